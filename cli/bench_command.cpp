@@ -112,6 +112,24 @@ Json measure_parts(const BenchFlags& flags, const char* title, const auto& measu
   return rows;
 }
 
+Json measure_codes(const BenchFlags& flags) {
+  if (!flags.json) std::printf("Compression of a million weights:\n");
+  Json rows = Json::array();
+  for (const std::string& name : UpCompression::registry().names()) {
+    UpCompression compression;
+    compression.choose(name);
+    const CodeSpeed speed = measure_compression(compression, flags.seconds);
+    rows.push_back({{"name", name},
+                    {"encode_seconds", speed.encode_seconds},
+                    {"decode_seconds", speed.decode_seconds},
+                    {"bytes", speed.bytes}});
+    if (!flags.json)
+      std::printf("%-11s %6.2f ms, decoding %6.2f ms, %7zu bytes\n", name.c_str(), speed.encode_seconds * 1e3,
+                  speed.decode_seconds * 1e3, speed.bytes);
+  }
+  return rows;
+}
+
 // Measures a round's messages between the ranks of a job.
 void bench_ranks(const BenchFlags& arguments) {
   const auto ranks = join_ranks(arguments.fleet, nullptr);
@@ -148,6 +166,7 @@ void bench(const BenchFlags& arguments) {
         arguments, "Local objectives: an SGD step compared with the plain objective, adadp-cnn, batch %d, in pairs:\n",
         measure_objective);
     json["private_steps"] = measure_private_steps(arguments);
+    json["compression"] = measure_codes(arguments);
   }
   if (arguments.json) print_json(json);
 }

@@ -101,10 +101,10 @@ void add_commands(CLI::App& app) {
   app.require_subcommand(1);
   // If a flag is given twice, the last one wins. Subcommands inherit this; lists of values are not affected.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  for (const auto add :
-       {add_run_command, add_sweep_command, add_report_command, add_explain_command, add_export_command, add_evaluate_command,
-        add_partition_command, add_data_command, add_bench_command, add_privacy_command, add_launch_command, add_serve_command,
-        add_join_command, add_certificates_command, add_help_command, add_completion_command, add_manual_command})
+  for (const auto add : {add_run_command, add_sweep_command, add_report_command, add_explain_command, add_export_command,
+                         add_evaluate_command, add_partition_command, add_devices_command, add_data_command, add_bench_command,
+                         add_privacy_command, add_launch_command, add_serve_command, add_join_command, add_certificates_command,
+                         add_help_command, add_completion_command, add_manual_command})
     add(app);
   // Set after the commands, which would inherit it.
   app.footer(

@@ -234,6 +234,23 @@ OptimizerSpeed measure_objective(const Model& model, int batch, const LocalObjec
   return measure_against_sgd(model, batch, MeasuredSteps(plain_sgd(), objective), seconds);
 }
 
+CodeSpeed measure_compression(const UpCompression& compression, double seconds) {
+  const FloatingPointMode mode;
+  Vector weights(1000000);
+  RandomStream random(1, {.purpose = Purpose::test});
+  for (float& weight : weights) weight = static_cast<float>(1e-3 * random.normal());
+  const CodeAddress address{.seed = 1, .round = 1, .client = 0};
+  CodeSpeed speed;
+  std::string code;
+  speed.encode_seconds = median(times(seconds / 2, [&] {
+    code.clear();
+    compression->encode(view(std::as_const(weights)), address, code);
+  }));
+  speed.decode_seconds = median(times(seconds / 2, [&] { compression->decode(code, address, view(weights)); }));
+  speed.bytes = code.size();
+  return speed;
+}
+
 double measure_fp32_peak() {
   constexpr int kChains = kRegisters == 32 ? 24 : 12;
   constexpr int kRounds = 10'000;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "client/compression/compressor.hpp"
 #include "client/objectives/local_objective.hpp"
 #include "client/optim/optimizer.hpp"
 #include "nn/model.hpp"
@@ -44,6 +45,14 @@ OptimizerSpeed measure_optimizer(const Model& model, int batch, const Optimizer&
 
 /// Compares an SGD step under a local objective with one under the plain loss.
 OptimizerSpeed measure_objective(const Model& model, int batch, const LocalObjective& objective, double seconds);
+
+/// A million weights coded and decoded.
+struct CodeSpeed {
+  double encode_seconds = 0;  ///< median of many
+  double decode_seconds = 0;  ///< likewise
+  std::size_t bytes = 0;
+};
+CodeSpeed measure_compression(const UpCompression& compression, double seconds);
 
 /// Peak of one core in floating-point operations a second: independent fused multiply-adds on registers, best of several runs.
 double measure_fp32_peak();

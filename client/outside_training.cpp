@@ -50,7 +50,9 @@ void send_answer(const LocalTraining& training, const Task& task, std::uint64_t 
   std::ranges::transform(update, task.model, update.begin(), std::minus<>{});
   if (training.local_release && ExactSum::admits(view(std::as_const(update))))
     release_update(*training.local_release, task.round, answer.client, update);
-  sink({report, view(std::as_const(update))});
+  KeptBack none;
+  const std::string code = training.coding.code(task.round, answer.client, none, update);
+  sink({report, view(std::as_const(update)), code});
 }
 
 void release_update(const LocalRelease& release, std::uint32_t round, ClientId client, Vector& update) {

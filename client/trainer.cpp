@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cereal/archives/portable_binary.hpp>
+#include <cereal/types/vector.hpp>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -22,14 +23,15 @@ namespace fedstride {
 std::string ClientState::save(const LocalTraining& training) const {
   const bool present = training.keep_state && state_ != nullptr;
   std::string room;  // a growing stream would copy its contents
-  room.reserve((kept_.size() + personal_.size()) * sizeof(float) + 64);
+  room.reserve((kept_.size() + personal_.size()) * sizeof(float) + kept_back_.size() * sizeof(kept_back_[0]) + 64);
   std::ostringstream bytes(std::move(room));
   bytes.put(present ? 1 : 0);
   if (present) training.optimizer->save(*state_, bytes);
-  if (training.objective->keeps() || training.personal->keeps()) {
+  if (training.objective->keeps() || training.personal->keeps() || training.coding.keeps()) {
     cereal::PortableBinaryOutputArchive archive(bytes);
     if (training.objective->keeps()) archive(kept_);
     if (training.personal->keeps()) archive(personal_);
+    if (training.coding.keeps()) archive(kept_back_);
   }
   return std::move(bytes).str();
 }
@@ -42,15 +44,17 @@ void ClientState::load(const LocalTraining& training, std::string bytes) {
     if (present != 0 && present != 1) throw failure("not a flag");
     state_ = present == 1 ? training.optimizer->make_state() : nullptr;
     if (present == 1) training.optimizer->load(*state_, stream);
-    if (!training.objective->keeps() && !training.personal->keeps()) return;
+    if (!training.objective->keeps() && !training.personal->keeps() && !training.coding.keeps()) return;
     cereal::PortableBinaryInputArchive archive(stream);
-    const bool both = training.objective->keeps() && training.personal->keeps();
+    const std::size_t shares = (training.objective->keeps() ? 1 : 0) + (training.personal->keeps() ? 1 : 0) +
+                               (training.coding.keeps() ? 2 * static_cast<std::size_t>(training.coding.copies) : 0);
     const auto read = [&](Vector& vector) {
-      vector.resize(both ? floats / 2 : floats);  // otherwise it would grow piece by piece
+      vector.resize(floats / shares);  // otherwise it would grow piece by piece
       archive(vector);
     };
     if (training.objective->keeps()) read(kept_);
     if (training.personal->keeps()) read(personal_);
+    if (training.coding.keeps()) archive(kept_back_);
   } catch (const std::exception&) {
     throw failure("a client's saved state is damaged");
   }
@@ -112,6 +116,30 @@ double steps_of(const LocalTraining& training, ClientId client, std::size_t rows
   return steps;
 }
 
+double planned_examples(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t round) {
+  if (rows == 0) return 0;
+  const auto all = static_cast<double>(rows);
+  const int first = training.first_epoch(round);
+  const int after = std::clamp(first + training.epochs - training.optimizer->epoch_of_change(), 0, training.epochs);
+  const auto of_epoch = [&](int epoch) {
+    const int gradients = training.optimizer->gradients_per_step({.epoch = epoch});
+    const int batches = training.optimizer->batches_per_step({.epoch = epoch});
+    const std::size_t batch = batch_of(training, rows);
+    const double read = batches == 1 ? all : static_cast<double>(steps_of_epoch(rows, batch, batches) * batch) * batches;
+    return read * gradients / batches;
+  };
+  double examples = training.objective->needs_start() ? all : 0;
+  if (training.privacy) {
+    const PrivatePlan& plan = *training.privacy->plans[client];
+    examples +=
+        static_cast<double>(plan.releases_before(first + training.epochs) - plan.releases_before(first)) * plan.denominator();
+  } else {
+    if (after < training.epochs) examples += (training.epochs - after) * of_epoch(first);
+    if (after > 0) examples += after * of_epoch(first + training.epochs - 1);
+  }
+  return examples + training.personal->epochs() * of_epoch(first);
+}
+
 Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& training, std::size_t max_rows)
     : data_(data),
       training_(training),
@@ -149,8 +177,9 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
     kept = nullptr;
   else if (training_.local_release)
     release_update(*training_.local_release, task.round, client, update_);
+  const std::string code = training_.coding.code(task.round, client, state.kept_back_, update_);
   if (personal_.makes()) train_personal(task, client, rows, state.personal_, for_each_piece, signals, report);
-  sink({report, view(std::as_const(update_))});
+  sink({report, view(std::as_const(update_)), code});
 }
 
 // Batches of a client without privacy: every row once per epoch, in an order drawn for that epoch.

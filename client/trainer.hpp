@@ -16,6 +16,7 @@
 #include "client/personal/personal.hpp"
 #include "client/personal_at_client.hpp"
 #include "client/private_lots.hpp"
+#include "client/update_coding.hpp"
 #include "core/function_ref.hpp"
 #include "core/task.hpp"
 #include "data/batch.hpp"
@@ -53,13 +54,14 @@ struct LocalTraining {
   std::vector<bool> frozen = {};                   ///< one flag per layer, or empty
   std::optional<PrivateTraining> privacy = {};     ///< example-level privacy
   std::optional<LocalRelease> local_release = {};  ///< client-level privacy in which each client adds all the noise
+  UpdateCoding coding = {};
   Personal personal = {};
   std::vector<bool> local = {};                                         ///< one flag per layer: it is the clients' own; or empty
   std::function<std::span<const Row>(ClientId client)> test_rows = {};  ///< for testing personal models; empty: no tests
   std::shared_ptr<const Dataset> test_examples = {};                    ///< data set of test_rows; null: the training data
 
   /// True if clients keep anything between rounds.
-  bool keeps_clients() const { return keep_state || objective->keeps() || personal->keeps(); }
+  bool keeps_clients() const { return keep_state || objective->keeps() || personal->keeps() || coding.keeps(); }
   /// The layers that no update changes: one flag per layer, or empty.
   std::vector<bool> unsent() const;
   /// The skew of a client's inputs; refers to this object.
@@ -77,8 +79,12 @@ int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 /// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, that of its plan.
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
 
-/// One client's state between rounds: its optimizer's state, its local objective's vector and its personal parameters, all
-/// empty before its first round.
+/// The gradient examples that a client with `rows` rows computes in a round, as planned: a function of its number of rows and of the
+/// settings, whatever becomes of steps and rows. Under example-level privacy, the expected size of its lots.
+double planned_examples(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t round);
+
+/// One client's state between rounds: its optimizer's state, its local objective's vector, its personal parameters and what
+/// compression kept back, all empty before its first round.
 class ClientState {
  public:
   /// The state as bytes, and back; training continues with the same bits. load throws Error (failure) if the bytes are not a
@@ -92,6 +98,7 @@ class ClientState {
   std::unique_ptr<PartState> state_;
   Vector kept_;
   Vector personal_;
+  KeptBack kept_back_;
 };
 
 /// The personal model of a client with this state: its own parameters, and those of the federation's model `weights` for the

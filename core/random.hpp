@@ -37,8 +37,13 @@ enum class Purpose : std::uint32_t {
   outside_training = 21,  ///< by code of the user's own, which gets its seed here
   moment_noise = 22,      ///< on the moments of the inputs (normalize private)
   evaluation_noise = 23,  ///< on accuracy and loss of a round (evaluate private)
+  devices = 24,           ///< a client's device
+  device_jitter = 25,     ///< on the time of a task
+  availability = 26,      ///< when a client is there
+  compression = 27,       ///< of codes of updates and models (client/compression/)
   feature_noise = 30,     ///< on the inputs of a client's examples (row), the same in every round
   secure_rounding = 28,   ///< of an update to the secure grid (step 0), and when a simulated client drops out (step 1)
+  asynchrony = 31,        ///< which client starts next, and the tier of a round
   test = 1000,
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/vector.hpp"
@@ -20,6 +21,12 @@ struct ReleaseRun {
   bool operator==(const ReleaseRun&) const = default;
 };
 
+/// What took the clients' model of the round before to that of this one, coded (server/broadcast.hpp).
+struct ModelChange {
+  std::uint32_t round = 0;
+  std::string code;
+};
+
 /// The coordinator's request to every client of a cohort: train this model, in this round (1, 2, ...).
 struct Task {
   std::uint32_t round = 1;
@@ -32,6 +39,9 @@ struct Task {
   /// A vector of the local objective's server, as long as the model, the same to every client (client/objectives/); empty if it has none.
   std::span<const float> beside = {};
   bool tests = false;  ///< clients test their personal models, where they have them and rows to test them on
+  /// If the server compresses its model: the last changes, one a round, up to this one.
+  std::span<const ModelChange> changes = {};
+  double scale = 1;    ///< factor on each update once it is clipped, at most 1: an asynchronous run's weight of its staleness
 };
 
 /// A sum of statistics above this is not pooled: the square of a difference of gradients that are not finite as floats.
@@ -61,6 +71,7 @@ struct ClientReport {
   double personal_loss = 0;             ///< mean softmax cross-entropy on them; NaN: diverged
   double update_norm = 0;               ///< L2 norm of the update as it came, measured by who sums it; NaN: it is not finite
   double change_norm = 0;               ///< likewise of the part of it that changes the model (SumRules::measured)
+  std::uint64_t payload = 0;            ///< likewise: the bytes that its numbers have on a network; 0: it came without
   std::string failure = {};             ///< why the update is not in the sum; empty if it is
 };
 
@@ -69,6 +80,7 @@ struct ClientReport {
 struct ClientUpdate {
   const ClientReport& report;
   std::span<const float> change;
+  std::string_view code = {};  ///< what is sent for it if updates are compressed; the change is what it decodes to
 };
 
 }  // namespace fedstride

@@ -23,7 +23,7 @@ import tomllib
 
 import numpy as np
 
-VERSION = 9
+VERSION = 10
 HELLO, WELCOME, READY, MODEL, TRAIN, UPDATE, RECEIVED, HEARTBEAT, REFUSED, FINISHED = range(1, 11)
 MAX_BODY = 1 << 28  # more than any message of a model of this kind has
 
@@ -176,10 +176,12 @@ class Client:
 
     def ready(self):
         rows_hash = hashlib.sha256(np.arange(len(self.labels), dtype='<u4').tobytes()).hexdigest()
-        return text(self.data_hash) + text(rows_hash) + struct.pack('<QI?', len(self.labels), self.last_round, False)
+        return text(self.data_hash) + text(rows_hash) + struct.pack('<QI?I', len(self.labels), self.last_round, False, 0)
 
     def take_model(self, fields):
-        round_number, name, values = fields.number('I'), fields.text(), fields.numbers('<f4', 'Q')
+        round_number, name = fields.number('I'), fields.text()
+        fields.number('I'), fields.numbers('u1', 'Q')  # changes, which only clients that hold a model are sent
+        values = fields.numbers('<f4', 'Q')
         columns = self.inputs.shape[1]
         if len(values) != (columns + 1) * self.classes:
             raise ConnectionError('a model of another size')
@@ -216,7 +218,8 @@ class Client:
         nan = float('nan')
         update = (struct.pack('<I', asked[0]) + text(asked[1]) + struct.pack('<IQQ', self.number, rows, examples) +
                   struct.pack('<ddQQ', loss / steps if np.isfinite(loss) else nan, rate, steps, 0) + struct.pack('<I', 0) +
-                  struct.pack('<QQdddQdQdQQdB', 0, 0, nan, nan, 0.0, 0, 0.0, 0, 0.0, 0, 0, 0.0, diverged) + struct.pack('<Q', len(floats) // 4) + floats)
+                  struct.pack('<QQdddQdQdQQdB', 0, 0, nan, nan, 0.0, 0, 0.0, 0, 0.0, 0, 0, 0.0, diverged) + struct.pack('<Q', len(floats) // 4) + floats +
+                  struct.pack('<Q', 0))
         accuracy = (probabilities(self.model[1], self.model[2], self.inputs).argmax(axis=1) == self.labels).mean()
         print(f'round {asked[0]}: loss {loss / steps:.4f}, accuracy of the model on these rows {accuracy:.3f}', flush=True)
         self.answer, self.last_round = (asked, update), asked[0]

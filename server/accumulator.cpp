@@ -78,7 +78,7 @@ void Accumulator::require(bool good, ClientId client, const char* what) const {
   if (!good) throw failure("round " + std::to_string(round_) + ": client " + std::to_string(client) + " " + what);
 }
 
-std::string Accumulator::add(const ClientUpdate& update) {
+std::string Accumulator::add(const ClientUpdate& update, double scale) {
   const ClientId client = update.report.client;
   require(client < cohort_.size() && cohort_[client], client, "sent an update but is not in the cohort");
   ClientReport report = update.report;
@@ -91,8 +91,10 @@ std::string Accumulator::add(const ClientUpdate& update) {
   if (rules_.measured > 0 && !has_failed) report.change_norm = l2_norm(update.change.first(rules_.measured));
   const UpdateClip* clip = rules_.release ? &rules_.release->clip : nullptr;
   std::string remark = report.failure;
+  const bool is_admitted = !has_failed && ExactSum::admits(update.change);
+  report.payload = !is_admitted ? 0 : update.code.empty() ? rules_.plain_bytes : update.code.size();
   if (has_failed) {
-  } else if (!ExactSum::admits(update.change)) {
+  } else if (!is_admitted) {
     remark = report.failure = "its training diverged: the update has a number that is not finite or at least 2^22";
   } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
     remark = "its update has norm " + number_text(report.update_norm) + "; max-update-norm is " +
@@ -111,6 +113,12 @@ std::string Accumulator::add(const ClientUpdate& update) {
     if (rules_.release)
       rules_.release->beside.append(clipped, clip->bound(),
                                     report.statistic / static_cast<double>(report.statistics) / expected_);
+    change = view(std::as_const(clipped));
+  }
+  if (scale != 1 && report.failure.empty()) {
+    require(scale >= 0 && scale < 1, client, "has a scale above 1");
+    if (clipped.empty()) clipped = Vector(change);
+    for (float& value : clipped) value = static_cast<float>(scale * value);
     change = view(std::as_const(clipped));
   }
 

@@ -32,6 +32,7 @@ struct SumRules {
   std::optional<CentralRelease> release = {};
   std::size_t measured =
       0;  ///< numbers of an update that change the model, if not all do and ClientReport::change_norm is wanted
+  std::uint64_t plain_bytes = 0;                  ///< of an update's numbers on a network, uncompressed
   std::optional<SecureRules> secure = {};         ///< if nobody may see a single update
   std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes for updates kept one by one; the rest go to a file
 };
@@ -117,7 +118,8 @@ class Accumulator {
   /// outside the exact sum's range or too long, which its report then says. Returns one line if the update was left out or scaled
   /// down to SumRules::bound, otherwise an empty string. Throws Error (failure) if the client is not in the cohort or has been
   /// added before (two updates of one client would move the sum by twice the clip bound), or if the update has another size.
-  std::string add(const ClientUpdate& update);
+  /// `scale` is Task::scale: a public factor, at most 1, on what was clipped.
+  std::string add(const ClientUpdate& update, double scale = 1);
 
   /// An empty accumulator for the same round, to be filled by a thread or a part of the fleet and then merged into this one.
   /// It cannot be released: a round's noise has one address, so it would cancel in the difference of two releases.

@@ -14,18 +14,21 @@ struct Checkpoint {
   std::string configuration;  ///< digest of everything that must not change on resume
   std::uint32_t round = 0;    ///< the last finished round
   Vector model = {};
-  std::string fleet_state = {};     ///< Fleet::save; the clients' states are in a StateStore
-  std::string server_state = {};    ///< the server optimizer's state (Server::save)
-  std::uint64_t results_bytes = 0;  ///< length of rounds.jsonl after that round
-  std::string results_hash = {};    ///< of those lines: a hash chain
-  std::uint64_t examples = 0;       ///< gradient examples so far
-  double seconds = 0;               ///< time spent training so far
-  double evaluation_seconds = 0;    ///< time spent evaluating so far
-  std::uint64_t idle_rounds = 0;    ///< rounds so far in which all clients undid all steps
-  LedgerMark ledger = {};           ///< position of the privacy ledger after that round; empty without privacy
+  std::string fleet_state = {};      ///< Fleet::save; the clients' states are in a StateStore
+  std::string server_state = {};     ///< the server optimizer's state (Server::save)
+  std::uint64_t results_bytes = 0;   ///< length of rounds.jsonl after that round
+  std::string results_hash = {};     ///< of those lines: a hash chain
+  std::uint64_t examples = 0;        ///< gradient examples so far
+  std::uint64_t uplink_bytes = 0;    ///< of updates so far
+  std::uint64_t downlink_bytes = 0;  ///< of models so far
+  double seconds = 0;                ///< time spent training so far
+  double evaluation_seconds = 0;     ///< time spent evaluating so far
+  std::uint64_t idle_rounds = 0;     ///< rounds so far in which all clients undid all steps
+  std::string time_state = {};       ///< of the virtual time (sim/run/virtual_time.hpp); empty without
+  LedgerMark ledger = {};            ///< position of the privacy ledger after that round; empty without privacy
 };
 
-/// Format 6: "fedstride checkpoint 6\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
+/// Format 7: "fedstride checkpoint 7\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
 /// portable binary archive. Other format numbers are refused. A kill while writing leaves either the old file or the new one.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 

@@ -35,6 +35,8 @@ class CohortPart : public Part {
   /// no guarantee can hide that presence (sim/run/neighbours.hpp).
   virtual bool is_independent() const = 0;
   virtual bool asks_for_losses() const { return false; }
+  /// Its setting of how many clients a round has, to be changed; null if it has none.
+  virtual int* size_setting() { return nullptr; }
   /// The most clients in a round. Throws Error (usage) if there are too few clients to draw from.
   virtual std::size_t most(std::size_t clients) const { return clients; }
   /// The hash of the file it reads; empty if none. Throws Error if the file does not fit the number of clients.

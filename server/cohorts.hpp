@@ -68,6 +68,7 @@ struct SizedCohort : PartBase<CohortPart, Self, Settings> {
   double rate(std::size_t clients) const final { return std::min(1.0, this->cohort_size / static_cast<double>(clients)); }
   bool is_independent() const final { return false; }
   std::size_t most(std::size_t clients) const final { return this->size_among(clients); }
+  int* size_setting() final { return &this->cohort_size; }
 };
 
 /// A fixed number of clients, drawn uniformly.

@@ -15,6 +15,18 @@ namespace fedstride {
 /// The examples a model is evaluated on: the test rows selected by evaluate-rows, the validation rows, or the whole test part.
 enum class EvaluatedOn : std::uint8_t { test, validation, whole_test };
 
+/// Bytes of a round's frames: models and requests to train to clients, updates from them.
+struct RoundBytes {
+  std::uint64_t downlink = 0;
+  std::uint64_t uplink = 0;
+};
+
+/// A task of one client, with its own model and count of tasks (Task::round).
+struct ClientTask {
+  ClientId client = 0;
+  Task task;
+};
+
 /// The clients of a run, in one process, on a network or on a cluster; results do not depend on which. All functions except
 /// progress() are called from one thread.
 class Fleet {
@@ -29,11 +41,22 @@ class Fleet {
   /// meanwhile.
   virtual void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) = 0;
 
+  /// The same for tasks of different clients that began from different models. `ahead` are tasks that have begun too, in the order
+  /// in which they will end: the fleet may train some of them now, and must have their results when they are asked for; a client's
+  /// state is that after the last task whose update was added.
+  virtual void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& /*ahead*/,
+                            Accumulator& updates) {
+    for (const ClientTask& one : tasks) collect(one.task, {one.client}, updates);
+  }
+
   /// Gradient examples so far; callable from any thread.
-  const std::atomic<std::uint64_t>& progress() const { return progress_; }
+  virtual const std::atomic<std::uint64_t>& progress() const { return progress_; }
 
   /// Clients of the last collect() that did not answer in time.
   virtual std::uint64_t absent() { return 0; }
+
+  /// Of the last collect(), if its frames really were sent; a fleet without a network leaves them to be computed.
+  virtual std::optional<RoundBytes> bytes() { return std::nullopt; }
 
   /// Called when a round has ended and its checkpoint is not written yet; for fleets that keep clients' states on disk
   /// (StateStore).

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "server/failures.hpp"
 #include "server/fleet.hpp"
 #include "server/server_optimizer.hpp"
+#include "server/timing.hpp"
 
 namespace fedstride {
 
@@ -29,7 +31,11 @@ struct RoundRules {
   AttackPlan attack = {};  ///< for attackers that see other clients' updates
   EvaluatedRounds evaluated = {};
   AcceptFailures accepted = AcceptFailures::all;
+  std::shared_ptr<RoundTiming> timing = nullptr;  ///< null: no virtual time, every client of a cohort arrives
 
+  std::vector<ClientId> arriving(const CohortQuestion& question) const {
+    return timing ? timing->arriving(*cohort, question) : cohort->sample(question);
+  }
   CohortQuestion question(std::uint32_t round, std::span<const double> losses) const {
     return {round, rows.empty() ? sum.weights : rows, cohort_source, losses};
   }
@@ -40,14 +46,14 @@ struct RoundRules {
 ///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighted, added
 ///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimizer -> the next model.
 /// `releases` is how many releases of example-level privacy each client may spend (Task); clients with none left stay out.
-/// Under secure aggregation only
-/// the sums of updates and reports are read (server/secure_sum.hpp). A round without a mean update, because no client finished it and there is no client-level privacy, changes nothing.
+/// Under secure aggregation only the sums of updates and reports are read (server/secure_sum.hpp). A round without a mean update,
+/// because no client finished it and there is no client-level privacy, changes nothing.
 /// Returns the reports in order of clients. Throws FailedRound, with nothing changed, if more clients failed than RoundRules::accepted.
 inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
                                            Vector& model, std::span<const std::uint64_t> releases = {},
                                            ForEachPiece for_each_piece = serially) {
   check_aggregation(rules.aggregation, rules.attack.attack, rules.sum);
-  std::vector<ClientId> cohort = rules.cohort->sample(rules.question(round, server.losses()));
+  std::vector<ClientId> cohort = rules.arriving(rules.question(round, server.losses()));
   std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
 
   const std::vector<double> told = server.tell(round);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "client/trainer.hpp"
@@ -20,6 +22,8 @@ class InProcessFleet : public LocalFleet {
                  Threads& threads);
 
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
+  /// Trains enough tasks ahead to keep all threads busy; their results are kept in memory, and are lost with the fleet.
+  void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) override;
 
   /// When *stop becomes true, clients stop in the middle of an epoch and collect() throws Interrupted.
   void stop_when(const std::atomic<bool>* stop) { stop_ = stop; }
@@ -30,7 +34,19 @@ class InProcessFleet : public LocalFleet {
   const LocalTraining& training_;
   const ClientRows& rows_;
   Threads& threads_;
+  /// The result of a task that was trained ahead.
+  struct Ready {
+    std::uint32_t round = 0;
+    ClientReport report = {};
+    Vector change = {};
+    std::string code = {};
+    std::string state = {};
+  };
+  /// Trains a task from the client's state, passes on its update, and returns its new state, empty if none is kept.
+  std::string train(const Task& task, ClientId client, UpdateSink sink);
+
   std::size_t max_rows_ = 0;
+  std::map<ClientId, Ready> ready_;
   Pool<Trainer> trainers_;  ///< at most one per thread
   const std::atomic<bool>* stop_ = nullptr;
 };

@@ -15,10 +15,10 @@ template <class Archive>
 void serialize(Archive& archive, ClientReport& report) {
   auto& [client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
          statistics, alignment, pairs, measure, personal_examples, personal_correct, personal_loss, update_norm, change_norm,
-         failure] = report;
+         payload, failure] = report;
   archive(client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
           statistics, alignment, pairs, measure, personal_examples, personal_correct, personal_loss, update_norm, change_norm,
-          failure);
+          payload, failure);
 }
 template <class Archive>
 void serialize(Archive& archive, PartOfSum::Update& update) {
@@ -65,8 +65,8 @@ void serialize(Archive& archive, KeepAnswer& answer) {
 }
 template <class Archive>
 void serialize(Archive& archive, TrainRequest& request) {
-  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, checkpoint] = request;
-  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, checkpoint);
+  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, scale, checkpoint] = request;
+  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, scale, checkpoint);
 }
 template <class Archive>
 void serialize(Archive& archive, TrainAnswer& answer) {

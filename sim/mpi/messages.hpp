@@ -54,6 +54,7 @@ struct TrainRequest {
   std::vector<double> told = {};        ///< Task::told
   Vector beside = {};                   ///< Task::beside
   bool tests = false;                   ///< Task::tests
+  double scale = 1;                     ///< Task::scale
   std::uint32_t checkpoint = 0;         ///< round of the last checkpoint
 };
 /// The answer that precedes the sums, which are reduced in a separate step.

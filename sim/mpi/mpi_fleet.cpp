@@ -152,6 +152,7 @@ class MpiFleet : public Fleet {
                          .told = {task.told.begin(), task.told.end()},
                          .beside = Vector(task.beside),
                          .tests = task.tests,
+                         .scale = task.scale,
                          .checkpoint = checkpoint_};
     if (request.is_private)
       for (const ClientId client : cohort) request.releases.push_back(task.releases[client]);

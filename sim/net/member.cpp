@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "client/compression/bits.hpp"
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -90,7 +91,7 @@ class Member {
   void train(const ModelMessage& model, const Train& asked) {
     examples_ = 0;
     UpdateMessage update = work_.train(model, asked, examples_, abandon_);
-    if (!update.diverged) working_packings_.update.pack(update.change);
+    if (!update.change.empty()) working_packings_.update.pack(update.change);
     asio::post(io_, [this, frame = encode(update), asked] {
       answer_ = frame;
       answered_ = asked;
@@ -223,9 +224,7 @@ class Member {
         return with(decode<Welcome>(body), [&](Welcome& message) { welcome(std::move(message)); });
       case FrameKind::model:
         return with(decode<ModelMessage>(body), [&](ModelMessage& message) {
-          const bool fits = message.model.size() == packings_.model.size();
-          if (fits) packings_.model.unpack(message.model);
-          if (!fits || message.model_hash != model_hash(message.model))
+          if (!complete(message) || message.model_hash != model_hash(message.model))
             return connection_->end("the model it sent does not match the hash it gave", true);
           model_ = std::make_shared<const ModelMessage>(std::move(message));
         });
@@ -257,6 +256,29 @@ class Member {
     }
   }
 
+  /// Makes a model of the changes of the one that this client holds, or unpacks it; false if it cannot be.
+  bool complete(ModelMessage& message) const {
+    if (message.base == 0) {
+      if (!message.changes.empty() || message.model.size() != packings_.model.size()) return false;
+      packings_.model.unpack(message.model);
+      return true;
+    }
+    if (!packings_.model_coding.on() || !held_ || held_->round != message.base || !message.model.empty() ||
+        message.round <= message.base)
+      return false;
+    message.model = held_->model;
+    std::string_view changes = message.changes;
+    for (std::uint32_t round = message.base + 1; round <= message.round; ++round) {
+      if (changes.size() < sizeof(std::uint64_t)) return false;
+      const auto length = take_number<std::uint64_t>(changes);
+      if (length > changes.size()) return false;
+      if (!packings_.model_coding.apply(changes.substr(0, length), round, message.model)) return false;
+      changes.remove_prefix(length);
+    }
+    message.changes.clear();
+    return changes.empty();
+  }
+
   void welcome(Welcome message) {
     const std::string other = difference(build_identity(), message.build);
     if (!other.empty() && !rules_.accept_other_builds) {
@@ -273,6 +295,7 @@ class Member {
     if (prepared_ == message.experiment) return send_ready();
     const std::lock_guard lock(mutex_);
     prepared_.clear();
+    held_ = nullptr;
     jobs_.clear();
     schedule(Job::prepare, [this, message = std::move(message)] { prepare(message); });
   }
@@ -292,6 +315,7 @@ class Member {
   void send_ready() {
     if (stage_ != Stage::ready || !connection_) return;
     ready_.last_round = work_.last_round();
+    ready_.holds = held_ ? held_->round : 0;
     connection_->send(encode(ready_), FrameKind::ready);
     stage_ = Stage::serving;
     last_served_ = Clock::now();
@@ -306,6 +330,7 @@ class Member {
     if (!model_ || model_->round != train.round || model_->model_hash != train.model_hash)
       return connection_->end("it asked for training on a model it has not sent", true);
     requested_ = train;
+    if (packings_.model_coding.on()) held_ = model_;
     if (answer_ && answered_ && same(*answered_, train)) return connection_->send(answer_, FrameKind::update);
     const std::lock_guard lock(mutex_);
     if (current_ && same(*current_, train)) return;  // asked before the connection broke; the work continues
@@ -347,6 +372,7 @@ class Member {
   Ready ready_;
   Packings packings_;
   std::shared_ptr<const ModelMessage> model_;
+  std::shared_ptr<const ModelMessage> held_;  // the last model that was to be trained, which changes begin from
   std::optional<Train> requested_;
   std::optional<Train> answered_;
   Frame answer_;

@@ -81,6 +81,25 @@ void load(auto& archive, Numbers<Number, kMax>& field) {
   }
 }
 
+/// Bytes: their count in 64 bits, then they.
+struct Bytes {
+  std::string& bytes;
+};
+void save(auto& archive, const Bytes& field) {
+  archive(static_cast<std::uint64_t>(field.bytes.size()), cereal::binary_data(field.bytes.data(), field.bytes.size()));
+}
+void load(auto& archive, Bytes& field) {
+  constexpr std::uint64_t kAtOnce = 1 << 18;  // memory grows only with the bytes received
+  std::uint64_t size = 0;
+  archive(size);
+  for (std::uint64_t done = 0; done < size;) {
+    const std::uint64_t piece = std::min(size - done, std::max(done, kAtOnce));
+    field.bytes.resize(done + piece);
+    archive(cereal::binary_data(field.bytes.data() + done, piece));
+    done += piece;
+  }
+}
+
 /// Release runs: their count in 32 bits, then the noise multiplier, clip and count of each.
 struct Releases {
   std::vector<ReleaseRun>& runs;
@@ -115,13 +134,16 @@ void fields(auto& archive, Welcome& message) {
           Numbers<std::uint32_t, kMaxDealtRows>{message.rows});
 }
 void fields(auto& archive, Ready& message) {
-  archive(line(message.data_hash), line(message.rows_hash), message.rows, message.last_round, Flag{message.evaluates});
+  archive(line(message.data_hash), line(message.rows_hash), message.rows, message.last_round, Flag{message.evaluates},
+          message.holds);
 }
 void fields(auto& archive, Evaluate& message) { archive(message.round, line(message.model_hash)); }
 void fields(auto& archive, EvaluationMessage& message) {
   archive(message.round, line(message.model_hash), message.examples, message.loss, message.accuracy);
 }
-void fields(auto& archive, ModelMessage& message) { archive(message.round, line(message.model_hash), message.model); }
+void fields(auto& archive, ModelMessage& message) {
+  archive(message.round, line(message.model_hash), message.base, Bytes{message.changes}, message.model);
+}
 void fields(auto& archive, Train& message) {
   archive(message.round, line(message.model_hash), Flag{message.is_private}, message.releases,
           Numbers<double, kMaxTold>{message.told}, Flag{message.tests});
@@ -131,7 +153,8 @@ void fields(auto& archive, UpdateMessage& message) {
   archive(message.round, line(message.model_hash), report.client, report.rows, report.examples, report.loss, report.learning_rate,
           report.steps, report.rejected, Releases{report.releases}, report.empty_lots, report.nonfinite, report.gradient_norm,
           report.clipped_share, report.statistic, report.statistics, report.alignment, report.pairs, report.measure,
-          report.personal_examples, report.personal_correct, report.personal_loss, Flag{message.diverged}, message.change);
+          report.personal_examples, report.personal_correct, report.personal_loss, Flag{message.diverged}, message.change,
+          Bytes{message.code});
 }
 void fields(auto& archive, Received& message) { archive(message.round); }
 void fields(auto& archive, Heartbeat& message) { archive(message.examples); }

@@ -69,6 +69,7 @@ struct Ready {
   std::uint64_t rows = 0;
   std::uint32_t last_round = 0;  ///< the last round it answered in this experiment; 0: none
   bool evaluates = false;        ///< it offers to evaluate models
+  std::uint32_t holds = 0;       ///< the round whose model it holds, if the server compresses its model; 0: none
 };
 
 /// coordinator -> client: the weights of a round, followed by the additional vector of the local objective's server, if there is
@@ -78,7 +79,10 @@ struct ModelMessage {
   static constexpr FrameKind kKind = FrameKind::model;
   std::uint32_t round = 0;
   std::string model_hash;
-  Vector model;
+  std::uint32_t base = 0;  ///< the round whose model the changes begin from; 0: the model follows, whole
+  std::string changes =
+      {};             ///< codes (ModelCoding) of the changes of rounds base + 1 to round, each behind its length in 64 bits
+  Vector model = {};  ///< empty if there is a base
 };
 
 /// coordinator -> client, after the model: a request to train it.
@@ -116,7 +120,8 @@ struct UpdateMessage {
   std::string model_hash;  ///< of the model that training started from
   ClientReport report;     ///< `failure` is not sent
   bool diverged = false;   ///< the change is not finite or out of range, and is not sent
-  Vector change;
+  Vector change;           ///< empty if updates are compressed
+  std::string code = {};   ///< the change, if they are (UpdateCoding)
 };
 
 /// coordinator -> client: acknowledges the update of this round, which the client may drop.

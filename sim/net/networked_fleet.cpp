@@ -5,9 +5,11 @@
 #include <cereal/types/vector.hpp>
 #include <future>
 #include <limits>
+#include <map>
 #include <optional>
 #include <thread>
 
+#include "client/compression/bits.hpp"
 #include "client/report.hpp"
 #include "client/told_evaluation.hpp"
 #include "client/trainer.hpp"
@@ -18,6 +20,8 @@
 #include "core/part_state.hpp"
 #include "core/seconds_since.hpp"
 #include "core/text.hpp"
+#include "server/broadcast.hpp"
+#include "sim/net/frame_bytes.hpp"
 
 namespace fedstride {
 namespace {
@@ -47,12 +51,16 @@ struct NetworkedFleet::Impl {
     std::uint32_t number;
     std::string model_hash;
     Accumulator* updates;
-    Frame model;
-    std::vector<State> state;             // by client
-    std::vector<std::uint64_t> releases;  // by client; empty without example-level privacy
-    std::vector<double> told;             // Task::told
-    bool tests = false;                   // Task::tests
-    std::vector<std::uint64_t> reported;  // by client: gradient examples reported and already counted in progress
+    Frame model;                             // made of the message when it is first sent
+    ModelMessage message = {};               // packed, if there are changes
+    std::vector<ModelChange> changes;        // Task::changes
+    std::map<std::uint32_t, Frame> changed;  // by the round whose model a client holds
+    std::vector<State> state;                // by client
+    std::vector<std::uint64_t> releases;     // by client; empty without example-level privacy
+    std::vector<double> told;                // Task::told
+    bool tests = false;                      // Task::tests
+    double scale = 1;                        // Task::scale
+    std::vector<std::uint64_t> reported;     // by client: gradient examples reported and already counted in progress
     std::size_t asked = 0;
     std::size_t answered = 0;
     bool overdue = false;
@@ -75,10 +83,15 @@ struct NetworkedFleet::Impl {
         check_report(std::move(report_check)),
         log(std::move(logs)),
         missed(terms.roster.size()),
+        held(terms.roster.size()),
         progress(examples),
         deadline(io),
         reception(io, terms, rules, log,
-                  {.joined = [this](ClientId client) { ask(client); },
+                  {.joined =
+                       [this](ClientId client, std::uint32_t holds) {
+                         held[client] = holds;
+                         ask(client);
+                       },
                    .update = [this](ClientId client, UpdateMessage message) { on_update(client, std::move(message)); },
                    .heartbeat = [this](ClientId client, std::uint64_t trained) { on_heartbeat(client, trained); },
                    .evaluation = [this](ClientId client, const EvaluationMessage& message) { on_evaluation(client, message); },
@@ -129,12 +142,29 @@ struct NetworkedFleet::Impl {
   void ask(ClientId client) {
     if (!round || round->state[client] != Round::State::waiting) return;
     reception.allow_update(client);
-    reception.send(client, round->model, FrameKind::model);
     const bool is_private = !round->releases.empty();
-    reception.send(client,
-                   encode(Train{round->number, round->model_hash, is_private, is_private ? round->releases[client] : 0,
-                                round->told, round->tests}),
-                   FrameKind::train);
+    const Frame train = encode(
+        Train{round->number, round->model_hash, is_private, is_private ? round->releases[client] : 0, round->told, round->tests});
+    for (const auto& [frame, kind] : {std::pair(model_for(client), FrameKind::model), std::pair(train, FrameKind::train)})
+      if (reception.send(client, frame, kind)) bytes.downlink += frame->size();
+    if (reception.is_ready(client)) held[client] = round->number;
+  }
+
+  /// The round's model, or, if that is shorter, the changes of the model that the client holds.
+  Frame model_for(ClientId client) {
+    const auto since = changes_since(round->changes, held[client], round->number, sizeof(float) * round->message.model.size());
+    if (since.empty()) {
+      if (!round->model) round->model = encode(round->message);
+      return round->model;
+    }
+    Frame& frame = round->changed[held[client]];
+    if (frame) return frame;
+    ModelMessage message{round->number, round->model_hash, held[client]};
+    for (const ModelChange& change : since) {
+      put_number(message.changes, std::uint64_t{change.code.size()});
+      message.changes += change.code;
+    }
+    return frame = encode(message);
   }
 
   // Counts examples of the current round as clients report them, up to 2^32 - 1 for each client.
@@ -152,24 +182,39 @@ struct NetworkedFleet::Impl {
   void on_update(ClientId client, UpdateMessage message) {
     const std::string who = "client " + std::to_string(client);
     const std::uint32_t current = round ? round->number : last_round;
-    if (message.round > current)
+    // In an asynchronous run, whose clients count their own tasks, a client may repeat one that a killed coordinator does not know.
+    if (message.round > std::max(current, reception.last_round(client) + 1))
       return reception.dismiss(
           client,
           "it sent an update for round " + std::to_string(message.round) + "; the last round was " + std::to_string(current),
           false);
-    if (!round || message.round < current || round->state[client] != Round::State::waiting) {
+    if (!round || message.round != current || round->state[client] != Round::State::waiting) {
       log(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
       return acknowledge(client, message.round);
     }
     const std::string why = refusal(client, message);
     if (!why.empty()) return reception.dismiss(client, why, false);
 
-    if (message.diverged)
+    const UpdateCoding& coding = terms.packings.update_coding;
+    if (message.diverged) {
       message.report.failure = "it sent no update, because its training diverged or its own code failed";
-    else
+    } else if (!coding.on()) {
       terms.packings.update.unpack(message.change);
+    } else if (!coding.decode(message.code, message.round, client, message.change)) {
+      return reception.dismiss(client,
+                               "its compressed update does not decode to the " + counted(coding.size(), "number") +
+                                   " that are trained, as '" + std::string(coding.compression.name()) + "' codes them",
+                               false);
+    }
+    if (!message.diverged && !ExactSum::admits(view(std::as_const(message.change))))
+      return reception.dismiss(client, "its update has numbers that are infinite, NaN, or 2^22 or larger in magnitude", false);
+    bytes.uplink += update_frame_bytes(message.diverged       ? 0
+                                       : message.code.empty() ? sizeof(float) * terms.packings.update.size()
+                                                              : message.code.size(),
+                                       message.report.releases.size());
     try {
-      const std::string remark = round->updates->add({message.report, view(std::as_const(message.change))});
+      const std::string remark =
+          round->updates->add({message.report, view(std::as_const(message.change)), message.code}, round->scale);
       if (!remark.empty()) log("round " + std::to_string(message.round) + ", " + who + ": " + remark);
     } catch (...) {
       return end_round(std::current_exception());
@@ -244,11 +289,20 @@ struct NetworkedFleet::Impl {
     const auto size = static_cast<std::uint64_t>(message.change.size());
     if (message.diverged && size != 0)
       return "its update is marked as diverged but has " + std::to_string(size) + " numbers; it must have none";
-    if (!message.diverged && size != terms.packings.update.size())
+    const bool is_coded = terms.packings.update_coding.on();
+    if ((message.diverged || !is_coded) && !message.code.empty())
+      return "its update is " + std::string(message.diverged ? "marked as diverged" : "not to be compressed") +
+             " but has a code of " + std::to_string(message.code.size()) + " bytes; it must have none";
+    if (!message.diverged && is_coded) {
+      if (size != 0)
+        return "its update has " + std::to_string(size) + " numbers beside its code; with compress-up '" +
+               std::string(terms.packings.update_coding.compression.name()) + "' it must have none";
+      if (message.code.size() > terms.packings.update_coding.most_bytes())
+        return "its compressed update has " + std::to_string(message.code.size()) + " bytes; it can have at most " +
+               std::to_string(terms.packings.update_coding.most_bytes());
+    } else if (!message.diverged && size != terms.packings.update.size())
       return "its update has " + std::to_string(size) + " numbers; in this experiment it must have " +
              std::to_string(terms.packings.update.size());
-    if (!message.diverged && !ExactSum::admits(view(message.change)))
-      return "its update has numbers that are infinite, NaN, or 2^22 or larger in magnitude";
     if (std::string why = impossible(report); !why.empty()) return why;
     return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client]);
   }
@@ -261,6 +315,7 @@ struct NetworkedFleet::Impl {
     round->asked = last_asked = cohort.size();
     round->reported.assign(round->state.size(), 0);
     last_round = round->number;
+    bytes = {};
     if (cohort.empty()) return end_round();
     std::vector<ClientId> away;
     for (const ClientId client : cohort) {
@@ -326,6 +381,8 @@ struct NetworkedFleet::Impl {
   ReportCheck check_report;
   NetworkLog log;
   std::vector<std::uint64_t> missed;     // by client
+  std::vector<std::uint32_t> held;       // by client: the round whose model it holds; 0: none
+  RoundBytes bytes = {};                 // of the current round, or of the last
   std::atomic<std::uint64_t>& progress;  // of the fleet
   const std::atomic<bool>* stop = nullptr;
   std::optional<Round> round;  // this and the members below are used only by the io thread
@@ -348,14 +405,19 @@ NetworkedFleet::~NetworkedFleet() = default;
 
 void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
   std::optional<Impl::Round> round(std::in_place, task.round, std::string(), updates, impl_->terms.roster.size());
-  ModelMessage message{task.round, {}, task.model};
+  ModelMessage message{.round = task.round, .model_hash = {}, .model = task.model};
   message.model.append(task.beside);
   message.model_hash = round->model_hash = model_hash(message.model);
   impl_->terms.packings.model.pack(message.model);
-  round->model = encode(message);
+  round->changes.assign(task.changes.begin(), task.changes.end());
+  if (round->changes.empty())
+    round->model = encode(message);
+  else
+    round->message = std::move(message);
   round->releases.assign(task.releases.begin(), task.releases.end());
   round->told.assign(task.told.begin(), task.told.end());
   round->tests = task.tests;
+  round->scale = task.scale;
   std::future<void> over = round->over.get_future();
   const auto stopped = [&] { return impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed); };
   if (stopped()) throw Interrupted{};
@@ -374,7 +436,7 @@ std::optional<Evaluation> NetworkedFleet::test_by_client(const Vector& model) {
   constexpr double kLongest = 600;
   constexpr std::chrono::milliseconds kPollInterval{50};
   const std::uint32_t round = impl_->on_io([&] { return impl_->last_round; });
-  ModelMessage message{round, {}, model};
+  ModelMessage message{.round = round, .model_hash = {}, .model = model};
   message.model.resize(impl_->terms.packings.model.spread_size());
   message.model_hash = model_hash(message.model);
   Impl::Test test{round, message.model_hash, 0, {}};
@@ -425,6 +487,10 @@ void NetworkedFleet::load(const std::string& bytes) {
 
 std::uint64_t NetworkedFleet::absent() {
   return impl_->on_io([&] { return impl_->absent; });
+}
+
+std::optional<RoundBytes> NetworkedFleet::bytes() {
+  return impl_->on_io([&] { return impl_->bytes; });
 }
 
 void NetworkedFleet::stop_when(const std::atomic<bool>* stop) { impl_->stop = stop; }

@@ -55,8 +55,9 @@ class NetworkedFleet : public Fleet {
   /// Calls test_by_client if only clients can evaluate the model; the evaluation is unknown if no client has reported one.
   std::optional<Evaluation> evaluate(const Vector& model, EvaluatedOn examples) override;
 
-  /// The last round each client has answered; clients keep their own state.
   std::uint64_t absent() override;
+  std::optional<RoundBytes> bytes() override;
+  /// The last round each client has answered; clients keep their own state.
   std::string save() override;
   void load(const std::string& bytes) override;
 

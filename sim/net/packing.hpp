@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "client/model_coding.hpp"
+#include "client/update_coding.hpp"
 #include "core/vector.hpp"
 
 namespace fedstride {
@@ -38,10 +40,12 @@ class Packing {
 };
 
 /// The packings for both directions: models, with the additional vector of the local objective's server, and updates, with the
-/// clients' additional vector.
+/// clients' additional vector; and their codes, where they are compressed.
 struct Packings {
   Packing model = {};
   Packing update = {};
+  ModelCoding model_coding = {};
+  UpdateCoding update_coding = {};
 };
 
 }  // namespace fedstride

@@ -268,7 +268,7 @@ void Reception::ready(const PeerPtr& peer, const Ready& message) {
     log_(name(*peer) + ": " + soon);
   if (last_) return send_last_to(peer);
   log_(name(*peer) + " joined");
-  events_.joined(peer->client);
+  events_.joined(peer->client, message.holds);
 }
 
 std::string Reception::denial(const Peer& peer) const {
@@ -321,8 +321,10 @@ std::vector<ClientId> Reception::evaluating() const {
   return clients;
 }
 
-void Reception::send(ClientId client, const Frame& frame, FrameKind kind) {
-  if (ready_[client]) ready_[client]->connection->send(frame, kind);
+bool Reception::send(ClientId client, const Frame& frame, FrameKind kind) {
+  if (!ready_[client]) return false;
+  ready_[client]->connection->send(frame, kind);
+  return true;
 }
 
 void Reception::allow_update(ClientId client) {

@@ -53,7 +53,7 @@ struct ReceptionRules {
 class Reception {
  public:
   struct Events {
-    std::function<void(ClientId)> joined;                 ///< ready to be asked to train
+    std::function<void(ClientId, std::uint32_t holds)> joined;  ///< ready to be asked to train; Ready::holds
     std::function<void(ClientId, UpdateMessage)> update;  ///< well-formed and from that client; nothing else has been checked
     std::function<void(ClientId, std::uint64_t examples)> heartbeat;
     std::function<void(ClientId, EvaluationMessage)> evaluation;  ///< well-formed; nothing else has been checked
@@ -71,8 +71,8 @@ class Reception {
   /// True if the client is denied by name, regardless of its certificate.
   bool is_denied(ClientId client) const { return rules_.authenticated && rules_.denied.denies_name(client_name(client)); }
 
-  /// Sends to a client if it is ready; otherwise does nothing.
-  void send(ClientId client, const Frame& frame, FrameKind kind);
+  /// Sends to a client if it is ready; otherwise does nothing and returns false.
+  bool send(ClientId client, const Frame& frame, FrameKind kind);
   /// Allows the client to send the bytes of one more update, which it has been asked for.
   void allow_update(ClientId client);
   /// Sends the client the reason and ends its connection.

@@ -188,13 +188,26 @@ bool is_private(const Configuration& configuration) { return configuration.priva
 // training without a federation.
 bool keeps_state(const Configuration& configuration) {
   if (configuration.client_state != ClientStateRule::automatic) return configuration.client_state == ClientStateRule::keep;
-  if (configuration.cohort.as<AllClients>() == nullptr) return false;
+  if (configuration.cohort.as<AllClients>() == nullptr || configuration.mode->is_asynchronous()) return false;
   return configuration.clients == 1 || configuration.optimizer->keeps_state();
 }
 
 bool weighs_examples(const Configuration& configuration) {
   return configuration.weights == WeightRule::examples ||
-         (configuration.weights == WeightRule::automatic && client_level(configuration.privacy) == nullptr);
+         (configuration.weights == WeightRule::automatic && client_level(configuration.privacy) == nullptr &&
+          !configuration.mode->is_asynchronous());
+}
+
+bool has_time(const Configuration& configuration) { return configuration.devices->has_time(); }
+
+double participation_rate(const Configuration& configuration, std::size_t clients) {
+  return configuration.mode->is_asynchronous() ? configuration.mode->buffer() / static_cast<double>(clients)
+                                               : configuration.cohort->rate(clients);
+}
+
+std::size_t most_updates(const Configuration& configuration, std::size_t clients) {
+  return configuration.mode->is_asynchronous() ? static_cast<std::size_t>(configuration.mode->buffer())
+                                               : configuration.cohort->most(clients);
 }
 
 double attackers_among(const Configuration& configuration) {
@@ -334,13 +347,14 @@ namespace {
 
 auto parts_of(auto& of) {
   using Part = std::conditional_t<std::is_const_v<std::remove_reference_t<decltype(of)>>, const ChosenPart, ChosenPart>;
-  return std::array<Part*, 10>{&of.partition, &of.feature_skew, &of.optimizer,   &of.objective, &of.attack,
-                               &of.personal,  &of.cohort,       &of.aggregation, &of.server,    &of.privacy};
+  return std::array<Part*, 15>{&of.partition, &of.feature_skew, &of.optimizer,     &of.objective,    &of.attack,
+                               &of.personal,  &of.compress_up,  &of.compress_down, &of.cohort,       &of.aggregation,
+                               &of.server,    &of.privacy,      &of.devices,       &of.availability, &of.mode};
 }
 
 }  // namespace
 
-std::array<ChosenPart*, 10> chosen_parts(Configuration& configuration) { return parts_of(configuration); }
-std::array<const ChosenPart*, 10> chosen_parts(const Configuration& configuration) { return parts_of(configuration); }
+std::array<ChosenPart*, 15> chosen_parts(Configuration& configuration) { return parts_of(configuration); }
+std::array<const ChosenPart*, 15> chosen_parts(const Configuration& configuration) { return parts_of(configuration); }
 
 }  // namespace fedstride

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "client/attacks/attack.hpp"
+#include "client/compression/compressor.hpp"
 #include "client/objectives/local_objective.hpp"
 #include "client/optim/optimizer.hpp"
 #include "client/personal/personal.hpp"
+#include "client/update_coding.hpp"
 #include "core/function_ref.hpp"
 #include "core/setting.hpp"
 #include "data/batch.hpp"
@@ -24,6 +26,9 @@
 #include "server/server_optimizer.hpp"
 #include "sim/run/code_names.hpp"
 #include "sim/run/privacy_settings.hpp"
+#include "sim/time/availability.hpp"
+#include "sim/time/devices.hpp"
+#include "sim/time/mode.hpp"
 
 namespace fedstride {
 
@@ -91,6 +96,9 @@ struct Configuration : ReadSettings {
   Aggregation aggregation;
   AcceptFailures accept_failures = AcceptFailures::some;
   int update_memory = 2048;
+  UpCompression compress_up;
+  DownCompression compress_down;
+  ErrorFeedback error_feedback = ErrorFeedback::none;
   ServerOptimizer server;
   ServerScheduleShape server_schedule = ServerScheduleShape::constant;
   double server_final_factor = ServerSchedule().last;
@@ -103,6 +111,10 @@ struct Configuration : ReadSettings {
   double secure_colluders = 0.1;
   int secure_degree = 0;
   double secure_leaving = 0;
+  Devices devices;
+  Availability availability;
+  Mode mode;
+  double deadline = 0;
   Randomness randomness = Randomness::seeded;
   bool publishable = false;
   int rounds = 20;
@@ -118,6 +130,7 @@ struct Configuration : ReadSettings {
 
   int threads = 0;
   bool quiet = false;
+  std::string timeline;
   std::string out;
   CodeNames code;
 
@@ -137,8 +150,8 @@ template <>
 std::span<const SettingInfo> settings_of<Configuration>();
 
 /// The chosen parts, one per family, in the order of their keys in a file.
-std::array<ChosenPart*, 10> chosen_parts(Configuration& configuration);
-std::array<const ChosenPart*, 10> chosen_parts(const Configuration& configuration);
+std::array<ChosenPart*, 15> chosen_parts(Configuration& configuration);
+std::array<const ChosenPart*, 15> chosen_parts(const Configuration& configuration);
 
 /// Calls visit(setting, its owner) for each setting of the run and then of the chosen parts, in file order.
 void for_each_setting(Configuration& configuration, function_ref<void(const SettingInfo&, void*)> visit);
@@ -147,6 +160,12 @@ void for_each_setting(Configuration& configuration, function_ref<void(const Sett
 bool is_by_natural_clients(const Configuration& configuration);
 /// True if examples or clients are protected.
 bool is_private(const Configuration& configuration);
+/// True if it has virtual time.
+bool has_time(const Configuration& configuration);
+/// The share of the clients whose update is in a round, on average.
+double participation_rate(const Configuration& configuration, std::size_t clients);
+/// The most updates of a round: of a cohort's clients, or of a buffer.
+std::size_t most_updates(const Configuration& configuration, std::size_t clients);
 /// True if a client keeps its optimizer's state from round to round; true if its weight is its number of examples.
 bool keeps_state(const Configuration& configuration);
 bool weighs_examples(const Configuration& configuration);

@@ -112,6 +112,10 @@ struct ConfigurationFields {
                   "affect "
                   "the result",
                   Valid{.low = 1, .high = 1e9}, Shapes::work},
+            Field{"error-feedback", &Configuration::error_feedback,
+                  "what compress-up loses of an update: nothing is done, clients add it to their next update (ef), or code the "
+                  "difference from "
+                  "what they sent so far (ef21)"},
             Field{"server-schedule", &Configuration::server_schedule,
                   "schedule of the server's learning rate: a factor on every server step"},
             Field{"server-final-factor", &Configuration::server_final_factor, "server-schedule linear: the final factor",
@@ -152,7 +156,12 @@ struct ConfigurationFields {
                 "folder)"},
           Field{"publishable", &Configuration::publishable, "leave out results that no privacy guarantee covers"}),
       about(Question::federation,
-            Field{"rounds", &Configuration::rounds, "number of rounds", Valid{.low = 1, .high = 2e9}, Shapes::length}.first()),
+            Field{"deadline", &Configuration::deadline,
+                  "virtual seconds after which a round closes, or an asynchronous task is given up; 0: none",
+                  Valid{.low = 0, .high = 1e8}},
+            Field{"rounds", &Configuration::rounds, "number of rounds; of the server's versions in an asynchronous run",
+                  Valid{.low = 1, .high = 2e9}, Shapes::length}
+                .first()),
       about(
           Question::privacy,
           Field{"evaluate", &Configuration::evaluate,
@@ -181,6 +190,8 @@ struct ConfigurationFields {
             Field{"threads", &Configuration::threads, "threads; 0: one per processor; does not affect the result",
                   Valid{.low = 0, .high = 1024}, Shapes::work}
                 .often(),
+            Field{"timeline", &Configuration::timeline,
+                  "write this session's tasks in virtual time to this file, in Chrome's trace format", kFile, Shapes::screen},
             Field{"quiet", &Configuration::quiet, "print errors only", {}, Shapes::screen},
             Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder, Shapes::folder}
                 .first()),

@@ -30,7 +30,7 @@ class OutsideFleet : public LocalFleet {
         if (states_) states_->write(client, answer.state);
       }
       send_answer(setup_.training, task, rows(client), std::move(answer),
-                  [&](const ClientUpdate& update) { updates.add(update); });
+                  [&](const ClientUpdate& update) { updates.add(update, task.scale); });
     });
   }
 

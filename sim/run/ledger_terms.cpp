@@ -146,8 +146,9 @@ class LedgerComparer {
 
   void client(const std::string& round, const LedgerGroup& group) {
     const bool local = client_level(configuration_.privacy)->client_noise == ClientNoiseBy::local;
-    const double rate = configuration_.cohort->rate(clients_);
-    const bool amplified = !local && rate < 1 && configuration_.cohort.as<PoissonCohort>() != nullptr;
+    const double rate = participation_rate(configuration_, clients_);
+    const bool amplified =
+        !has_time(configuration_) && !local && rate < 1 && configuration_.cohort.as<PoissonCohort>() != nullptr;
     differs(round + "cohort's rate", number_text(amplified ? rate : 1), number_text(group.rate));
   }
 

@@ -20,6 +20,7 @@ std::string moves_others(const Configuration& configuration) {
   const bool all_to_one = configuration.clients == 1 && configuration.partition.as<Iid>() != nullptr;
   if (configuration.partition->dealing() != Dealing::given && !all_to_one)
     return "partition '" + std::string(configuration.partition.name()) + "' deals out all rows together";
+  if (has_time(configuration)) return "with devices, the times of tasks follow from numbers of rows";
   if (configuration.limit_per_client > 0) return "limit-per-client keeps a fixed number of rows";
   if (configuration.client_test > 0) return "client-test always leaves each client a row to train on";
   if (const LotSampling sampling = example_level(configuration.privacy)->sampling; sampling != LotSampling::poisson)
@@ -28,6 +29,7 @@ std::string moves_others(const Configuration& configuration) {
 }
 
 std::string moves_other_clients(const Configuration& configuration) {
+  if (has_time(configuration)) return "with devices, one client's presence shifts the times of the others";
   if (!configuration.cohort->is_independent())
     return "in cohort '" + std::string(configuration.cohort.name()) + "' one client's presence displaces another";
   if (configuration.attack->attackers() > 0)

@@ -116,9 +116,9 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Clien
                    .noise_multiplier = settings.client_noise_multiplier};
   add_beside(setup, level, {});
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));
-  const double rate = configuration.cohort->rate(setup.clients.size());
-  const bool amplified =
-      settings.client_noise != ClientNoiseBy::local && rate < 1 && configuration.cohort.as<PoissonCohort>() != nullptr;
+  const double rate = participation_rate(configuration, setup.clients.size());
+  const bool amplified = !has_time(configuration) && settings.client_noise != ClientNoiseBy::local && rate < 1 &&
+                         configuration.cohort.as<PoissonCohort>() != nullptr;
   Releases release{.sampling = amplified ? Sampling::poisson : Sampling::full,
                    .neighbours = level.neighbours,
                    .rate = amplified ? rate : 1,

@@ -120,11 +120,26 @@ void cover(Json& json, const std::vector<std::string>& uncovered, bool publishab
     json["not_covered"] = uncovered;
 }
 
+// Over-selection and deadlines favor fast devices; the reader is told by how much.
+void note_time(const Setup& setup, const TimeTotals& time, std::vector<std::string>& notes) {
+  const auto share = [&](std::size_t tenth) {
+    return number_text(std::round(1000.0 * static_cast<double>(time.by_speed[tenth]) / static_cast<double>(time.arrived)) / 10);
+  };
+  if (time.arrived > 0 && time.late > 0)
+    notes.push_back("updates that came too late, " + std::to_string(time.late) + " in all, were left out: " + share(0) +
+                    " % of those in the model are from the fastest tenth of devices, " + share(9) + " % from the slowest");
+  if (time.abandoned > 0)
+    notes.push_back(counted(time.abandoned, "round") +
+                    " changed nothing, because fewer clients than minimum-arrivals met the deadline of " +
+                    number_text(setup.configuration.deadline) + " seconds");
+}
+
 std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary) {
   std::vector<std::string> notes = setup.notes;
   if (summary.idle_rounds > 0) notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
   if (summary.failures > 0) notes.push_back(failures_text(summary));
   if (!summary.failed.empty()) notes.push_back(summary.failed);
+  if (summary.time) note_time(setup, *summary.time, notes);
   return notes;
 }
 
@@ -173,6 +188,28 @@ void add_secure(Json& json, const RoundRecord& record) {
   json["rejected_steps"] = record.totals->rejected;
 }
 
+void add_time(Json& json, const RoundTime& time) {
+  json["virtual_seconds"] = seconds_of(time.end);
+  json["late_clients"] = time.count(TaskFate::late);
+  json["lost_clients"] = time.count(TaskFate::lost);
+  json["dropped_updates"] = time.count(TaskFate::dropped);
+  json["mean_staleness"] = time.mean_staleness();
+  json["largest_staleness"] = time.largest_staleness();
+}
+
+void add_time(Json& json, const TimeTotals& time) {
+  json["virtual_seconds"] = seconds_of(time.now);
+  json["arrived_updates"] = time.arrived;
+  json["late_clients"] = time.late;
+  json["lost_clients"] = time.lost;
+  json["dropped_updates"] = time.dropped;
+  json["abandoned_rounds"] = time.abandoned;
+  json["mean_staleness"] = time.arrived > 0 ? static_cast<double>(time.staleness) / static_cast<double>(time.arrived) : 0.0;
+  json["largest_staleness"] = time.largest_staleness;
+  Json& tenths = json["updates_by_speed"] = Json::array();
+  for (const std::uint64_t count : time.by_speed) tenths.push_back(count);
+}
+
 double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? static_cast<double>(examples) / seconds : 0; }
 
 }  // namespace
@@ -209,6 +246,10 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["train_loss"] = number_or_null(record.train_loss);
   for (const NamedNumber& number : record.numbers) json[std::string(number.name)] = number_or_null(number.value);
   json["examples"] = record.examples;
+  if (!record.totals) {  // masked updates and their keys have other bytes
+    json["uplink_bytes"] = record.bytes.uplink;
+    json["downlink_bytes"] = record.bytes.downlink;
+  }
   json["seconds"] = record.seconds;
   json["evaluation_seconds"] = record.evaluation_seconds;
   json["examples_per_second"] = rate(record.examples, record.seconds);
@@ -229,6 +270,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
     json["client_accuracy_deviation"] = std::sqrt(square / static_cast<double>(record.client_accuracy.size()));
   }
   json["failed_clients"] = record.failures();
+  if (record.time) add_time(json, *record.time);
   const std::vector<std::size_t> written = reports.chosen(record.clients);
   if (record.totals)
     add_secure(json, record);
@@ -316,11 +358,16 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["test_" + std::string(metric_key(summary.test.metric))] = number_or_null(summary.test.accuracy);
   json["test_loss"] = number_or_null(summary.test.loss);
   json["examples"] = summary.examples;
+  if (!setup.configuration.is_secure()) {
+    json["uplink_bytes"] = summary.bytes.uplink;
+    json["downlink_bytes"] = summary.bytes.downlink;
+  }
   json["evaluated_rows"] = summary.test.examples;
   json["seconds"] = summary.seconds;
   json["evaluation_seconds"] = summary.evaluation_seconds;
   json["examples_per_second"] = rate(summary.examples, summary.seconds);
   json["idle_rounds"] = summary.idle_rounds;
+  if (summary.time) add_time(json, *summary.time);
   json["failed_updates_this_session"] = summary.failures;
   json["pieces_helped_this_session"] = summary.pieces_helped;
   json["peak_memory_bytes"] = peak_memory();

@@ -10,8 +10,10 @@
 #include "core/named_number.hpp"
 #include "core/spread.hpp"
 #include "nn/evaluation.hpp"
+#include "server/fleet.hpp"
 #include "sim/run/client_reports.hpp"
 #include "sim/run/run_privacy.hpp"
+#include "sim/time/round_time.hpp"
 
 namespace fedstride {
 
@@ -30,11 +32,13 @@ struct RoundRecord {
   std::vector<NamedNumber> numbers = {};          ///< Server::numbers
   double train_loss = 0;                          ///< mean over clients not left out, weighted by gradient examples; NaN: none
   std::uint64_t examples = 0;                     ///< gradient examples of the round
+  RoundBytes bytes = {};                          ///< of its frames, sent or as they would be
   double seconds = 0;                             ///< training and averaging, without evaluation
   double evaluation_seconds = 0;                  ///< 0 in rounds without evaluation
   std::string model_hash = {};
   std::optional<SpentSoFar> example_spent = {};  ///< example-level privacy, of the client that has spent most
   std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
+  std::optional<RoundTime> time = {};            ///< with virtual time
 
   /// True if clients took steps and all were undone, so that only their learning rates changed.
   bool is_idle() const;
@@ -51,6 +55,7 @@ struct RunSummary {
   bool test_is_covered = false;  ///< RoundRecord::test_is_covered
   std::string folder = {};
   std::uint64_t examples = 0;
+  RoundBytes bytes = {};                              ///< RoundRecord::bytes of all rounds
   double seconds = 0;                                 ///< training and averaging
   double evaluation_seconds = 0;                      ///< including the final evaluation
   std::uint64_t idle_rounds = 0;                      ///< RoundRecord::is_idle
@@ -59,6 +64,7 @@ struct RunSummary {
   std::uint64_t failed_rounds = 0;                    ///< of these, rounds with updates left out
   std::map<std::string, std::uint64_t> reasons = {};  ///< why, and how often
   std::string failed = {};                            ///< why it ended with a round that failed; empty if it did not
+  std::optional<TimeTotals> time = {};                ///< of all sessions, with virtual time
   std::vector<PrivacyStatement> privacy = {};
   LedgerMark ledger = {};
   std::uint64_t pieces_helped = 0;  ///< pieces of a client's step run by another thread in this session

@@ -13,6 +13,7 @@
 #include "nn/tensor_line.hpp"
 #include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
+#include "server/cohorts.hpp"
 #include "server/federated_averaging.hpp"
 #include "sim/run/client_reports.hpp"
 #include "sim/run/neighbours.hpp"
@@ -39,6 +40,7 @@ bool is(const ChosenPart& chosen) {
 // False if the number of clients is to be read from the data.
 bool has_count(C c) { return c.clients > 0; }
 std::size_t clients(C c) { return static_cast<std::size_t>(c.clients); }
+bool has_size(C c) { return Cohort(c.cohort)->size_setting() != nullptr; }
 bool is_elsewhere(C c) { return is<OwnRows>(c.partition) || is<OutsideRows>(c.partition); }
 
 // Words in braces that reasons may use besides keys.
@@ -48,7 +50,7 @@ struct Fact {
 };
 const Fact kFacts[] = {
     {"updates needed", [](C c) { return std::to_string(c.aggregation->least_updates()); }},
-    {"clients a round", [](C c) { return counted(c.cohort->most(clients(c)), "client"); }},
+    {"clients a round", [](C c) { return counted(most_updates(c, clients(c)), "client"); }},
     {"number of attackers", [](C c) { return number_text(attackers_among(c)); }},
     {"row mover", [](C c) { return moves_others(c); }},
     {"client mover", [](C c) { return moves_other_clients(c); }},
@@ -60,7 +62,7 @@ const Rule kCommonRules[] = {
     // Clients.
     {"clients", [](C c) { return !has_count(c) && !is_by_natural_clients(c); },
      "; with {partition} it must be a whole number from 1"},
-    {"aggregation", [](C c) { return has_count(c) && c.aggregation->least_updates() > c.cohort->most(clients(c)); },
+    {"aggregation", [](C c) { return has_count(c) && c.aggregation->least_updates() > most_updates(c, clients(c)); },
      ", which with these settings needs {updates needed} updates per round; a round has at most {clients a round}"},
     {"attackers",
      [](C c) {
@@ -117,6 +119,73 @@ const Rule kCommonRules[] = {
     {"optimizer", [](C c) { return c.optimizer->reads_losses() && c.personal->pull() != 0; },
      ", which divides the loss of a batch by the squared norm of its gradient; {personal} changes the gradient alone",
      "personal"},
+
+    // Compression.
+    {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none && !c.compress_up->codes(); },
+     "; with {compress-up} nothing is lost that could be added to a later update", "compress-up"},
+    {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none && !c.compress_up->suits_feedback(); },
+     ", but what {compress-up} loses of an update can be longer than the update, so that what is kept would grow from round to "
+     "round",
+     "compress-up"},
+    {"compress-down", [](C c) { return c.compress_down->codes() && c.objective->hears(); },
+     ", which codes changes of the model alone; {local-objective} sends clients a second vector", "local-objective"},
+    {"compress-down", [](C c) { return c.compress_down->codes() && !c.compress_down->suits_feedback(); },
+     ", which can lose more of a change than the change is, and the next one makes good what is lost: the clients' model would "
+     "leave "
+     "the server's"},
+    {"attack", [](C c) { return c.attack->conspires() && c.compress_up->codes(); },
+     ", whose clients choose what the server sums; with {compress-up} it sums what a code decodes to", "compress-up"},
+
+    {"compress-down", [](C c) { return c.compress_down->codes() && c.mode->is_asynchronous(); },
+     ", which codes the change from round to round; with {mode} clients hold models of different rounds", "mode"},
+
+    // Virtual time.
+    {"mode", [](C c) { return (c.mode->is_asynchronous() || c.mode->tiers() > 0) && !has_time(c); },
+     ", which needs times of tasks; with {devices} there are none", "devices"},
+    {"availability", [](C c) { return !c.availability->is_always() && !has_time(c); }, "; with {devices} there is no time",
+     "devices"},
+    {"deadline", [](C c) { return c.deadline > 0 && !has_time(c); }, "; with {devices} there is no virtual time",
+     "devices deadline"},
+    {"timeline", [](C c) { return !c.timeline.empty() && !has_time(c); }, "; with {devices} there is no virtual time", "devices"},
+    {"over-selection", [](C c) { return c.mode->over_selection() > 1 && !has_time(c); },
+     "; with {devices} all clients arrive at once", "devices over-selection"},
+    {"over-selection", [](C c) { return c.mode->over_selection() > 1 && !has_size(c); },
+     ", which asks more clients than cohort-size; {cohort} has no such size", "cohort over-selection"},
+    {"when-away", [](C c) { return c.availability->when_away() == WhenAway::deadline && c.deadline == 0; },
+     "; without a deadline nobody finds out (--deadline)"},
+    {"cohort", [](C c) { return !c.availability->is_always() && is<TraceCohort>(c.cohort); },
+     ", whose file says who is there; {availability} says so, too", "availability"},
+    {"cohort", [](C c) { return c.mode->tiers() > 0 && is<TraceCohort>(c.cohort); },
+     ", whose file numbers all clients; with {mode} a round draws from a tier of them", "mode"},
+    {"mode", [](C c) { return c.mode->tiers() > 0 && is_example_level(c) && !is_client_level(c); },
+     "; under {dp} clients are charged for the cohort drawn from all"},
+    {"cohort", [](C c) { return c.mode->is_asynchronous() && !is<AllClients>(c.cohort); },
+     ", which draws the clients of a round; with {mode} a client begins when another ends, drawn uniformly", "mode"},
+    {"buffer", [](C c) { return c.mode->is_asynchronous() && c.mode->buffer() > c.mode->concurrency(); },
+     "; it must be at most {concurrency}: a client is in a buffer at most once", "buffer"},
+    {"concurrency", [](C c) { return has_count(c) && c.mode->concurrency() > c.clients; },
+     "; it must be at most the number of clients, {clients}", "concurrency"},
+    {"normalized-staleness", [](C c) { return c.mode->is_normalized() && reads_updates(c); },
+     ", which divides a sum by its weights; {aggregation} makes no sum", "aggregation"},
+    {"local-objective",
+     [](C c) { return c.mode->is_asynchronous() && (c.objective->keeps() || c.objective->sends() || c.objective->scales()); },
+     ", whose server compares clients that began from one model; with {mode} they begin from different ones", "mode"},
+    {"server-optimizer", [](C c) { return c.mode->is_asynchronous() && c.server->measures(); },
+     ", which compares the lengths of updates from one model; with {mode} they begin from different ones", "mode"},
+    {"mode", [](C c) { return c.mode->is_asynchronous() && is_example_level(c); },
+     ", whose clients count their own rounds, by which {dp} cannot charge their releases"},
+    {"mode", [](C c) { return c.mode->mixing() > 0 && is_private(c); },
+     ", which shows the server one client's model at a time; under {dp} nobody may see those"},
+    {"mode", [](C c) { return c.mode->is_asynchronous() && is_client_level(c) && !is_central(c); },
+     "; with {client-noise} a client's releases are counted by rounds, which it has not", "client-noise"},
+    {"normalized-staleness", [](C c) { return c.mode->is_normalized() && is_client_level(c); },
+     "; under {dp} a sum is divided by a constant", "normalized-staleness"},
+    {"optimizer", [](C c) { return c.mode->is_asynchronous() && c.optimizer->pools() && is_private(c); },
+     ", whose statistics were measured at different versions with {mode}; under {dp} they are bounded for one", "mode"},
+    {"availability",
+     [](C c) { return !c.availability->is_always() && is_example_level(c) && !is_client_level(c) && !is<AllClients>(c.cohort); },
+     "; under {dp} clients are charged for the cohort drawn from all, and {cohort} would be drawn from those that are there",
+     "cohort"},
 
     // Personal models.
     {"personal", [](C c) { return !c.personal->layers().empty() && !is<Plain>(c.objective); },
@@ -204,6 +273,11 @@ const Rule kCommonRules[] = {
      ", whose clients report a test each; with {secure-aggregation} nobody sees one", "secure-aggregation"},
     {"max-update-norm", [](C c) { return is_secure(c) && c.bounds_updates(); },
      "; with {secure-aggregation} nobody can measure an update", "max-update-norm secure-aggregation"},
+    {"devices", [](C c) { return is_secure(c) && has_time(c); },
+     ", with which clients come too late; with {secure-aggregation} those that leave are drawn by secure-leaving",
+     "secure-aggregation"},
+    {"compress-up", [](C c) { return is_secure(c) && c.compress_up->codes(); },
+     ", whose codes differ by client; with {secure-aggregation} they could not be added under masks", "secure-aggregation"},
     {"secure-grid", [](C c) { return is_secure(c) && !c.secure_grid.empty() && is_central(c); },
      "; under {dp} clipped updates must not become longer by rounding", "client-noise"},
 
@@ -242,6 +316,8 @@ const Rule kOwnCodeRules[] = {
      ", which is part of training; your own code trains the clients"},
     {"augment", [](C c) { return c.augment != Augmentation::none; },
      "; your own code trains the clients and would have to do it"},
+    {"error-feedback", [](C c) { return c.error_feedback != ErrorFeedback::none; },
+     "; your own code trains the clients, and what is kept back has no place in the states that it returns", "error-feedback"},
     {"freeze", [](C c) { return !c.freeze.empty(); }, "; your own code trains the clients and would have to do it", "freeze"},
     {"client-test", [](C c) { return is_tensor_line(c.model) && c.client_test != 0; },
      "; a model of tensors cannot be tested here", "client-test"},
@@ -273,6 +349,8 @@ const Rule kNetworkRules[] = {
     {"words", [](C c) { return !c.words.empty(); },
      ", a file that the clients do not have; over a network give its facts as settings (--vocabulary), or put it into the data "
      "file itself"},
+    {"error-feedback", [](C c) { return c.error_feedback == ErrorFeedback::ef21; },
+     "; over a network the coordinator would have to keep what every client has sent so far", "error-feedback"},
     {"evaluate", is_evaluated_privately, "; over a network the clients' own ledgers would miss its releases"},
     {"checkpoint-every", [](C c) { return c.checkpoint_every != 1; },
      "; over a network a client's folder can go back one round only", "checkpoint-every"},

@@ -16,6 +16,8 @@
 #include "sim/run/model_tests.hpp"
 #include "sim/run/private_inputs.hpp"
 #include "sim/run/run_folder.hpp"
+#include "sim/run/virtual_time.hpp"
+#include "sim/run/wired_fleet.hpp"
 
 namespace fedstride {
 namespace {
@@ -33,7 +35,7 @@ Server make_server(const Setup& setup) {
     return with_losses(Server(configuration.server, setup.model.size(), configuration.objective));
   const int adapting = configuration.optimizer->epoch_of_change() / configuration.local_epochs;
   PoolPlan plan{.start_norm = l2_norm(view(setup.initial)),
-                .clients_a_round = configuration.cohort->rate(setup.clients.row_counts.size()) *
+                .clients_a_round = participation_rate(configuration, setup.clients.row_counts.size()) *
                                    static_cast<double>(setup.clients.row_counts.size()),
                 .rounds = static_cast<std::uint32_t>(std::clamp(adapting, 1, configuration.rounds))};
   for (ClientId client = 0; client < setup.clients.row_counts.size(); ++client)
@@ -55,7 +57,8 @@ class Session {
         observer_(observer),
         trains_outside_(maker.trains_outside),
         threads_(setup.configuration.threads),
-        fleet_(maker.make({setup, threads_, observer.stop, folder.path(), checkpoint_.configuration, checkpoint_.round})),
+        fleet_(std::make_shared<WiredFleet>(
+            setup, maker.make({setup, threads_, observer.stop, folder.path(), checkpoint_.configuration, checkpoint_.round}))),
         server_(make_server(setup)),
         tests_(setup, threads_, *fleet_),
         summary_{.folder = folder.path().string()},
@@ -63,6 +66,8 @@ class Session {
         saved_(checkpoint_.round) {
     if (!checkpoint_.fleet_state.empty()) fleet_->load(checkpoint_.fleet_state);
     server_.load(checkpoint_.server_state);
+    if (has_time(setup_.configuration)) time_.emplace(setup_, folder.path(), checkpoint_.configuration);
+    if (!checkpoint_.time_state.empty()) time_->load(checkpoint_.time_state);
     server_.prolong(static_cast<std::uint32_t>(setup_.configuration.rounds));
   }
 
@@ -104,7 +109,9 @@ class Session {
     };
     const auto start = std::chrono::steady_clock::now();
     try {
-      record.clients = run_round(record.round, setup_.rules, *fleet_, server_, checkpoint_.model, permission.releases, spread);
+      record.clients = time_ && time_->is_asynchronous() ? time_->advance(*fleet_, server_, checkpoint_.model, spread)
+                                                         : run_round(record.round, setup_.rules, *fleet_, server_,
+                                                                     checkpoint_.model, permission.releases, spread);
     } catch (const FailedRound& error) {
       summary_.failed = error.what();
       return abandon();
@@ -112,6 +119,7 @@ class Session {
       return abandon();
     }
     record.seconds = seconds_since(start);
+    if (time_) record.time = time_->commit();
     record.numbers = server_.numbers();
     record.model_hash = hash_ = model_hash(checkpoint_.model);
     fleet_->end_round(record.round);
@@ -152,6 +160,7 @@ class Session {
       loss += client.loss * static_cast<double>(client.examples);
       counted += static_cast<double>(client.examples);
     }
+    record.bytes = fleet_->bytes_of(record.clients);
     record.totals = server_.totals();
     if (record.totals) record.examples = record.totals->examples;
     record.train_loss = record.totals ? record.totals->train_loss
@@ -170,7 +179,10 @@ class Session {
     checkpoint_.round = record.round;
     checkpoint_.fleet_state = fleet_->save();
     checkpoint_.server_state = server_.save();
+    if (time_) checkpoint_.time_state = time_->save();
     checkpoint_.examples += record.examples;
+    checkpoint_.uplink_bytes += record.bytes.uplink;
+    checkpoint_.downlink_bytes += record.bytes.downlink;
     checkpoint_.seconds += record.seconds;
     checkpoint_.evaluation_seconds += record.evaluation_seconds;
     checkpoint_.idle_rounds += record.is_idle() ? 1 : 0;
@@ -180,7 +192,9 @@ class Session {
   }
 
   void save() {
+    if (time_) time_->write_versions();
     folder_.save(checkpoint_);
+    if (time_) time_->drop_versions();
     saved_ = checkpoint_.round;
     fleet_->checkpointed(saved_);
   }
@@ -205,9 +219,12 @@ class Session {
   RunSummary conclude() {
     summary_.rounds = checkpoint_.round;
     summary_.examples = checkpoint_.examples;
+    summary_.bytes = {.downlink = checkpoint_.downlink_bytes, .uplink = checkpoint_.uplink_bytes};
     summary_.seconds = checkpoint_.seconds;
     summary_.idle_rounds = checkpoint_.idle_rounds;
     summary_.pieces_helped = threads_.pieces_helped();
+    if (time_) summary_.time = time_->totals();
+    if (time_ && !setup_.configuration.timeline.empty()) time_->write_timeline(setup_.configuration.timeline);
     summary_.privacy = privacy_.statements();
     summary_.ledger = privacy_.mark();
     const Vector answer = server_.answer(checkpoint_.model);
@@ -227,8 +244,9 @@ class Session {
   const RunObserver& observer_;
   const bool trains_outside_;
   Threads threads_;
-  const std::shared_ptr<Fleet> fleet_;
+  const std::shared_ptr<WiredFleet> fleet_;
   Server server_;
+  std::optional<VirtualTime> time_ = {};
   ModelTests tests_;
   RunSummary summary_;
   std::string hash_;     // of the checkpoint's model
@@ -330,6 +348,7 @@ Configuration resumed(const std::string& name, const Settings& settings, bool ha
 Setup prepared(const Configuration& configuration, FirstWeights first, const FleetMaker& make_fleet) {
   require_fleet(configuration, make_fleet);
   Setup setup = prepare(configuration, first, make_fleet.rows);
+  if (has_time(configuration)) check_time(make_time_terms(setup));
   if (make_fleet.check) make_fleet.check(setup);
   return setup;
 }

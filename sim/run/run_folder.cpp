@@ -147,6 +147,7 @@ void RunFolder::discard() {
                            "checkpoint", "ledger.jsonl", "secret.key"})
     fs::remove(path_ / name, error);
   fs::remove_all(path_ / "states", error);
+  fs::remove_all(path_ / "versions", error);
   if (!topmost_.empty()) remove_empty(path_, topmost_);
 }
 

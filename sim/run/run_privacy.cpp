@@ -38,7 +38,7 @@ std::vector<std::string> constants_of(const Setup& setup) {
     constants.emplace_back("the first weights, from a file (init): whatever they were trained on is not counted here");
   if (!setup.privacy.client) return constants;
   const auto clients = static_cast<double>(setup.clients.row_counts.size());
-  const double rate = setup.rules.cohort->rate(setup.clients.row_counts.size());
+  const double rate = participation_rate(configuration, setup.clients.row_counts.size());
   constants.push_back("clients N " + number_text(clients) + ", expected in a round " + number_text(rate * clients) +
                       ", the sum of a round is divided by " + number_text(setup.rules.sum.denominator));
   if (const std::size_t beside = setup.rules.sum.release ? setup.rules.sum.release->beside.count() : 0; beside > 0)
@@ -367,7 +367,7 @@ double rounds_within_budget(const Setup& setup) {
     }
     most = std::min(most, evaluated);
     // If clients are protected too, each pays for every round (RunPrivacy::reserve).
-    const double rate = privacy.client ? 1 : setup.rules.cohort->rate(setup.clients.size());
+    const double rate = privacy.client ? 1 : participation_rate(setup.configuration, setup.clients.size());
     rounds = std::min(rounds, std::ceil(static_cast<double>(most) / rate));
   }
   if (privacy.client && privacy.client->epsilon > 0) {

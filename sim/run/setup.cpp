@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -27,6 +28,7 @@
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
 #include "sim/run/private_inputs.hpp"
+#include "sim/time/synchronous.hpp"
 
 namespace fedstride {
 namespace {
@@ -142,7 +144,7 @@ AttackPlan plan_attack(const DataSetup& setup) {
                            all_clients(setup.clients.size()), drawn);
   plan.attackers.resize(setup.clients.size());
   for (const ClientId client : drawn) plan.attackers[client] = true;
-  plan.clients_a_round = configuration.cohort->rate(setup.clients.size()) * clients;
+  plan.clients_a_round = participation_rate(configuration, setup.clients.size()) * clients;
   plan.attackers_a_round = plan.clients_a_round * count / clients;
   return plan;
 }
@@ -178,9 +180,12 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
   const Configuration& configuration = setup.configuration;
   const Personal& personal = configuration.personal;
   const std::vector<bool> frozen = model.frozen(configuration.freeze);
+  // Made here: GCC 12 destroys members that it has not made if an initializer below throws.
+  const std::vector<bool> local = local_layers(configuration, model, frozen);
+  const AttackPlan attack = plan_attack(setup);
   LocalTraining training{.optimizer = configuration.optimizer,
                          .objective = configuration.objective,
-                         .attack = plan_attack(setup),
+                         .attack = attack,
                          .epochs = configuration.local_epochs,
                          .batch = configuration.batch,
                          .augmentation = configuration.augment,
@@ -191,7 +196,13 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
                          .seed = configuration.seed,
                          .frozen = frozen,
                          .personal = personal,
-                         .local = local_layers(configuration, model, frozen)};
+                         .local = local};
+  training.coding = {.compression = configuration.compress_up,
+                     .feedback = configuration.error_feedback,
+                     .sent = trained_ranges(model, training.unsent()),
+                     .spread = model.size(),
+                     .copies = configuration.objective->sends() ? 2 : 1,
+                     .seed = configuration.seed};
   if (!training.local.empty() && trained_ranges(model, training.unsent()).empty())
     throw usage_error("local-layers is '" + std::string(personal->layers()) +
                       "'; the federation has no other layer to train: at least one must be shared");
@@ -257,7 +268,9 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
       .cohort = configuration.cohort,
       .cohort_source = RandomSource(configuration.seed),
       .rows = setup.clients.row_counts,
-      .sum = {.weights = client_weights(setup), .memory = static_cast<std::uint64_t>(configuration.update_memory) << 20},
+      .sum = {.weights = client_weights(setup),
+              .plain_bytes = sizeof(float) * std::uint64_t{model.parameter_count()} * (configuration.objective->sends() ? 2 : 1),
+              .memory = static_cast<std::uint64_t>(configuration.update_memory) << 20},
       .aggregation = configuration.aggregation,
       .attack = training.attack,
       .evaluated = {static_cast<std::uint32_t>(configuration.evaluate_every), static_cast<std::uint32_t>(configuration.rounds)}};
@@ -273,7 +286,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const auto& weights = rules.sum.weights;
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0,
                                        [](double sum, std::uint64_t weight) { return sum + static_cast<double>(weight); });
-  rules.sum.denominator = rules.cohort->rate(setup.clients.size()) * total;
+  rules.sum.denominator = participation_rate(configuration, setup.clients.size()) * total;
   if (settings->client_noise == ClientNoiseBy::local) return rules;
   std::vector<ParameterRange> trained = trained_parameters(model, training);
   const UpdateClip clip = update_clip(*settings, trained);
@@ -288,6 +301,21 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
                      RandomSource(std::uint64_t{0}),
                      beside};
   return rules;
+}
+
+// --- virtual time ---
+
+// Checks the files of devices and availability, too.
+std::string hash_of_times(const DataSetup& setup) {
+  return setup.configuration.devices->file_hash(setup.clients.size()) +
+         setup.configuration.availability->file_hash(setup.clients.size());
+}
+
+// Has the rules ask the run's clock who arrives, and as many clients as over-selection says.
+void begin_timing(const Configuration& configuration, std::size_t clients, RoundRules& rules) {
+  rules.timing = std::make_shared<SynchronousTime>();
+  if (int* size = rules.cohort->size_setting())
+    *size = static_cast<int>(std::min(static_cast<double>(clients), std::ceil(*size * configuration.mode->over_selection())));
 }
 
 // --- notes ---
@@ -342,9 +370,12 @@ Setup prepare_rest(DataSetup data, FirstWeights first) {
   note_controls(configuration, notes);
   if (model.has_layers() && !is_trained_outside(configuration) && !privacy.example) note_unused_rows(data, notes);
 
+  const std::string time_hash = first == FirstWeights::elsewhere ? "" : hash_of_times(data);
+  if (has_time(configuration) && !configuration.mode->is_asynchronous()) begin_timing(configuration, data.clients.size(), rules);
   std::string cohort_hash = first == FirstWeights::elsewhere ? "" : configuration.cohort->file_hash(data.clients.size());
-  Setup setup{std::move(data),  std::move(model),   std::move(privacy),    std::move(training),
-              std::move(rules), std::move(initial), std::move(cohort_hash)};
+  ModelCoding broadcast{configuration.compress_down, training.coding.sent, configuration.seed};
+  Setup setup{std::move(data),      std::move(model),   std::move(privacy), std::move(training),   std::move(rules),
+              std::move(broadcast), std::move(initial), time_hash,          std::move(cohort_hash)};
   use_secrets(setup, std::nullopt);
   return setup;
 }
@@ -377,6 +408,8 @@ std::string lasting_settings(const Setup& setup) {
   name_of_file(configuration.init);
   if (std::string* path = configuration.partition->reads()) name_of_file(*path);
   if (auto* cohort = configuration.cohort.as<TraceCohort>()) name_of_file(cohort->trace);
+  if (std::string* path = configuration.devices->reads()) name_of_file(*path);
+  if (std::string* path = configuration.availability->reads()) name_of_file(*path);
   return identity_settings(configuration);
 }
 
@@ -386,7 +419,7 @@ std::string identity(const Setup& setup) {
       .text(lasting_settings(setup))
       .text(setup.data.hash)
       .text(setup.clients.partition_hash)
-      .text(setup.cohort_hash)
+      .text(setup.cohort_hash + setup.time_hash)
       .text(build.version + build.compiler + build.instructions)
       .hex();
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "client/model_coding.hpp"
 #include "client/trainer.hpp"
 #include "core/secret_key.hpp"
 #include "nn/model.hpp"
@@ -20,8 +21,10 @@ struct Setup : DataSetup {
   PrivacySetup privacy;
   LocalTraining training;
   RoundRules rules;
-  Vector initial;           ///< the initial weights, from `init` or drawn
-  std::string cohort_hash;  ///< of the file that determines cohorts; empty without one, and in processes that draw no cohorts
+  ModelCoding broadcast;    ///< how the server codes its model
+  Vector initial;              ///< the initial weights, from `init` or drawn
+  std::string time_hash = {};  ///< of the files that determine virtual time; empty without one, and as below
+  std::string cohort_hash;     ///< of the file that determines cohorts; empty without one, and in processes that draw no cohorts
 };
 
 /// The source of a run's initial weights.

@@ -169,7 +169,7 @@ double seconds_of(const Configuration& configuration, const Speed& speed) {
                ? rows
                : std::min(rows, static_cast<double>(configuration.limit_per_client) * configuration.clients);
   const auto clients = static_cast<std::size_t>(std::max(1, configuration.clients));  // 0: as many as the data has
-  const double cohort = configuration.cohort->rate(clients);
+  const double cohort = participation_rate(configuration, clients);
   const double evaluations = std::ceil(rounds / configuration.evaluate_every);
   const double test_rows = std::max(1.0, speed.test_rows);
   const bool sampled = configuration.evaluate_rows > 0;

@@ -42,6 +42,8 @@ constexpr Words kMetrics[] = {
     {"loss", "loss (nats per example)"},
     {"learning_rate", "learning rate"},
     {"learning_rate_result", "learning rate after the last round"},
+    {"uplink_bytes", "bytes of updates"},
+    {"downlink_bytes", "bytes of models and requests"},
     {"rejected_steps", "rejected steps"},
     {"rejected_share", "share of rejected steps"},
     {"clipped_share", "share of clipped gradients"},

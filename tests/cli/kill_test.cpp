@@ -83,8 +83,11 @@ TEST_CASE(
   const Words kept{"--local-objective", "scaffold", "--scaffold-option", "one", "--client-state", "keep"};
   Words seldom = kept;
   seldom.insert(seldom.end(), {"--checkpoint-every", "3"});
+  // Tasks at work when it is killed began from older models.
+  const Words buffered{"--devices",     "lognormal", "--mode",         "fedbuff", "--buffer",           "2",
+                       "--concurrency", "3",         "--client-state", "keep",    "--checkpoint-every", "2"};
   int number = 0;
-  for (const Words& more : {Words{}, kept, seldom}) {
+  for (const Words& more : {Words{}, kept, seldom, buffered}) {
     const std::string out = "out" + std::to_string(number++);
     CAPTURE(out);
     for (int session = 0; session < 10; ++session) {

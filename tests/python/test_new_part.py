@@ -20,6 +20,7 @@ SKELETONS = {
     "aggregation": ("my-median", ["server/aggregations.cpp", "tests/server/aggregation/my_median_test.cpp"]),
     "attack": ("my-lie", ["client/attacks/attacks.cpp", "tests/client/attacks/my_lie_test.cpp"]),
     "personal": ("my-own", ["client/personal/kinds.cpp", "tests/client/personal/my_own_test.cpp"]),
+    "compression": ("my-code", ["client/compression/compressors.cpp", "tests/client/compression/my_code_test.cpp"]),
     "cohort": ("my-few", ["server/cohorts.cpp", "tests/server/my_few_cohort_test.cpp"]),
     "layer": ("mine", ["nn/activation_stages.cpp", "tests/nn/activation_test.cpp"]),
     "accountant": ("my-bound", ["dp/accountants/accountants.cpp", "dp/accountants/my_bound.cpp"]),

@@ -59,11 +59,16 @@ std::string small_experiment(const test::TemporaryFolder& folder, const std::str
 
 TEST_CASE("whatever clients minimize and attackers do, launch gives the models of run") {
   const test::TemporaryFolder folder;
-  std::vector<std::string> cases{"aggregation = 'median'\n", "server-optimizer = 'yogi'\nserver-learning-rate = 0.05\n",
+  std::vector<std::string> cases{"aggregation = 'median'\n",
+                                 "server-optimizer = 'yogi'\nserver-learning-rate = 0.05\n",
                                  "cohort = 'power-of-choice'\ncohort-size = 2\ncandidates = 3\n",
                                  "local-objective = 'scaffold'\nscaffold-option = 'one'\n",
                                  "local-objective = 'scaffold'\ncohort = 'fixed'\ncohort-size = 2\ndp = 'client'\nclip = 1.0\n"
-                                 "noise-multiplier = 1.0\nrandomness = 'seeded'\n"};
+                                 "noise-multiplier = 1.0\nrandomness = 'seeded'\n",
+                                 "devices = 'lognormal'\ncohort = 'fixed'\ncohort-size = 2\nover-selection = 1.5\n"};
+  for (const auto& name : ModePart::family().names())
+    cases.push_back("devices = 'lognormal'\nclient-state = 'keep'\nmode = '" + name + "'\n" +
+                    (name == "sync" ? "" : "concurrency = 3\n") + (name == "fedbuff" ? "buffer = 2\n" : ""));
   for (const auto& name : LocalObjectivePart::family().names()) cases.push_back("local-objective = '" + name + "'\n");
   for (const auto& name : AttackPart::family().names())
     cases.push_back("attack = '" + name + "'\n" + (name == "none" ? "" : "attackers = 1\n"));

@@ -135,7 +135,7 @@ TEST_CASE("every command of the pages on subjects runs") {
   const Clone clone;
   clone.carry_out(kPython + "'" + kRoot + "/examples/data/pictures_npz.py' pictures.npz && cp pictures.npz writers.npz", "");
   int commands = 0;
-  for (const std::string page : {"adaptive", "algorithms", "data", "models", "network", "partitions", "privacy"}) {
+  for (const std::string page : {"adaptive", "algorithms", "data", "models", "network", "partitions", "privacy", "time"}) {
     CAPTURE(page);
     for (const std::string& block : blocks(read_file(kRoot + "/docs/" + page + ".md"), "")) {
       const std::string lines = joined_lines(block);
@@ -148,7 +148,7 @@ TEST_CASE("every command of the pages on subjects runs") {
       }
     }
   }
-  CHECK(commands >= 12);
+  CHECK(commands >= 14);
 }
 
 TEST_CASE("the page on clusters shows a command that runs on two cores") {

@@ -171,7 +171,8 @@ class Participant {
     const auto send = [&](const ClientUpdate& update) {
       message.report = sendable(update.report);
       message.diverged = !update.report.failure.empty() || !ExactSum::admits(update.change);
-      if (!message.diverged) message.change = Vector(update.change);
+      if (!message.diverged && update.code.empty()) message.change = Vector(update.change);
+      if (!message.diverged) message.code = update.code;
     };
     const std::string after = options_.train ? train_outside(at.setup, task, before, examples, send)
                                              : train_here(at, task, before, {&examples, &stop}, send);

@@ -73,7 +73,10 @@ Setup prepare_member(const Configuration& configuration, ClientId client, const 
 
 Packings packings_of(const Setup& setup) {
   const LocalObjective& objective = setup.training.objective;
-  return {.model = Packing(setup.model, objective->hears() ? 2 : 1), .update = Packing(setup.model, objective->sends() ? 2 : 1)};
+  return {.model = Packing(setup.model, objective->hears() ? 2 : 1),
+          .update = Packing(setup.model, objective->sends() ? 2 : 1),
+          .model_coding = setup.broadcast,
+          .update_coding = setup.training.coding};
 }
 
 std::string rows_hash(std::span<const Row> rows) { return Hash().values(rows).hex(); }

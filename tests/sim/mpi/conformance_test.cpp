@@ -54,6 +54,7 @@ std::vector<Case> all_cases(const Settings& base, const std::string& manifest, W
   std::vector<Case> cases;
   const auto settings_of = [&](const PartFamily& family, const Part& part) {
     Settings settings{{std::string(family.key()), text(std::string(part.name()))}};
+    if (family.key() == "mode" || family.key() == "availability") settings["devices"] = text("lognormal");
     for (const SettingInfo& setting : part.settings()) {
       // Noise must be given, and a file must exist.
       if (setting.name.ends_with("noise-multiplier")) settings[std::string(setting.name)] = text("0.7");
@@ -152,7 +153,7 @@ TEST_CASE("inside: conformance" * doctest::skip()) {
     // These data name no clients, and no process of a job has rows that clients bring.
     CHECK(joined(refused) ==
           "partition natural, partition natural-grouped, partition own, partition outside, feature-skew rotation, feature-skew "
-          "color, attack backdoor, cohort trace");
+          "color, attack backdoor, cohort trace, devices table, availability table");
     for (std::size_t i = 0; i < cases.size(); ++i) {
       Settings settings = cases[i].settings;
       settings["out"] = text(folder / ("alone-" + std::to_string(i)));

@@ -41,10 +41,11 @@ bool same(const Welcome& a, const Welcome& b) {
 }
 bool same(const Ready& a, const Ready& b) {
   return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round &&
-         a.evaluates == b.evaluates;
+         a.evaluates == b.evaluates && a.holds == b.holds;
 }
 bool same(const ModelMessage& a, const ModelMessage& b) {
-  return a.round == b.round && a.model_hash == b.model_hash && alike(a.model, b.model);
+  return a.round == b.round && a.model_hash == b.model_hash && a.base == b.base && a.changes == b.changes &&
+         alike(a.model, b.model);
 }
 bool same(const Train& a, const Train& b) {
   return a.round == b.round && a.model_hash == b.model_hash && a.is_private == b.is_private && a.releases == b.releases &&
@@ -58,7 +59,7 @@ bool same(const UpdateMessage& a, const UpdateMessage& b) {
          alike(x.gradient_norm, y.gradient_norm) && alike(x.clipped_share, y.clipped_share) && x.statistic == y.statistic &&
          x.statistics == y.statistics && x.alignment == y.alignment && x.pairs == y.pairs && x.measure == y.measure &&
          x.personal_examples == y.personal_examples && x.personal_correct == y.personal_correct &&
-         alike(x.personal_loss, y.personal_loss) && a.diverged == b.diverged && alike(a.change, b.change);
+         alike(x.personal_loss, y.personal_loss) && a.diverged == b.diverged && alike(a.change, b.change) && a.code == b.code;
 }
 bool same(const Received& a, const Received& b) { return a.round == b.round; }
 bool same(const Heartbeat& a, const Heartbeat& b) { return a.examples == b.examples; }
@@ -170,12 +171,12 @@ TEST_CASE("A body in another byte order is refused: a message has one encoding")
 
 TEST_CASE("A flag is 0 or 1") {
   // for_good is the last byte of its body; is_private is followed by the releases, three numbers in told and another flag;
-  // diverged by the change of five numbers.
+  // diverged by the change of five numbers and a code of four bytes.
   std::string refused = body_of(golden_frame(FrameKind::refused));
   std::string train = body_of(golden_frame(FrameKind::train));
   std::string update = body_of(golden_frame(FrameKind::update));
   const std::size_t in_train = train.size() - 1 - 3 * sizeof(double) - 4 - 8 - 1;
-  const std::size_t in_update = update.size() - 5 * sizeof(float) - 8 - 1;
+  const std::size_t in_update = update.size() - 5 * sizeof(float) - 8 - 8 - 4 - 1;
   CHECK(refused.back() == 1);
   CHECK(train[in_train] == 1);
   CHECK(train.back() == 1);
@@ -197,7 +198,7 @@ TEST_CASE("A length beyond the body is refused immediately, and no memory is all
   std::string model = body_of(golden_frame(FrameKind::model));
   std::string update = body_of(golden_frame(FrameKind::update));
   std::string hello = body_of(golden_frame(FrameKind::hello));
-  std::string runs = update;
+  std::string runs = update, code = update, changes = model;
   const std::uint64_t before = memory_kb("VmPeak");
   REQUIRE(before > 0);
   const auto begun = std::chrono::steady_clock::now();
@@ -207,8 +208,12 @@ TEST_CASE("A length beyond the body is refused immediately, and no memory is all
     for (const std::uint64_t count : {many - 1, many, many + 1}) {
       put(model, model.size() - 5 * sizeof(float) - 8, count, 8);
       CHECK_FALSE(decode<ModelMessage>(model));
-      put(update, update.size() - 5 * sizeof(float) - 8, count, 8);
+      put(update, update.size() - 5 * sizeof(float) - 8 - 8 - 4, count, 8);
       CHECK_FALSE(decode<UpdateMessage>(update));
+      put(code, code.size() - 4 - 8, count, 8);
+      CHECK_FALSE(decode<UpdateMessage>(code));
+      put(changes, 1 + 4 + 4 + 64 + 4, count, 8);
+      CHECK_FALSE(decode<ModelMessage>(changes));
     }
     if (bits > 31) continue;
     put(hello, 5, many, 4);  // of the text after the byte order and the client
@@ -308,10 +313,10 @@ TEST_CASE("Every message with texts of maximum length fits the largest body of i
   const std::string settings(std::size_t{1} << 20, 'x');
   fits(Welcome{build, settings, full, 1, settings, 1, 1, 1 << 17, 2, 0, 0, columns, columns, full,
                std::vector<std::uint64_t>(kMaxDealtClients, 1), std::vector<std::uint32_t>(kMaxDealtRows, 1)});
-  fits(Ready{full, full, 1, 1, true});
+  fits(Ready{full, full, 1, 1, true, 1});
   fits(Evaluate{1, full});
   fits(EvaluationMessage{1, full, 1, 1, 1});
-  fits(ModelMessage{1, full, numbers});
+  fits(ModelMessage{.round = 1, .model_hash = full, .model = numbers});
   fits(Train{1, full, true, 1});
   fits(update);
   fits(Refused{full, true});

@@ -32,6 +32,9 @@ std::vector<Case> every_part(const Settings& base, std::vector<std::string>& ref
         }
       for (Case& one : own) {
         one.settings[key] = {std::string(part->name()), true};
+        if (key == "mode" || key == "availability") one.settings["devices"] = {std::string("lognormal"), true};
+        if (part->find("buffer") != nullptr) one.settings["buffer"] = {std::string("4"), true};
+        if (part->find("staleness-cap") != nullptr) one.settings["staleness-cap"] = {std::string("2"), true};
         try {
           prepare(resolve(one.settings));
           cases.push_back(std::move(one));
@@ -73,7 +76,9 @@ TEST_CASE("every part gives the same bits on 1, 2 and 8 threads, and when stoppe
   const auto cases = every_part(base, refused);
   CHECK(joined(refused) ==
         "feature-skew rotation, feature-skew color, feature-skew color, color permute, feature-skew color, color tint, "
-        "attack backdoor, cohort trace");
+        "attack backdoor, cohort trace, devices table, availability day-night, when-away deadline, "
+        "availability markov, when-away deadline, availability table, availability table, when-away lost, availability table, "
+        "when-away deadline, availability table, when-away resume");
   CHECK(cases.size() > 20);
   std::size_t run_number = 0;
   for (const Case& one : cases) {

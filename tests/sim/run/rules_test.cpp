@@ -73,6 +73,20 @@ constexpr const char* kBroken[] = {
     "secure-aggregation = 'ring'\nserver-optimizer = 'fedexp'\noptimizer = 'sgd'",
     "secure-aggregation = 'ring'\nmax-update-norm = 2.0",
     "secure-aggregation = 'ring'\nsecure-grid = '1,2^-20,32'\ndp = 'client'\nnoise-multiplier = 1.0",
+    "mode = 'fedbuff'\nconcurrency = 4\nbuffer = 4",
+    "availability = 'markov'",
+    "deadline = 3.0",
+    "over-selection = 1.3\ncohort = 'fixed'\ncohort-size = 2",
+    "devices = 'equal'\nover-selection = 1.3",
+    "devices = 'equal'\navailability = 'markov'\nwhen-away = 'deadline'",
+    "devices = 'equal'\navailability = 'markov'\ncohort = 'trace'",
+    "devices = 'equal'\nmode = 'fedbuff'\nconcurrency = 4\nbuffer = 4\ncohort = 'fixed'\ncohort-size = 2",
+    "devices = 'equal'\nmode = 'fedbuff'\nconcurrency = 4\nbuffer = 5",
+    "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 9",
+    "devices = 'equal'\nmode = 'fedbuff'\nconcurrency = 5\nbuffer = 5\nnormalized-staleness = true\naggregation = 'median'",
+    "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 4\noptimizer = 'sgd'\nlocal-objective = 'scaffold'",
+    "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 4\nserver-optimizer = 'fedexp'",
+    "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 4\ndp = 'client'\nnoise-multiplier = 1.0",
 };
 
 }  // namespace

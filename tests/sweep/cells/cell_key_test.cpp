@@ -43,7 +43,7 @@ std::vector<SettingValue> others_of(const SettingInfo& info, const SettingValue&
   };
   for (const std::string_view choice : info.choices) add(std::string(choice));
   for (const bool flag : {false, true}) add(flag);
-  for (const int number : {0, 1, 2, 3, 7}) add(std::int64_t{number});
+  for (const int number : {0, 1, 2, 3, 7, 64}) add(std::int64_t{number});
   for (const double number : {0.25, 0.5, 1.5}) add(number);
   if (info.may_be_auto) add(std::string("auto"));
   if (info.kind != SettingKind::text) return values;

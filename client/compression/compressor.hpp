@@ -1,0 +1,92 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/part.hpp"
+#include "core/random.hpp"
+#include "core/task.hpp"
+
+namespace fedstride {
+
+/// The address of a code's draws: everything random in it follows from this, so nothing random is sent.
+struct CodeAddress {
+  std::uint64_t seed = 0;
+  std::uint32_t round = 0;
+  ClientId client = 0;
+  std::uint32_t part = 0;  ///< of what one message has: an update's first or second vector, the model
+
+  static constexpr ClientId kServer = 0xFFFFFFFE;
+  static constexpr ClientId kEverybody = 0xFFFFFFFF;
+
+  /// Draws of the sender alone.
+  RandomStream own() const { return {seed, {Purpose::compression, round, client, part}}; }
+  /// Draws that all senders of a round share.
+  RandomStream common() const { return {seed, {Purpose::compression, round, kEverybody, part}}; }
+};
+
+/// Codes d numbers as bytes. What is summed is always what the bytes decode to, on a network or not. A code has no length field: d,
+/// the settings and the bytes say all.
+class Compressor : public Part {
+ public:
+  /// False for the part that sends floats as they are.
+  virtual bool codes() const { return true; }
+  /// True if the mean of what clients decode to is what the mean of their numbers decodes to, up to the grid: codes that may be added
+  /// up before anybody decodes them, as secure aggregation must. They use nothing of the numbers but the numbers (no norm, no order).
+  virtual bool is_linear() const { return false; }
+  /// True if what is left to send, kept back and added to the next update, stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is.
+  virtual bool suits_feedback() const { return true; }
+  /// The most bytes a code of d numbers has: at most 4 d + 64, which bounds the frames of docs/WIRE.md.
+  virtual std::uint64_t most_bytes(std::size_t d) const = 0;
+  /// Appends the code of finite numbers below 2^22 in magnitude.
+  virtual void encode(std::span<const float> numbers, const CodeAddress& address, std::string& code) const = 0;
+  /// Fills `numbers`. False, with any contents, unless `code` is what encode can write for so many numbers; then they are finite.
+  virtual bool decode(std::string_view code, const CodeAddress& address, std::span<float> numbers) const = 0;
+};
+
+/// How clients code their updates, and the server its model: the same parts, with settings of their own. client/compression/
+/// compressors.cpp has the list.
+class UpCompressor : public Compressor {
+ public:
+  static PartFamily& family();
+  static constexpr bool kIsUp = true;
+};
+class DownCompressor : public Compressor {
+ public:
+  static PartFamily& family();
+  static constexpr bool kIsUp = false;
+};
+using UpCompression = Chosen<UpCompressor>;
+using DownCompression = Chosen<DownCompressor>;
+
+/// The number kept of d for a setting that is a share below 1, and a number from 1.
+std::size_t kept_of(double keep, std::size_t d);
+
+template <class Way>
+struct KeepSettings {
+  double keep = 0.01;
+  static constexpr auto kFields =
+      std::tuple{Field{Way::kIsUp ? "up-keep" : "down-keep", &KeepSettings::keep,
+                       "numbers sent of a vector: below 1 a share, from 1 their number", Valid{.low = 0, .low_included = false}}};
+};
+
+template <class Way>
+struct BucketSettings {
+  int bucket = 512;
+  static constexpr auto kFields = std::tuple{Field{Way::kIsUp ? "up-bucket" : "down-bucket", &BucketSettings::bucket,
+                                                   "numbers that share a scale", Valid{.low = 16, .high = 1e9}}};
+};
+
+/// Calls each(first, count) for the buckets of d numbers.
+void for_each_bucket(std::size_t d, int bucket, auto&& each) {
+  const auto size = static_cast<std::size_t>(bucket);
+  for (std::size_t first = 0; first < d; first += size) each(first, std::min(size, d - first));
+}
+inline std::size_t buckets_in(std::size_t d, int bucket) {
+  return (d + static_cast<std::size_t>(bucket) - 1) / static_cast<std::size_t>(bucket);
+}
+
+}  // namespace fedstride

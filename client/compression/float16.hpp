@@ -1,0 +1,25 @@
+#pragma once
+
+#include "client/compression/bits.hpp"
+#include "client/compression/compressor.hpp"
+#include "client/compression/halves.hpp"
+
+namespace fedstride {
+
+/// The nearest half-precision float (IEEE 754 binary16), ties to even: 11 significant bits; beyond 65504 that, below 3e-8 zero.
+template <class Way>
+struct Float16 final : PartBase<Way, Float16<Way>> {
+  using PartBase<Way, Float16<Way>>::PartBase;
+  static constexpr std::string_view kName = "float16";
+  static constexpr std::string_view kSummary = "half precision: 11 significant bits, at most 65504; 16 bits each";
+
+  std::uint64_t most_bytes(std::size_t d) const override { return 2 * std::uint64_t{d}; }
+  void encode(std::span<const float> numbers, const CodeAddress&, std::string& code) const override {
+    put_halves(numbers, code, half_of);
+  }
+  bool decode(std::string_view code, const CodeAddress&, std::span<float> numbers) const override {
+    return take_halves(code, numbers, float_of_half);
+  }
+};
+
+}  // namespace fedstride

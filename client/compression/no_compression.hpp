@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cmath>
+
+#include "client/compression/bits.hpp"
+#include "client/compression/compressor.hpp"
+#include "client/compression/halves.hpp"
+
+namespace fedstride {
+
+/// Floats as they are.
+template <class Way>
+struct NoCompression final : PartBase<Way, NoCompression<Way>> {
+  using PartBase<Way, NoCompression<Way>>::PartBase;
+  static constexpr std::string_view kName = "none";
+  static constexpr std::string_view kSummary = "floats as they are, 32 bits each";
+
+  bool codes() const override { return false; }
+  bool is_linear() const override { return true; }
+  std::uint64_t most_bytes(std::size_t d) const override { return 4 * std::uint64_t{d}; }
+  void encode(std::span<const float> numbers, const CodeAddress&, std::string& code) const override {
+    code.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
+  }
+  bool decode(std::string_view code, const CodeAddress&, std::span<float> numbers) const override {
+    if (code.size() != numbers.size_bytes()) return false;
+    std::memcpy(numbers.data(), code.data(), code.size());
+    return all_finite(numbers);
+  }
+};
+
+}  // namespace fedstride

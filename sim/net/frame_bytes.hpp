@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/task.hpp"
+
+namespace fedstride {
+
+// The length of frames, headers included, by what is in them.
+
+/// An update whose numbers have that many bytes: ClientReport::payload, or UpdateCoding::most_bytes before it is trained.
+std::uint64_t update_frame_bytes(std::uint64_t payload, std::size_t release_runs = 0);
+/// A model whose floats, or whose changes (change_bytes, server/broadcast.hpp), have that many bytes.
+std::uint64_t model_frame_bytes(std::uint64_t payload);
+/// The request to train it, with so many numbers for the optimizer (Task::told).
+std::uint64_t train_frame_bytes(std::size_t told);
+
+/// The transfers of a client's round, as public facts say them before it begins: the largest they can be.
+struct TransferBytes {
+  std::uint64_t down = 0;
+  std::uint64_t up = 0;
+};
+
+}  // namespace fedstride

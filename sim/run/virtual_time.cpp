@@ -1,0 +1,150 @@
+#include "sim/run/virtual_time.hpp"
+
+#include <algorithm>
+#include <cereal/types/array.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/vector.hpp>
+#include <limits>
+#include <sstream>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/json.hpp"
+#include "core/part_state.hpp"
+#include "core/text.hpp"
+#include "sim/run/wired_fleet.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kVersionKind = "fedstride version 1";
+
+}  // namespace
+
+TimeTerms make_time_terms(const Setup& setup) {
+  const Configuration& configuration = setup.configuration;
+  Cohort cohort = configuration.cohort;
+  const int* goal = cohort->size_setting();
+  return {.devices = configuration.devices,
+          .availability = configuration.availability,
+          .mode = configuration.mode,
+          .deadline = configuration.deadline > 0 ? nanoseconds(configuration.deadline, "deadline") : kNever,
+          .seed = configuration.seed,
+          .clients = setup.clients.size(),
+          .cohort_goal = goal != nullptr && configuration.mode->over_selection() > 1 ? static_cast<std::size_t>(*goal) : 0,
+          .flops = example_flops(setup.model),
+          .traffic = transfer_bytes(setup),
+          .examples = [&setup](ClientId client, std::uint32_t count) {
+            return planned_examples(setup.training, client, setup.clients.row_counts[client], count);
+          }};
+}
+
+void check_time(const TimeTerms& terms) {
+  if (terms.mode->is_asynchronous() && static_cast<std::size_t>(terms.mode->concurrency()) > terms.clients)
+    throw usage_error("concurrency is " + std::to_string(terms.mode->concurrency()) +
+                      "; it must be at most the number of clients, " + std::to_string(terms.clients));
+  if (terms.deadline == kNever || terms.devices->jitter() > 0) return;
+  constexpr std::size_t kMostAsked = 1'000'000;
+  Nanoseconds fastest = kNever;
+  for (std::size_t client = 0; client < std::min(terms.clients, kMostAsked); ++client)
+    fastest = std::min(fastest, terms.length(static_cast<ClientId>(client), 1));
+  if (fastest > terms.deadline && terms.clients <= kMostAsked)
+    throw usage_error("deadline is " + number_text(seconds_of(terms.deadline)) + "; the fastest of " +
+                      counted(terms.clients, "client") + " takes " + number_text(seconds_of(fastest)) +
+                      " virtual seconds, so that nobody would meet it");
+}
+
+VirtualTime::VirtualTime(const Setup& setup, const fs::path& folder, std::string identity)
+    : setup_(setup),
+      folder_(folder / "versions"),
+      identity_(std::move(identity)),
+      terms_(make_time_terms(setup)),
+      tenths_(terms_),
+      synchronous_(std::dynamic_pointer_cast<SynchronousTime>(setup.rules.timing)),
+      keeps_events_(!setup.configuration.timeline.empty()) {
+  if (terms_.mode->is_asynchronous())
+    asynchronous_ = std::make_unique<AsynchronousRun>(terms_);
+  else
+    synchronous_->begin(terms_, 0);
+}
+
+const RoundTime& VirtualTime::commit() {
+  const RoundTime& last = asynchronous_ ? asynchronous_->last() : synchronous_->last();
+  add_to(totals_, last, tenths_, terms_);
+  if (synchronous_) synchronous_->begin(terms_, totals_.now);
+  if (keeps_events_ && event_count_ < kMaxEvents) {
+    events_.push_back(last);
+    event_count_ += last.tasks.size();
+  }
+  return last;
+}
+
+std::string VirtualTime::save() const {
+  const std::string schedule = asynchronous_ ? asynchronous_->save() : std::string();
+  return state_bytes([&](std::ostream& stream) { write_archive(stream, totals_, schedule); });
+}
+
+fs::path VirtualTime::version_file(std::uint32_t version) const { return folder_ / std::to_string(version); }
+
+void VirtualTime::load(const std::string& bytes) {
+  std::string schedule;
+  load_state(bytes, "the virtual time", std::nullopt, [&](std::istream& stream) { read_archive(stream, totals_, schedule); });
+  if (synchronous_) return synchronous_->begin(terms_, totals_.now);
+  asynchronous_->load(schedule);
+  for (const std::uint32_t number : asynchronous_->needed_versions()) {
+    std::string identity;
+    ModelVersion version;
+    load_state(read_sealed(version_file(number), kVersionKind, "version"), "version " + std::to_string(number), std::nullopt,
+               [&](std::istream& stream) { read_archive(stream, identity, version.model, version.told); });
+    if (identity != identity_ + " " + std::to_string(number) || version.model.size() != setup_.model.size())
+      throw failure("'" + version_file(number).string() + "' is of another run; it must be as the run left it");
+    asynchronous_->put_version(number, std::move(version));
+    written_.insert(number);
+  }
+}
+
+void VirtualTime::write_versions() {
+  if (!asynchronous_) return;
+  std::error_code error;
+  fs::create_directory(folder_, error);
+  for (const std::uint32_t number : asynchronous_->needed_versions()) {
+    if (!written_.insert(number).second) continue;
+    const ModelVersion& version = *asynchronous_->versions().at(number);
+    write_sealed(version_file(number), kVersionKind, state_bytes([&](std::ostream& stream) {
+                   write_archive(stream, identity_ + " " + std::to_string(number), version.model, version.told);
+                 }));
+  }
+}
+
+void VirtualTime::drop_versions() {
+  if (!asynchronous_) return;
+  const std::set<std::uint32_t> needed = asynchronous_->needed_versions();
+  std::erase_if(written_, [&](std::uint32_t number) {
+    std::error_code error;
+    if (!needed.contains(number)) fs::remove(version_file(number), error);
+    return !needed.contains(number);
+  });
+}
+
+void VirtualTime::write_timeline(const fs::path& file) const {
+  constexpr std::string_view kFates[] = {"arrived", "late", "lost", "dropped"};
+  Json trace;
+  Json& events = trace["traceEvents"] = Json::array();
+  const auto microseconds = [](Nanoseconds time) { return static_cast<double>(time) / 1e3; };
+  for (const RoundTime& round : events_) {
+    for (const TimedTask& task : round.tasks) {
+      Json event{{"name", kFates[static_cast<std::size_t>(task.fate)]}, {"ph", "X"}, {"ts", microseconds(task.start)},
+                 {"dur", microseconds(task.end - task.start)},          {"pid", 0},  {"tid", task.client}};
+      event["args"] = Json{{"client", task.client}, {"staleness", task.staleness}};
+      events.push_back(std::move(event));
+    }
+    events.push_back(Json{{"name", "version"}, {"ph", "i"}, {"s", "g"}, {"ts", microseconds(round.end)}, {"pid", 0}, {"tid", 0}});
+  }
+  trace["displayTimeUnit"] = "ms";
+  write_file(file, dump_json(trace) + "\n");
+}
+
+}  // namespace fedstride

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/run/setup.hpp"
+#include "sim/time/asynchronous.hpp"
+#include "sim/time/synchronous.hpp"
+
+namespace fedstride {
+
+/// Everything that decides when this run's tasks end. Refers to the setup.
+TimeTerms make_time_terms(const Setup& setup);
+/// Throws Error (usage) if a deadline is one that no client can meet, or there are fewer clients than an asynchronous run needs.
+void check_time(const TimeTerms& terms);
+
+/// The virtual time of a run: its clock, its schedule if it is asynchronous, and their totals, which are part of the checkpoint. The
+/// models that tasks at work began from are files of the run's folder, `versions/N`, written once each.
+class VirtualTime {
+ public:
+  /// The setup must outlive it. `identity` is run_identity.
+  VirtualTime(const Setup& setup, const std::filesystem::path& folder, std::string identity);
+
+  bool is_asynchronous() const { return asynchronous_ != nullptr; }
+  /// The next version of an asynchronous run (AsynchronousRun::advance).
+  std::vector<ClientReport> advance(Fleet& fleet, Server& server, Vector& model, ForEachPiece for_each_piece) {
+    return asynchronous_->advance(setup_.rules, fleet, server, model, for_each_piece);
+  }
+  /// Called when a round or version is done: its time, which is now part of the run's.
+  const RoundTime& commit();
+  const TimeTotals& totals() const { return totals_; }
+
+  /// The state in the checkpoint, and back. load throws Error (failure) if it, or a version's file, is damaged or of another run.
+  std::string save() const;
+  void load(const std::string& bytes);
+  /// Called before a checkpoint is written: writes the models that it needs; and after: removes the others.
+  void write_versions();
+  void drop_versions();
+
+  /// The ends of this session's tasks in Chrome's trace format, at most kMaxEvents of them.
+  static constexpr std::size_t kMaxEvents = 1'000'000;
+  void write_timeline(const std::filesystem::path& file) const;
+
+ private:
+  std::filesystem::path version_file(std::uint32_t version) const;
+
+  const Setup& setup_;
+  std::filesystem::path folder_;
+  std::string identity_;
+  TimeTerms terms_;
+  SpeedTenths tenths_;
+  std::shared_ptr<SynchronousTime> synchronous_;
+  std::unique_ptr<AsynchronousRun> asynchronous_;
+  TimeTotals totals_ = {};
+  std::set<std::uint32_t> written_ = {};
+  bool keeps_events_;
+  std::vector<RoundTime> events_ = {};
+  std::size_t event_count_ = 0;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/broadcast.hpp"
+#include "server/fleet.hpp"
+#include "sim/net/frame_bytes.hpp"
+#include "sim/run/setup.hpp"
+
+namespace fedstride {
+
+/// The most bytes that one client's round takes on a network, a function of the settings and the model alone: what is to be reckoned
+/// with before it begins, and under privacy, where what compression saves may depend on rows.
+TransferBytes transfer_bytes(const Setup& setup);
+
+/// A fleet as a network would reach it: its clients train from the model that they hold where the server compresses, and every
+/// frame of a round is counted, where none is sent as it would be.
+class WiredFleet final : public Fleet {
+ public:
+  /// The setup must outlive the fleet.
+  WiredFleet(const Setup& setup, std::shared_ptr<Fleet> fleet);
+
+  void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
+  void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) override;
+  /// Of the last round, which had these reports.
+  RoundBytes bytes_of(std::span<const ClientReport> reports);
+
+  const std::atomic<std::uint64_t>& progress() const override { return fleet_->progress(); }
+  std::uint64_t absent() override { return fleet_->absent(); }
+  void end_round(std::uint32_t round) override { fleet_->end_round(round); }
+  std::uint32_t abandon_round(std::uint32_t last_round) override { return fleet_->abandon_round(last_round); }
+  void checkpointed(std::uint32_t round) override { fleet_->checkpointed(round); }
+  std::string save() override;
+  void load(const std::string& bytes) override;
+  std::optional<Evaluation> evaluate(const Vector& model, EvaluatedOn examples) override {
+    return fleet_->evaluate(model, examples);
+  }
+  void finish(std::uint32_t rounds, const std::string& model_hash) override { fleet_->finish(rounds, model_hash); }
+
+ private:
+  const Setup& setup_;
+  const std::shared_ptr<Fleet> fleet_;
+  std::uint64_t model_bytes_;             ///< of the floats of a whole model
+  std::optional<Broadcast> broadcast_;    ///< if the server compresses
+  std::vector<std::uint32_t> held_ = {};  ///< by client, then: the round whose model it holds; 0: none
+  std::uint64_t downlink_ = 0;
+};
+
+}  // namespace fedstride

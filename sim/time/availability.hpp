@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/choice.hpp"
+#include "core/part.hpp"
+#include "core/setting.hpp"
+#include "core/task.hpp"
+#include "sim/time/clock.hpp"
+
+namespace fedstride {
+
+/// What becomes of a task whose client goes away.
+enum class WhenAway : std::uint8_t {
+  lost,      ///< it is lost, and known to be at once
+  deadline,  ///< it is lost, which is known at the deadline
+  resume     ///< it goes on when the client is back
+};
+constexpr auto choice_names(WhenAway) { return names("lost", "deadline", "resume"); }
+
+/// A client's state at an instant.
+struct Presence {
+  bool is_there = true;
+  Nanoseconds until = kNever;  ///< the next instant at which that may change; after the one that was asked about
+};
+
+/// A kind of availability: when each client is there. Asking changes nothing.
+class AvailabilityPart : public Part {
+ public:
+  static PartFamily& family();  ///< sim/time/availability.cpp has the list
+
+  /// True if every client is always there.
+  virtual bool is_always() const { return false; }
+  /// A function of its arguments only.
+  virtual Presence at(ClientId client, Nanoseconds time, std::uint64_t seed) const = 0;
+  virtual WhenAway when_away() const { return WhenAway::lost; }
+  /// The hash of the file it reads; empty if none. Throws Error if the file does not fit the number of clients.
+  virtual std::string file_hash(std::size_t /*clients*/) const { return {}; }
+  virtual std::string* reads() { return nullptr; }
+};
+using Availability = Chosen<AvailabilityPart>;
+
+struct AlwaysThere final : PartBase<AvailabilityPart, AlwaysThere> {
+  static constexpr std::string_view kName = "always";
+  static constexpr std::string_view kSummary = "every client, at any time";
+  bool is_always() const override { return true; }
+  Presence at(ClientId /*client*/, Nanoseconds /*time*/, std::uint64_t /*seed*/) const override { return {}; }
+};
+
+struct AwaySettings {
+  WhenAway when_away_ = WhenAway::lost;
+  static constexpr auto kFields = std::tuple{
+      Field{"when-away", &AwaySettings::when_away_,
+            "what becomes of the work of a client that goes away: lost at once, lost but found out at the deadline, or "
+            "resumed when it is back"}};
+};
+
+/// The base of availabilities in which clients go away.
+template <class Self, class Settings>
+struct SometimesThere : PartBase<AvailabilityPart, Self, Settings> {
+  using PartBase<AvailabilityPart, Self, Settings>::PartBase;
+  WhenAway when_away() const final { return this->when_away_; }
+};
+
+struct DayNightSettings : AwaySettings {
+  double day_seconds = 86400;
+  double day_share = 0.5;
+  static constexpr auto kFields = std::tuple_cat(
+      AwaySettings::kFields,
+      std::tuple{Field{"day-seconds", &DayNightSettings::day_seconds, "length of a day", Valid{.low = 1e-3, .high = 1e8}},
+                 Field{"day-share", &DayNightSettings::day_share, "share of a day that a client is there",
+                       Valid{.low = 0, .high = 1, .low_included = false, .high_included = false}}});
+};
+/// Each client is there for the same share of every day, from an hour of its own, drawn uniformly.
+struct DayNight final : SometimesThere<DayNight, DayNightSettings> {
+  using SometimesThere::SometimesThere;
+  static constexpr std::string_view kName = "day-night";
+  static constexpr std::string_view kSummary = "a share of each day, from an hour of the client's own";
+  Presence at(ClientId client, Nanoseconds time, std::uint64_t seed) const override;
+};
+
+struct MarkovSettings : AwaySettings {
+  double there_seconds = 3600;
+  double away_seconds = 3600;
+  static constexpr auto kFields =
+      std::tuple_cat(AwaySettings::kFields, std::tuple{Field{"there-seconds", &MarkovSettings::there_seconds,
+                                                             "mean time that a client stays", Valid{.low = 1e-3, .high = 1e8}},
+                                                       Field{"away-seconds", &MarkovSettings::away_seconds,
+                                                             "mean time that it is away", Valid{.low = 1e-3, .high = 1e8}}});
+};
+/// A Markov process on two states in its stationary law: stays and absences are exponential. The cost of asking grows with the number
+/// of changes since time 0.
+struct MarkovPresence final : SometimesThere<MarkovPresence, MarkovSettings> {
+  using SometimesThere::SometimesThere;
+  static constexpr std::string_view kName = "markov";
+  static constexpr std::string_view kSummary = "stays and absences of exponential length";
+  Presence at(ClientId client, Nanoseconds time, std::uint64_t seed) const override;
+};
+
+struct PresenceTableSettings : AwaySettings {
+  std::string availability_table;
+  double availability_period = 0;
+  static constexpr auto kFields =
+      std::tuple_cat(AwaySettings::kFields,
+                     std::tuple{Field{"availability-table", &PresenceTableSettings::availability_table,
+                                      "CSV file with the header client,from_seconds,to_seconds: when a client is there", kFile},
+                                Field{"availability-period", &PresenceTableSettings::availability_period,
+                                      "seconds after which the table begins again; 0: never", Valid{.low = 0, .high = 1e8}}});
+};
+/// The intervals of a file. A client without one is never there.
+struct PresenceTable final : SometimesThere<PresenceTable, PresenceTableSettings> {
+  using SometimesThere::SometimesThere;
+  static constexpr std::string_view kName = "table";
+  static constexpr std::string_view kSummary = "intervals in a file";
+  Presence at(ClientId client, Nanoseconds time, std::uint64_t seed) const override;
+  std::string file_hash(std::size_t clients) const override;
+  std::string* reads() override { return &availability_table; }
+};
+
+/// The end of a task.
+struct TaskEnd {
+  Nanoseconds time = 0;  ///< when its update arrives, or when it is known to be lost
+  bool is_lost = false;
+  bool is_late = false;  ///< lost because it would have ended after the deadline, not because its client went away
+};
+
+/// The end of a task that starts at `start`, when its client is there, and takes `length`; `deadline` is an instant, kNever for none.
+/// A task that is not done by then is lost.
+TaskEnd end_of_task(const AvailabilityPart& availability, ClientId client, Nanoseconds start, Nanoseconds length,
+                    Nanoseconds deadline, std::uint64_t seed);
+
+}  // namespace fedstride

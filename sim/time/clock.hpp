@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace fedstride {
+
+/// Virtual time since a run began, or a span of it, in whole nanoseconds, so that sums and comparisons are exact.
+using Nanoseconds = std::int64_t;
+inline constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
+inline constexpr Nanoseconds kSecond = 1'000'000'000;
+
+/// The nearest number of nanoseconds. Throws Error (usage) naming `what` unless 0 <= seconds <= 1e8, about three years.
+Nanoseconds nanoseconds(double seconds, const std::string& what);
+inline double seconds_of(Nanoseconds span) { return static_cast<double>(span) / 1e9; }
+/// The sum; throws Error (failure) if it is beyond 292 years. kNever absorbs.
+Nanoseconds later(Nanoseconds time, Nanoseconds span);
+
+}  // namespace fedstride

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fedstride {
+
+/// The numbers of a CSV file with a header.
+struct NumberTable {
+  std::vector<std::string> columns = {};
+  std::vector<std::vector<double>> lines = {};  ///< numbers from 0, all finite
+};
+
+/// Reads `path`, which the setting `key` names. Throws Error (usage) for a file that is not such a table, a pickle, or a column that is
+/// not among `known`; it names line and value.
+NumberTable read_number_table(const std::string& key, const std::string& path, const std::vector<std::string>& known);
+
+}  // namespace fedstride

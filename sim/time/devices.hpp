@@ -1,0 +1,186 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "core/part.hpp"
+#include "core/random.hpp"
+#include "core/setting.hpp"
+#include "core/task.hpp"
+
+namespace fedstride {
+
+/// How fast a client's device is. A property of the client, not of a round.
+struct Device {
+  double example_seconds = 0;  ///< to train on one example once, forward and backward
+  double upload = 0;           ///< bytes a second; 0: transfers take no time
+  double download = 0;         ///< likewise
+  double latency = 0;          ///< seconds, of each transfer
+};
+
+/// The inputs of a device.
+struct DeviceQuestion {
+  ClientId client = 0;
+  std::uint64_t seed = 0;
+  double example_flops = 0;  ///< of training on one example: forward, and backward at twice that
+};
+
+/// A kind of devices: each client's, drawn once at the address (devices, client).
+class DevicesPart : public Part {
+ public:
+  static PartFamily& family();  ///< sim/time/devices.cpp has the list
+
+  /// False if there is no virtual time.
+  virtual bool has_time() const { return true; }
+  /// The client's device: a function of the question only. Throws Error if a file gives none.
+  virtual Device device(const DeviceQuestion& question) const = 0;
+  /// The factor by which the time of each task varies: exp(deviation x normal).
+  virtual double jitter() const { return 0; }
+  /// The hash of the file it reads; empty if none. Throws Error if the file lacks clients.
+  virtual std::string file_hash(std::size_t /*clients*/) const { return {}; }
+  /// The file it reads, to be changed; null if none.
+  virtual std::string* reads() { return nullptr; }
+};
+using Devices = Chosen<DevicesPart>;
+
+struct NoDevices final : PartBase<DevicesPart, NoDevices> {
+  static constexpr std::string_view kName = "none";
+  static constexpr std::string_view kSummary = "no virtual time";
+  bool has_time() const override { return false; }
+  Device device(const DeviceQuestion& /*question*/) const override { return {}; }
+};
+
+/// The settings of all drawn devices.
+struct DeviceSettings {
+  double example_seconds = 0.01;
+  double device_gigaflops = 0;
+  double upload_megabits = 0;
+  double download_megabits = 0;
+  double latency = 0;
+  double device_jitter = 0;
+  static constexpr auto kFields = std::tuple{
+      Field{"example-seconds", &DeviceSettings::example_seconds,
+            "seconds to train on one example once; a client's factor multiplies it", Valid{.low = 0, .high = 1e5}},
+      Field{"device-gigaflops", &DeviceSettings::device_gigaflops,
+            "speed in 10^9 operations a second, which a client's factor divides; the model's operations, backward counted twice, "
+            "then replace example-seconds. 0: not used",
+            kNonNegative},
+      Field{"upload-megabits", &DeviceSettings::upload_megabits,
+            "10^6 bits a second that a client sends; a factor of its own divides it. 0: transfers take no time", kNonNegative},
+      Field{"download-megabits", &DeviceSettings::download_megabits, "the same for what a client receives", kNonNegative},
+      Field{"latency", &DeviceSettings::latency, "seconds before each transfer", Valid{.low = 0, .high = 1e5}},
+      Field{"device-jitter", &DeviceSettings::device_jitter,
+            "deviation of the logarithm of a factor drawn for each task; 0: a client always takes the same time",
+            Valid{.low = 0, .high = 10}}};
+};
+
+/// The base of the drawn devices Self, which has `double factor(RandomStream&) const`.
+template <class Self, class Settings = DeviceSettings>
+struct DrawnDevices : PartBase<DevicesPart, Self, Settings> {
+  using PartBase<DevicesPart, Self, Settings>::PartBase;
+
+  Device device(const DeviceQuestion& question) const final {
+    const auto factor = [&](std::uint32_t step) {
+      RandomStream random(question.seed, {.purpose = Purpose::devices, .client = question.client, .step = step});
+      return static_cast<const Self&>(*this).factor(random);
+    };
+    const double seconds =
+        this->device_gigaflops > 0 ? question.example_flops / (this->device_gigaflops * 1e9) : this->example_seconds;
+    Device device{.example_seconds = seconds * factor(0), .latency = this->latency};
+    if (this->upload_megabits > 0 || this->download_megabits > 0) {
+      const double slower = factor(Self::kLinkIsApart ? 1 : 0);
+      device.upload = this->upload_megabits * 1e6 / 8 / slower;
+      device.download = this->download_megabits * 1e6 / 8 / slower;
+    }
+    return device;
+  }
+  double jitter() const final { return this->device_jitter; }
+
+  static constexpr bool kLinkIsApart = true;  ///< the link's factor is another draw than the processor's
+};
+
+struct EqualDevices final : DrawnDevices<EqualDevices> {
+  using DrawnDevices::DrawnDevices;
+  static constexpr std::string_view kName = "equal";
+  static constexpr std::string_view kSummary = "all alike: factor 1";
+  double factor(RandomStream& /*random*/) const { return 1; }
+};
+
+struct UniformDeviceSettings : DeviceSettings {
+  double least_factor = 0.5;
+  static constexpr auto kFields =
+      std::tuple_cat(DeviceSettings::kFields, std::tuple{Field{"least-factor", &UniformDeviceSettings::least_factor,
+                                                               "smallest factor; the largest is 2 minus that", kFraction}});
+};
+struct UniformDevices final : DrawnDevices<UniformDevices, UniformDeviceSettings> {
+  using DrawnDevices::DrawnDevices;
+  static constexpr std::string_view kName = "uniform";
+  static constexpr std::string_view kSummary = "factors uniform around 1";
+  double factor(RandomStream& random) const { return least_factor + (2 - 2 * least_factor) * random.uniform(); }
+};
+
+struct ExponentialDevices final : DrawnDevices<ExponentialDevices> {
+  using DrawnDevices::DrawnDevices;
+  static constexpr std::string_view kName = "exponential";
+  static constexpr std::string_view kSummary = "factors exponential with mean 1";
+  double factor(RandomStream& random) const;
+};
+
+struct LognormalDeviceSettings : DeviceSettings {
+  double device_sigma = 0.6;
+  static constexpr auto kFields = std::tuple_cat(
+      DeviceSettings::kFields, std::tuple{Field{"device-sigma", &LognormalDeviceSettings::device_sigma,
+                                                "deviation of the factor's logarithm", Valid{.low = 0, .high = 10}}});
+};
+struct LognormalDevices final : DrawnDevices<LognormalDevices, LognormalDeviceSettings> {
+  using DrawnDevices::DrawnDevices;
+  static constexpr std::string_view kName = "lognormal";
+  static constexpr std::string_view kSummary = "factors lognormal with median 1";
+  double factor(RandomStream& random) const;
+};
+
+struct HalfNormalDevices final : DrawnDevices<HalfNormalDevices> {
+  using DrawnDevices::DrawnDevices;
+  static constexpr std::string_view kName = "half-normal";
+  static constexpr std::string_view kSummary = "factors the absolute value of a standard normal (Nguyen et al. 2022)";
+  double factor(RandomStream& random) const;
+};
+
+struct TierSettings : DeviceSettings {
+  std::string tier_factors = "1,3,10";
+  static constexpr auto kFields = std::tuple_cat(
+      DeviceSettings::kFields,
+      std::tuple{Field{"tier-factors", &TierSettings::tier_factors, "factors of equally likely tiers, separated by commas"}});
+};
+struct TierDevices final : DrawnDevices<TierDevices, TierSettings> {
+  using DrawnDevices::DrawnDevices;
+  static constexpr std::string_view kName = "tiers";
+  static constexpr std::string_view kSummary = "factors from a list";
+  static constexpr bool kLinkIsApart = false;
+  /// Throws Error (usage) if tier-factors is not a list of numbers above 0.
+  double factor(RandomStream& random) const;
+};
+
+struct DeviceTableSettings {
+  std::string device_table;
+  double device_jitter = 0;
+  static constexpr auto kFields = std::tuple{
+      Field{"device-table", &DeviceTableSettings::device_table,
+            "CSV file with a header that names units (docs/time.md); without a column client, each client draws a line", kFile},
+      Field{"device-jitter", &DeviceTableSettings::device_jitter,
+            "deviation of the logarithm of a factor drawn for each task; 0: a client always takes the same time",
+            Valid{.low = 0, .high = 10}}};
+};
+struct TableDevices final : PartBase<DevicesPart, TableDevices, DeviceTableSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "table";
+  static constexpr std::string_view kSummary = "from a file";
+  Device device(const DeviceQuestion& question) const override;
+  double jitter() const override { return device_jitter; }
+  std::string file_hash(std::size_t clients) const override;
+  std::string* reads() override { return &device_table; }
+};
+
+}  // namespace fedstride

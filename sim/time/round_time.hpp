@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/task.hpp"
+#include "sim/time/work.hpp"
+
+namespace fedstride {
+
+/// How a task ended.
+enum class TaskFate : std::uint8_t { arrived, late, lost, dropped };
+
+inline TaskFate fate_of(const TaskEnd& end) {
+  return !end.is_lost ? TaskFate::arrived : end.is_late ? TaskFate::late : TaskFate::lost;
+}
+
+/// A task on the time line.
+struct TimedTask {
+  ClientId client = 0;
+  Nanoseconds start = 0;
+  Nanoseconds end = 0;
+  TaskFate fate = TaskFate::arrived;
+  std::uint32_t staleness = 0;
+};
+
+/// The virtual time of one round, or of one version of an asynchronous run.
+struct RoundTime {
+  Nanoseconds start = 0;
+  Nanoseconds end = 0;
+  std::vector<TimedTask> tasks = {};  ///< that ended in it, in the order in which they did
+  bool is_abandoned = false;          ///< too few clients arrived, and none is in the sum
+
+  std::uint64_t count(TaskFate fate) const;
+  double mean_staleness() const;  ///< of those that arrived; 0 if none did
+  std::uint32_t largest_staleness() const;
+};
+
+/// Totals of a run.
+struct TimeTotals {
+  Nanoseconds now = 0;
+  std::uint64_t arrived = 0;
+  std::uint64_t late = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t abandoned = 0;  ///< rounds
+  std::uint64_t staleness = 0;  ///< sum over those that arrived
+  std::uint32_t largest_staleness = 0;
+  std::array<std::uint64_t, 10> by_speed = {};  ///< arrivals by tenth of the clients' devices, the fastest first
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(now, arrived, late, lost, dropped, abandoned, staleness, largest_staleness, by_speed);
+  }
+};
+
+/// Tenths of clients by the speed of their devices, of at most 10,000 clients spread over all.
+class SpeedTenths {
+ public:
+  explicit SpeedTenths(const TimeTerms& terms);
+  std::size_t of(const TimeTerms& terms, ClientId client) const;
+
+ private:
+  std::vector<double> bounds_ = {};  // nine
+};
+
+void add_to(TimeTotals& totals, const RoundTime& round, const SpeedTenths& tenths, const TimeTerms& terms);
+
+}  // namespace fedstride

@@ -1,0 +1,124 @@
+#include "sim/time/schedule.hpp"
+
+#include <algorithm>
+#include <cereal/types/map.hpp>
+#include <cereal/types/set.hpp>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/part_state.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+
+Schedule::Schedule(const TimeTerms& terms)
+    : terms_(terms), free_(std::min(terms.clients, static_cast<std::size_t>(terms.mode->concurrency()))), taken_(terms.clients) {}
+
+bool Schedule::may_start(ClientId client) const { return !taken_[client] && terms_.is_there(client, now_); }
+
+bool Schedule::start_one() {
+  if (taken_count_ == terms_.clients) return false;
+  RandomStream random(terms_.seed, {.purpose = Purpose::asynchrony,
+                                    .client = static_cast<std::uint32_t>(begun_ >> 32),
+                                    .step = static_cast<std::uint32_t>(begun_)});
+  const auto drawn_below = [&](std::size_t count) { return static_cast<ClientId>(random.below(count)); };
+  constexpr int kMostTries = 64;  // then all are listed: the draw is uniform either way
+  ClientId client = drawn_below(terms_.clients);
+  for (int tries = 1; tries < kMostTries && !may_start(client); ++tries) client = drawn_below(terms_.clients);
+  if (!may_start(client)) {
+    std::vector<ClientId> idle;
+    for (ClientId one = 0; one < terms_.clients; ++one)
+      if (may_start(one)) idle.push_back(one);
+    if (idle.empty()) return false;
+    client = idle[drawn_below(idle.size())];
+  }
+  const std::uint32_t count = ++counts_[client];
+  const TaskEnd end = terms_.end(client, count, now_);
+  flights_.insert({.end = end.time,
+                   .fate = fate_of(end),
+                   .client = client,
+                   .sequence = begun_++,
+                   .count = count,
+                   .version = version_,
+                   .start = now_});
+  taken_[client] = true;
+  ++taken_count_;
+  --free_;
+  return true;
+}
+
+bool Schedule::must_wait() const {
+  const auto cap = static_cast<std::uint32_t>(terms_.mode->staleness_cap());
+  return cap > 0 && terms_.mode->over_cap() == OverCap::wait && std::ranges::any_of(flights_, [&](const Flight& flight) {
+           return flight.fate == TaskFate::arrived && version_ + 1 - flight.version > cap;
+         });
+}
+
+Nanoseconds Schedule::earliest_start() const {
+  Nanoseconds earliest = kNever;
+  if (terms_.availability->is_always()) return earliest;
+  for (ClientId client = 0; client < terms_.clients; ++client)
+    if (!taken_[client]) earliest = std::min(earliest, terms_.next_there(client, now_));
+  return earliest;
+}
+
+Schedule::Version Schedule::next() {
+  const auto cap = static_cast<std::uint32_t>(terms_.mode->staleness_cap());
+  const auto full = static_cast<std::size_t>(terms_.mode->buffer());
+  const auto release = [&](ClientId client) {
+    taken_[client] = false;
+    --taken_count_;
+  };
+  Version made{.time = {.start = now_}};
+  while (made.tasks.size() < full || must_wait()) {
+    if (flights_.empty() || flights_.begin()->end > now_)
+      while (free_ > 0 && start_one()) {
+      }
+    const Nanoseconds start = free_ > 0 ? earliest_start() : kNever;
+    const Nanoseconds end = flights_.empty() ? kNever : flights_.begin()->end;
+    if (start == kNever && end == kNever)
+      throw failure("no client will be there again after " + number_text(seconds_of(now_)) +
+                    " virtual seconds, and none is at work; the run cannot go on (--availability)");
+    if (start < end) {
+      now_ = start;
+      continue;
+    }
+    Flight flight = flights_.extract(flights_.begin()).value();
+    now_ = flight.end;
+    ++free_;
+    const std::uint32_t staleness = version_ - flight.version;
+    if (flight.fate == TaskFate::arrived && cap > 0 && staleness > cap) flight.fate = TaskFate::dropped;
+    made.time.tasks.push_back({flight.client, flight.start, flight.end, flight.fate, staleness});
+    if (flight.fate == TaskFate::arrived)
+      made.tasks.push_back(flight);  // it stays taken: a client is in a buffer once
+    else
+      release(flight.client);
+  }
+  for (const Flight& task : made.tasks) release(task.client);
+  ++version_;
+  made.time.end = now_;
+  return made;
+}
+
+std::string Schedule::save() const {
+  return state_bytes([&](std::ostream& stream) {
+    cereal::PortableBinaryOutputArchive archive(stream);
+    const_cast<Schedule&>(*this).exchange(archive);  // cereal uses one function for both directions
+  });
+}
+
+void Schedule::load(const std::string& bytes) {
+  load_state(bytes, "the schedule", std::nullopt, [&](std::istream& stream) {
+    cereal::PortableBinaryInputArchive archive(stream);
+    exchange(archive);
+  });
+  std::fill(taken_.begin(), taken_.end(), false);
+  for (const Flight& flight : flights_) {
+    if (flight.client >= taken_.size() || flight.version > version_ || taken_[flight.client])
+      throw failure("the schedule in the checkpoint is damaged");
+    taken_[flight.client] = true;
+  }
+  taken_count_ = flights_.size();
+}
+
+}  // namespace fedstride

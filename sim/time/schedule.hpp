@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "sim/time/round_time.hpp"
+
+namespace fedstride {
+
+/// A task of an asynchronous run.
+struct Flight {
+  Nanoseconds end = 0;
+  TaskFate fate = TaskFate::arrived;
+  ClientId client = 0;
+  std::uint64_t sequence = 0;  ///< number of the tasks that began before it
+  std::uint32_t count = 1;     ///< of this client's tasks, this one included: its address (Task::round)
+  std::uint32_t version = 0;   ///< that it began from
+  Nanoseconds start = 0;
+
+  /// The order of events: by time, arrivals before losses, then by client and sequence. Starts come after all ends of an instant.
+  auto order() const { return std::tie(end, fate, client, sequence); }
+  bool operator<(const Flight& other) const { return order() < other.order(); }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(end, fate, client, sequence, count, version, start);
+  }
+};
+
+/// The events of an asynchronous run: which tasks begin and end when, and which make each version. A function of TimeTerms alone, made
+/// as it is asked for; memory is that of the tasks at work and a number for each client that has worked.
+///
+/// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from those that are there,
+/// idle, and not in the buffer: a client is in a buffer at most once.
+class Schedule {
+ public:
+  /// The terms must outlive it.
+  explicit Schedule(const TimeTerms& terms);
+
+  /// A version: its time, and the tasks in it.
+  struct Version {
+    RoundTime time = {};
+    std::vector<Flight> tasks = {};  ///< those that arrived, in order
+  };
+  /// The next version. Throws Error (failure) if no client will ever be there.
+  Version next();
+
+  std::uint32_t version() const { return version_; }            ///< versions made so far
+  const std::set<Flight>& flights() const { return flights_; }  ///< at work, in the order in which they will end
+
+  /// The state as bytes, and back. load throws Error (failure) if they are not the state of such a schedule.
+  std::string save() const;
+  void load(const std::string& bytes);
+
+ private:
+  bool may_start(ClientId client) const;
+  bool start_one();
+  bool must_wait() const;
+  Nanoseconds earliest_start() const;
+  template <class Archive>
+  void exchange(Archive& archive) {
+    archive(now_, version_, begun_, free_, flights_, counts_);
+  }
+
+  const TimeTerms& terms_;
+  Nanoseconds now_ = 0;
+  std::uint32_t version_ = 0;
+  std::uint64_t begun_ = 0;  ///< tasks so far
+  std::uint64_t free_ = 0;   ///< places for clients at work that are empty
+  std::set<Flight> flights_ = {};
+  std::map<ClientId, std::uint32_t> counts_ = {};
+  std::vector<bool> taken_ = {};  ///< by client: at work or in the buffer
+  std::size_t taken_count_ = 0;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "nn/model.hpp"
+#include "sim/net/frame_bytes.hpp"
+#include "sim/time/availability.hpp"
+#include "sim/time/clock.hpp"
+#include "sim/time/devices.hpp"
+#include "sim/time/mode.hpp"
+
+namespace fedstride {
+
+/// Floating-point operations to train on one example: two for each multiply-add of the forward pass, and twice as many backward. Counts
+/// products with weights; 0 for a model of tensors.
+double example_flops(const Model& model);
+
+/// Everything that decides when tasks end: public facts and the configuration, never rows, updates or threads.
+struct TimeTerms {
+  Devices devices = {};
+  Availability availability = {};
+  Mode mode = {};
+  Nanoseconds deadline = kNever;  ///< of a round, or of an asynchronous task
+  std::uint64_t seed = 0;
+  std::size_t clients = 0;
+  std::size_t cohort_goal = 0;  ///< updates at which a synchronous round closes; 0: all of its cohort's
+  double flops = 0;             ///< example_flops
+  TransferBytes traffic = {};
+  /// planned_examples of a client's task, counted from 1.
+  std::function<double(ClientId client, std::uint32_t count)> examples = {};
+
+  Device device(ClientId client) const { return devices->device({client, seed, flops}); }
+  /// The time that a task takes while its client is there. Throws Error if it is beyond nanoseconds().
+  Nanoseconds length(ClientId client, std::uint32_t count) const;
+  /// The first instant from `time` on at which the client is there; kNever if there is none.
+  Nanoseconds next_there(ClientId client, Nanoseconds time) const;
+  bool is_there(ClientId client, Nanoseconds time) const {
+    return availability->is_always() || availability->at(client, time, seed).is_there;
+  }
+  TaskEnd end(ClientId client, std::uint32_t count, Nanoseconds start) const {
+    return end_of_task(*availability, client, start, length(client, count), later(start, deadline), seed);
+  }
+};
+
+}  // namespace fedstride

@@ -1,0 +1,138 @@
+// The events of asynchronous runs: closed forms of staleness, caps, and that a schedule that is saved and loaded goes on alike.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "sim/time/schedule.hpp"
+#include "tests/support/refusal.hpp"
+
+namespace fedstride::test::schedule_test {
+namespace {
+
+TimeTerms terms_of(Mode mode, Devices devices, std::size_t clients) {
+  return {.devices = std::move(devices),
+          .mode = std::move(mode),
+          .seed = 11,
+          .clients = clients,
+          .examples = [](ClientId, std::uint32_t) { return 1.0; }};
+}
+
+FedBuff buffered(int concurrency, int buffer, int cap = 0, OverCap over = OverCap::drop) {
+  FedBuffSettings settings;
+  settings.concurrency_ = concurrency;
+  settings.buffer_ = buffer;
+  settings.staleness_cap_ = cap;
+  settings.over_cap_ = over;
+  return settings;
+}
+
+// The mean staleness over so many updates, the first versions left out.
+double mean_staleness(const TimeTerms& terms, std::uint64_t updates) {
+  Schedule schedule(terms);
+  for (int i = 0; i < 100; ++i) schedule.next();
+  double sum = 0;
+  std::uint64_t count = 0;
+  while (count < updates) {
+    for (const TimedTask& task : schedule.next().time.tasks) sum += task.staleness, ++count;
+  }
+  return sum / static_cast<double>(count);
+}
+
+}  // namespace
+
+TEST_CASE("with c clients always at work and buffers of K the mean staleness is (c - 1) / K, whatever the law of durations") {
+  const ExponentialDevices exponential({.example_seconds = 1});
+  const HalfNormalDevices half_normal({.example_seconds = 1});
+  CHECK(mean_staleness(terms_of(buffered(100, 10), exponential, 100'000), 60'000) == doctest::Approx(9.9).epsilon(0.005));
+  CHECK(mean_staleness(terms_of(buffered(100, 10), half_normal, 100'000), 60'000) == doctest::Approx(9.9).epsilon(0.005));
+  CHECK(mean_staleness(terms_of(buffered(20, 5), exponential, 100'000), 60'000) == doctest::Approx(3.8).epsilon(0.005));
+  CHECK(mean_staleness(terms_of(buffered(20, 5), half_normal, 100'000), 60'000) == doctest::Approx(3.8).epsilon(0.005));
+}
+
+TEST_CASE("a client has one task at a time, is in a buffer once, and counts its tasks from 1") {
+  const TimeTerms terms = terms_of(buffered(6, 4), ExponentialDevices({.example_seconds = 1, .device_jitter = 1}), 8);
+  Schedule schedule(terms);
+  std::map<ClientId, std::uint32_t> counts;
+  std::map<ClientId, Nanoseconds> ends;
+  Nanoseconds before = 0;
+  for (int version = 1; version <= 2000; ++version) {
+    const Schedule::Version made = schedule.next();
+    REQUIRE(made.tasks.size() == 4);
+    std::set<ClientId> once;
+    for (const Flight& task : made.tasks) {
+      CHECK(once.insert(task.client).second);
+      CHECK(task.count == ++counts[task.client]);
+      CHECK(task.start >= ends[task.client]);
+      CHECK(task.end >= before);
+      before = ends[task.client] = task.end;
+      CHECK(task.version < schedule.version());
+    }
+    CHECK(made.time.end == before);
+    CHECK(schedule.flights().size() <= 6);
+  }
+}
+
+TEST_CASE("arrivals of one instant come before starts: equal devices and full buffers are rounds") {
+  const TimeTerms terms = terms_of(buffered(7, 7), EqualDevices({.example_seconds = 2}), 7);
+  Schedule schedule(terms);
+  for (std::uint32_t version = 1; version <= 5; ++version) {
+    const Schedule::Version made = schedule.next();
+    CHECK(seconds_of(made.time.end) == 2 * version);
+    CHECK(made.time.largest_staleness() == 0);
+    for (ClientId client = 0; client < 7; ++client) {
+      CHECK(made.tasks[client].client == client);
+      CHECK(made.tasks[client].count == version);
+    }
+  }
+}
+
+TEST_CASE("a cap on staleness drops what is beyond it, or has the server wait, and counts") {
+  const LognormalDevices devices({{.example_seconds = 1}, 1.5});
+  std::uint64_t dropped = 0;
+  std::uint32_t largest = 0;
+  std::size_t most = 0;
+  for (const OverCap over : {OverCap::drop, OverCap::wait}) {
+    const TimeTerms terms = terms_of(buffered(30, 3, 4, over), devices, 500);
+    Schedule schedule(terms);
+    for (int version = 0; version < 500; ++version) {
+      const Schedule::Version made = schedule.next();
+      if (over == OverCap::drop) dropped += made.time.count(TaskFate::dropped);
+      if (over == OverCap::wait) CHECK(made.time.count(TaskFate::dropped) == 0);
+      largest = std::max(largest, made.time.largest_staleness());
+      most = std::max(most, made.tasks.size());
+      CHECK(made.tasks.size() >= 3);
+    }
+  }
+  CHECK(dropped > 100);
+  CHECK(largest == 4);
+  CHECK(most > 3);
+}
+
+TEST_CASE("a schedule that is saved and loaded goes on as if it had not been") {
+  for (const Mode& mode : {Mode(buffered(20, 5)), Mode(FedAsync())}) {
+    const TimeTerms terms = terms_of(mode, ExponentialDevices({.example_seconds = 1, .device_jitter = 0.5}), 40);
+    Schedule whole(terms);
+    for (int version = 0; version < 37; ++version) whole.next();
+    Schedule loaded(terms);
+    loaded.load(whole.save());
+    CHECK(loaded.save() == whole.save());
+    for (int version = 0; version < 200; ++version) {
+      const auto a = whole.next();
+      const auto b = loaded.next();
+      REQUIRE(a.tasks.size() == b.tasks.size());
+      for (std::size_t i = 0; i < a.tasks.size(); ++i) CHECK(a.tasks[i].order() == b.tasks[i].order());
+    }
+    CHECK(loaded.save() == whole.save());
+    CHECK_FAILURE(loaded.load(whole.save().substr(3)), "schedule");
+  }
+}
+
+TEST_CASE("a hundred thousand clients, a thousand of them at work") {
+  const TimeTerms terms = terms_of(buffered(1000, 10), LognormalDevices({{.example_seconds = 1}, 0.6}), 100'000);
+  Schedule schedule(terms);
+  for (int version = 0; version < 1000; ++version) CHECK(schedule.next().tasks.size() == 10);
+  CHECK(schedule.flights().size() >= 990);
+}
+
+}  // namespace fedstride::test::schedule_test
