@@ -17,12 +17,12 @@ namespace fedstride {
 namespace {
 
 /// A line of a trace: the client is available in rounds `from` to `to`.
-struct Presence {
+struct TracePresence {
   ClientId client = 0;
   std::uint32_t from = 0;
   std::uint32_t to = 0;
 };
-using Trace = std::vector<Presence>;
+using Trace = std::vector<TracePresence>;
 
 Trace read_trace(const std::string& path) {
   if (path.empty()) throw usage_error("cohort is 'trace', which needs a file; set --trace");
@@ -122,7 +122,7 @@ std::vector<ClientId> PowerOfChoiceCohort::sample(const CohortQuestion& question
 
 std::vector<ClientId> TraceCohort::sample(const CohortQuestion& question) const {
   std::vector<ClientId> there;
-  for (const Presence& presence : *trace_of(trace))
+  for (const TracePresence& presence : *trace_of(trace))
     if (presence.from <= question.round && question.round <= presence.to) there.push_back(presence.client);
   std::ranges::sort(there);
   there.erase(std::unique(there.begin(), there.end()), there.end());
@@ -134,11 +134,11 @@ std::vector<ClientId> TraceCohort::sample(const CohortQuestion& question) const 
 
 std::string TraceCohort::file_hash(std::size_t clients) const {
   Hash hash;
-  for (const Presence& presence : *trace_of(trace))
+  for (const TracePresence& presence : *trace_of(trace))
     if (presence.client >= clients)
       throw usage_error("trace '" + trace + "' lists client " + std::to_string(presence.client) + "; clients are numbered 0 to " +
                         std::to_string(clients - 1));
-  for (const Presence& presence : *trace_of(trace)) hash.value(presence.client).value(presence.from).value(presence.to);
+  for (const TracePresence& presence : *trace_of(trace)) hash.value(presence.client).value(presence.from).value(presence.to);
   return hash.hex();
 }
 
