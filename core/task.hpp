@@ -41,7 +41,7 @@ struct Task {
   bool tests = false;  ///< clients test their personal models, where they have them and rows to test them on
   /// If the server compresses its model: the last changes, one a round, up to this one.
   std::span<const ModelChange> changes = {};
-  double scale = 1;    ///< factor on each update once it is clipped, at most 1: an asynchronous run's weight of its staleness
+  double scale = 1;  ///< factor on each update once it is clipped, at most 1: an asynchronous run's weight of its staleness
 };
 
 /// A sum of statistics above this is not pooled: the square of a difference of gradients that are not finite as floats.

@@ -127,9 +127,9 @@ class Worker {
       told = std::chrono::steady_clock::now();
       ranks_.send(0, {number, work.fleet().progress() - before});
     };
-    TrainAnswer answer =
-        work.train(Task{request.round, run_->model, releases, request.told, view(request.beside), request.tests, {}, request.scale},
-                   request.cohort, *part, meanwhile);
+    TrainAnswer answer = work.train(
+        Task{request.round, run_->model, releases, request.told, view(request.beside), request.tests, {}, request.scale},
+        request.cohort, *part, meanwhile);
     PartOfSum sum = std::move(*part).hand_over();
     if (answer.error.empty() && !answer.interrupted) {
       answer.weight = sum.sum.weight();

@@ -17,7 +17,7 @@ struct RunObserver {
                      const std::atomic<std::uint64_t>& examples)>
       started;
   std::function<void(const RoundRecord&)> round;
-  std::function<void()> ended;  ///< after `started`, however the session ends; `examples` is valid until it returns
+  std::function<void()> ended;              ///< after `started`, however the session ends; `examples` is valid until it returns
   const std::atomic<bool>* stop = nullptr;  ///< if true, the current round is abandoned and the run ends as interrupted
 };
 

@@ -21,7 +21,7 @@ struct Setup : DataSetup {
   PrivacySetup privacy;
   LocalTraining training;
   RoundRules rules;
-  ModelCoding broadcast;    ///< how the server codes its model
+  ModelCoding broadcast;       ///< how the server codes its model
   Vector initial;              ///< the initial weights, from `init` or drawn
   std::string time_hash = {};  ///< of the files that determine virtual time; empty without one, and as below
   std::string cohort_hash;     ///< of the file that determines cohorts; empty without one, and in processes that draw no cohorts
