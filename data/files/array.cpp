@@ -123,21 +123,6 @@ void last_index_fastest(Array& array) {
 
 }  // namespace
 
-namespace detail {
-
-float half(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int fraction = bits & 1023;
-  float value = 0;
-  if (exponent == 31)
-    value = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  else
-    value = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 1024), std::max(exponent, 1) - 25);
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-
-}  // namespace detail
-
 std::size_t Array::row_size() const {
   std::size_t size = 1;
   for (std::size_t d = 1; d < shape.size(); ++d) size *= shape[d];

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/borrowable.hpp"
+#include "core/half.hpp"
 
 namespace fedstride {
 
@@ -70,8 +71,6 @@ void to_native(Array& array, bool big_endian, bool fortran);
 
 namespace detail {
 
-float half(std::uint16_t bits);
-
 template <class T>
 T loaded(const std::uint8_t* from) {
   T value;
@@ -88,7 +87,7 @@ void each(const Array& array, std::size_t begin, std::size_t end, Use& use) {
 
 template <class Use>
 void for_each_number(const Array& array, std::size_t begin, std::size_t end, Use use) {
-  const auto half = [&use](std::uint16_t bits) { use(detail::half(bits)); };
+  const auto half = [&use](std::uint16_t bits) { use(float_of_half(bits)); };
   if (array.kind == 'f') {
     if (array.item == 2) return detail::each<std::uint16_t>(array, begin, end, half);
     if (array.item == 4) return detail::each<float>(array, begin, end, use);
