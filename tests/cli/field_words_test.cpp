@@ -97,7 +97,9 @@ TEST_CASE("what each word of the field stands for runs") {
   write_file(folder / "some.toml", "rounds = 1\n");
   REQUIRE(run_program(federation(folder, {"--rounds", "1", "--out", folder / "done"})).code == 0);
   int number = 0;
+  std::size_t at = 0;
   for (const FieldWord& word : field_words()) {
+    if (at++ % kOneOf != 0) continue;
     CAPTURE(word.here);
     const Outcome outcome = run_program(command_of(word, folder, folder / ("run-" + std::to_string(number++))));
     CHECK_MESSAGE(outcome.code == 0, outcome.err);

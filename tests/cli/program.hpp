@@ -11,6 +11,7 @@
 #include "core/random.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/process.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace fedstride::test {
 
@@ -21,13 +22,6 @@ struct Outcome {
   std::string out;
   std::string err;
 };
-
-/// Of many commands that differ in a word, a test runs every so many: the sanitized program takes a second to start.
-#ifdef __SANITIZE_ADDRESS__
-inline constexpr std::size_t kOneOf = 11;
-#else
-inline constexpr std::size_t kOneOf = 1;
-#endif
 
 inline Outcome run_program(const Words& arguments) {
   const TemporaryFolder folder;
