@@ -112,11 +112,7 @@ TEST_CASE("a mistake gives one line, however many ranks there are, and leaves no
   check_refused(program_on_ranks(2, {"sweep", "none.toml", "--fleet", "mpi"}), 1, {"none.toml"});
 }
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr int kDeaths = 4;
-#else
-constexpr int kDeaths = 20;
-#endif
+constexpr int kDeaths = kOneOf > 1 ? 4 : 20;
 
 TEST_CASE("killed ranks, each time with another number of ranks, leave the models unchanged") {
   FEDSTRIDE_NEEDS_MPIRUN();

@@ -6,22 +6,20 @@
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "server/failures.hpp"
-#include "sim/run/run.hpp"
-#include "tests/support/folder.hpp"
-#include "tests/support/json.hpp"
+#include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::secure_run_test {
 namespace {
 
-constexpr const char* kCommon = "dataset = 'synthetic'\nmodel = 'logistic'\nclients = 5\nrounds = 3\nquiet = true\nthreads = 2\n";
-
-Settings secure_settings(const std::string& toml) { return parse_settings(kCommon + toml, "test.toml"); }
+Settings secure_settings(const TemporaryFolder& folder, const std::string& name, const std::string& toml) {
+  Settings settings = settings_for(folder, name, "clients = 5\nrounds = 3\nquiet = true\n");
+  for (const auto& [key, setting] : parse_settings(toml, "test")) settings[key] = setting;
+  return settings;
+}
 
 Json summary_of(const std::string& toml, const TemporaryFolder& folder, const std::string& name) {
-  const std::string out = (folder.path() / name).string();
-  const Settings settings = secure_settings(toml + "\nout = '" + out + "'\n");
-  run(resolve(settings), settings);
+  start(secure_settings(folder, name, toml));
   return parse_json(read_file(folder.path() / name / "summary.json"));
 }
 
@@ -35,6 +33,7 @@ TEST_CASE("the model is that of a run without it: pooled statistics, control var
         "optimizer = 'sgd'\nserver-optimizer = 'adam'"}) {
     CAPTURE(toml);
     const TemporaryFolder folder;
+    write_data(folder);
     const bool is_private = toml.find("dp =") != toml.npos;  // their noise is drawn for the settings
     const std::string hash = summary_of(toml, folder, "plain").at("model_hash").get<std::string>();
     const std::string masked =
@@ -48,6 +47,7 @@ TEST_CASE("the model is that of a run without it: pooled statistics, control var
 
 TEST_CASE("lines of rounds have sums, and of a client what the coordinator's roster has") {
   const TemporaryFolder folder;
+  write_data(folder);
   const Json plain = summary_of("optimizer = 'adadp'", folder, "plain");
   const Json summary = summary_of("optimizer = 'adadp'\nsecure-aggregation = 'real'", folder, "real");
   CHECK(summary.at("secure_aggregation").get<std::string>() == "real");
@@ -66,16 +66,15 @@ TEST_CASE("lines of rounds have sums, and of a client what the coordinator's ros
 
 TEST_CASE("drop-outs: rings and masks agree; a round with too few changes nothing, and the run can be resumed") {
   const TemporaryFolder folder;
-  const std::string toml = "optimizer = 'sgd'\nclients = 9\nsecure-leaving = 0.05\nsecure-dropouts = 0.4\nseed = 5\n";
-  const std::string common = toml;
-  const auto settings = [&](const char* mode, const char* name) {
-    Settings made = parse_settings("dataset = 'synthetic'\nmodel = 'logistic'\nrounds = 4\nquiet = true\n" + common +
-                                       "secure-aggregation = '" + mode + "'\nout = '" + (folder.path() / name).string() + "'\n",
-                                   "test.toml");
-    return made;
+  write_data(folder);
+  const auto settings = [&](const std::string& mode, const char* name) {
+    return secure_settings(folder, name,
+                           "optimizer = 'sgd'\nclients = 9\nrounds = 4\nsecure-leaving = 0.05\nsecure-dropouts = 0.4\nseed = 5\n"
+                           "secure-aggregation = '" +
+                               mode + "'\n");
   };
   const Settings ring = settings("ring", "ring"), real = settings("real", "real");
-  const RunSummary one = run(resolve(ring), ring), other = run(resolve(real), real);
+  const RunSummary one = start(ring), other = start(real);
   CHECK(one.failures > 0);
   CHECK(one.failures == other.failures);
   const auto hash = [&](const char* name) {
@@ -85,14 +84,15 @@ TEST_CASE("drop-outs: rings and masks agree; a round with too few changes nothin
 
   Settings few = settings("real", "few");
   few["secure-leaving"] = {0.3};
-  CHECK_FAILURE(run(resolve(few), few), "round 1", "secure aggregation", "nothing is revealed");
+  CHECK_FAILURE(start(few), "round 1", "secure aggregation", "nothing is revealed");
 }
 
 TEST_CASE("what would read single updates, or could wrap, is refused by name") {
-  const auto refused = [](const std::string& toml) {
-    const Settings settings =
-        secure_settings("secure-aggregation = 'ring'\noptimizer = 'sgd'\n" + toml + "\nout = '/nowhere/x'\n");
-    return error_of_kind(Error::Kind::usage, [&] { run(resolve(settings), settings); });
+  const TemporaryFolder folder;
+  write_data(folder);
+  const auto refused = [&](const std::string& toml) {
+    const Settings settings = secure_settings(folder, "x", "secure-aggregation = 'ring'\noptimizer = 'sgd'\n" + toml + "\n");
+    return error_of_kind(Error::Kind::usage, [&] { start(settings); });
   };
   CHECK(names(refused("aggregation = 'median'"), {"aggregation", "'median'", "secure-aggregation 'ring'"}));
   CHECK(names(refused("local-objective = 'fair'"), {"local-objective", "'fair'", "secure-aggregation 'ring'"}));
