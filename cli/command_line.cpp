@@ -91,8 +91,34 @@ void print_help(const CLI::ParseError& error, CLI::App& app) {
   std::cout << help_page(describe(*command), all ? Extent::all : Extent::usual, help_columns());
 }
 
-// All commands; made anew for each command line, because they hold the values of their flags.
-void add_commands(CLI::App& app) {
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App& app);
+  bool is_about_all = false;  ///< describes the other commands
+};
+
+constexpr Command kCommands[] = {{"run", add_run_command},
+                                 {"sweep", add_sweep_command},
+                                 {"report", add_report_command},
+                                 {"explain", add_explain_command},
+                                 {"export", add_export_command},
+                                 {"evaluate", add_evaluate_command},
+                                 {"partition", add_partition_command},
+                                 {"devices", add_devices_command},
+                                 {"data", add_data_command},
+                                 {"bench", add_bench_command},
+                                 {"privacy", add_privacy_command},
+                                 {"launch", add_launch_command},
+                                 {"serve", add_serve_command},
+                                 {"join", add_join_command},
+                                 {"certificates", add_certificates_command},
+                                 {"help", add_help_command, true},
+                                 {"completion", add_completion_command, true},
+                                 {"manual", add_manual_command, true}};
+
+// All commands, or if it suffices the one of this name: making all flags of all commands takes longer than the rest of a start.
+// Made anew for each command line, because they hold the values of their flags.
+void add_commands(CLI::App& app, std::string_view only = "") {
   const BuildInfo build = build_info();
   app.set_version_flag("--version",
                        build.version + " (" + build.compiler + ", " + build.instruction_set + ", commit " + build.commit + ")");
@@ -101,11 +127,10 @@ void add_commands(CLI::App& app) {
   app.require_subcommand(1);
   // If a flag is given twice, the last one wins. Subcommands inherit this; lists of values are not affected.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  for (const auto add : {add_run_command, add_sweep_command, add_report_command, add_explain_command, add_export_command,
-                         add_evaluate_command, add_partition_command, add_devices_command, add_data_command, add_bench_command,
-                         add_privacy_command, add_launch_command, add_serve_command, add_join_command, add_certificates_command,
-                         add_help_command, add_completion_command, add_manual_command})
-    add(app);
+  const auto* const one = std::ranges::find(kCommands, only, &Command::name);
+  const bool has_all = one == std::end(kCommands) || one->is_about_all;
+  for (const Command& command : kCommands)
+    if (has_all || command.name == only) command.add(app);
   // Set after the commands, which would inherit it.
   app.footer(
       "'fedstride help COMMAND' shows what a command does and its flags.\n"
@@ -122,7 +147,7 @@ void add_commands(CLI::App& app) {
 int carry_out_command_line(int argc, char** argv) {
   const FloatingPointMode mode;
   CLI::App app(kDescription, "fedstride");
-  add_commands(app);
+  add_commands(app, argc > 1 ? argv[1] : "");
   try {
     check_command(app, argc, argv);
     app.parse(argc, argv);

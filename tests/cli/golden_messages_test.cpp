@@ -67,7 +67,7 @@ TEST_CASE("the most visible refusals, word by word") {
   for (const Message& message : kMessages) {
     Words words = message.words;
     for (auto& word : words) word = placed(word, folder);
-    CHECK(run_program(words).err == "fedstride: " + placed(message.line, folder) + "\n");
+    CHECK(run_copy(words).err == "fedstride: " + placed(message.line, folder) + "\n");
   }
 }
 
