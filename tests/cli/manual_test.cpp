@@ -244,10 +244,11 @@ TEST_CASE("an unknown command, shell or value of a switch is refused in one line
 
 TEST_CASE("a number that is none is refused by every command in one line that names the flag and what is valid") {
   const TemporaryFolder folder;
+  std::size_t at = 0;
   for (const HelpOf& command : all_commands()) {
     if (command.words.empty()) continue;
     for (const std::string& name : command.flags) {
-      if (command.help.find("  " + name + " NUMBER") == std::string::npos) continue;
+      if (command.help.find("  " + name + " NUMBER") == std::string::npos || at++ % kOneOf != 0) continue;
       CAPTURE(name);
       CAPTURE(command.name(" "));
       Words words = command.words;
