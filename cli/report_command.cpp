@@ -22,6 +22,7 @@ namespace {
 struct ReportFlags {
   std::vector<std::string> folders;
   std::string out;
+  std::string by;
   bool latex = false;
   bool json = false;
 };
@@ -42,6 +43,7 @@ void report(const ReportFlags& arguments) {
     if (folder.empty()) throw usage_error("DIR is ''; it must name a folder");
     sweeps.push_back(read_results(folder));
     renew_tables(sweeps.back());
+    measure_by(arguments.by, sweeps.back());
   }
   // Runs share their axes; each sweep has a section of its own.
   if (std::ranges::count_if(sweeps, is_one_run) > 1) {
@@ -75,6 +77,7 @@ void add_report_command(CLI::App& app) {
       report);
   add_flag(command, "DIR", flags.folders, Place::folder, "folders of sweeps or of runs", Needed::yes);
   add_flag(command, "--out", flags.out, Place::file, "the page (default: DIR/report.html)");
+  add_by_flag(command, flags.by);
   add_switch(command, "--latex", flags.latex,
              "also write LaTeX tables (booktabs) beside the page: means, 95 % intervals, paired tests against the best");
   add_json_switch(command, flags.json);

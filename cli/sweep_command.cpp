@@ -36,6 +36,7 @@ struct SweepFlags {
   std::string out;
   std::string shard = "1/1";
   std::string scale = "full";
+  std::string by;
   int jobs = 1;
   int threads = 0;
   bool dry_run = false;
@@ -190,8 +191,9 @@ void carry_out(const SweepFlags& arguments, const CLI::App& command, const Sweep
 
   const StopLater until_told;  // a stopped cell is not a failed one
   SweepProgress progress(!is_told);
-  const SweepSummary summary = sweep_all(plan, progress.observer(stop_on_signals()));
+  SweepSummary summary = sweep_all(plan, progress.observer(stop_on_signals()));
   progress.end();
+  if (summary.finished > 0) measure_by(arguments.by, summary.results);
   if (arguments.json) print_json(summary_of(summary));
   if (is_told) {
     if (!summary.interrupted && plan.options.shards == 1) {
@@ -264,6 +266,7 @@ void add_sweep_command(CLI::App& app) {
                   "threads for all cells together; 0: one for each processor");
   add_flag(command, "--shard", arguments->shard, {.word = "I/N"}, "run only every N-th cell, starting with the I-th");
   add_choice_flag(command, "--scale", arguments->scale, {"quick", "full"}, "scale whose overrides in the file apply");
+  add_by_flag(command, arguments->by);
   add_switch(command, "--dry-run", arguments->dry_run, "print the cells and the estimated time, and run nothing");
   add_switch(command, "--yes", arguments->yes, "allow more than 10000 cells");
   add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/function_ref.hpp"
 #include "server/aggregation.hpp"
 #include "server/cohort.hpp"
 #include "server/failures.hpp"
@@ -42,6 +43,24 @@ struct RoundRules {
   Accumulator::Keeps keeps() const { return attack.attack->conspires() ? Accumulator::Keeps::updates : aggregation->reads(); }
 };
 
+/// The end of a round whose updates are in `updates`: sums are unmasked, failures counted, attackers act that wait for the others'
+/// updates, reports are taken; `change`, if any, makes the model's change of the mean update. Returns and throws like run_round.
+inline std::vector<ClientReport> end_round(
+    std::uint32_t round, const RoundRules& rules, Accumulator&& updates, Server& server, Vector& model,
+    ForEachPiece for_each_piece,
+    function_ref<Vector(Vector, std::span<const ClientReport>)> change = [](Vector mean, auto) { return mean; }) {
+  const std::optional<RoundTotals> totals = updates.unmask();
+  if (const std::string why = failure_text(rules.accepted, round, updates.reports()); !why.empty()) throw FailedRound(why);
+  if (rules.attack.attack->conspires()) updates.conspire(rules.attack);
+  std::vector<ClientReport> reports = updates.reports();
+  server.take(round, reports, rules.sum, totals);
+
+  // From here on, only this mean remains of the updates; under client-level privacy it always contains the noise.
+  if (auto mean = rules.aggregation->mean_change(std::move(updates), for_each_piece))
+    server.apply(model, change(*std::move(mean), reports), round, rules.sum);
+  return reports;
+}
+
 /// Federated averaging, one round:
 ///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighted, added
 ///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimizer -> the next model.
@@ -60,16 +79,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
   Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps(), pooled_reference(told));
   updates.secure(model);
   fleet.collect(Task{round, model, releases, told, server.beside(), rules.evaluated.has(round)}, cohort, updates);
-  const std::optional<RoundTotals> totals = updates.unmask();
-  if (const std::string why = failure_text(rules.accepted, round, updates.reports()); !why.empty()) throw FailedRound(why);
-  if (rules.attack.attack->conspires()) updates.conspire(rules.attack);
-  std::vector<ClientReport> reports = updates.reports();
-  server.take(round, reports, rules.sum, totals);
-
-  // From here on, only this mean remains of the updates; under client-level privacy it always contains the noise.
-  if (auto mean = rules.aggregation->mean_change(std::move(updates), for_each_piece))
-    server.apply(model, *std::move(mean), round, rules.sum);
-  return reports;
+  return end_round(round, rules, std::move(updates), server, model, for_each_piece);
 }
 
 }  // namespace fedstride

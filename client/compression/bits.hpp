@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-namespace fedstride {
+#include "core/number_bytes.hpp"
 
-static_assert(std::endian::native == std::endian::little, "codes are little-endian, as numbers lie in memory");
+namespace fedstride {
 
 /// The bytes of that many bits.
 constexpr std::uint64_t bytes_of_bits(std::uint64_t bits) { return (bits + 7) / 8; }
@@ -144,20 +144,6 @@ bool unpack(std::string_view text, std::size_t count, int width, auto&& take) {
     take(i, static_cast<std::uint32_t>(word >> at % 8 & mask));
   }
   return bits % 8 == 0 || static_cast<unsigned char>(text.back()) >> bits % 8 == 0;
-}
-
-/// Appends a number's bytes.
-template <class Number>
-void put_number(std::string& code, Number value) {
-  code.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-/// Takes a number's bytes from the front, which must be there.
-template <class Number>
-Number take_number(std::string_view& code) {
-  Number value;
-  std::memcpy(&value, code.data(), sizeof value);
-  code.remove_prefix(sizeof value);
-  return value;
 }
 
 }  // namespace fedstride

@@ -9,10 +9,10 @@
 #include <random>
 #include <thread>
 
-#include "client/compression/bits.hpp"
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/number_bytes.hpp"
 #include "sim/net/timer.hpp"
 
 namespace fedstride {

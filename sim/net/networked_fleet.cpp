@@ -9,7 +9,6 @@
 #include <optional>
 #include <thread>
 
-#include "client/compression/bits.hpp"
 #include "client/report.hpp"
 #include "client/told_evaluation.hpp"
 #include "client/trainer.hpp"
@@ -17,6 +16,7 @@
 #include "core/exact_sum.hpp"
 #include "core/floating_point.hpp"
 #include "core/hash.hpp"
+#include "core/number_bytes.hpp"
 #include "core/part_state.hpp"
 #include "core/seconds_since.hpp"
 #include "core/text.hpp"

@@ -60,29 +60,22 @@ std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Flee
 
   Accumulator updates(rules.sum, round, clients, server.update_size(), rules.keeps());
   fleet.collect_each(tasks, ahead, updates);
-  if (const std::string why = failure_text(rules.accepted, round, updates.reports()); !why.empty()) throw FailedRound(why);
-  if (rules.attack.attack->conspires()) updates.conspire(rules.attack);
-  std::vector<ClientReport> reports = updates.reports();
-  server.take(round, reports, rules.sum);
-
-  // The mean of the staleness weights over the updates in the sum.
-  double weights = 0;
-  double all = 0;
-  for (const ClientReport& report : reports) {
-    if (!report.failure.empty()) continue;
-    const auto task = std::ranges::find(tasks, report.client, &ClientTask::client);
-    const auto weight = static_cast<double>(rules.sum.weights[report.client]);
-    weights += weight * task->task.scale;
-    all += weight;
-  }
-  if (auto mean = rules.aggregation->mean_change(std::move(updates), for_each_piece)) {
+  const auto change = [&](Vector mean, std::span<const ClientReport> reports) {
+    // The mean of the staleness weights over the updates in the sum.
+    double weights = 0;
+    double all = 0;
+    for (const ClientReport& report : reports) {
+      if (!report.failure.empty()) continue;
+      const auto task = std::ranges::find(tasks, report.client, &ClientTask::client);
+      const auto weight = static_cast<double>(rules.sum.weights[report.client]);
+      weights += weight * task->task.scale;
+      all += weight;
+    }
     const Flight& first = made.tasks.front();
-    server.apply(model,
-                 version_change(mode, *std::move(mean), all > 0 ? weights / all : 1, current - first.version,
-                                versions_.at(first.version)->model, model),
-                 round, rules.sum);
-  }
-  return reports;
+    return version_change(mode, std::move(mean), all > 0 ? weights / all : 1, current - first.version,
+                          versions_.at(first.version)->model, model);
+  };
+  return end_round(round, rules, std::move(updates), server, model, for_each_piece, change);
 }
 
 }  // namespace fedstride

@@ -171,6 +171,7 @@ Experiment parse_experiment(const std::string& text, const std::string& path, co
   for (const auto& [key, setting] : given) experiment.settings[key] = setting;
   experiment.axes = build_axes(document, draft);
   read_exclusions(document, draft, experiment);
+  read_target(document, experiment.target, experiment.by);
   experiment.tuning = read_tuning(document, draft);
   experiment.table = read_table(document, draft);
   experiment.expectations = read_expectations(document, draft);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/run/configuration.hpp"
+#include "sweep/file/cost.hpp"
 
 namespace fedstride {
 
@@ -18,9 +19,10 @@ namespace fedstride {
 /// split, or on the test set if the source did so; no epsilon is charged for choosing on private data.
 struct Tuning {
   std::vector<std::string> keys = {};
-  std::string on = "validation";    ///< "validation" or "test"
-  std::string metric = "accuracy";  ///< "accuracy" or "r2" (highest), or "loss" (lowest); where results have no accuracy, r2
-  std::string why = {};             ///< reason for using the test set
+  std::string on = "validation";  ///< "validation" or "test"
+  /// "accuracy" or "r2" (highest), "loss" or "..._to_target" (lowest); where results have no accuracy, r2
+  std::string metric = "accuracy";
+  std::string why = {};  ///< reason for using the test set
   /// "test_accuracy": the metric's name in the results.
   std::string metric_name() const { return on + "_" + metric; }
 };
@@ -73,6 +75,7 @@ struct FigureRequest {
   std::vector<int> ranks = {1};  ///< which ranks of a tuned grid are drawn
   std::optional<bool> log_x = {};
   std::optional<bool> log_y = {};
+  std::optional<Cost> by = {};  ///< of figures by round; empty: the experiment's
 };
 
 /// One axis of the grid, with several keys for zipped lists. A value is a group of settings.
@@ -95,6 +98,7 @@ struct Axis {
 ///   [sweep]               key = [values]; zip = [["a", "b"]]: lists that vary together; exclude = [{a = 1, b = "x"}]
 ///   [when.KEY.VALUE]      keys, with a value or a list, for cells in which KEY is VALUE
 ///   [variant.NAME]        a named group of keys, with values or lists: one value of the axis "variant"
+///   [target]              metric, at: the level that "time to accuracy" is taken at; by: rounds, time or bytes
 ///   [tune]                keys, on, metric, why
 ///   [table]               rows, columns: keys of methods and of conditions
 ///   [[expect]] [[figure]]
@@ -115,6 +119,8 @@ struct Experiment {
   std::vector<std::map<std::string, std::string>> exclude = {};
   Tuning tuning = {};
   TableRequest table = {};
+  Target target = {};
+  Cost by = Cost::rounds;  ///< what figures by round, and tables, measure progress by
   std::vector<Expectation> expectations = {};
   std::vector<FigureRequest> figures = {};
 };

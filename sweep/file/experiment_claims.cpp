@@ -216,7 +216,8 @@ std::vector<Expectation> read_expectations_of(const Document& document, const Do
 }
 
 FigureRequest read_figure(const Document& document, const DocumentNode& node, const ExperimentDraft& draft) {
-  const TableReader table(document, node, "[[figure]]", {"kind", "title", "x", "y", "lines", "where", "ranks", "log-x", "log-y"});
+  const TableReader table(document, node, "[[figure]]",
+                          {"kind", "title", "x", "y", "lines", "where", "ranks", "log-x", "log-y", "by"});
   const std::vector<std::string> kinds(std::begin(kFigureKinds), std::end(kFigureKinds));
   FigureRequest figure{.kind = table.required_text("kind", kinds),
                        .title = table.text("title"),
@@ -231,6 +232,7 @@ FigureRequest read_figure(const Document& document, const DocumentNode& node, co
       throw document.wrong(rank, "ranks must be whole numbers from 1: [1, 2] draws the best and the second best");
     figure.ranks.push_back(static_cast<int>(*whole));
   }
+  figure.by = find_choice<Cost>(table.text("by", {"rounds", "time", "bytes"}));
   figure.log_x = table.flag("log-x");
   figure.log_y = table.flag("log-y");
   return figure;
@@ -258,6 +260,22 @@ std::map<std::string, std::string> read_where(const Document& document, const Do
   return where;
 }
 
+void read_target(const Document& document, Target& target, Cost& by) {
+  const DocumentNode* node = find_entry(*document.root.table(), "target");
+  if (node == nullptr) return;
+  const TableReader table(document, *node, "[target]", {"metric", "at", "by"});
+  const std::string metric = table.text("metric", {"accuracy", "r2", "loss"});
+  target.metric = metric.empty() ? "accuracy" : metric;
+  const DocumentNode* at = table.find("at");
+  if (at == nullptr) throw document.wrong(*node, "[target] has no level; add at = 0.6");
+  const std::optional<double> level = TableReader::number(*at);
+  const bool is_share = target.metric == "accuracy";
+  if (!level || (is_share && !(*level > 0 && *level <= 1)))
+    throw table.wrong("at", is_share ? "above 0 and at most 1" : "a number");
+  target.at = *level;
+  if (const auto named = find_choice<Cost>(table.text("by", {"rounds", "time", "bytes"}))) by = *named;
+}
+
 Tuning read_tuning(const Document& document, const ExperimentDraft& draft) {
   const DocumentNode* node = find_entry(*document.root.table(), "tune");
   if (node == nullptr) return {};
@@ -265,7 +283,12 @@ Tuning read_tuning(const Document& document, const ExperimentDraft& draft) {
   if (table.list("keys").empty()) throw document.wrong(*node, "[tune] has no keys; add keys = [\"learning-rate\"]");
   Tuning tuning{.keys = swept_keys(document, table.list("keys"), draft)};
   if (const auto on = table.text("on", {"validation", "test"}); !on.empty()) tuning.on = on;
-  if (const auto metric = table.text("metric", {"accuracy", "r2", "loss"}); !metric.empty()) tuning.metric = metric;
+  if (const auto metric =
+          table.text("metric", {"accuracy", "r2", "loss", "rounds_to_target", "seconds_to_target", "megabytes_to_target"});
+      !metric.empty())
+    tuning.metric = metric;
+  if (is_to_target(tuning.metric) && find_entry(*document.root.table(), "target") == nullptr)
+    throw table.wrong("metric", "accuracy, r2 or loss, because the file declares no [target]");
   tuning.why = table.text("why");
   if (tuning.on == "test" && tuning.why.empty())
     throw document.wrong(*node, "[tune] chooses on the test set without a reason; add why = \"as in the paper\"");

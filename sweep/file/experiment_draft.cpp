@@ -10,7 +10,7 @@ namespace {
 using Entries = ExperimentDraft::Entries;
 using Section = ExperimentDraft::Section;
 
-const std::vector<std::string> kTables{"experiment", "sweep",  "when",   "variant", "tune",
+const std::vector<std::string> kTables{"experiment", "sweep",  "when",   "variant", "target", "tune",
                                        "table",      "expect", "figure", "quick",   "full"};
 const std::vector<std::string> kOverridable{"sweep", "when", "variant"};
 

@@ -53,8 +53,9 @@ void require_known(const Document& document, const DocumentNode::Table& table, c
 /// depend on. A single setting under a condition is an axis with one value and no keys. Throws Error (usage).
 std::vector<Axis> build_axes(const Document& document, const ExperimentDraft& draft);
 
-// Read the tables [tune], [table], [[expect]] and [[figure]]. Throw Error (usage) with the line.
+// Read the tables [target], [tune], [table], [[expect]] and [[figure]]. Throw Error (usage) with the line.
 
+void read_target(const Document& document, Target& target, Cost& by);
 Tuning read_tuning(const Document& document, const ExperimentDraft& draft);
 TableRequest read_table(const Document& document, const ExperimentDraft& draft);
 std::vector<Expectation> read_expectations(const Document& document, const ExperimentDraft& draft);

@@ -35,7 +35,8 @@ double middle_of(std::vector<double> values) {
 /// Two digits of the usual half interval; without intervals, four of the usual mean.
 Decimals decimals_of(const std::vector<Compared>& column) {
   std::vector<double> halves, sizes;
-  for (const auto& [all, is_best, lead, p] : column) {
+  for (const Compared& one : column) {
+    const SeedStatistics& all = one.statistics;
     if (all.n == 0) continue;
     if (all.high > all.low) halves.push_back((all.high - all.low) / 2);
     if (all.mean != 0) sizes.push_back(std::fabs(all.mean));
@@ -61,6 +62,7 @@ std::string interval_text(const SeedStatistics& all, const Decimals& decimals) {
 
 GridCell cell_of(const Compared& entry, const Decimals& decimals, bool is_compared) {
   const SeedStatistics& all = entry.statistics;
+  if (entry.never > 0) return {.mean = "never", .detail = counted(static_cast<std::uint64_t>(entry.never), "seed") + " never"};
   if (all.n == 0) return {};
   GridCell cell{.mean = decimals.text(all.mean),
                 .half = all.n < 2 ? "" : decimals.text(half_of(all)),
@@ -76,9 +78,10 @@ GridCell cell_of(const Compared& entry, const Decimals& decimals, bool is_compar
 /// What a table's note depends on.
 struct Notes {
   int least = 1 << 30, most = 0, pairs = 0;
-  bool is_compared = false, has_stars = false;
+  bool is_compared = false, has_stars = false, has_never = false;
 
   void add(const Compared& entry, const GridCell& cell, bool is_compared_here) {
+    has_never = has_never || entry.never > 0;
     if (entry.statistics.n == 0) return;
     least = std::min(least, entry.statistics.n);
     most = std::max(most, entry.statistics.n);
@@ -100,6 +103,11 @@ std::string note_of(const SweepResults& sweep, const Notes& notes) {
     add("One seed, so there is no interval.");
   if (!tuning.keys.empty())
     add("Each at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on + " set.");
+  const Target& target = sweep.experiment.target;
+  if (target.is_declared())
+    add("Target: the first of " + std::to_string(kEvaluationsInARow) + " evaluations in a row with " +
+        (target.metric == "r2" ? "R2" : target.metric) + (target.metric == "loss" ? " at or below " : " at or above ") +
+        number_text(target.at) + (notes.has_never ? "; never: a seed that did not reach it." : "."));
   if (notes.is_compared) add("Bold: the best mean of its column.");
   if (notes.has_stars)
     add("*: differs from the best (p < 0.05; two-sided paired t-test over common seeds, Holm's correction within the column; the "

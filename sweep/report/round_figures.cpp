@@ -24,18 +24,46 @@ std::string round_label(const FigureData& data) {
   return is_one("clients", false) && is_one("local-epochs", true) ? "round (one epoch each)" : "round";
 }
 
-// `key` and `value` are added to the identity of the line.
-Sample by_round(const FigureData& data, const FigureRequest& request, const SummaryRow& row, const char* key = nullptr,
-                const std::string& value = {}) {
-  const std::string round = std::to_string(*row.round);
-  Sample sample{.row = &row,
-                .x = static_cast<double>(*row.round),
-                .slot = round,
-                .identity = identity_of(data, row, request, {}),
-                .text = point_text(row, round_label(data), round)};
-  if (key != nullptr) sample.identity.emplace_back(key, value);
-  return sample;
-}
+// What figures over rounds are drawn against.
+class RoundAxis {
+ public:
+  RoundAxis(const FigureData& data, const FigureRequest& request)
+      : data_(data), request_(request), by_(request.by.value_or(data.results().experiment.by)), words_(cost_words(by_)) {
+    if (by_ == Cost::rounds) return;
+    for (const SummaryRow* row : data.rows(words_.metric))
+      if (row->round && !row->client) at_[{row->configuration, *row->round}] = row->mean;
+  }
+
+  std::string label() const { return by_ == Cost::rounds ? round_label(data_) : std::string(words_.axis); }
+  std::string title(const std::string& what) const { return what + " by " + std::string(words_.title); }
+
+  // Appends the row of a round, unless it is unknown how far its run was. `key` and `value` are added to the identity of the line.
+  void add(std::vector<Sample>& samples, const SummaryRow& row, const char* key = nullptr, const std::string& value = {}) const {
+    const std::string round = std::to_string(*row.round);
+    Sample sample{.row = &row,
+                  .x = static_cast<double>(*row.round),
+                  .slot = round,
+                  .identity = identity_of(data_, row, request_, {}),
+                  .text = {}};
+    std::string text = round;
+    if (by_ != Cost::rounds) {
+      const auto found = at_.find({row.configuration, *row.round});
+      if (found == at_.end()) return;
+      sample.x = found->second;
+      text = number_text(sample.x) + " (round " + round + ")";
+    }
+    sample.text = point_text(row, label(), text);
+    if (key != nullptr) sample.identity.emplace_back(key, value);
+    samples.push_back(std::move(sample));
+  }
+
+ private:
+  const FigureData& data_;
+  const FigureRequest& request_;
+  Cost by_;
+  CostWords words_;
+  std::map<std::pair<std::string_view, std::uint32_t>, double> at_ = {};
+};
 
 bool is_of_round(const SummaryRow& row, const FigureRequest& request) {
   return row.round && !row.client && is_wanted(row, request, false);
@@ -61,20 +89,22 @@ Figure draw_by_round(const FigureData& data, const FigureRequest& request) {
   if (metric.empty()) metric = main_metric(data);
   if (metric == main_metric(data) && request.kind == "loss-by-round")
     metric = data.rows("test_loss").empty() && !data.rows("validation_loss").empty() ? "validation_loss" : "test_loss";
-  FigureDraft draft{.title = title_of_metric(metric) + " by round",
+  const RoundAxis axis(data, request);
+  FigureDraft draft{.title = axis.title(title_of_metric(metric)),
                     .missing = metric + " by round",
-                    .model = metric_plot(round_label(data), metric, request)};
+                    .model = metric_plot(axis.label(), metric, request)};
   for (const SummaryRow* row : data.rows(metric))
-    if (is_of_round(*row, request)) draft.samples.push_back(by_round(data, request, *row));
+    if (is_of_round(*row, request)) axis.add(draft.samples, *row);
   return figure_of(data, request, std::move(draft));
 }
 
 Figure draw_clients(const FigureData& data, const FigureRequest& request) {
   const bool is_rate = request.kind == "step-sizes";
   const std::string metric = !request.y.empty() ? request.y : is_rate ? "learning_rate" : "rejected_share";
-  FigureDraft draft{.title = title_of_metric(metric) + " of each client by round",
+  const RoundAxis axis(data, request);
+  FigureDraft draft{.title = axis.title(title_of_metric(metric) + " of each client"),
                     .missing = metric + " that varies by client or round",
-                    .model = metric_plot(round_label(data), metric, request),
+                    .model = metric_plot(axis.label(), metric, request),
                     .panel_keys = each_configuration(data)};
   std::set<std::uint32_t> left_out;
   std::map<std::string_view, std::set<double>> rates;
@@ -82,7 +112,7 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
     if (!row->round || !row->client || !is_wanted(*row, request, false)) continue;
     rates[row->configuration].insert(row->mean);
     if (*row->client < kMaxLines)
-      draft.samples.push_back(by_round(data, request, *row, "client", std::to_string(*row->client)));
+      axis.add(draft.samples, *row, "client", std::to_string(*row->client));
     else
       left_out.insert(*row->client);
   }
@@ -101,13 +131,14 @@ Figure draw_client_spread(const FigureData& data, const FigureRequest& request) 
   constexpr std::pair<const char*, const char*> kParts[] = {
       {"_p90", "90th percentile"}, {"_p50", "median"}, {"_p10", "10th percentile"}, {"_worst_tenth", "mean of the worst tenth"}};
   const std::string own = data.rows("own_r2_p50").empty() ? "own_accuracy" : "own_r2";
-  FigureDraft draft{.title = "Clients' " + std::string(own == "own_r2" ? "R2" : "accuracy") + " on their own rows by round",
+  const RoundAxis axis(data, request);
+  FigureDraft draft{.title = axis.title("Clients' " + std::string(own == "own_r2" ? "R2" : "accuracy") + " on their own rows"),
                     .missing = "accuracy of clients on their own rows",
-                    .model = metric_plot(round_label(data), own, request),
+                    .model = metric_plot(axis.label(), own, request),
                     .panel_keys = each_configuration(data)};
   for (const auto& [end, name] : kParts)
     for (const SummaryRow* row : data.rows(own + end))
-      if (is_of_round(*row, request)) draft.samples.push_back(by_round(data, request, *row, "statistic", name));
+      if (is_of_round(*row, request)) axis.add(draft.samples, *row, "statistic", name);
   draft.model.shows_intervals = false;
   return figure_of(data, request, std::move(draft));
 }
@@ -152,6 +183,7 @@ std::string spent_metric(const FigureData& data) {
 }  // namespace
 
 Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
+  const RoundAxis axis(data, request);
   std::map<std::string_view, std::vector<Sample>> of;  // by configuration
   std::vector<std::string_view> order;
   auto metrics = data.metrics();
@@ -163,9 +195,9 @@ Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
       if (!is_of_round(*row, request)) continue;
       auto& samples = of[row->configuration];
       if (samples.empty()) order.push_back(row->configuration);
-      samples.push_back(by_round(data, request, *row, "accountant", accountant_of(metric)));
+      axis.add(samples, *row, "accountant", accountant_of(metric));
     }
-  FigureDraft draft{.title = "Epsilon by round, by accountant", .missing = "an epsilon by round"};
+  FigureDraft draft{.title = axis.title("Epsilon") + ", by accountant", .missing = "an epsilon by round"};
   // Configurations with equal spending are drawn once.
   std::set<std::vector<std::pair<double, double>>> seen;
   for (const auto configuration : order) {
@@ -174,7 +206,7 @@ Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
     if (seen.insert(curve).second) draft.samples.insert(draft.samples.end(), of[configuration].begin(), of[configuration].end());
   }
   if (!draft.samples.empty()) {
-    draft.model = metric_plot(round_label(data), draft.samples.front().row->metric, request);
+    draft.model = metric_plot(axis.label(), draft.samples.front().row->metric, request);
     draft.model.y_label = "epsilon";
     if (!request.log_y) draft.model.log_y = needs_log(draft.samples);
   }

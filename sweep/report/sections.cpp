@@ -85,7 +85,7 @@ std::string notes(const SweepResults& sweep) {
   std::string html;
   if (!tuning.keys.empty())
     html += paragraph("Best and second best " + joined(tuning.keys) + ": by the " +
-                          (tuning.metric == "loss" ? "lowest " : "highest ") + tuning.metric + " on the " + tuning.on +
+                          (is_best_lowest(tuning.metric) ? "lowest " : "highest ") + tuning.metric + " on the " + tuning.on +
                           " set after the last round, mean over seeds" + (tuning.why.empty() ? "" : "; " + tuning.why) +
                           ". A result reported on the data that it was chosen on is optimistic, the more so the more "
                           "candidates there were.",

@@ -29,7 +29,7 @@ std::string listed(const std::vector<std::string>& values) {
 // The settings that differ between runs that are named by their folders, because too many settings differ.
 std::string differing_settings(const SweepResults& sweep) {
   const auto& axes = sweep.experiment.axes;
-  if (std::ranges::none_of(axes, [](const Axis& axis) { return axis.keys.front() == "run"; })) return {};
+  if (std::ranges::none_of(axes, [](const Axis& axis) { return !axis.keys.empty() && axis.keys.front() == "run"; })) return {};
   std::vector<std::map<std::string, std::string>> all;
   std::map<std::string, std::set<std::string>> values;
   for (const auto& cell : sweep.cells) {

@@ -142,7 +142,7 @@ TensorBoardExport export_tensorboard(const SweepResults& results, const fs::path
   const auto names = run_names(results);
   for (std::size_t i = 0; i < results.cells.size(); ++i) {
     const fs::path place = cell_folder(results.folder, results.cells[i].cell);
-    const CellResult again = results.rounds_left_out ? read_cell(results.cells[i].cell, place, true) : CellResult{};
+    const CellResult again = results.rounds_left_out ? read_cell(results.cells[i].cell, place, results.experiment) : CellResult{};
     const CellResult& cell = results.rounds_left_out ? again : results.cells[i];
     if (cell.rounds.empty()) {
       ++written.without_rounds;

@@ -101,9 +101,9 @@ MethodTable method_table(const SweepResults& results) {
 }
 
 Comparison compare(const MethodTable& table, const std::string& metric) {
-  Comparison result{.metric = metric, .highest = !metric.ends_with("loss")};
+  Comparison result{.metric = metric, .highest = !is_best_lowest(metric)};
   for (const auto& column : table.seeds) result.entries.push_back(compared(column, metric, result.highest));
-  const bool is_ranked = metric.ends_with("accuracy") || metric.ends_with("r2") || metric.ends_with("loss");
+  const bool is_ranked = metric.ends_with("accuracy") || metric.ends_with("r2") || is_best_lowest(metric);
   result.is_compared = is_ranked && std::ranges::any_of(result.entries, [](const std::vector<Compared>& column) {
                          return std::ranges::any_of(column, &Compared::is_best);
                        });
@@ -116,6 +116,10 @@ std::vector<std::string> compared_metrics(const SweepResults& results) {
     if (cell.status == "finished")
       for (const auto& [name, value] : cell.numbers) known.insert(name);
   std::vector<std::string> metrics;
+  if (results.experiment.target.is_declared())
+    for (const std::string split : {"test_", "validation_"})
+      if (metrics.empty() && known.contains(split + "target_reached"))
+        metrics.push_back(split + std::string(cost_words(results.experiment.by).to_target));
   for (const std::string name : {"test_accuracy", "test_r2", "validation_accuracy", "validation_r2", "test_loss",
                                  "validation_loss", "epsilon_spent", "client_epsilon_spent"}) {
     const bool is_second = name.starts_with("validation_") && known.contains("test_" + name.substr(11));

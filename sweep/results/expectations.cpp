@@ -111,6 +111,12 @@ class Checker {
   }
 
   double number_of(const ResultQuantity& quantity, const Seeds& seeds) const {
+    // The mean of the seeds that reached a target would be too low.
+    if (const auto never = std::ranges::count_if(seeds, [&](const CellResult* cell) {
+          return is_to_target(quantity.metric) && !cell->numbers.contains(quantity.metric);
+        }))
+      throw NotRun{std::to_string(never) + " of " + counted(seeds.size(), "seed") + " have no " + quantity.metric + ", for " +
+                   point_text(seedless(seeds.front()->cell)) + ": the target is never reached"};
     const auto found = rows_.find({seeds.front()->cell.configuration, quantity.metric});
     if (found != rows_.end())
       if (const auto at = found->second.find(quantity.round); at != found->second.end()) return at->second;

@@ -41,7 +41,11 @@ std::vector<Compared> compared(const std::vector<Seeds>& configurations, std::st
     std::vector<double> values;
     for (const auto& [seed, value] : numbers[i]) values.push_back(value);
     all[i].p = std::numeric_limits<double>::quiet_NaN();
-    if (values.empty()) continue;
+    if (is_to_target(metric))
+      for (const CellResult* cell : configurations[i])
+        all[i].never += cell->status == "finished" && !numbers[i].contains(cell->cell.value_of("seed")) ? 1 : 0;
+    if (all[i].never > 0) numbers[i].clear();  // the mean of the others would be too low
+    if (numbers[i].empty()) continue;
     all[i].statistics = statistics(values);
     const double mean = all[i].statistics.mean;
     if (best == all.size() || (highest ? mean > all[best].statistics.mean : mean < all[best].statistics.mean)) best = i;

@@ -10,10 +10,11 @@ namespace fedstride {
 
 /// Compares configurations by one metric after the last round.
 struct Compared {
-  SeedStatistics statistics = {};  ///< n = 0: no finished seed has the metric
+  SeedStatistics statistics = {};  ///< n = 0: no finished seed has the metric, or a seed never reached the target
   bool is_best = false;            ///< has the best mean, of at least two
   SeedStatistics lead = {};        ///< of the best over this one, seed by seed; n: seeds in common with the best
   double p = 0;                    ///< p-value against the best, with Holm's correction; NaN: no test
+  int never = 0;                   ///< of a metric to a target: seeds that did not reach it
 };
 
 /// With fewer seeds in common there is no test: too little would be known of how the differences spread.

@@ -9,6 +9,7 @@
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "sweep/results/accounting.hpp"
+#include "sweep/results/to_target.hpp"
 
 namespace fedstride {
 namespace {
@@ -157,7 +158,7 @@ void take_rounds(CellResult& result) {
   if (result.rounds.empty()) return;
   result.numbers = result.rounds.back().numbers;
   for (const char* name : {"examples", "uplink_bytes", "downlink_bytes", "steps", "rejected_steps", "failed_updates", "seconds",
-                           "evaluation_seconds"}) {
+                           "evaluation_seconds", "late_clients", "lost_clients", "dropped_updates"}) {
     double sum = 0;  // NaN if a round lacks it
     for (const auto& round : result.rounds) sum += round.numbers.of(name);
     result.numbers.erase(name);
@@ -220,6 +221,7 @@ void read_run(const fs::path& folder, CellResult& result) {
   const std::uint64_t bytes = round_bytes(folder);
   if (bytes > kMaxBytesForClients) result.texts["left_out"] = "clients: rounds.jsonl has " + std::to_string(bytes >> 20) + " MiB";
   if (finished || bytes > 0) read_rounds(folder / "rounds.jsonl", bytes <= kMaxBytesForClients, result);
+  add_megabytes(result);
   take_rounds(result);
   result.numbers["rounds_done"] = static_cast<double>(result.rounds.size());
   if (is_there(folder / "partition.json")) result.rows_per_class = read_partition_counts(folder / "partition.json");
@@ -236,7 +238,7 @@ void read_run(const fs::path& folder, CellResult& result) {
     throw failure("'" + folder.string() + "' is damaged: summary.json has " + dump_json(summary.value("rounds", Json(0))) +
                   " rounds, rounds.jsonl has " + std::to_string(result.rounds.size()) + "; remove it to run the cell again");
   for (const char* key : {"test_accuracy", "test_r2", "test_loss", "examples", "uplink_bytes", "downlink_bytes", "evaluated_rows",
-                          "seconds", "evaluation_seconds", "examples_per_second"})
+                          "seconds", "evaluation_seconds", "examples_per_second", "mean_staleness", "largest_staleness"})
     take_number(summary, key, result.numbers, key);
   if (summary.value("metric", Json("accuracy")) == Json("R2")) call_r2_by_its_name(result);
   take_statements(summary, result);
@@ -275,13 +277,14 @@ std::uint64_t round_bytes(const fs::path& folder) {
   return error ? 0 : size;
 }
 
-CellResult read_cell(const Cell& cell, const fs::path& folder, bool is_run) {
+CellResult read_cell(const Cell& cell, const fs::path& folder, const Experiment& experiment) {
   CellResult result{.cell = cell};
   try {
-    if (is_run)
+    if (experiment.command == "run")
       read_run(folder, result);
     else
       read_command(folder, result);
+    add_to_target(experiment.target, result);
   } catch (const std::exception& error) {
     result = {.cell = cell, .status = "failed", .error = first_line(error.what())};
   }

@@ -9,9 +9,9 @@ namespace fedstride {
 /// The folder of a cell, given that of its sweep or run.
 std::filesystem::path cell_folder(const std::filesystem::path& folder, const Cell& cell);
 
-/// Reads a cell's folder: that of a run, or the result.json of another command. With a damaged file the cell's status is
+/// Reads a cell's folder: that of a run, or the result.json of another command; the experiment has the command and the target. With a damaged file the cell's status is
 /// "failed", with a one-line error. Never throws.
-CellResult read_cell(const Cell& cell, const std::filesystem::path& folder, bool is_run);
+CellResult read_cell(const Cell& cell, const std::filesystem::path& folder, const Experiment& experiment);
 
 /// Bytes of the folder's rounds.jsonl; 0 if there is none.
 std::uint64_t round_bytes(const std::filesystem::path& folder);

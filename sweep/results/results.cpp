@@ -171,7 +171,6 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
   }
   results.rounds_left_out = bytes > limits.held_bytes;
 
-  const bool is_run = results.experiment.command == "run";
   HeldSummary summary(results.experiment, limits.rows);
   NameSet round_names, client_names;
   const std::vector<Seeds> configurations = by_configuration(results.cells);
@@ -179,7 +178,7 @@ SweepResults read_results(const fs::path& folder, const ReadLimits& limits) {
     std::vector<CellResult> cells;
     for (const CellResult* seed : configurations[i]) {
       const fs::path path = cell_folder(folder, seed->cell);
-      CellResult& cell = cells.emplace_back(read_cell(seed->cell, path, is_run));
+      CellResult& cell = cells.emplace_back(read_cell(seed->cell, path, results.experiment));
       if (is_sweep && cell.status == "finished")
         check_state(cell, cell_state(folder, results.experiment, cell.cell, inputs), path);
     }

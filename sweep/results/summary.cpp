@@ -196,7 +196,7 @@ std::vector<std::size_t> ordered(const Tuning& tuning, const std::vector<Seeds>&
   std::vector<std::pair<Standing, std::size_t>> list;
   for (std::size_t i = 0; i < configurations.size(); ++i)
     if (const auto stands = standing(tuning.metric_name(), configurations[i])) list.emplace_back(*stands, i);
-  const bool highest = tuning.metric != "loss";
+  const bool highest = !is_best_lowest(tuning.metric);
   std::ranges::stable_sort(list, [&](const auto& a, const auto& b) {
     if (a.first.lacking != b.first.lacking) return a.first.lacking < b.first.lacking;
     return highest ? a.first.mean > b.first.mean : a.first.mean < b.first.mean;

@@ -225,7 +225,7 @@ class Tables {
     const auto read = [&](std::size_t i) {
       std::vector<CellResult> cells;
       for (const CellResult* known : configurations[i]) {
-        cells.push_back(read_cell(known->cell, cell_folder(results_.folder, known->cell), true));
+        cells.push_back(read_cell(known->cell, cell_folder(results_.folder, known->cell), results_.experiment));
         if (cells.back().status != known->status) cells.back() = *known;  // it changed, or belongs to another run
       }
       return cells;

@@ -137,6 +137,23 @@ TEST_CASE("the keys of tables are read, and drop out where the command line fixe
   CHECK(parsed(text, "full", {{"batch", typed("1")}}).table.columns.empty());
 }
 
+TEST_CASE("a target and what is counted to it are read, and may be tuned by") {
+  const Experiment experiment = parsed(
+      "validation-fraction = 0.1\n[sweep]\nlearning-rate = [0.1, 0.2]\n[target]\nat = 0.6\nby = \"time\"\n"
+      "[tune]\nkeys = [\"learning-rate\"]\nmetric = \"seconds_to_target\"\n[[figure]]\nkind = \"loss-by-round\"\nby = "
+      "\"bytes\"\n");
+  CHECK(experiment.target.metric == "accuracy");
+  CHECK(experiment.target.at == 0.6);
+  CHECK(experiment.by == Cost::time);
+  CHECK(experiment.tuning.metric_name() == "validation_seconds_to_target");
+  CHECK(experiment.figures.at(0).by == Cost::bytes);
+  check_refused({"[target]\nmetric = \"accuracy\"\n", {"line 1", "at"}});
+  check_refused({"[target]\nat = 60\n", {"line 2", "at", "1"}});
+  check_refused({"[target]\nat = 0.6\nby = \"hours\"\n", {"line 3", "hours", "rounds, time, bytes"}});
+  check_refused({"[sweep]\nlearning-rate = [0.1]\n[tune]\nkeys = [\"learning-rate\"]\nmetric = \"seconds_to_target\"\n",
+                 {"line 5", "[target]"}});
+}
+
 TEST_CASE("claims are read with all they say") {
   const Experiment experiment = parsed(std::string(kSgd) + R"(
 [tune]

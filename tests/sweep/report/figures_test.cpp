@@ -81,6 +81,28 @@ TEST_CASE("rates that were swept and not tuned have one figure, and steps all un
   CHECK(std::ranges::count(kinds, "rejected-share") == 1);
 }
 
+TEST_CASE("figures by round are drawn against virtual seconds or megabytes if asked to") {
+  SweepResults results = made_results({.fractions = {0}, .rates = {0.01}, .seeds = 1, .rounds = 3});
+  for (auto& cell : results.cells)
+    for (auto& round : cell.rounds) {
+      if (round.round != 2) round.numbers["virtual_seconds"] = 10.0 * round.round;  // unknown: not drawn
+      round.numbers["megabytes"] = 3.0 * round.round;
+    }
+  results.summary = summarize(results.experiment, results.cells);
+  const auto xs = [&](const Figure& figure) {
+    std::vector<double> all;
+    for (const auto& point : figure.plots.at(0).lines.at(0).points) all.push_back(point.x);
+    return all;
+  };
+  CHECK(xs(drawn(results, {.kind = "accuracy-by-round"})) == std::vector<double>{1, 2, 3});
+  CHECK(xs(drawn(results, {.kind = "accuracy-by-round", .by = Cost::time})) == std::vector<double>{10, 30});
+  results.experiment.by = Cost::bytes;
+  const Figure by_bytes = drawn(results, {.kind = "loss-by-round"});
+  CHECK(xs(by_bytes) == std::vector<double>{3, 6, 9});
+  CHECK(by_bytes.title == "Test loss by megabytes");
+  CHECK(xs(drawn(results, {.kind = "accuracy-by-round", .by = Cost::rounds})) == std::vector<double>{1, 2, 3});
+}
+
 TEST_CASE("of a tuned grid the best is drawn, or the places asked for") {
   const SweepResults results = made_results({.fractions = {0}, .rounds = 3});
   CHECK(names_of(drawn(results, {.kind = "accuracy-by-round"}).plots.front()) == Names{"adadp", "sgd, learning-rate 0.01"});

@@ -97,6 +97,12 @@ TEST_CASE("a thing has one color in all figures of a page, and the colors of the
   CHECK(!has(read_file(folder / "page-figures/figure1.svg"), "var(--"));
 }
 
+TEST_CASE("a page of a sweep with a setting under a condition, an axis without keys, is written") {
+  SweepResults results = small();
+  results.experiment.axes.push_back({.keys = {}, .values = {{.settings = {}, .labels = {}}}, .when = {{"optimizer", "sgd"}}});
+  CHECK(has(page_of({results}), "<h1>A made sweep</h1>"));
+}
+
 TEST_CASE("results come first and settings last, defaults and long lists folded away") {
   SweepResults results = small();
   for (auto& cell : results.cells) cell.cell.settings["rounds"] = {std::int64_t{3}};

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <bit>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+namespace fedstride {
+
+static_assert(std::endian::native == std::endian::little, "codes are little-endian, as numbers lie in memory");
+
+/// Appends a number's bytes.
+template <class Number>
+void put_number(std::string& code, Number value) {
+  code.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+/// Takes a number's bytes from the front, which must be there.
+template <class Number>
+Number take_number(std::string_view& code) {
+  Number value;
+  std::memcpy(&value, code.data(), sizeof value);
+  code.remove_prefix(sizeof value);
+  return value;
+}
+
+}  // namespace fedstride

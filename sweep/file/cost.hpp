@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/choice.hpp"
+
+namespace fedstride {
+
+/// What results cost, and are drawn against: rounds, virtual seconds (docs/time.md), or megabytes sent and received.
+enum class Cost : std::uint8_t { rounds, time, bytes };
+constexpr auto choice_names(Cost) { return names("rounds", "time", "bytes"); }
+
+struct CostWords {
+  std::string_view metric;     ///< of a round: how far the run was when it ended; empty: its number
+  std::string_view axis;       ///< label of an axis
+  std::string_view title;      ///< "Test accuracy by ..."
+  std::string_view to_target;  ///< metric after test_ or validation_
+};
+constexpr CostWords cost_words(Cost by) {
+  constexpr CostWords kWords[] = {{"", "round", "round", "rounds_to_target"},
+                                  {"virtual_seconds", "virtual seconds", "virtual time", "seconds_to_target"},
+                                  {"megabytes", "megabytes sent and received", "megabytes", "megabytes_to_target"}};
+  return kWords[static_cast<std::size_t>(by)];
+}
+
+/// The table [target]: a run has reached it at the first of kEvaluationsInARow evaluations in a row that are at or above it (of a
+/// loss: at or below).
+struct Target {
+  std::string metric = {};  ///< "accuracy", "r2" or "loss"; empty: none
+  double at = 0;
+  bool is_declared() const { return !metric.empty(); }
+};
+inline constexpr int kEvaluationsInARow = 3;
+
+/// True of metrics that runs that did not reach their target lack.
+constexpr bool is_to_target(std::string_view metric) { return metric.ends_with("_to_target"); }
+/// True of metrics of which the lowest is best.
+constexpr bool is_best_lowest(std::string_view metric) { return metric.ends_with("loss") || is_to_target(metric); }
+
+}  // namespace fedstride
