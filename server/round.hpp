@@ -58,7 +58,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
 
   const std::vector<double> told = server.tell(round);
   Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps(), pooled_reference(told));
-  updates.secure(model);
+  updates.secure(model, fleet.secures());
   fleet.collect(Task{round, model, releases, told, server.beside(), rules.evaluated.has(round)}, cohort, updates);
   const std::optional<RoundTotals> totals = updates.unmask();
   if (const std::string why = failure_text(rules.accepted, round, updates.reports()); !why.empty()) throw FailedRound(why);
