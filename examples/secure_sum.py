@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import math
 import os
+import re
 import secrets
 import struct
 import sys
@@ -169,7 +170,8 @@ class SecureSum:
             self.signing = ed25519.Ed25519PrivateKey.from_private_bytes(file.read())
         self.key = self.signing.public_key().public_bytes(*RAW)
         with open(bundle, 'rb') as file:
-            certificates = x509.load_pem_x509_certificates(file.read())
+            pem = re.findall(b'-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----', file.read(), re.S)
+        certificates = [x509.load_pem_x509_certificate(one) for one in pem]
         with open(key_file, 'rb') as file:
             own = serialization.load_pem_private_key(file.read(), None)
         self.authorities = certificates[1:]
