@@ -7,6 +7,8 @@
     client.py join --connect HOST:PORT --client 2 --data rows.csv --bundle client-2.bundle.pem
         takes part; the coordinator: fedstride serve --partition own --roster FILE --accept-other-builds ...
 
+With secure aggregation it needs secure_sum.py beside it and python3-cryptography, and keeps its key in --folder.
+
 A bundle has the client's certificate first and the authorities behind it, and its key, or CLIENT.key lies beside it.
 """
 import argparse
@@ -23,8 +25,14 @@ import tomllib
 
 import numpy as np
 
-VERSION = 10
+try:
+    import secure_sum
+except ImportError:  # without python3-cryptography
+    secure_sum = None
+
+VERSION = 11
 HELLO, WELCOME, READY, MODEL, TRAIN, UPDATE, RECEIVED, HEARTBEAT, REFUSED, FINISHED = range(1, 11)
+SECURE, SECURED, MASKED = 13, 14, 15
 MAX_BODY = 1 << 28  # more than any message of a model of this kind has
 
 
@@ -139,8 +147,9 @@ def probabilities(weight, bias, inputs):
 
 
 class Client:
-    def __init__(self, number, data):
-        self.number = number
+    def __init__(self, number, data, folder=None, bundle=None):
+        self.number, self.folder, self.bundle = number, folder, bundle
+        self.secure = None
         with open(data, 'rb') as file:
             self.data_hash = hashlib.sha256(file.read()).hexdigest()
         table = np.loadtxt(data, delimiter=',', ndmin=2)
@@ -170,13 +179,20 @@ class Client:
             raise Over('only the model logistic, the optimizer sgd and no dp are known here')
         if targets != 0 or (height, width, channels) != (1, 1, self.raw.shape[1]) or self.labels.max() >= classes:
             raise Over(f'the experiment has {channels} columns and {classes} classes')
+        if self.settings.get('secure-aggregation', 'none') != 'none' and not self.secure:
+            if secure_sum is None:
+                raise Over('the experiment has secure aggregation, which needs python3-cryptography')
+            beside = os.path.join(os.path.dirname(self.bundle), f'client-{self.number}.key')
+            self.secure = secure_sum.SecureSum(self.number, self.folder, self.bundle, beside if os.path.exists(beside) else self.bundle)
         self.inputs = (self.raw - mean) / deviation
         self.classes = classes
         return heartbeat
 
     def ready(self):
         rows_hash = hashlib.sha256(np.arange(len(self.labels), dtype='<u4').tobytes()).hexdigest()
-        return text(self.data_hash) + text(rows_hash) + struct.pack('<QI?I', len(self.labels), self.last_round, False, 0)
+        return text(self.data_hash) + text(rows_hash) + struct.pack('<QI?I', len(self.labels), self.last_round, False, 0) + (
+            text(self.secure.key.hex()) + struct.pack('<Q', len(self.secure.proof)) + self.secure.proof if self.secure else
+            text('') + struct.pack('<Q', 0))
 
     def take_model(self, fields):
         round_number, name = fields.number('I'), fields.text()
@@ -197,6 +213,8 @@ class Client:
             return self.answer[1]
         if not self.model or self.model[0] != asked:
             raise ConnectionError('it asks for training on a model it has not sent')
+        fields.number('B'), fields.number('Q')
+        told = fields.numbers('<f8')
         weight, bias = self.model[1].copy(), self.model[2].copy()
         rate, size = np.float32(self.settings['learning-rate']), int(self.settings['batch'])
         rows, examples, steps, loss = len(self.labels), 0, 0, 0.0
@@ -211,19 +229,37 @@ class Client:
                 weight -= rate / len(batch) * inputs.T @ error
                 bias -= rate * error.mean(axis=0)
                 examples, steps = examples + len(batch), steps + 1
-                beat(examples)
+                beat(0 if self.secure else examples)
         change = np.concatenate([(weight - self.model[1]).ravel(), bias - self.model[2]]).astype('<f4')
         diverged = not np.isfinite(change).all() or np.abs(change).max() >= 2 ** 22
         floats = b'' if diverged else change.tobytes()
         nan = float('nan')
-        update = (struct.pack('<I', asked[0]) + text(asked[1]) + struct.pack('<IQQ', self.number, rows, examples) +
-                  struct.pack('<ddQQ', loss / steps if np.isfinite(loss) else nan, rate, steps, 0) + struct.pack('<I', 0) +
+        if self.secure:
+            floats, spread = b'', np.concatenate([np.pad(part, (0, -len(part) % 16)) for part in
+                                                  ((weight - self.model[1]).ravel(), bias - self.model[2])])
+            examples_weight = rows if self.settings.get('weights', 'automatic') in ('automatic', 'examples') else 1
+            diverged = diverged or not self.secure.prepare(self.settings, asked, told, spread, examples_weight, examples, steps, loss / steps)
+        update = (struct.pack('<I', asked[0]) + text(asked[1]) + struct.pack('<IQQ', self.number, rows, 0 if self.secure else examples) +
+                  struct.pack('<ddQQ', *((nan, nan, 0, 0) if self.secure else (loss / steps if np.isfinite(loss) else nan, rate, steps, 0))) + struct.pack('<I', 0) +
                   struct.pack('<QQdddQdQdQQdB', 0, 0, nan, nan, 0.0, 0, 0.0, 0, 0.0, 0, 0, 0.0, diverged) + struct.pack('<Q', len(floats) // 4) + floats +
                   struct.pack('<Q', 0))
         accuracy = (probabilities(self.model[1], self.model[2], self.inputs).argmax(axis=1) == self.labels).mean()
         print(f'round {asked[0]}: loss {loss / steps:.4f}, accuracy of the model on these rows {accuracy:.3f}', flush=True)
         self.answer, self.last_round = (asked, update), asked[0]
         return update
+
+    def answer_secure(self, connection, fields):
+        number, attempt, stage = (fields.number('I') for _ in range(3))
+        try:
+            answer = self.secure.answer(number, attempt, stage, fields.bytes(fields.number('Q')))
+        except secure_sum.Refusal as reason:
+            why = f'round {number}: client {self.number} refuses: {reason}'
+            connection.send(REFUSED, text(why) + b'\1')
+            raise Over(why) from None
+        if answer:
+            stage, message = answer
+            kind, head = (MASKED, struct.pack('<II', number, attempt)) if stage == 3 else (SECURED, struct.pack('<III', number, attempt, stage))
+            connection.send(kind, head + struct.pack('<Q', len(message)) + message)
 
     def take_part(self, connection):
         connection.send(HELLO, self.hello())
@@ -236,6 +272,8 @@ class Client:
                 self.take_model(fields)
             elif kind == TRAIN:
                 connection.send(UPDATE, self.train(fields, connection.beat))
+            elif kind == SECURE and self.secure:
+                self.answer_secure(connection, fields)
             elif kind == REFUSED:
                 reason = fields.text()
                 raise Over(reason) if fields.number('B') else ConnectionError(reason)
@@ -251,8 +289,10 @@ def main():
     parser.add_argument('--data', required=True, help='a CSV file: numbers, the label last')
     parser.add_argument('--connect', help='HOST:PORT')
     parser.add_argument('--bundle', help='PEM: certificate, authorities, perhaps the key')
+    parser.add_argument('--folder', help='for the key and the memory of secure aggregation (default: client-K)')
     arguments = parser.parse_args()
-    client = Client(arguments.client, arguments.data)
+    folder = arguments.folder or f'client-{arguments.client}'
+    client = Client(arguments.client, arguments.data, folder, arguments.bundle)
     if arguments.what == 'roster':
         print(client.roster_line())
         return

@@ -76,18 +76,13 @@ Shares Client::share(const Roster& roster) {
   bool has_own = false;
   for (const Advert& other : roster.adverts) {
     const std::string name = name_of(other.client);
-    const Member* member = session_.find(other.client);
-    require(member != nullptr, name + " sent keys, but is not in the cohort");
+    require(session_.find(other.client) != nullptr, name + " sent keys, but is not in the cohort");
     require(other.round == own.round, "the keys of " + name + " are of round " + std::to_string(other.round));
     require(other.cohort == own.cohort, name + " was told another cohort");
     require(other.model == own.model, name + " was given another model, " + short_hash(other.model) + " and not " +
                                           short_hash(own.model) + ": a sum could single out a client");
     require(other.settings == own.settings, name + " was told other settings");
-    if (other.client == self_) {
-      has_own = encoded(other) == encoded(own);
-      continue;
-    }
-    require(verifies(member->key, advert_text(other), other.signature), "the keys of " + name + " are not signed by it");
+    if (other.client == self_) has_own = encoded(other) == encoded(own);
   }
   require(has_own, "the list of keys does not have its own keys");
   roster_ = roster;
@@ -95,6 +90,11 @@ Shares Client::share(const Roster& roster) {
   std::vector<ClientId> clients;
   for (const Advert& one : roster_.adverts) clients.push_back(one.client);
   holders_ = Graph(std::move(clients), roster_hash_, session_.plan.degree).holders(self_);
+
+  // The others' keys are those that they advertised if they sign this roster, without which no share is given.
+  for (const ClientId holder : holders_)
+    require(holder == self_ || session_.is_signed(holder, advert_text(advert_of(holder)), advert_of(holder).signature),
+            "the keys of " + name_of(holder) + " are not signed by it");
 
   const auto count = static_cast<unsigned>(holders_.size());
   require(count >= session_.plan.threshold, "it has too few neighbors");
@@ -170,7 +170,8 @@ Agreement Client::agree(const Survivors& survivors) {
   const std::string text = masked_text(roster_hash_, sharers_hash_);
   for (const Signed& one : survivors.clients) {
     require(is_sharer(one.client), name_of(one.client) + " is named as a survivor, but did not share");
-    require(verifies(session_.find(one.client)->key, text, one.signature),
+    // Of each client its neighbors check this, of whose shares t are needed to open its seed.
+    require(!held_.contains(one.client) || session_.is_signed(one.client, text, one.signature),
             name_of(one.client) + " is named as a survivor, but signed other keys or another list of sharers");
     survivors_.push_back(one.client);
   }
@@ -195,8 +196,7 @@ Client::Opening Client::open(const Agreements& agreements, const std::optional<K
   const std::string text = agreement_text(roster_hash_, sharers_hash_, list);
   for (const Signed& one : agreements.clients) {
     require(std::ranges::binary_search(survivors_, one.client), name_of(one.client) + " signed, but is not a survivor");
-    require(verifies(session_.find(one.client)->key, text, one.signature),
-            name_of(one.client) + " signed another list of survivors");
+    require(session_.is_signed(one.client, text, one.signature), name_of(one.client) + " signed another list of survivors");
   }
   Opening opening{{session_.round, list}, {.client = self_}};
   for (const auto& [owner, held] : held_) {

@@ -24,11 +24,12 @@ class Client {
   Client(const Session& session, ClientId self, const Secret& signing_key, const Secret& randomness);
 
   Advert advertise();
-  /// Refused unless every advert is signed by the cohort's key of its client, for the same round, model, cohort and settings.
+  /// Refused unless every advert is for the same round, model, cohort and settings, and those of neighbors are signed by the cohort's
+  /// keys.
   Shares share(const Roster& roster);
   /// Refused unless the box of every neighbor that shared opens, and enough did. No input is masked twice by the same keys.
   Masked mask(const Delivery& delivery, Ring input);
-  /// Refused unless every survivor signed the same roster and sharers, this client is one, and there are Plan::minimum.
+  /// Refused unless every neighbor that survived signed the same roster and sharers, this client is one, and there are Plan::minimum.
   Agreement agree(const Survivors& survivors);
   /// The shares, and what must be on the client's disk before they are sent. Refused unless Plan::minimum survivors signed the same
   /// list, and if `earlier` says that this client gave shares for another list in this round, or that the round is over.

@@ -33,7 +33,7 @@ void Coordinator::take(const Advert& advert) {
   require(
       advert.model == session_.model && advert.cohort == session_.cohort_hash() && advert.settings == session_.settings_hash(),
       client, "sent keys for another model, cohort or settings");
-  require(verifies(member->key, advert_text(advert), advert.signature), client, "did not sign its keys");
+  require(session_.is_signed(client, advert_text(advert), advert.signature), client, "did not sign its keys");
   adverts_[client] = advert;
 }
 
@@ -92,7 +92,7 @@ void Coordinator::take(const Masked& masked) {
   require(masked.input.size() == session_.length && masked.input.bits() == session_.bits, client,
           "sent a masked input of " + counted(masked.input.size(), "number") + " of " + std::to_string(masked.input.bits()) +
               " bits; it must have " + std::to_string(session_.length) + " of " + std::to_string(session_.bits));
-  require(verifies(session_.find(client)->key, masked_text(roster_hash_, sharers_hash_), masked.signature), client,
+  require(session_.is_signed(client, masked_text(roster_hash_, sharers_hash_), masked.signature), client,
           "signed another list of keys or sharers");
   masked_[client] = masked.signature;
   sum_.add(masked.input);
@@ -116,7 +116,7 @@ void Coordinator::take(const Agreement& agreement) {
   require(stage_ == Stage::agreements, client, "signed out of turn");
   require(survives(client), client, "signed a list of survivors, but is none");
   require(!agreements_.contains(client), client, "signed twice");
-  require(verifies(session_.find(client)->key, agreement_, agreement.signature), client, "signed another list of survivors");
+  require(session_.is_signed(client, agreement_, agreement.signature), client, "signed another list of survivors");
   agreements_[client] = agreement.signature;
 }
 

@@ -12,6 +12,7 @@ namespace fedstride::secagg {
 namespace {
 
 constexpr std::size_t kMaxBox = 256;
+constexpr std::size_t kMaxProof = 4096;
 
 class Writer {
  public:
@@ -119,6 +120,15 @@ void read(Reader& from, std::vector<Signed>& list) {
   for (Signed& one : list) read(from, one);
 }
 
+void read(Reader& from, Invitation& message) {
+  message.planned = from.number<std::uint32_t>();
+  message.members.resize(from.count(40));
+  for (Invitation::Invited& one : message.members) {
+    one.member.client = from.number<ClientId>();
+    from.raw(one.member.key);
+    one.proof = from.text(kMaxProof);
+  }
+}
 void read(Reader& from, Roster& roster) {
   roster.adverts.resize(from.count(kAdvertSize));
   for (Advert& one : roster.adverts) read(from, one);
@@ -159,6 +169,13 @@ void read(Reader& from, Unmasking& message) {
 
 }  // namespace
 
+std::string encoded(const Invitation& message) {
+  Writer to;
+  to.number(message.planned);
+  to.list(message.members,
+          [&](const Invitation::Invited& one) { to.number(one.member.client).raw(one.member.key).text(one.proof); });
+  return to.take();
+}
 std::string encoded(const Advert& message) {
   Writer to;
   write(to, message);
@@ -219,6 +236,7 @@ Message decode(std::string_view bytes) {
   from.end();
   return message;
 }
+template Invitation decode<Invitation>(std::string_view);
 template Advert decode<Advert>(std::string_view);
 template Roster decode<Roster>(std::string_view);
 template Shares decode<Shares>(std::string_view);
@@ -271,6 +289,11 @@ Bytes32 Session::cohort_hash() const {
 
 Bytes32 Session::settings_hash() const {
   return Hash().value(plan.degree).value(plan.threshold).value(plan.minimum).value(length).value(bits).text(settings).digest();
+}
+
+bool Session::is_signed(ClientId client, std::string_view message, const Signature& signature) const {
+  const Bytes32& key = find(client)->key;
+  return verified ? verified->verifies(key, message, signature) : verifies(key, message, signature);
 }
 
 const Member* Session::find(ClientId client) const {

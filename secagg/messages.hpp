@@ -14,6 +14,16 @@ namespace fedstride::secagg {
 /// The messages of a round, in order. `encoded` writes them, little-endian; `decode` throws Error (failure) for bytes that are none and
 /// asks for no more memory than they are long.
 
+/// To each client, over a network: the members of the cohort that can take part, ascending, and for how many the plan is made.
+struct Invitation {
+  struct Invited {
+    Member member;
+    std::string proof =
+        {};  ///< that the key is its own: a certificate (DER) and its signature, each behind its length; or nothing
+  };
+  std::uint32_t planned = 0;
+  std::vector<Invited> members = {};
+};
 /// Stage 1, from each client: its public keys for this attempt, and what it was told.
 struct Advert {
   ClientId client = 0;
@@ -74,6 +84,7 @@ struct Unmasking {
   std::vector<Opened> shares = {};
 };
 
+std::string encoded(const Invitation& message);
 std::string encoded(const Advert& message);
 std::string encoded(const Roster& message);
 std::string encoded(const Shares& message);

@@ -97,6 +97,18 @@ bool verifies(const Bytes32& verifying_key, std::string_view message, const Sign
   return EVP_DigestVerify(context.get(), signature.data(), signature.size(), bytes_of_text(message), message.size()) == 1;
 }
 
+bool VerifiedSignatures::verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature) {
+  const Bytes32 name = Hash().text(text_of(verifying_key)).text(text_of(signature)).text(message).digest();
+  {
+    const std::lock_guard lock(mutex_);
+    if (good_.contains(name)) return true;
+  }
+  if (!secagg::verifies(verifying_key, message, signature)) return false;
+  const std::lock_guard lock(mutex_);
+  good_.insert(name);
+  return true;
+}
+
 std::string encrypted(const Secret& key, std::string_view associated, std::string_view plain) {
   const Owned<EVP_CIPHER_CTX> context(EVP_CIPHER_CTX_new());
   std::string out(plain.size() + kTagSize, '\0');

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +41,16 @@ Secret shared_secret(const Secret& private_key, const Bytes32& other_public);
 Bytes32 verifying_key(const Secret& signing_key);
 Signature sign(const Secret& signing_key, std::string_view message);
 bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
+
+/// Signatures that a process which plays several roles has found good, so that it verifies each once. Callable from any thread.
+class VerifiedSignatures {
+ public:
+  bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
+
+ private:
+  std::mutex mutex_;
+  std::set<Bytes32> good_;  ///< SHA-256 of all three
+};
 
 /// ChaCha20-Poly1305 (RFC 8439) with a nonce of zeros: a key must encrypt one message only. The result is 16 bytes longer.
 std::string encrypted(const Secret& key, std::string_view associated, std::string_view plain);

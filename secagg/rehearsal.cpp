@@ -4,6 +4,16 @@
 
 namespace fedstride::secagg {
 
+namespace {
+
+// One process need not verify a signature once for each of its roles.
+Session shared(Session session) {
+  session.verified = std::make_shared<VerifiedSignatures>();
+  return session;
+}
+
+}  // namespace
+
 template <class Message>
 Message Rehearsal::to_coordinator(Role& role, const Message& message) {
   const std::string bytes = encoded(message);
@@ -20,7 +30,7 @@ Message Rehearsal::to_client(Role& role, const Message& message) {
 
 Rehearsal::Rehearsal(Session session, std::vector<Secret> signing_keys, const std::vector<Leaves>& leaves,
                      const Secret& randomness)
-    : session_(std::move(session)), coordinator_(session_) {
+    : session_(shared(std::move(session))), coordinator_(session_) {
   for (std::size_t i = 0; i < session_.cohort.size(); ++i) {
     const ClientId client = session_.cohort[i].client;
     const Secret own = derived(randomness, "", "client " + std::to_string(client));

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/task.hpp"
@@ -25,13 +27,16 @@ struct Session {
   Bytes32 model = {};               ///< SHA-256 of the model that the clients train
   std::vector<Member> cohort = {};  ///< ascending
   Plan plan = {};
-  std::uint64_t length = 0;   ///< of the vectors
-  unsigned bits = 128;        ///< of the ring
-  std::string settings = {};  ///< anything else that must be the same, such as the grid
+  std::uint64_t length = 0;                                ///< of the vectors
+  unsigned bits = 128;                                     ///< of the ring
+  std::string settings = {};                               ///< anything else that must be the same, such as the grid
+  std::shared_ptr<VerifiedSignatures> verified = nullptr;  ///< null: each role verifies for itself
 
   Bytes32 cohort_hash() const;
   Bytes32 settings_hash() const;
   const Member* find(ClientId client) const;
+  /// True if a member signed the message. Requires the client to be one.
+  bool is_signed(ClientId client, std::string_view message, const Signature& signature) const;
 };
 
 }  // namespace fedstride::secagg

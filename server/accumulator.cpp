@@ -143,13 +143,25 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   return remark;
 }
 
-void Accumulator::secure(const Vector& model) {
+void Accumulator::secure(const Vector& model, bool elsewhere) {
   if (!rules_.secure) return;
   require(stage_ == Stage::whole && keeps_ == Keeps::sum, "only a whole sum can be secured");
+  if (elsewhere) {
+    secure_ = std::make_shared<SecureSum>(*rules_.secure, round_, sum_.size());
+    return;
+  }
   std::vector<ClientId> cohort;
   for (ClientId client = 0; client < cohort_.size(); ++client)
     if (cohort_[client]) cohort.push_back(client);
   secure_ = std::make_shared<SecureSum>(*rules_.secure, round_, cohort, sum_.size(), model);
+}
+
+void Accumulator::add_report(const ClientReport& report) {
+  require(report.client < cohort_.size() && cohort_[report.client], report.client, "sent an update but is not in the cohort");
+  const std::lock_guard lock(mutex_);
+  require(secure_ != nullptr && !added_[report.client], report.client, "sent a second update");
+  added_[report.client] = true;
+  reports_.push_back(SecureSum::stripped(report));
 }
 
 std::optional<RoundTotals> Accumulator::unmask() {

@@ -111,8 +111,13 @@ class Accumulator {
   Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
               Keeps keeps = Keeps::sum, double expected = 0);
 
-  /// Under SumRules::secure: agrees on keys with the cohort, who train this model. Before the first add().
-  void secure(const Vector& model);
+  /// Under SumRules::secure: agrees on keys with the cohort, who train this model; unless the roles are played `elsewhere`
+  /// (Fleet::secures). Before the first add().
+  void secure(const Vector& model, bool elsewhere = false);
+  /// The sum under masks; null if updates are not secured.
+  SecureSum* secured() const { return secure_.get(); }
+  /// Adds the report of a client whose part is in a sum that was masked elsewhere, or which has failed.
+  void add_report(const ClientReport& report);
 
   /// Adds an update; callable from any thread. An update is left out if its report has a failure, and also if it is not finite,
   /// outside the exact sum's range or too long, which its report then says. Returns one line if the update was left out or scaled

@@ -71,6 +71,9 @@ class Fleet {
   virtual std::string save() { return {}; }
   virtual void load(const std::string& /*bytes*/) {}
 
+  /// True if its clients carry out secure aggregation themselves, and it puts their sum into Accumulator::secured().
+  virtual bool secures() const { return false; }
+
   /// Evaluates a model; empty if the process that holds the fleet must evaluate it instead.
   virtual std::optional<Evaluation> evaluate(const Vector& /*model*/, EvaluatedOn /*examples*/) { return std::nullopt; }
 

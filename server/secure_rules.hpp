@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/pooled_statistic.hpp"
 #include "core/random.hpp"
@@ -22,6 +23,8 @@ struct SecureRules {
 
   /// Throws Error (usage) if rounds of so many clients cannot be borne.
   secagg::Plan plan(std::size_t clients) const;
+  /// Session::settings.
+  std::string session_settings() const;
 };
 
 /// The numbers of a round that are sums over the clients whose updates are in the sum.

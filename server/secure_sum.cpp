@@ -79,6 +79,8 @@ secagg::Plan SecureRules::plan(std::size_t clients) const {
   return secagg::choose_plan({static_cast<unsigned>(clients), share(dropouts), share(colluders)}, static_cast<unsigned>(degree));
 }
 
+std::string SecureRules::session_settings() const { return number_text(grid.range) + " " + number_text(grid.step); }
+
 secagg::Leaves SecureSum::leaves(ClientId client) const {
   RandomStream random = rules_.draws.at({Purpose::secure_rounding, round_, client, 1});
   unsigned stage = 0;
@@ -114,7 +116,7 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<co
                             .plan = plan_,
                             .length = length,
                             .bits = rules.grid.bits,
-                            .settings = number_text(rules.grid.range) + " " + number_text(rules.grid.step)};
+                            .settings = rules.session_settings()};
     std::vector<secagg::Secret> keys;
     for (const ClientId client : ascending) {
       keys.push_back(derived(rules.signing_keys, "", "client " + std::to_string(client)));
@@ -126,6 +128,11 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<co
     end(error.what());
   }
 }
+
+SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::size_t size)
+    : rules_(rules), round_(round), size_(size), ring_(size + SecurePart::length(rules.grid.bits), rules.grid.bits) {}
+
+std::size_t SecureSum::length() const { return size_ + SecurePart::length(rules_.grid.bits); }
 
 // Reports name the round anyway.
 void SecureSum::end(const char* why) {

@@ -22,6 +22,16 @@ class SecureSum {
   SecureSum(const SecureRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
             const Vector& model);
 
+  /// Without roles: of one client's own part, or of a sum that clients in other processes have masked and put() sets.
+  SecureSum(const SecureRules& rules, std::uint32_t round, std::size_t size);
+
+  const SecureRules& rules() const { return rules_; }
+  std::size_t length() const;  ///< of the vectors that are summed
+  const secagg::Ring& ring() const { return ring_; }
+  void put(secagg::Ring sum) { ring_ = std::move(sum); }
+  /// Ends the round without a sum.
+  void end(const char* why);
+
   /// Why the round has ended without a sum: too few clients are left. Empty if it has not.
   const std::string& ended() const { return ended_; }
   /// Why this update does not get into the sum; empty if it does.
@@ -37,7 +47,6 @@ class SecureSum {
  private:
   secagg::Leaves leaves(ClientId client) const;
   void enough(const std::vector<secagg::Leaves>& clients, secagg::Leaves stage, const char* did) const;
-  void end(const char* why);
 
   const SecureRules& rules_;
   std::uint32_t round_;

@@ -71,6 +71,8 @@ void carry_out(JoinFlags& arguments) {
   if (!arguments.require_dp.empty()) options.require_dp = make_choice<RequiredPrivacy>("require-dp", arguments.require_dp);
   if (arguments.has_delta && arguments.limit.epsilon == 0)
     throw usage_error("delta is given without --max-epsilon, to which it belongs");
+  if (options.require_secure && !arguments.train.empty())
+    throw usage_error("require-secure is set; it does not go with --train");
   if (!arguments.train.empty()) become_python(arguments);
   if (arguments.limit.epsilon > 0) options.limit = arguments.limit;
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;
@@ -126,6 +128,8 @@ void add_join_command(CLI::App& app) {
            "Python file whose function train(weights, task) trains the client (docs/python.md)");
   add_choice_flag(command, "--require-dp", flags->require_dp, choices_of<RequiredPrivacy>(),
                   "take part only if the experiment protects privacy at this level");
+  add_switch(command, "--require-secure", options.require_secure,
+             "take part only if the experiment has secure aggregation (docs/secure-aggregation.md)");
   add_number_flag(command, "--max-epsilon", flags->limit.epsilon, kNonNegative,
                   "stop before the client's own ledger exceeds this epsilon at a protected level; 0: no limit");
   add_number_flag(command, "--delta", flags->limit.delta,

@@ -25,6 +25,8 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
          "seconds before a round closes without the clients that have not answered; 0: wait for all");
   number("--minimum-clients", options.round.minimum_clients, 1, 1e6,
          "number of answers that a round waits for even past its deadline");
+  number("--stage-deadline", options.round.stage_deadline, 0.1, kMaxDeadline,
+         "seconds for each message of secure aggregation, after which its sender has dropped out");
   number("--heartbeat", options.heartbeat, 0.1, 600,
          "seconds between heartbeats; four intervals without a byte end a connection");
   number("--ready-within", options.ready_within, 1, kMaxDeadline,

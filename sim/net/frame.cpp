@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::size_t kDigestAt = 16;
 static_assert(kDigestAt + kDigestBytes == kHeaderBytes);
-constexpr std::array<std::string_view, kLastFrameKind + 1> kNames{"",         "hello",    "welcome",   "ready",     "model",
-                                                                  "train",    "update",   "received",  "heartbeat", "refused",
-                                                                  "finished", "evaluate", "evaluation"};
+constexpr std::array<std::string_view, kLastFrameKind + 1> kNames{
+    "",          "hello",   "welcome",  "ready",    "model",      "train",  "update",  "received",
+    "heartbeat", "refused", "finished", "evaluate", "evaluation", "secure", "secured", "masked"};
 
 void put(char* at, std::uint64_t number, int bytes) {
   for (int i = 0; i < bytes; ++i) at[i] = static_cast<char>(number >> (8 * i));

@@ -25,15 +25,18 @@ enum class FrameKind : std::uint16_t {
   finished = 10,    ///< coordinator: the federation is finished
   evaluate = 11,    ///< coordinator: a request to evaluate the weights of a round
   evaluation = 12,  ///< client: the result
+  secure = 13,      ///< coordinator: what a stage of secure aggregation sends to a client
+  secured = 14,     ///< client: its answer
+  masked = 15,      ///< client: its answer in the stage of inputs
 };
-inline constexpr std::uint16_t kLastFrameKind = 12;
+inline constexpr std::uint16_t kLastFrameKind = 15;
 std::string_view frame_name(FrameKind kind);
 
 /// A side that has been silent for this many heartbeat intervals is considered gone.
 inline constexpr int kMaxSilentBeats = 4;
 
 inline constexpr std::string_view kFrameMagic = "FSTR";
-inline constexpr std::uint16_t kProtocolVersion = 10;
+inline constexpr std::uint16_t kProtocolVersion = 11;
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kDigestBytes = 16;
 

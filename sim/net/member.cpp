@@ -74,7 +74,7 @@ class Member {
 
  private:
   /// In order of priority.
-  enum class Job { prepare, train, test };
+  enum class Job { prepare, train, secure, test };
 
   // --- the working thread ---
 
@@ -97,6 +97,21 @@ class Member {
       answered_ = asked;
       ++outcome_.answered;
       if (stage_ == Stage::serving && requested_ && same(*requested_, asked)) connection_->send(answer_, FrameKind::update);
+    });
+  }
+
+  void secure(const SecureMessage& asked, const std::weak_ptr<Connection>& by) {
+    std::pair<Frame, FrameKind> answer;
+    try {
+      answer = work_.secure(asked);
+    } catch (const Error& error) {
+      // The coordinator has sent what it objects to; its people should read why.
+      asio::post(io_, [this, why = std::string(error.what())] { leave(why); });
+      throw;
+    }
+    if (!answer.first) return;
+    asio::post(io_, [this, answer, by] {
+      if (stage_ == Stage::serving && connection_ && by.lock() == connection_) connection_->send(answer.first, answer.second);
     });
   }
 
@@ -128,7 +143,8 @@ class Member {
 
   void leave(const std::string& reason) {
     over_ = true;
-    if (!connection_) return;
+    if (!connection_ || has_left_) return;
+    has_left_ = true;
     connection_->send(encode(Refused{reason, true}), FrameKind::refused);
     connection_->end({}, true);
   }
@@ -198,7 +214,7 @@ class Member {
   Connection::Verdict admit(const FrameHeader& header) {
     const bool of_a_round = header.kind == FrameKind::model || header.kind == FrameKind::train ||
                             header.kind == FrameKind::received || header.kind == FrameKind::finished ||
-                            header.kind == FrameKind::evaluate;
+                            header.kind == FrameKind::evaluate || header.kind == FrameKind::secure;
     const bool expected = header.kind == FrameKind::welcome   ? stage_ == Stage::welcome
                           : header.kind == FrameKind::refused ? true
                           : of_a_round                        ? stage_ == Stage::serving
@@ -230,6 +246,13 @@ class Member {
         });
       case FrameKind::train:
         return with(decode<Train>(body), [&](const Train& message) { on_train(message); });
+      case FrameKind::secure:
+        return with(decode<SecureMessage>(body), [&](SecureMessage& message) {
+          if (!work_.secure) return connection_->end("it asked for secure aggregation, which this client does not know", true);
+          last_served_ = Clock::now();
+          const std::lock_guard lock(mutex_);
+          schedule(Job::secure, [this, message = std::move(message), by = std::weak_ptr(connection_)] { secure(message, by); });
+        });
       case FrameKind::evaluate:
         return with(decode<Evaluate>(body), [&](const Evaluate& message) {
           if (!model_ || model_->round != message.round || model_->model_hash != message.model_hash)
@@ -336,6 +359,7 @@ class Member {
     if (current_ && same(*current_, train)) return;  // asked before the connection broke; the work continues
     current_ = train;
     abandon_ = true;
+    jobs_.erase(Job::secure);
     schedule(Job::train, [this, model = model_, asked = train] { this->train(*model, asked); });
   }
 
@@ -362,6 +386,7 @@ class Member {
   ConnectionPtr connection_;
   Stage stage_ = Stage::disconnected;
   bool over_ = false;
+  bool has_left_ = false;
   milliseconds heartbeat_{5000};
   milliseconds pause_ = kFirstPause;
   milliseconds call_time_ = kFirstCallTime;

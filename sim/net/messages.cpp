@@ -135,7 +135,7 @@ void fields(auto& archive, Welcome& message) {
 }
 void fields(auto& archive, Ready& message) {
   archive(line(message.data_hash), line(message.rows_hash), message.rows, message.last_round, Flag{message.evaluates},
-          message.holds);
+          message.holds, line(message.signing_key), Bytes{message.key_proof});
 }
 void fields(auto& archive, Evaluate& message) { archive(message.round, line(message.model_hash)); }
 void fields(auto& archive, EvaluationMessage& message) {
@@ -158,6 +158,13 @@ void fields(auto& archive, UpdateMessage& message) {
 }
 void fields(auto& archive, Received& message) { archive(message.round); }
 void fields(auto& archive, Heartbeat& message) { archive(message.examples); }
+void fields(auto& archive, SecureMessage& message) {
+  archive(message.round, message.attempt, message.stage, Bytes{message.message});
+}
+void fields(auto& archive, SecuredMessage& message) {
+  archive(message.round, message.attempt, message.stage, Bytes{message.message});
+}
+void fields(auto& archive, MaskedMessage& message) { archive(message.round, message.attempt, Bytes{message.message}); }
 void fields(auto& archive, Refused& message) { archive(line(message.reason), Flag{message.for_good}); }
 void fields(auto& archive, Finished& message) { archive(message.rounds, line(message.model_hash)); }
 
@@ -212,6 +219,12 @@ std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters) {
       return kSmall + parameters * sizeof(float);
     case FrameKind::update:
       return kSmall + parameters * sizeof(float) + kMaxReleaseRuns * 3 * sizeof(double);
+    case FrameKind::secure:
+      return std::uint64_t{1} << 26;  // of a cohort's adverts, or its certificates
+    case FrameKind::secured:
+      return 8 * kSmall;  // of 254 neighbors' shares
+    case FrameKind::masked:
+      return kSmall + parameters * sizeof(__int128);
     default:
       return kSmall;
   }
@@ -276,6 +289,9 @@ FEDSTRIDE_MESSAGE(Evaluate);
 FEDSTRIDE_MESSAGE(EvaluationMessage);
 FEDSTRIDE_MESSAGE(Received);
 FEDSTRIDE_MESSAGE(Heartbeat);
+FEDSTRIDE_MESSAGE(SecureMessage);
+FEDSTRIDE_MESSAGE(SecuredMessage);
+FEDSTRIDE_MESSAGE(MaskedMessage);
 FEDSTRIDE_MESSAGE(Refused);
 FEDSTRIDE_MESSAGE(Finished);
 #undef FEDSTRIDE_MESSAGE

@@ -70,6 +70,8 @@ struct Ready {
   std::uint32_t last_round = 0;  ///< the last round it answered in this experiment; 0: none
   bool evaluates = false;        ///< it offers to evaluate models
   std::uint32_t holds = 0;       ///< the round whose model it holds, if the server compresses its model; 0: none
+  std::string signing_key = {};  ///< under secure aggregation: its long-term Ed25519 key, 64 hexadecimal digits
+  std::string key_proof = {};    ///< secagg::Invitation::Invited::proof
 };
 
 /// coordinator -> client: the weights of a round, followed by the additional vector of the local objective's server, if there is
@@ -135,6 +137,33 @@ struct Heartbeat {
   std::uint64_t examples = 0;  ///< gradient examples in the current round, for a progress bar
 };
 
+/// coordinator -> client, under secure aggregation, after its update: stage 0 invites it to an attempt (secagg::Invitation), 1 to 4 have
+/// the Roster, Delivery, Survivors and Agreements.
+struct SecureMessage {
+  static constexpr FrameKind kKind = FrameKind::secure;
+  std::uint32_t round = 0;
+  std::uint32_t attempt = 0;
+  std::uint32_t stage = 0;
+  std::string message = {};
+};
+
+/// client -> coordinator: its Advert (stage 1), Shares (2), Agreement (4) or Unmasking (5).
+struct SecuredMessage {
+  static constexpr FrameKind kKind = FrameKind::secured;
+  std::uint32_t round = 0;
+  std::uint32_t attempt = 0;
+  std::uint32_t stage = 0;
+  std::string message = {};
+};
+
+/// client -> coordinator: its secagg::Masked (stage 3).
+struct MaskedMessage {
+  static constexpr FrameKind kKind = FrameKind::masked;
+  std::uint32_t round = 0;
+  std::uint32_t attempt = 0;
+  std::string message = {};
+};
+
 /// The last frame of a connection.
 struct Refused {
   static constexpr FrameKind kKind = FrameKind::refused;
@@ -148,7 +177,8 @@ struct Finished {
   std::string model_hash;
 };
 
-/// The maximum length in bytes of a body of that kind for a model of `parameters` numbers; longer bodies are refused.
+/// The maximum length in bytes of a body of that kind for a model of `parameters` numbers (for `masked` those of its padded vector);
+/// longer bodies are refused.
 std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters);
 
 /// The reason why a welcome cannot be sent: its settings, normalization or rows are too long; empty if it can.

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,9 +17,11 @@ namespace fedstride {
 
 /// The rules of a round.
 struct RoundTerms {
-  double deadline = 0;            ///< seconds; 0: none, a round waits for every client of the cohort
-  int minimum_clients = 1;        ///< a round past its deadline continues until this many have answered
-  bool clients_evaluate = false;  ///< the model has no layers: only clients can evaluate it
+  double deadline = 0;         ///< seconds; 0: none, a round waits for every client of the cohort
+  int minimum_clients = 1;     ///< a round past its deadline continues until this many have answered
+  double stage_deadline = 60;  ///< seconds for each message of secure aggregation, after which its sender has dropped out
+  std::filesystem::path survivors = {};  ///< file with the clients of a round's secure sum, written before it is unmasked
+  bool clients_evaluate = false;         ///< the model has no layers: only clients can evaluate it
 };
 
 /// The status of a fleet and its clients.
@@ -55,6 +58,7 @@ class NetworkedFleet : public Fleet {
   /// Calls test_by_client if only clients can evaluate the model; the evaluation is unknown if no client has reported one.
   std::optional<Evaluation> evaluate(const Vector& model, EvaluatedOn examples) override;
 
+  bool secures() const override { return true; }
   std::uint64_t absent() override;
   std::optional<RoundBytes> bytes() override;
   /// The last round each client has answered; clients keep their own state.

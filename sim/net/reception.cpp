@@ -16,6 +16,9 @@ constexpr std::uint64_t kMaxFirstBytes = 64 * 1024;     // for hello and ready, 
 constexpr std::uint64_t kMaxBytesPerSecond = 4 * 1024;  // for heartbeats, with a margin
 constexpr std::size_t kMaxPerCertificate = 2;           // connections: one in use and one to replace it
 constexpr std::chrono::milliseconds kHelloWithin{10000};
+constexpr std::uint32_t kInputStage = 3;  // which has a frame of its own
+
+bool is_of_attempt(FrameKind kind) { return kind == FrameKind::secured || kind == FrameKind::masked; }
 
 }  // namespace
 
@@ -123,14 +126,16 @@ Connection::Verdict Reception::admit(const PeerPtr& peer, const FrameHeader& hea
   const bool expected = header.kind == FrameKind::heartbeat ? peer->stage != Stage::hello
                         : header.kind == FrameKind::hello   ? peer->stage == Stage::hello
                         : header.kind == FrameKind::ready   ? peer->stage == Stage::ready
-                        : header.kind == FrameKind::update || header.kind == FrameKind::evaluation
+                        : header.kind == FrameKind::update || header.kind == FrameKind::evaluation || is_of_attempt(header.kind)
                             ? peer->stage == Stage::serving
                             : header.kind == FrameKind::refused;
   if (!expected) {
     refuse(peer, "unexpected '" + kind + "' frame", false);
     return Connection::Verdict::refuse;
   }
-  if (const auto most = largest_body(header.kind, terms_.packings.update.size()); header.length > most) {
+  const Packing& update = terms_.packings.update;
+  const std::size_t numbers = header.kind == FrameKind::masked ? update.spread_size() : update.size();
+  if (const auto most = largest_body(header.kind, numbers); header.length > most) {
     refuse(peer,
            "its '" + kind + "' frame claims " + std::to_string(header.length) + " bytes; at most " + std::to_string(most) +
                " are accepted",
@@ -143,7 +148,7 @@ Connection::Verdict Reception::admit(const PeerPtr& peer, const FrameHeader& hea
     refuse(peer, "it sent more than the " + std::to_string(granted) + " bytes it is allowed", false);
     return Connection::Verdict::refuse;
   }
-  if (header.kind != FrameKind::update) return Connection::Verdict::read;
+  if (header.kind != FrameKind::update && header.kind != FrameKind::masked) return Connection::Verdict::read;
   if (slots_ == 0) {
     waiting_for_slot_.push_back(peer);
     return Connection::Verdict::wait;
@@ -185,6 +190,15 @@ void Reception::received(const PeerPtr& peer, FrameKind kind, const std::string&
         if (message.report.client != peer->client)
           return refuse(peer, "it sent an update for client " + std::to_string(message.report.client), false);
         events_.update(peer->client, std::move(message));
+      });
+      return release_slot(peer);
+    case FrameKind::secured:
+      return with(decode<SecuredMessage>(body), [&](const SecuredMessage& message) {
+        events_.secured(peer->client, message.round, message.attempt, message.stage, message.message);
+      });
+    case FrameKind::masked:
+      with(decode<MaskedMessage>(body), [&](const MaskedMessage& message) {
+        events_.secured(peer->client, message.round, message.attempt, kInputStage, message.message);
       });
       return release_slot(peer);
     case FrameKind::evaluation:
@@ -268,7 +282,7 @@ void Reception::ready(const PeerPtr& peer, const Ready& message) {
     log_(name(*peer) + ": " + soon);
   if (last_) return send_last_to(peer);
   log_(name(*peer) + " joined");
-  events_.joined(peer->client, message.holds);
+  events_.joined(peer->client, message);
 }
 
 std::string Reception::denial(const Peer& peer) const {
@@ -331,6 +345,12 @@ void Reception::allow_update(ClientId client) {
   // Twice: after a broken connection an update may be sent again.
   if (ready_[client])
     ready_[client]->granted += 2 * (largest_body(FrameKind::update, terms_.packings.update.size()) + kHeaderBytes);
+}
+
+void Reception::allow_attempt(ClientId client) {
+  if (ready_[client])
+    ready_[client]->granted += largest_body(FrameKind::masked, terms_.packings.update.spread_size()) +
+                               4 * largest_body(FrameKind::secured, 0) + 5 * kHeaderBytes;
 }
 
 void Reception::dismiss(ClientId client, const std::string& reason, bool for_good) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "secagg/primitives.hpp"
 #include "sim/net/connection.hpp"
 #include "sim/net/deny_list.hpp"
 #include "sim/net/log.hpp"
@@ -30,6 +31,9 @@ struct FederationTerms {
   std::string data_hash;
   std::vector<RosterEntry> roster;  ///< by client
   Packings packings = {};
+  bool secure = false;  ///< clients have signing keys, and mask their updates
+  /// Why a signing key is not the client's own (KeyChecker::objection); empty: every key is taken.
+  std::function<std::string(ClientId, const secagg::Bytes32& key, const std::string& proof)> key_objection = {};
   bool keeps_state = false;  ///< clients keep a state from round to round and must not have lost it
   /// If the coordinator assigns rows: adds a client's rows to its welcome. May be empty.
   std::function<void(ClientId client, Welcome& welcome)> tell_rows = {};
@@ -53,11 +57,13 @@ struct ReceptionRules {
 class Reception {
  public:
   struct Events {
-    std::function<void(ClientId, std::uint32_t holds)> joined;  ///< ready to be asked to train; Ready::holds
+    std::function<void(ClientId, const Ready&)> joined;   ///< ready to be asked to train
     std::function<void(ClientId, UpdateMessage)> update;  ///< well-formed and from that client; nothing else has been checked
     std::function<void(ClientId, std::uint64_t examples)> heartbeat;
     std::function<void(ClientId, EvaluationMessage)> evaluation;  ///< well-formed; nothing else has been checked
-    std::function<void(ClientId)> left;                           ///< the connection of a ready client has ended
+    std::function<void(ClientId, std::uint32_t round, std::uint32_t attempt, std::uint32_t stage, const std::string& message)>
+        secured;                         ///< a client's message of secure aggregation; nothing has been checked
+    std::function<void(ClientId)> left;  ///< the connection of a ready client has ended
   };
   Reception(asio::io_context& io, const FederationTerms& terms, const ReceptionRules& rules, NetworkLog log, Events events);
   ~Reception();
@@ -75,6 +81,8 @@ class Reception {
   bool send(ClientId client, const Frame& frame, FrameKind kind);
   /// Allows the client to send the bytes of one more update, which it has been asked for.
   void allow_update(ClientId client);
+  /// Allows the client to send its messages of one attempt of secure aggregation.
+  void allow_attempt(ClientId client);
   /// Sends the client the reason and ends its connection.
   void dismiss(ClientId client, const std::string& reason, bool for_good);
   /// From now on, sends this frame to every client that is or becomes ready, then closes its connection normally.

@@ -337,7 +337,10 @@ const Rule kLocalRowsRules[] = {
 };
 
 const Rule kNetworkRules[] = {
-    {"secure-aggregation", is_secure, "; over a network it is not available: use 'fedstride run'"},
+    {"secure-aggregation", [](C c) { return c.secure_aggregation == SecureAggregation::ring; },
+     ", which masks nothing, so that a coordinator over a network would see every update; use 'real'"},
+    {"secure-leaving", [](C c) { return is_secure(c) && c.secure_leaving > 0; },
+     "; over a network clients are not simulated, and drop out by themselves", "secure-aggregation secure-leaving"},
     {"out", [](C c) { return c.out.empty(); }, "; serve needs a folder (--out), so that a restarted coordinator can continue"},
     {"private-components", has_components, "; over a network nobody has all clients' rows to compute them from",
      "private-components"},

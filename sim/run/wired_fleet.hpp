@@ -31,6 +31,7 @@ class WiredFleet final : public Fleet {
   RoundBytes bytes_of(std::span<const ClientReport> reports);
 
   const std::atomic<std::uint64_t>& progress() const override { return fleet_->progress(); }
+  bool secures() const override { return fleet_->secures(); }
   std::uint64_t absent() override { return fleet_->absent(); }
   void end_round(std::uint32_t round) override { fleet_->end_round(round); }
   std::uint32_t abandon_round(std::uint32_t last_round) override { return fleet_->abandon_round(last_round); }

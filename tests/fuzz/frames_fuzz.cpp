@@ -48,6 +48,9 @@ void read_frame(std::string_view bytes) {
   read<Heartbeat>(body);
   read<Refused>(body);
   read<Finished>(body);
+  read<SecureMessage>(body);
+  read<SecuredMessage>(body);
+  read<MaskedMessage>(body);
 }
 
 }  // namespace

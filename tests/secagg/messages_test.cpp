@@ -36,6 +36,9 @@ TEST_CASE("messages of a round, of five clients") {
   Attempt attempt(session_of(5, choose_plan({5, 2, 0})));
   attempt.agree({0, 1, 2, 3});
   check(attempt.roster);
+  Invitation invitation{.planned = 6};
+  for (const Member& member : attempt.session.cohort) invitation.members.push_back({member, "proof"});
+  check(invitation);
   check(attempt.roster.adverts[2]);
   check(attempt.coordinator.delivery(1));
   check(Shares{.client = 1, .boxes = attempt.coordinator.delivery(1).boxes});

@@ -7,6 +7,7 @@
 
 #include "core/folder_lock.hpp"
 #include "dp/ledger/ledger_book.hpp"
+#include "secagg/client.hpp"
 
 namespace fedstride {
 
@@ -21,7 +22,8 @@ struct ClientMemory {
   LedgerMark ledger;
 };
 
-/// The folder of one client of a networked federation: `memory`, and under privacy `ledger.jsonl` and `secret.key`. Locked by one
+/// The folder of one client of a networked federation: `memory`, under privacy `ledger.jsonl` and `secret.key`, and under
+/// secure aggregation `signing.key` and `survivors`. Locked by one
 /// process at a time.
 class ClientFolder {
  public:
@@ -33,6 +35,12 @@ class ClientFolder {
   std::optional<ClientMemory> load() const;
   /// Writes the memory and syncs it to disk.
   void save(const ClientMemory& memory) const;
+
+  /// Under secure aggregation: the key that it signs with, made when it is first asked for; and the last list of survivors for which
+  /// it gave shares, which keep() syncs to disk. Throws Error (failure).
+  secagg::Secret signing_key() const;
+  std::optional<secagg::KeptList> kept() const;
+  void keep(const secagg::KeptList& list) const;
 
  private:
   std::filesystem::path path_;

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -15,12 +16,17 @@
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
 #include "core/hash.hpp"
+#include "core/pooled_statistic.hpp"
+#include "core/secret_key.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "data/split.hpp"
 #include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
+#include "server/secure_sum.hpp"
 #include "sim/fleet/threads.hpp"
+#include "sim/net/key_proof.hpp"
+#include "sim/net/secure_attempt.hpp"
 #include "sim/run/fleets.hpp"
 #include "sim/run/networked/client_folder.hpp"
 #include "sim/run/networked/terms.hpp"
@@ -72,7 +78,10 @@ std::string terms_text(const Setup& setup, ClientId client) {
               : " of " + configuration.dataset) +
          (setup.privacy.example ? level("example", *setup.privacy.example) : "") +
          (setup.privacy.client ? level("client", *setup.privacy.client) : "") +
-         (setup.privacy.on() ? "" : "; no privacy: its updates are sent unprotected");
+         (setup.rules.sum.secure ? "; secure aggregation: its update is sent under masks" : "") +
+         (setup.privacy.on()       ? ""
+          : setup.rules.sum.secure ? "; no privacy: the sum of all updates is seen as it is"
+                                   : "; no privacy: its updates are sent unprotected");
 }
 
 /// The data hash sent to the coordinator: of rows that the client brings, a keyed hash.
@@ -108,6 +117,20 @@ class Participant {
                 .rows = setup.clients.row_counts[options_.client],
                 .last_round = 0,
                 .evaluates = static_cast<bool>(options_.evaluate)};
+    if (options_.require_secure && !setup.rules.sum.secure)
+      throw failure(
+          "require-secure is set; the experiment has secure-aggregation 'none', so that its coordinator would "
+          "see this client's updates");
+    if (setup.rules.sum.secure) {
+      signing_key_ = folder_.signing_key();
+      const secagg::Bytes32 key = secagg::verifying_key(*signing_key_);
+      ready.signing_key = hex_of(key);
+      if (!options_.certificates.empty()) {
+        const TlsFiles files = client_files_at(options_.certificates, options_.client);
+        ready.key_proof = key_proof(files, options_.client, key);
+        key_checker_.emplace(files);
+      }
+    }
     if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);
     if (options_.limit && !setup.privacy.on())
       throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
@@ -149,6 +172,36 @@ class Participant {
 
   std::uint32_t last_round() const { return last_round_; }
 
+  std::pair<Frame, FrameKind> secure(const SecureMessage& asked) {
+    if (!input_ || asked.round != input_->train.round) return {};
+    if (asked.stage == 0) begin_attempt(asked);
+    if (!masking_ || asked.attempt != masking_->attempt) return {};
+    const auto answer = [&](std::uint32_t stage, const auto& message) {
+      return std::pair(encode(SecuredMessage{asked.round, asked.attempt, stage, secagg::encoded(message)}), FrameKind::secured);
+    };
+    secagg::Client& self = *masking_->client;
+    switch (asked.stage) {
+      case 0:
+        return answer(1, self.advertise());
+      case 1:
+        return answer(2, self.share(secagg::decode<secagg::Roster>(asked.message)));
+      case 2: {
+        const secagg::Masked masked = self.mask(secagg::decode<secagg::Delivery>(asked.message), input_->ring);
+        return {encode(MaskedMessage{asked.round, asked.attempt, secagg::encoded(masked)}), FrameKind::masked};
+      }
+      case 3:
+        return answer(4, self.agree(secagg::decode<secagg::Survivors>(asked.message)));
+      case 4: {
+        const auto opening = self.open(secagg::decode<secagg::Agreements>(asked.message), folder_.kept());
+        folder_.keep(opening.keep);
+        return answer(5, opening.shares);
+      }
+      default:
+        throw failure("round " + std::to_string(asked.round) + ": the coordinator asks for stage " + std::to_string(asked.stage) +
+                      " of secure aggregation; valid: 0 to 4");
+    }
+  }
+
   UpdateMessage train(const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
                       const std::atomic<bool>& stop) {
     Experiment& at = *experiment_;
@@ -168,14 +221,20 @@ class Participant {
     const std::span<const float> beside = view(model.model).subspan(size);
     const Task task{train.round, weights, releases, train.told, beside, train.tests};
     const TurnsTaken turn(turns_);
+    const bool is_secure = at.setup.rules.sum.secure.has_value();
+    masking_.reset();
+    input_.reset();
+    std::atomic<std::uint64_t> unseen{0};  // how far it is goes to nobody under secure aggregation
+    std::atomic<std::uint64_t>& counted_examples = is_secure ? unseen : examples;
     const auto send = [&](const ClientUpdate& update) {
+      if (is_secure) return prepare_input(update, train, message);
       message.report = sendable(update.report);
       message.diverged = !update.report.failure.empty() || !ExactSum::admits(update.change);
       if (!message.diverged && update.code.empty()) message.change = Vector(update.change);
       if (!message.diverged) message.code = update.code;
     };
-    const std::string after = options_.train ? train_outside(at.setup, task, before, examples, send)
-                                             : train_here(at, task, before, {&examples, &stop}, send);
+    const std::string after = options_.train ? train_outside(at.setup, task, before, counted_examples, send)
+                                             : train_here(at, task, before, {&counted_examples, &stop}, send);
     privacy_->record(train.round, {message.report});
     memory_ = {.experiment = memory_.experiment,
                .terms = memory_.terms,
@@ -243,6 +302,71 @@ class Participant {
     Turns& turns;
   };
 
+  /// What goes into the sum instead of an update, and whose bits another attempt needs again.
+  struct Input {
+    Train train;
+    secagg::Ring ring;
+  };
+  struct Masking {
+    secagg::Session session;
+    std::uint32_t attempt = 0;
+    std::unique_ptr<secagg::Client> client = nullptr;
+  };
+
+  // The update as its own sum of one: clipped, weighted and rounded like in a run in one process.
+  void prepare_input(const ClientUpdate& update, const Train& train, UpdateMessage& message) {
+    const SumRules& rules = experiment_->setup.rules.sum;
+    Accumulator own(rules, train.round, std::span(&options_.client, 1),
+                    experiment_->setup.configuration.objective->update_size(experiment_->setup.model.size()),
+                    Accumulator::Keeps::sum, pooled_reference(train.told));
+    own.secure({}, true);
+    const std::string remark = own.add(update);
+    message.report = own.reports().front();
+    message.diverged = !message.report.failure.empty();
+    if (message.diverged)
+      options_.log("round " + std::to_string(train.round) + " is answered without an update: " + remark);
+    else
+      input_ = Input{train, own.secured()->ring()};
+  }
+
+  void begin_attempt(const SecureMessage& asked) {
+    const auto require = [&](bool good, const std::string& what) {
+      if (!good)
+        throw failure("round " + std::to_string(asked.round) + ": client " + std::to_string(options_.client) +
+                      " refuses: " + what);
+    };
+    const Setup& setup = experiment_->setup;
+    const auto invitation = secagg::decode<secagg::Invitation>(asked.message);
+    const std::size_t clients = setup.clients.rows.size();
+    const std::size_t most = setup.configuration.cohort->most(clients);
+    // Under example-level privacy clients whose budget is spent are no longer drawn.
+    const bool is_fixed = setup.configuration.cohort.name() != "poisson" && !setup.privacy.example;
+    require(invitation.planned <= most && (!is_fixed || invitation.planned == most),
+            "the coordinator says that " + counted(invitation.planned, "client") + " were drawn; with cohort '" +
+                std::string(setup.configuration.cohort.name()) + "' it must be " + (is_fixed ? "" : "at most ") +
+                std::to_string(most));
+    auto masking = std::make_unique<Masking>();
+    masking->attempt = asked.attempt;
+    masking->session = secure_session(*setup.rules.sum.secure, asked.round, input_->train.model_hash, input_->train.told,
+                                      invitation.planned, input_->ring.size());
+    for (const auto& invited : invitation.members) {
+      const secagg::Member& member = invited.member;
+      require(
+          member.client < clients && (masking->session.cohort.empty() || masking->session.cohort.back().client < member.client),
+          "the cohort has clients twice, not in order, or unknown");
+      const auto known = known_keys_.find(member.client);
+      if (key_checker_ && (known == known_keys_.end() || known->second != member.key)) {
+        const std::string why = key_checker_->objection(member.client, member.key, invited.proof);
+        require(why.empty(), why);
+        known_keys_[member.client] = member.key;
+      }
+      masking->session.cohort.push_back(member);
+    }
+    masking->client =
+        std::make_unique<secagg::Client>(masking->session, options_.client, *signing_key_, secagg::Secret(new_secret_key()));
+    masking_ = std::move(masking);
+  }
+
   // A folder belongs to one experiment. Its memory, with the initial ledger mark, is on disk before the first round.
   void open_memory(const Welcome& welcome, Setup& setup) {
     bool fresh = memory_.experiment.empty();
@@ -298,6 +422,11 @@ class Participant {
   ClientMemory memory_;
   std::atomic<std::uint32_t> last_round_{0};
   std::unique_ptr<Experiment> experiment_;
+  std::optional<secagg::Secret> signing_key_;       ///< under secure aggregation, as the next two
+  std::optional<KeyChecker> key_checker_;           ///< with certificates
+  std::map<ClientId, secagg::Bytes32> known_keys_;  ///< that have been checked
+  std::optional<Input> input_;
+  std::unique_ptr<Masking> masking_;
   std::optional<RunPrivacy> privacy_;
 };
 
@@ -317,6 +446,7 @@ MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool
                   .last_round = [&] { return participant.last_round(); },
                   .train = [&](const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
                                const std::atomic<bool>& halt) { return participant.train(model, train, examples, halt); }};
+  work.secure = [&](const SecureMessage& asked) { return participant.secure(asked); };
   if (options.evaluate)
     work.evaluate = [&](const ModelMessage& model, std::uint32_t round) { return participant.evaluate(model, round); };
   return take_part(rules, work, options.log, stop);

@@ -29,6 +29,7 @@ struct JoinOptions {
   std::filesystem::path turns = {};  ///< folder for Turns, shared with the other clients on this machine; empty: none
   bool accept_other_builds = false;
   double patience = 600;                           ///< MemberRules::patience
+  bool require_secure = false;                     ///< takes part only under secure aggregation
   std::optional<RequiredPrivacy> require_dp = {};  ///< takes part only if these are protected; empty: always
   /// The client answers only while its own ledger stays within this limit, and leaves an experiment without privacy. Empty: no limit.
   std::optional<PrivacyLimit> limit = {};

@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/seconds_since.hpp"
 #include "core/text.hpp"
+#include "sim/net/key_proof.hpp"
 #include "sim/run/networked/terms.hpp"
 #include "sim/run/rules.hpp"
 
@@ -48,6 +49,7 @@ FederationTerms terms_of(const Setup& setup) {
                         .data_hash = setup.data.hash,
                         .roster = {},
                         .packings = packings_of(setup),
+                        .secure = setup.rules.sum.secure.has_value(),
                         .keeps_state = setup.training.keeps_clients(),
                         .tell_rows = [&setup](ClientId client, Welcome& welcome) { tell_rows(setup, client, welcome); }};
   for (std::size_t client = 0; client < setup.clients.rows.size(); ++client) {
@@ -301,9 +303,16 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
         .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
         .updates_in_flight = static_cast<std::size_t>(options.updates_in_flight)};
     RoundTerms round_terms = options.round;
+    round_terms.survivors = fs::path(setup.configuration.out) / "survivors";
     round_terms.clients_evaluate = !setup.model.has_layers();
+    FederationTerms terms = terms_of(setup);
+    if (terms.secure && !options.certificates.empty())
+      terms.key_objection = [checker = std::make_shared<const KeyChecker>(coordinator_files(options.certificates))](
+                                ClientId client, const secagg::Bytes32& key, const std::string& proof) {
+        return checker->objection(client, key, proof);
+      };
     auto made = std::make_shared<NetworkedFleet>(
-        terms_of(setup), rules, round_terms,
+        std::move(terms), rules, round_terms,
         [&setup](std::uint32_t round, const ClientReport& report, std::uint64_t releases) {
           return check_report(setup, round, report, releases);
         },

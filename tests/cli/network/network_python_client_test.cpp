@@ -26,10 +26,10 @@ Outcome shell(const std::string& command) {
 /// Three clients with their own rows; the last one is the example, with an uneven share: two columns determine the class, the
 /// third is noise on another scale.
 struct Scene {
-  Federation federation{{"--optimizer", "sgd", "--learning-rate", "0.2", "--rounds", "6", "--partition", "own"}};
+  Federation federation;
   std::string interpreter = python();
 
-  Scene() {
+  explicit Scene(const Words& more = {}) : federation(settings(more)) {
     federation.use_certificates();
     std::string tables[3], all;
     for (int row = 0; row < 180; ++row) {
@@ -50,6 +50,23 @@ struct Scene {
     }
     write_file(federation / "data/train.csv", all);
     write_file(federation / "data/test.csv", all);
+  }
+  static Words settings(const Words& more) {
+    Words all{"--optimizer", "sgd", "--learning-rate", "0.2", "--rounds", "6", "--partition", "own"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  /// Writes the roster.
+  void enlist() const {
+    std::string roster = shell(program("roster")).out;
+    for (int client = 0; client < 2; ++client)
+      roster += run_program({"data", "roster", "csv", "--client", std::to_string(client), "--data-dir", data(client)}).out;
+    write_file(federation / "roster.jsonl", roster);
+    REQUIRE(run_program({"certificates", "--bundles", "--clients", "3", "--out", federation.certificates()}).code == 0);
+  }
+  std::string join(const std::string& before = "") const {
+    return before + program("join") + " --connect 127.0.0.1:" + std::to_string(federation.port()) + " --folder '" +
+           federation.client_folder(2) + "' --bundle '" + federation.certificates() + "/client-2.bundle.pem'";
   }
   std::string data(int client) const { return federation / ("own-" + std::to_string(client)); }
   std::string program(const std::string& what) const {
@@ -108,6 +125,49 @@ TEST_CASE("a Python client written from docs/WIRE.md trains together with the pr
   MESSAGE("losses " << losses[1] << " to " << losses[6] << ", accuracy " << accuracy << "; it said: " << told.out);
   CHECK(losses[6] < 0.5 * losses[1]);
   CHECK(accuracy > 0.9);
+}
+
+TEST_CASE("the Python client takes part in secure aggregation, on the exact sum's ring and on a grid") {
+  for (const Words& grid : {Words{}, Words{"--secure-grid", "8,2^-16,64"}}) {
+    Words settings{"--secure-aggregation", "real"};
+    settings.insert(settings.end(), grid.begin(), grid.end());
+    const Scene scene(settings);
+    if (scene.interpreter.empty() || std::system((scene.interpreter + " -c 'import cryptography' >/dev/null 2>&1").c_str()) != 0)
+      FEDSTRIDE_SKIP("there is no Python 3.11 with cryptography here (Debian: python3-cryptography)");
+    const Federation& federation = scene.federation;
+    scene.enlist();
+    const Party coordinator = federation.serve({"--roster", federation / "roster.jsonl", "--accept-other-builds"});
+    auto guest = std::async(std::launch::async, [&] { return shell(scene.join()); });
+    const Party first = federation.join_with(0, {"--data-dir", scene.data(0)});
+    const Party second = federation.join_with(1, {"--data-dir", scene.data(1)});
+    const Outcome told = guest.get();
+    CHECK_MESSAGE(told.code == 0, told.err);
+    if (told.code != 0)  // nobody waits for it
+      for (const Party* one : {&coordinator, &first, &second}) one->signal(SIGTERM);
+    CHECK_MESSAGE(coordinator.wait() == 0, coordinator.err());
+    CHECK_MESSAGE(first.wait() == 0, first.err());
+    CHECK(second.wait() == 0);
+    const auto rounds = rounds_of(federation.out());
+    REQUIRE(rounds.size() == 6);
+    CHECK(told.out.find("round 6, model " + rounds.back().hash) != std::string::npos);
+    const std::string text = read_file(federation.out() + "/rounds.jsonl");
+    const auto last = Json::parse(split(text, '\n')[5]);
+    CHECK(last["participants"] == 3);
+    CHECK(last["test_accuracy"] > 0.9);
+    CHECK(last["train_loss"] < 0.6);
+  }
+}
+
+TEST_CASE("without python3-cryptography the Python client says so in one line") {
+  const Scene scene({"--secure-aggregation", "real"});
+  if (scene.interpreter.empty()) FEDSTRIDE_SKIP("there is no Python 3.11 with numpy here (Debian: python3-numpy)");
+  scene.enlist();
+  const Party coordinator = scene.federation.serve({"--roster", scene.federation / "roster.jsonl", "--accept-other-builds"});
+  std::filesystem::create_directories(scene.federation / "without/cryptography");
+  write_file(scene.federation / "without/cryptography/__init__.py", "raise ImportError('not here')\n");
+  const Outcome told = shell(scene.join("env PYTHONPATH='" + (scene.federation / "without") + "' "));
+  CHECK(told.code == 1);
+  CHECK_MESSAGE(told.err == "client.py: the experiment has secure aggregation, which needs python3-cryptography\n", told.err);
 }
 
 TEST_CASE("if other builds are not accepted, the Python client is informed and does not reconnect") {

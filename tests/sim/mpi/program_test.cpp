@@ -92,6 +92,8 @@ TEST_CASE("a mistake gives one line, however many ranks there are, and leaves no
   check_refused(program_on_ranks(4, on_mpi(folder, {})), 2, {"4 ranks", "3 clients"});
   check_refused(program_on_ranks(3, on_mpi(folder, {"--lerning-rate", "1"})), 2, {"'--lerning-rate'", "'--learning-rate'"});
   check_refused(program_on_ranks(3, on_mpi(folder, {"--batch", "0"})), 2, {"batch", "0"});
+  check_refused(program_on_ranks(3, on_mpi(folder, {"--secure-aggregation", "real"})), 2,
+                {"secure-aggregation", "'real'", "trust each other"});
 
   Process::Command other = program_on_ranks(1, on_mpi(folder, {"--batch", "5"}));
   add_ranks(other, 1, on_mpi(folder, {"--batch", "6"}));

@@ -41,7 +41,7 @@ bool same(const Welcome& a, const Welcome& b) {
 }
 bool same(const Ready& a, const Ready& b) {
   return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round &&
-         a.evaluates == b.evaluates && a.holds == b.holds;
+         a.evaluates == b.evaluates && a.holds == b.holds && a.signing_key == b.signing_key && a.key_proof == b.key_proof;
 }
 bool same(const ModelMessage& a, const ModelMessage& b) {
   return a.round == b.round && a.model_hash == b.model_hash && a.base == b.base && a.changes == b.changes &&
@@ -68,6 +68,15 @@ bool same(const Evaluate& a, const Evaluate& b) { return a.round == b.round && a
 bool same(const EvaluationMessage& a, const EvaluationMessage& b) {
   return a.round == b.round && a.model_hash == b.model_hash && a.examples == b.examples && alike(a.loss, b.loss) &&
          alike(a.accuracy, b.accuracy);
+}
+bool same(const SecureMessage& a, const SecureMessage& b) {
+  return a.round == b.round && a.attempt == b.attempt && a.stage == b.stage && a.message == b.message;
+}
+bool same(const SecuredMessage& a, const SecuredMessage& b) {
+  return a.round == b.round && a.attempt == b.attempt && a.stage == b.stage && a.message == b.message;
+}
+bool same(const MaskedMessage& a, const MaskedMessage& b) {
+  return a.round == b.round && a.attempt == b.attempt && a.message == b.message;
 }
 bool same(const Finished& a, const Finished& b) { return a.rounds == b.rounds && a.model_hash == b.model_hash; }
 
@@ -122,10 +131,10 @@ TEST_CASE("A header with another magic, version or kind is refused by name") {
   frame = good;
   put(frame, 4, 258, 2);
   CHECK(names(refusal_of(frame), {"version", "258", std::to_string(kProtocolVersion)}));
-  for (const std::uint64_t kind : {0, 13, 0x0101}) {
+  for (const std::uint64_t kind : {0, 16, 0x0101}) {
     frame = good;
     put(frame, 6, kind, 2);
-    CHECK(names(refusal_of(frame), {"kind", std::to_string(kind), "1", "12"}));
+    CHECK(names(refusal_of(frame), {"kind", std::to_string(kind), "1", "15"}));
   }
 }
 

@@ -62,7 +62,7 @@ inline auto golden_messages() {
               std::string(64, 'a'),
               {2, 1234, 7},
               {5, 4000000000}},
-      Ready{std::string(64, 'd'), std::string(64, 'b'), 1234, 1, true, 1},
+      Ready{std::string(64, 'd'), std::string(64, 'b'), 1234, 1, true, 1, std::string(64, 'c'), "proof"},
       ModelMessage{2, golden_model_hash(), 1, "codes", golden_vector()},
       Train{2, golden_model_hash(), true, 20, {0.5, 0.25, 1e-3}, true},
       UpdateMessage{2, golden_model_hash(), report, false, golden_vector(), "code"},
@@ -72,6 +72,9 @@ inline auto golden_messages() {
       Finished{2, golden_model_hash()},
       Evaluate{2, golden_model_hash()},
       EvaluationMessage{2, golden_model_hash(), 300, 0.75, 0.625},
+      SecureMessage{2, 1, 0, "cohort"},
+      SecuredMessage{2, 1, 4, "signature"},
+      MaskedMessage{2, 1, "input"},
   };
 }
 

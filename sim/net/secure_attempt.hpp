@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "secagg/coordinator.hpp"
+#include "server/secure_rules.hpp"
+#include "sim/net/messages.hpp"
+
+namespace fedstride {
+
+/// What both sides of a networked round put into its session, except the cohort. `planned` is the size of the drawn cohort, of which
+/// some may not have come.
+secagg::Session secure_session(const SecureRules& rules, std::uint32_t round, const std::string& model_hash,
+                               std::span<const double> told, std::uint32_t planned, std::uint64_t length);
+
+/// The coordinator's side of one attempt at a round of secure aggregation over connections: which clients owe a message, and what is
+/// sent next. Used by one thread.
+class SecureAttempt {
+ public:
+  enum class Stage : std::uint32_t { keys = 1, shares, inputs, signatures, unmasking };
+  using Send = std::function<void(ClientId client, const Frame& frame)>;
+
+  /// Invites the members.
+  SecureAttempt(secagg::Session session, const secagg::Invitation& invitation, std::uint32_t number, Send send);
+  SecureAttempt(const SecureAttempt&) = delete;
+  SecureAttempt& operator=(const SecureAttempt&) = delete;
+
+  std::uint32_t number() const { return number_; }
+  Stage stage() const { return stage_; }
+  /// The clients whose message of this stage has not come.
+  const std::set<ClientId>& owing() const { return owing_; }
+  /// True if the client's masked input has come.
+  bool has_input(ClientId client) const { return inputs_.contains(client); }
+  bool takes_part(ClientId client) const { return session_.find(client) != nullptr && !gone_.contains(client); }
+
+  /// Throws Error (failure), one line that names the client, for a message that is refused; its sender has then dropped out.
+  void take(ClientId client, std::uint32_t stage, const std::string& message);
+  /// From now on nothing is expected of the client or sent to it.
+  void drop(ClientId client);
+  /// Ends the stage and sends what the next one needs. Throws Error (failure) if too few clients are left; nothing is revealed.
+  void next();
+  /// After the last stage, as secagg::Coordinator::sum.
+  secagg::Ring sum(std::vector<std::string>& remarks) { return coordinator_.sum(remarks); }
+  const std::vector<ClientId>& included() const { return coordinator_.included(); }
+
+ private:
+  template <class Message>
+  void take(ClientId client, const std::string& message);
+  Frame frame(const std::string& message) const;
+  template <class Clients, class Projection>
+  void send_to(const Clients& clients, Projection client, const Frame& frame);
+
+  const secagg::Session session_;
+  std::uint32_t number_;
+  Send send_;
+  secagg::Coordinator coordinator_;
+  Stage stage_ = Stage::keys;
+  std::set<ClientId> owing_;
+  std::set<ClientId> inputs_;
+  std::set<ClientId> gone_;
+};
+
+/// "keys", "shares", "masked inputs", "signatures", "unmasking"
+std::string_view stage_name(SecureAttempt::Stage stage);
+
+}  // namespace fedstride

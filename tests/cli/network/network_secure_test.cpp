@@ -1,0 +1,108 @@
+// Secure aggregation over the network: the model is that of a run in one process, whoever is killed at whatever stage.
+#include "tests/cli/network/federation.hpp"
+#include "tests/cli/network/frame_watch.hpp"
+
+namespace fedstride::test::network_secure_test {
+namespace {
+
+Words secure(Words more = {}) {
+  more.insert(more.end(), {"--secure-aggregation", "real"});
+  return more;
+}
+
+void finish(const Party& coordinator, const std::vector<Party>& clients, const Federation& federation) {
+  CHECK_MESSAGE(coordinator.wait() == 0, coordinator.err());
+  for (const Party& client : clients) CHECK_MESSAGE(client.wait() == 0, client.err());
+  federation.check_undisturbed();
+}
+
+/// The stage of a frame of secure aggregation; -1 for others. Stage s of the coordinator asks for that of the client, s + 1.
+int stage_of(FrameKind kind, const std::string& body) {
+  if (kind == FrameKind::masked) return 3;
+  if (kind == FrameKind::secured) return static_cast<int>(decode<SecuredMessage>(body)->stage);
+  if (kind == FrameKind::secure) return static_cast<int>(decode<SecureMessage>(body)->stage);
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("the models are those of a run in one process, with and without secure aggregation") {
+  for (const Words& settings : std::vector<Words>{{"--optimizer", "adadp"},
+                                                  {"--optimizer", "sgd", "--local-objective", "scaffold"},
+                                                  {"--optimizer", "pooled", "--weights", "examples"},
+                                                  {"--optimizer", "sgd", "--secure-grid", "4,2^-16,32"}}) {
+    CAPTURE(settings[1]);
+    Words all = settings;
+    all.insert(all.end(), {"--rounds", "2"});
+    const Federation federation(secure(all));
+    const Party coordinator = federation.serve();
+    finish(coordinator, federation.join_all(), federation);
+    if (settings.back().ends_with("32")) continue;
+    const Federation plain(all);
+    const Party open = plain.serve();
+    const std::vector<Party> clients = plain.join_all();
+    CHECK(open.wait() == 0);
+    CHECK(rounds_of(plain.out()) == rounds_of(federation.out()));
+  }
+}
+
+TEST_CASE("a client killed before each of its messages comes back, and the models are the same") {
+  const Federation federation(secure({"--optimizer", "adadp", "--rounds", "6", "--secure-dropouts", "0.34"}));
+  const Party coordinator = federation.serve();
+  std::atomic<int> next{0};
+  std::atomic<bool> wants_kill{false};
+  const FrameWatch watch(federation.port(), [&](FrameKind kind, const std::string& body, bool to_client) {
+    if (!to_client || stage_of(kind, body) != next) return true;
+    ++next;
+    wants_kill = true;
+    eventually([&] { return !wants_kill; });
+    return false;
+  });
+  std::vector<Party> clients;
+  for (const int client : {0, 1}) clients.push_back(federation.join(client));
+  clients.push_back(federation.join(2, watch.port()));
+  for (int stage = 0; stage < 5; ++stage) {
+    REQUIRE(eventually([&] { return wants_kill.load(); }));
+    REQUIRE(clients[2].kill() == -SIGKILL);
+    wants_kill = false;
+    clients[2] = federation.join(2, watch.port());
+  }
+  finish(coordinator, clients, federation);
+}
+
+TEST_CASE("a coordinator killed in each stage goes on with the same command, and the models are the same") {
+  const Federation federation(secure({"--optimizer", "adadp", "--rounds", "6"}));
+  std::atomic<int> next{1};
+  std::atomic<bool> wants_kill{false};
+  const FrameWatch watch(federation.port(), [&](FrameKind kind, const std::string& body, bool to_client) {
+    if (to_client || stage_of(kind, body) != next) return true;
+    ++next;
+    wants_kill = true;
+    eventually([&] { return !wants_kill; });
+    return false;
+  });
+  auto coordinator = std::make_unique<Party>(federation.serve());
+  std::vector<Party> clients;
+  clients.push_back(federation.join(0, watch.port()));
+  for (const int client : {1, 2}) clients.push_back(federation.join(client));
+  for (int stage = 1; stage <= 5; ++stage) {
+    REQUIRE(eventually([&] { return wants_kill.load(); }));
+    REQUIRE(coordinator->kill() == -SIGKILL);
+    wants_kill = false;
+    coordinator = std::make_unique<Party>(federation.serve());
+  }
+  finish(*coordinator, clients, federation);
+}
+
+TEST_CASE("masks that are not there, and drop-outs that are drawn, are refused over a network") {
+  const auto refused = [](const Words& settings) {
+    const Outcome outcome = run_program(Federation(settings).serve_words());
+    CHECK(outcome.code == 2);
+    return outcome.err;
+  };
+  CHECK(names(refused({"--secure-aggregation", "ring"}), {"secure-aggregation", "'ring'", "'real'"}));
+  CHECK(names(refused(secure({"--secure-leaving", "0.1"})), {"secure-leaving", "0.1", "not simulated"}));
+  CHECK(names(refused(secure({"--aggregation", "median"})), {"aggregation", "'median'", "nobody sees one"}));
+}
+
+}  // namespace fedstride::test::network_secure_test
