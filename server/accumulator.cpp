@@ -128,7 +128,8 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
     change = view(std::as_const(clipped));
   }
 
-  if (secure_ && report.failure.empty()) remark = report.failure = secure_->objection(client, change);
+  if (secure_ && report.failure.empty())
+    if (std::string why = secure_->objection(client, change); !why.empty()) remark = report.failure = std::move(why);
   std::unique_lock lock(mutex_);
   require(stage_ != Stage::ended, client, "sent an update after the sum was released");
   require(!added_[client], client, "sent a second update");

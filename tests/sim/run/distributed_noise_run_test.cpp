@@ -11,6 +11,7 @@
 #include "sim/run/ledger_terms.hpp"
 #include "sim/run/rules.hpp"
 #include "sim/run/run.hpp"
+#include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/refusal.hpp"
@@ -18,19 +19,23 @@
 namespace fedstride::test::distributed_noise_run_test {
 namespace {
 
-constexpr const char* kCommon =
-    "dataset = 'synthetic'\nmodel = 'logistic'\noptimizer = 'sgd'\nquiet = true\ndp = 'client'\nclip = 0.5\n"
-    "client-noise = 'distributed'\n";
+// A folder with a small table, in which runs are.
+struct Runs : TemporaryFolder {
+  Runs() { write_data(*this); }
+};
 
-Settings settings_of(const std::string& toml) { return parse_settings(kCommon + toml, "test.toml"); }
+Settings settings_of(const TemporaryFolder& folder, const std::string& name, const std::string& toml) {
+  return settings_for(
+      folder, name,
+      "optimizer = 'sgd'\nquiet = true\ndp = 'client'\nclip = 0.5\nclient-noise = 'distributed'\npartition = 'iid'\n" + toml);
+}
 
 Json summary_of(const TemporaryFolder& folder, const std::string& name) {
   return parse_json(read_file(folder.path() / name / "summary.json"));
 }
 
 Json run_of(const std::string& toml, const TemporaryFolder& folder, const std::string& name) {
-  const Settings settings = settings_of(toml + "\nout = '" + (folder.path() / name).string() + "'\n");
-  run(resolve(settings), settings);
+  start(settings_of(folder, name, toml));
   return summary_of(folder, name);
 }
 
@@ -46,10 +51,10 @@ std::string assumptions_of(const Json& summary) { return summary.at("privacy").a
 
 TEST_CASE("one hash: masks and the ring alone, one thread and two, and a run that was resumed; both laws, a given grid") {
   for (const std::string more :
-       {"", "noise-law = 'discrete-gaussian'\n", "secure-grid = '1,2^-12,64'\nneighbours = 'replace-one'\npartition = 'iid'\n",
+       {"", "noise-law = 'discrete-gaussian'\n", "secure-grid = '1,2^-12,64'\nneighbours = 'replace-one'\n",
         "clip-per = 'layer'\n", "server-optimizer = 'fedexp'\n"}) {
     CAPTURE(more);
-    const TemporaryFolder folder;
+    const Runs folder;
     const std::string toml =
         more + "clients = 6\nnoise-multiplier = 0.5\nrounds = 3\nsecure-leaving = 0.02\nsecure-dropouts = 0.3\n";
     const auto hash = [&](const std::string& extra, const std::string& name) {
@@ -62,7 +67,7 @@ TEST_CASE("one hash: masks and the ring alone, one thread and two, and a run tha
     CHECK(audit.failures.empty());
     CHECK(epsilon_of(summary_of(folder, "two")) == audit.statements.at(0).statement.epsilon);
     // A run of two rounds, continued.
-    Settings shorter = settings_of(toml + "secure-aggregation = 'ring'\nout = '" + (folder.path() / "on").string() + "'\n");
+    Settings shorter = settings_of(folder, "on", toml + "secure-aggregation = 'ring'\n");
     shorter["rounds"] = {std::int64_t{2}};
     run(resolve(shorter), shorter);
     resume((folder.path() / "on").string(), {{"rounds", {std::int64_t{3}}}});
@@ -72,7 +77,7 @@ TEST_CASE("one hash: masks and the ring alone, one thread and two, and a run tha
 
 TEST_CASE("the protocol's masks change nothing") {
   // Noise is drawn for the settings, of which secure-aggregation is one: compared at the accumulator (secure_sum_test.cpp).
-  const TemporaryFolder folder;
+  const Runs folder;
   const Json real = run_of("clients = 5\nnoise-multiplier = 0.3\nrounds = 2\nsecure-aggregation = 'real'\n", folder, "real");
   CHECK(real.at("secure_aggregation").get<std::string>() == "real");
   CHECK(audit_of(folder, "real").failures.empty());
@@ -82,7 +87,7 @@ TEST_CASE("twenty of a hundred may drop out at mu 1: 4.377 becomes 4.983, in sta
   const std::string common =
       "clients = 100\nrounds = 1\nnoise-law = 'discrete-gaussian'\nsecure-aggregation = 'ring'\nsecure-colluders = 0.0\n"
       "secure-dropouts = 0.2\nsecure-grid = '0.5,2^-30,64'\n";
-  const TemporaryFolder folder;
+  const Runs folder;
   // A client's noise has the same deviation, 1/10 of the clip, in both.
   const Json all = run_of(common + "minimum-survivors = 100\nnoise-multiplier = 1.0\n", folder, "all");
   const Json fewer =
@@ -105,7 +110,7 @@ TEST_CASE("twenty of a hundred may drop out at mu 1: 4.377 becomes 4.983, in sta
 }
 
 TEST_CASE("colluders: their shares do not count, and readers of the model who took no part see more noise") {
-  const TemporaryFolder folder;
+  const Runs folder;
   const std::string common =
       "clients = 20\nrounds = 2\nsecure-aggregation = 'ring'\nsecure-dropouts = 0.1\nnoise-multiplier = 1.0\n";
   const Json none = run_of(common + "secure-colluders = 0.0\n", folder, "none");
@@ -119,7 +124,7 @@ TEST_CASE("colluders: their shares do not count, and readers of the model who to
 }
 
 TEST_CASE("noise is calibrated for a budget, which is kept; the ledger is compared with the settings") {
-  const TemporaryFolder folder;
+  const Runs folder;
   const std::string toml = "clients = 20\nrounds = 3\nepsilon = 20\nsecure-aggregation = 'ring'\n";
   for (const std::string law : {"skellam", "discrete-gaussian"}) {
     const Json summary = run_of(toml + "noise-law = '" + law + "'\n", folder, law);
@@ -128,7 +133,8 @@ TEST_CASE("noise is calibrated for a budget, which is kept; the ledger is compar
     CHECK(audit_of(folder, law).failures.empty());
   }
   const auto compared = [&](const std::string& other) {
-    return compare_with_settings(folder.path() / "skellam" / "ledger.jsonl", {}, resolve(settings_of(toml + other)))
+    return compare_with_settings(folder.path() / "skellam" / "ledger.jsonl", {},
+                                 resolve(settings_of(folder, "skellam", toml + other)))
         .contradictions;
   };
   CHECK(compared("").empty());
@@ -137,8 +143,9 @@ TEST_CASE("noise is calibrated for a budget, which is kept; the ledger is compar
 }
 
 TEST_CASE("what cannot be is refused in one line with the value needed") {
-  const auto refused = [](const std::string& toml) {
-    const Settings settings = settings_of("clients = 20\nnoise-multiplier = 1.0\nout = '/nowhere/x'\n" + toml);
+  const Runs folder;
+  const auto refused = [&](const std::string& toml) {
+    const Settings settings = settings_of(folder, "nothing", "clients = 20\nnoise-multiplier = 1.0\n" + toml);
     return error_of_kind(Error::Kind::usage, [&] { run(resolve(settings), settings); });
   };
   const std::string ring = "secure-aggregation = 'ring'\n";
@@ -153,9 +160,9 @@ TEST_CASE("what cannot be is refused in one line with the value needed") {
   CHECK(names(refused(ring + "minimum-survivors = 5"), {"minimum-survivors", "5", "12"}));
   CHECK(names(refused(ring + "secure-grid = '0.25,2^-12,32'"), {"secure-grid", "0.25", "0.5"}));
   CHECK(names(refused(ring + "secure-grid = '1,2^-28,32'"), {"secure-grid", "32 bits", "bits"}));
-  CHECK(names(refused(ring + "secure-grid = '1,2^-4,32'\nnoise-law = 'discrete-gaussian'"), {"noise-law", "2 steps", "2^-5"}));
+  CHECK(names(refused(ring + "secure-grid = '1,2^-3,32'\nnoise-law = 'discrete-gaussian'"), {"noise-law", "2 steps", "2^-4"}));
   CHECK(names(refused(ring + "secure-grid = '1,2^-30,64'"), {"noise-law", "46340", "step"}));
-  const Settings network = settings_of("clients = 20\nnoise-multiplier = 1.0\n" + ring);
+  const Settings network = settings_of(folder, "nothing", "clients = 20\nnoise-multiplier = 1.0\n" + ring);
   CHECK_USAGE_ERROR(check_rules(resolve(network), RuleScope::network), "client-noise", "distributed");
 }
 
