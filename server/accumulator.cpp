@@ -11,7 +11,7 @@
 namespace fedstride {
 
 std::optional<Vector> ReleasedSum::mean() const {
-  if (sum_.weight() == 0 && !rules_.release) return std::nullopt;
+  if (sum_.weight() == 0 && !(rules_.release && !rules_.release->noise.by_clients)) return std::nullopt;
   Vector mean;
   sum_.divided_by(rules_.denominator > 0 ? rules_.denominator : static_cast<double>(sum_.weight()), mean);
   if (rules_.release) keep_only(rules_.release->trained, mean);
@@ -89,13 +89,16 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   report.update_norm = has_failed ? std::numeric_limits<double>::quiet_NaN() : l2_norm(update.change);
   if (std::isinf(report.update_norm)) report.update_norm = std::numeric_limits<double>::quiet_NaN();
   if (rules_.measured > 0 && !has_failed) report.change_norm = l2_norm(update.change.first(rules_.measured));
+  const bool adds_noise = rules_.release && rules_.release->noise.by_clients;
   const UpdateClip* clip = rules_.release ? &rules_.release->clip : nullptr;
   std::string remark = report.failure;
   const bool is_admitted = !has_failed && ExactSum::admits(update.change);
   report.payload = !is_admitted ? 0 : update.code.empty() ? rules_.plain_bytes : update.code.size();
   if (has_failed) {
   } else if (!is_admitted) {
-    remark = report.failure = "its training diverged: the update has a number that is not finite or at least 2^22";
+    remark = "its training diverged: the update has a number that is not finite or at least 2^22";
+    // A client that adds a share of the noise sends it in any case.
+    if (!adds_noise) report.failure = remark;
   } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
     remark = "its update has norm " + number_text(report.update_norm) + "; max-update-norm is " +
              number_text(rules_.bound->clip.bound());
@@ -109,8 +112,11 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   std::span<const float> change = update.change;
   Vector clipped;
   if (clip != nullptr && report.failure.empty()) {
-    clip->clip(update.change, clipped);
-    if (rules_.release)
+    if (is_admitted)
+      clip->clip(update.change, clipped);
+    else
+      clipped.resize(sum_.size());
+    if (is_admitted && rules_.release)
       rules_.release->beside.append(clipped, clip->bound(),
                                     report.statistic / static_cast<double>(report.statistics) / expected_);
     change = view(std::as_const(clipped));
@@ -122,7 +128,8 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
     change = view(std::as_const(clipped));
   }
 
-  if (secure_ && report.failure.empty()) remark = report.failure = secure_->objection(client, change);
+  if (secure_ && report.failure.empty())
+    if (std::string why = secure_->objection(client, change); !why.empty()) remark = report.failure = std::move(why);
   std::unique_lock lock(mutex_);
   require(stage_ != Stage::ended, client, "sent an update after the sum was released");
   require(!added_[client], client, "sent a second update");
@@ -280,7 +287,8 @@ ReleasedSum Accumulator::release() && {
   }
   end(Keeps::sum);
   require(!secure_, "a secured sum is released under its masks");
-  if (rules_.release) add_noise(sum_, rules_.release->noise, rules_.release->source, {Purpose::client_noise, round_});
+  if (rules_.release && !rules_.release->noise.by_clients)
+    add_noise(sum_, rules_.release->noise, rules_.release->source, {Purpose::client_noise, round_});
   return {std::move(sum_), rules_};
 }
 

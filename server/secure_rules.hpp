@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "client/noise_share.hpp"
 #include "core/pooled_statistic.hpp"
 #include "core/random.hpp"
 #include "secagg/grid.hpp"
@@ -19,7 +21,10 @@ struct SecureRules {
   int degree = 0;        ///< of the graph; 0: the least that will do
   double leaving = 0;    ///< probability that a simulated client drops out before each of its messages
   RandomSource draws{std::uint64_t{0}};
-  secagg::Secret signing_keys = {};  ///< of which the simulated clients' are derived
+  secagg::Secret signing_keys = {};              ///< of which the simulated clients' are derived
+  unsigned minimum = 0;                          ///< survivors; 0: all but the drop-outs
+  std::shared_ptr<const NoiseShare> noise = {};  ///< that clients add, to what is then all that they send; null: none
+  RandomSource own{std::uint64_t{0}};            ///< of the clients' noise
 
   /// Throws Error (usage) if rounds of so many clients cannot be borne.
   secagg::Plan plan(std::size_t clients) const;
@@ -34,6 +39,7 @@ struct RoundTotals {
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;
   double train_loss = 0;  ///< mean over their examples; NaN: none
+  bool is_told = true;    ///< false: clients send none of these, as no noise covers them
 };
 
 }  // namespace fedstride

@@ -76,10 +76,21 @@ SecurePart read_part(const Ring& ring, std::size_t first) {
 
 secagg::Plan SecureRules::plan(std::size_t clients) const {
   const auto share = [&](double of) { return static_cast<unsigned>(of * static_cast<double>(clients)); };
-  return secagg::choose_plan({static_cast<unsigned>(clients), share(dropouts), share(colluders)}, static_cast<unsigned>(degree));
+  const secagg::Assumed assumed{static_cast<unsigned>(clients), share(dropouts), share(colluders)};
+  secagg::Plan plan = secagg::choose_plan(assumed, static_cast<unsigned>(degree));
+  if (minimum == 0) return plan;
+  const unsigned majority = (assumed.clients + assumed.colluders) / 2 + 1;
+  if (minimum < majority || minimum > assumed.clients)
+    throw usage_error("minimum-survivors is " + std::to_string(minimum) + "; with " + counted(assumed.clients, "client") +
+                      " a round and " + counted(assumed.colluders, "colluder") + " it must be from " + std::to_string(majority) +
+                      ", so that no two lists of survivors can be signed, to " + std::to_string(assumed.clients));
+  plan.minimum = minimum;
+  return plan;
 }
 
-std::string SecureRules::session_settings() const { return number_text(grid.range) + " " + number_text(grid.step); }
+std::string SecureRules::session_settings() const {
+  return number_text(grid.range) + " " + number_text(grid.step) + (noise ? " " + noise->text() : "");
+}
 
 secagg::Leaves SecureSum::leaves(ClientId client) const {
   RandomStream random = rules_.draws.at({Purpose::secure_rounding, round_, client, 1});
@@ -99,7 +110,7 @@ void SecureSum::enough(const std::vector<Leaves>& clients, Leaves stage, const c
 SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
                      const Vector& model)
     : rules_(rules), round_(round), size_(size), ring_(0, rules.grid.bits) {
-  const std::size_t length = size + SecurePart::length(rules.grid.bits);
+  const std::size_t length = rules.noise ? rules.noise->length() : size + SecurePart::length(rules.grid.bits);
   try {
     plan_ = rules.plan(cohort.size());
     std::vector<ClientId> ascending(cohort.begin(), cohort.end());
@@ -145,12 +156,31 @@ std::string SecureSum::objection(ClientId client, std::span<const float> change)
   if (!ended_.empty()) return ended_;
   if (const auto stage = static_cast<std::size_t>(leaves(client)); stage < std::size(kLeftBefore))
     return "it dropped out before " + std::string(kLeftBefore[stage]) + " came";
-  if (!rules_.grid.admits(change))
+  if (!rules_.noise && !rules_.grid.admits(change))
     return "its update has a number beyond the range of secure-grid, " + number_text(rules_.grid.range);
   return {};
 }
 
+// The same bits with masks and without, since the noise is the client's own.
+void SecureSum::add_share(std::span<const float> change, ClientId client) {
+  std::vector<std::int64_t> encoded(rules_.noise->length());
+  rules_.noise->encode(change, rules_.draws, rules_.own, round_, client, encoded);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  Ring own(rehearsal_ ? encoded.size() : 0, rules_.grid.bits);
+  if (!rehearsal_) lock.lock();
+  Ring& ring = rehearsal_ ? own : ring_;
+  std::array<__int128, 1024> piece;
+  for (std::size_t first = 0; first < encoded.size(); first += piece.size()) {
+    const std::size_t count = std::min(piece.size(), encoded.size() - first);
+    std::copy_n(encoded.begin() + static_cast<std::ptrdiff_t>(first), count, piece.begin());
+    ring.add(first, std::span(piece).first(count));
+  }
+  if (rehearsal_) return rehearsal_->add(client, std::move(own));
+  added_.push_back(leaves(client));
+}
+
 void SecureSum::add(std::span<const float> change, std::uint64_t weight, const ClientReport& report) {
+  if (rules_.noise) return add_share(change, report.client);
   Ring own(rehearsal_ ? size_ + SecurePart::length(rules_.grid.bits) : 0, rules_.grid.bits);
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!rehearsal_) lock.lock();
@@ -184,6 +214,19 @@ RoundTotals SecureSum::finish(ExactSum& sum) {
     }
   if (!ended_.empty()) return {.train_loss = std::numeric_limits<double>::quiet_NaN()};
   std::array<__int128, 1024> values;
+  if (rules_.noise) {
+    std::vector<double> steps(ring_.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = static_cast<double>(ring_.at(i));
+    const Vector decoded = rules_.noise->decode(steps, rules_.draws, round_);
+    for (std::size_t first = 0; first < size_; first += values.size()) {
+      const auto piece = std::span(values).first(std::min(values.size(), size_ - first));
+      for (std::size_t i = 0; i < piece.size(); ++i)
+        piece[i] = static_cast<__int128>(std::nearbyint(static_cast<double>(decoded[first + i]) * ExactSum::kScale));
+      sum.add_integers(first, piece);
+    }
+    sum.add_weight(rehearsal_ ? rehearsal_->included().size() : added_.size());
+    return {.train_loss = std::numeric_limits<double>::quiet_NaN(), .is_told = false};
+  }
   for (std::size_t first = 0; first < size_; first += values.size()) {
     const auto piece = std::span(values).first(std::min(values.size(), size_ - first));
     ring_.get(first, piece);

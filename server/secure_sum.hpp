@@ -45,6 +45,7 @@ class SecureSum {
   static ClientReport stripped(const ClientReport& report);
 
  private:
+  void add_share(std::span<const float> change, ClientId client);
   secagg::Leaves leaves(ClientId client) const;
   void enough(const std::vector<secagg::Leaves>& clients, secagg::Leaves stage, const char* did) const;
 

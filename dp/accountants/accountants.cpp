@@ -36,6 +36,10 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
       return "noise or rate was chosen after looking at earlier outputs; valid: a filter whose budget was fixed beforehand "
              "('filter' in a composition file, with rdp or zcdp)";
     const bool sampled = releases.rate < 1;
+    if (releases.law != NoiseLaw::gaussian && !covers.shares)
+      return "it has no bound for " + std::string(choice_name(releases.law)) + " noise that clients add in shares; valid: rdp";
+    if (releases.law != NoiseLaw::gaussian && sampled)
+      return "noise that clients add in shares has no bound with sampling; valid: sampling full";
     const bool replaced = releases.neighbours == Neighbours::replace_one;
     if (sampled && releases.sampling == Sampling::without_replacement && !replaced)
       return "sampling without replacement has no bound under " + std::string(name_of(releases.neighbours)) +
@@ -135,6 +139,11 @@ void check_spending(std::span<const Releases> spending) {
     if (releases.rate < kMinRate)
       throw usage_error("sampling rate is " + number_text(releases.rate) + "; it must be a number from 1e-100 to 1");
     count += static_cast<double>(releases.count);
+    const NoiseShares& shares = releases.shares;
+    if (releases.law != NoiseLaw::gaussian &&
+        !(shares.step >= kMinNoise && shares.step <= kMaxNoise && shares.count > 0 && shares.dimension > 0))
+      throw usage_error("noise in shares has " + std::to_string(shares.count) + " shares of " + std::to_string(shares.dimension) +
+                        " components with a step of " + number_text(shares.step) + "; all must be above 0");
   }
   if (count > kMaxCount) throw usage_error("there are " + number_text(count) + " releases; at most 9.2e18 are supported");
 }

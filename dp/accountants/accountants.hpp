@@ -26,6 +26,7 @@ struct Covers {
   bool poisson_replace_one = false;
   bool without_replacement = false;  ///< replace-one; no accountant covers it under add-remove
   bool adaptive = false;
+  bool shares = false;  ///< noise of another law than the Gaussian, which clients add in shares
 };
 
 /// Turns a spending into (epsilon, delta). Both functions compose sequences of different releases fixed beforehand; an empty
@@ -53,7 +54,8 @@ struct Tight : AccountantPart<Tight> {
   static constexpr std::string_view kName = "tight";
   static constexpr std::string_view kSummary = "exact privacy loss distribution, rounded up slightly";
   static constexpr auto kFields = std::tuple{};
-  static constexpr Covers kCovers{.poisson_replace_one = true};
+  static constexpr Covers kCovers{.poisson_replace_one = true, .shares = true};
+  std::string unsound(std::span<const Releases> spending) const;
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
 };
@@ -67,7 +69,7 @@ struct Rdp : AccountantPart<Rdp> {
   static constexpr std::string_view kSummary = "Renyi divergences at orders 1.1 to 1024, including fractional ones";
   static constexpr auto kFields = std::tuple{Field{"orders", &Rdp::orders, "orders of the divergence to try"},
                                              Field{"conversion", &Rdp::conversion, "conversion from divergence to epsilon"}};
-  static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true};
+  static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true, .shares = true};
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
 };
@@ -109,7 +111,7 @@ struct Strong : AccountantPart<Strong> {
   static constexpr std::string_view kName = "strong";
   static constexpr std::string_view kSummary = "strong composition of (epsilon, delta) steps (DRV 2010, KOV 2015)";
   static constexpr auto kFields = std::tuple{};
-  static constexpr Covers kCovers = Rdp::kCovers;
+  static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true};
   static constexpr std::size_t kMaxKinds = 1000;
   static double composed(const Spending& kinds, double delta);
 };
@@ -119,7 +121,7 @@ struct Basic : AccountantPart<Basic> {
   static constexpr std::string_view kName = "basic";
   static constexpr std::string_view kSummary = "sum of the epsilons and deltas of the steps";
   static constexpr auto kFields = std::tuple{};
-  static constexpr Covers kCovers = Rdp::kCovers;
+  static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true};
   static constexpr std::size_t kMaxKinds = 20'000;
   static double composed(const Spending& kinds, double delta);
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,22 @@ enum class Neighbours {
 };
 constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one", "zero-out"); }
 
+/// The distribution of a release's noise.
+enum class NoiseLaw {
+  gaussian,
+  skellam,            ///< on integers, the sum of equal shares that records' owners add themselves
+  discrete_gaussian,  ///< likewise
+};
+constexpr auto choice_names(NoiseLaw) { return names("gaussian", "skellam", "discrete-gaussian"); }
+
+/// The shares of noise that the owners of records add themselves, on a grid.
+struct NoiseShares {
+  double step = 0;              ///< of the grid, divided by the clip bound
+  std::uint64_t dimension = 0;  ///< of the vectors
+  std::uint64_t count = 0;      ///< of shares that are certainly in the sum and known to nobody
+  auto operator<=>(const NoiseShares&) const = default;
+};
+
 /// The most that the sum of one release moves between neighbors, in clip bounds.
 constexpr double distance_between(Neighbours neighbours) { return neighbours == Neighbours::replace_one ? 2 : 1; }
 
@@ -37,6 +54,8 @@ struct Releases {
   std::uint64_t count = 1;
   std::uint64_t passes = 0;  ///< shuffle: the most releases that one record can be in (epochs they span)
   bool adaptive = false;     ///< noise or rate was chosen after looking at earlier outputs
+  NoiseLaw law = NoiseLaw::gaussian;
+  NoiseShares shares = {};  ///< of another law; the noise multiplier is that of their sum
 };
 
 /// The releases that one record (or client) was exposed to, in order.

@@ -8,6 +8,7 @@
 
 #include "core/stop.hpp"
 #include "dp/accountants/accountants.hpp"
+#include "dp/accountants/distributed_noise.hpp"
 #include "dp/accountants/sampled_rdp.hpp"
 #include "dp/accountants/spending.hpp"
 
@@ -42,12 +43,16 @@ std::vector<double> wide_orders() {
 /// Fewer kinds of about the same divergence: sigma and rate are grouped into cells of a common relative width.
 Spending lumped(const Spending& spending, std::size_t most) {
   for (double width = 0.02;; width *= 2) {
-    using Cell = std::tuple<Sampling, Neighbours, long, long>;
+    using Cell = std::tuple<Sampling, Neighbours, long, long, NoiseLaw, NoiseShares>;
     std::map<Cell, std::pair<Releases, double>> cells;  // and the sum of count / sigma^2
     for (const Releases& releases : spending) {
       check_stop();
-      const Cell cell{releases.sampling, releases.neighbours, std::lround(std::log(releases.rate) / width),
-                      std::lround(std::log(releases.noise_multiplier) / width)};
+      const Cell cell{releases.sampling,
+                      releases.neighbours,
+                      std::lround(std::log(releases.rate) / width),
+                      std::lround(std::log(releases.noise_multiplier) / width),
+                      releases.law,
+                      releases.shares};
       auto& [sum, precision] = cells.try_emplace(cell, releases, 0.0).first->second;
       if (precision > 0) sum.count += releases.count;
       precision += static_cast<double>(releases.count) / (releases.noise_multiplier * releases.noise_multiplier);
@@ -94,6 +99,11 @@ std::span<const double> order_grid(OrderGrid grid) {
 
 std::vector<double> release_rdp(const Releases& release, std::span<const double> orders) {
   const double sigma = release.noise_multiplier;
+  if (release.law != NoiseLaw::gaussian) {
+    std::vector<double> values;
+    for (const double order : orders) values.push_back(distributed_rdp(release, order));
+    return values;
+  }
   if (release.rate < 1 && release.sampling == Sampling::poisson)
     return poisson_rdp(release.rate, sigma, release.neighbours, orders);
   if (release.rate < 1 && release.sampling == Sampling::without_replacement)

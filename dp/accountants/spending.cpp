@@ -11,7 +11,8 @@ namespace fedstride {
 namespace {
 
 auto identity(const Releases& releases) {
-  return std::tuple(releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier, releases.adaptive);
+  return std::tuple(releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier, releases.adaptive,
+                    releases.law, releases.shares);
 }
 
 }  // namespace
@@ -96,7 +97,7 @@ Spending exposure(std::span<const ReleaseRun> runs, const Releases& like) {
 Spending coarser(const Spending& spending, std::size_t most) {
   if (spending.size() <= most) return spending;
   for (double width = 1e-3;; width *= 2) {  // width of a cell in logarithms
-    using Cell = std::tuple<Sampling, Neighbours, bool, double, double>;
+    using Cell = std::tuple<Sampling, Neighbours, bool, double, double, NoiseLaw, NoiseShares>;
     std::map<Cell, Releases> cells;
     for (Releases releases : spending) {
       check_stop();
@@ -104,8 +105,9 @@ Spending coarser(const Spending& spending, std::size_t most) {
       const double rate = releases.rate;
       releases.noise_multiplier = std::min(noise, std::exp(std::max(width * std::floor(std::log(noise) / width), -230.0)));
       releases.rate = std::clamp(std::exp(width * std::ceil(std::log(rate) / width)), rate, 1.0);
-      const auto [cell, is_new] = cells.try_emplace(
-          Cell{releases.sampling, releases.neighbours, releases.adaptive, releases.rate, releases.noise_multiplier}, releases);
+      const auto [cell, is_new] = cells.try_emplace(Cell{releases.sampling, releases.neighbours, releases.adaptive, releases.rate,
+                                                         releases.noise_multiplier, releases.law, releases.shares},
+                                                    releases);
       if (!is_new) cell->second.count += releases.count;
       if (cells.size() > most) break;
     }

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "dp/accountants/accountants.hpp"
+#include "dp/accountants/distributed_noise.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 #include "dp/accountants/tight.hpp"
 
@@ -200,9 +202,43 @@ std::pair<double, std::string> worst_direction(const Schedule& schedule, ValueOf
   return {value, remark(first)};
 }
 
+// Noise in shares as Gaussian noise; empty if there is none.
+struct AsGaussians {
+  Spending spending;
+  double log_factor = 0;
+};
+std::optional<AsGaussians> as_gaussians(std::span<const Releases> spending) {
+  if (std::ranges::all_of(spending, [](const Releases& some) { return some.law == NoiseLaw::gaussian; })) return std::nullopt;
+  AsGaussians as;
+  for (Releases releases : spending) {
+    if (releases.law != NoiseLaw::gaussian) {
+      const GaussianLike like = gaussian_like(releases);
+      as.log_factor += static_cast<double>(releases.count) * like.log_factor;
+      releases.noise_multiplier = like.noise_multiplier;
+      releases.law = NoiseLaw::gaussian;
+      releases.shares = {};
+    }
+    as.spending.push_back(releases);
+  }
+  return as;
+}
+
 }  // namespace
 
+std::string Tight::unsound(std::span<const Releases> spending) const {
+  if (std::ranges::any_of(spending, [](const Releases& some) { return some.law == NoiseLaw::skellam; }))
+    return "it has no bound for skellam noise; valid: rdp, or noise-law discrete-gaussian";
+  return AccountantPart::unsound(spending);
+}
+
 PrivacyBound Tight::least_epsilon(std::span<const Releases> spending, double delta) const {
+  if (const auto like = as_gaussians(spending)) {
+    // If P <= e^f P' and Q' <= e^f Q, P(S) - e^epsilon Q(S) <= e^f (P'(S) - e^(epsilon - 2 f) Q'(S)).
+    if (!std::isfinite(like->log_factor)) return {kNoLimit, {}};
+    PrivacyBound bound = least_epsilon(like->spending, delta * std::exp(-like->log_factor));
+    bound.value += 2 * like->log_factor;
+    return bound;
+  }
   const Schedule schedule(spending);
   if (schedule.empty() || schedule.total_variation() <= delta) return {};
   if (schedule.steps.empty()) return {gaussian_epsilon(std::sqrt(schedule.gaussian), delta)};
@@ -220,6 +256,12 @@ PrivacyBound Tight::least_epsilon(std::span<const Releases> spending, double del
 }
 
 PrivacyBound Tight::least_delta(std::span<const Releases> spending, double epsilon) const {
+  if (const auto like = as_gaussians(spending)) {
+    if (!(epsilon >= 2 * like->log_factor)) return {1, {}};
+    PrivacyBound bound = least_delta(like->spending, epsilon - 2 * like->log_factor);
+    bound.value = std::min(1.0, bound.value * std::exp(like->log_factor));
+    return bound;
+  }
   const Schedule schedule(spending);
   if (schedule.empty()) return {};
   const auto answer = [&](double log_delta, std::string remark) {

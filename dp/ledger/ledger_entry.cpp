@@ -24,7 +24,9 @@ Releases LedgerGroup::like() const {
           .neighbours = neighbours,
           .rate = rate,
           .passes = sampling == Sampling::shuffle ? passes : 0,
-          .adaptive = adaptive};
+          .adaptive = adaptive,
+          .law = law,
+          .shares = shares};
 }
 
 LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
@@ -83,6 +85,21 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     if (group.sampling == Sampling::full && group.rate != 1)
       return "sampling rate " + number_text(group.rate) + " with sampling full; it must be 1";
     if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + "; it must be above 0";
+    if (group.law != NoiseLaw::gaussian) {
+      constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;
+      if (group.level != Level::client || statement->noise_at != "distributed")
+        return "noise in shares at " + level + " level, whose statement has noise at '" + statement->noise_at + "'";
+      if (group.sampling != Sampling::full) return "noise in shares with sampling " + std::string(name_of(group.sampling));
+      if (!in(group.shares.step, 0, 1)) return "a step of " + number_text(group.shares.step) + "; it must be in (0, 1]";
+      if (group.shares.dimension == 0 || group.shares.dimension > kMaxDimension)
+        return "a dimension of " + std::to_string(group.shares.dimension) + "; it must be from 1 to 2^40";
+      if (group.shares.count == 0 || group.shares.count + statement->colluders > statement->survivors)
+        return counted(group.shares.count, "share") + " of noise; " + counted(statement->survivors, "survivor") + " and " +
+               counted(statement->colluders, "colluder") + " guarantee " +
+               std::to_string(statement->survivors - std::min(statement->survivors, statement->colluders));
+    } else if (group.level == Level::client && group.quantity == Quantity::sums && statement->noise_at == "distributed") {
+      return "Gaussian noise, but the statement has noise at 'distributed'";
+    }
     if (group.first > kMaxReleases) return "release number " + std::to_string(group.first) + "; at most 2^40 is supported";
     std::uint64_t count = 0;
     for (const ReleaseRun& run : group.runs) {

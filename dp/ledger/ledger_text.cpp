@@ -9,7 +9,9 @@
 namespace fedstride {
 namespace {
 
+// Ledgers without noise in shares have version 1, as before there was any.
 constexpr int kVersion = 1;
+constexpr int kVersionWithShares = 2;
 
 std::string json_text(std::string_view text) { return dump_json(Json(std::string(text))); }
 
@@ -126,6 +128,12 @@ LedgerGroup read_group(const Json& json, std::uint32_t clients) {
   group.largest_weight = number_or(json, "largest_weight", 1);
   if (json.contains("quantity")) group.quantity = make_choice<Quantity>("quantity", text_at(json, "quantity"));
   if (json.contains("adaptive")) group.adaptive = json["adaptive"] == true;
+  if (json.contains("noise")) {
+    group.law = make_choice<NoiseLaw>("noise", text_at(json, "noise"));
+    group.shares = {.step = number_at(json, "step"),
+                    .dimension = whole(member(json, "dimension"), "dimension", kMaxLedgerCount),
+                    .count = whole(member(json, "shares"), "shares", kMaxLedgerCount)};
+  }
   const Json& runs = member(json, "runs");
   if (!runs.is_array()) throw failure("'runs' is not a list");
   for (const Json& run : runs) {
@@ -151,6 +159,9 @@ std::string groups_text(const LedgerGroups& groups) {
     if (group.passes != 0) text += ",\"passes\":" + std::to_string(group.passes);
     if (group.level == Level::client) text += ",\"largest_weight\":" + finite(group.largest_weight);
     if (group.adaptive) text += ",\"adaptive\":true";
+    if (group.law != NoiseLaw::gaussian)
+      text += ",\"noise\":" + json_text(choice_name(group.law)) + ",\"step\":" + finite(group.shares.step) +
+              ",\"dimension\":" + std::to_string(group.shares.dimension) + ",\"shares\":" + std::to_string(group.shares.count);
     text += ",\"first\":" + std::to_string(group.first) + ",\"runs\":[";
     for (const ReleaseRun& run : group.runs) {
       if (&run != group.runs.data()) text += ',';
@@ -162,8 +173,10 @@ std::string groups_text(const LedgerGroups& groups) {
 }
 
 std::string header_text(const LedgerHeader& header) {
-  std::string text = "{\"kind\":\"ledger\",\"version\":" + std::to_string(kVersion) + ",\"source\":" + json_text(header.source) +
-                     ",\"clients\":" + std::to_string(header.clients) +
+  const bool has_shares =
+      std::ranges::any_of(header.statements, [](const LedgerStatement& one) { return one.noise_at == "distributed"; });
+  std::string text = "{\"kind\":\"ledger\",\"version\":" + std::to_string(has_shares ? kVersionWithShares : kVersion) +
+                     ",\"source\":" + json_text(header.source) + ",\"clients\":" + std::to_string(header.clients) +
                      ",\"run\":[\"noise multiplier\",\"clip\",\"count\"],\"statements\":[";
   for (const LedgerStatement& statement : header.statements) {
     if (&statement != header.statements.data()) text += ',';
@@ -175,6 +188,8 @@ std::string header_text(const LedgerHeader& header) {
       text += ",\"bound\":" + finite(statement.bound) + ",\"largest_weight\":" + finite(statement.largest_weight) +
               ",\"noise_at\":" + json_text(statement.noise_at);
     if (statement.own_code) text += ",\"own_code\":true";
+    if (statement.noise_at == "distributed")
+      text += ",\"survivors\":" + std::to_string(statement.survivors) + ",\"colluders\":" + std::to_string(statement.colluders);
     text += '}';
   }
   text += ']';
@@ -198,9 +213,10 @@ std::string entry_text(const LedgerEntry& entry) {
 LedgerHeader read_header(std::string_view text) {
   const Json json = parsed(text);
   if (text_at(json, "kind") != "ledger") throw failure("not the first line of a ledger");
-  if (member(json, "version") != kVersion)
-    throw failure("the ledger has version " + dump_json(json["version"]) + "; this program reads version " +
-                  std::to_string(kVersion));
+  const Json& version = member(json, "version");
+  if (version != kVersion && version != kVersionWithShares)
+    throw failure("the ledger has version " + dump_json(version) + "; this program reads versions " + std::to_string(kVersion) +
+                  " and " + std::to_string(kVersionWithShares));
   LedgerHeader header;
   header.source = text_at(json, "source");
   if (header.source != "seeded" && header.source != "secret")
@@ -231,6 +247,11 @@ LedgerHeader read_header(std::string_view text) {
       statement.own_code = flag.get<bool>();
     }
     if (json_statement.contains("noise_at")) statement.noise_at = text_at(json_statement, "noise_at");
+    if (statement.noise_at == "distributed") {
+      if (version != kVersionWithShares) throw failure("noise at 'distributed' needs a ledger of version 2");
+      statement.survivors = whole(member(json_statement, "survivors"), "survivors", kMaxClients);
+      statement.colluders = whole(member(json_statement, "colluders"), "colluders", kMaxClients);
+    }
     header.statements.push_back(std::move(statement));
   }
   header.constants = read_constants(json);

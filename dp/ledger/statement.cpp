@@ -57,12 +57,46 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
   else
     list.emplace_back("no amplification by client sampling is claimed");
   list.emplace_back("clients that were not drawn are charged as well");
-  list.emplace_back(statement.noise_at == "local"
-                        ? "each client adds all of the noise itself"
-                        : "the coordinator adds the noise; it sees the updates and is trusted with them");
+  if (statement.noise_at != "distributed")
+    list.emplace_back(statement.noise_at == "local"
+                          ? "each client adds all of the noise itself"
+                          : "the coordinator adds the noise; it sees the updates and is trusted with them");
   if (statement.noise_at == "discrete")
     list.emplace_back(
         "the noise is a discrete Gaussian on the integers of the exact sum, so floating-point attacks do not apply to it");
+}
+
+// The same noise of each client, in another number of shares.
+Spending with_shares(Spending spending, std::uint64_t shares) {
+  for (Releases& some : spending) {
+    if (some.law == NoiseLaw::gaussian) continue;
+    some.noise_multiplier *= std::sqrt(static_cast<double>(shares) / static_cast<double>(some.shares.count));
+    some.shares.count = shares;
+  }
+  return spending;
+}
+
+// Against whom noise that clients add in shares protects, and how well.
+void add_shares(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement,
+                const Accountant& accountant) {
+  const std::uint64_t guaranteed = statement.survivors - std::min(statement.survivors, statement.colluders);
+  const auto epsilon_with = [&](std::uint64_t shares) {
+    const Spending others = with_shares(spending, shares);
+    if (shares == 0 || !unsound_by(accountant, others).empty()) return std::string("no bound");
+    return "epsilon " + epsilon_text(others.empty() ? 0 : epsilon_by(accountant, others, statement.delta).value);
+  };
+  list.push_back("each client adds a share of the noise before its update is masked; a round with fewer than " +
+                 counted(statement.survivors, "survivor") + " is refused, so that with " +
+                 counted(statement.colluders, "colluder") + " the shares of " + std::to_string(guaranteed) + " count");
+  list.push_back("against the coordinator, who sees sums alone, and " + counted(statement.colluders, "client") +
+                 " on its side, who know their shares: the epsilon above; clients that it invents count among these");
+  if (statement.colluders == 0)
+    list.push_back("against one client that takes part and knows its own share: " +
+                   epsilon_with(guaranteed > 0 ? guaranteed - 1 : 0));
+  else
+    list.push_back("against readers of the models who took no part: " + epsilon_with(statement.survivors));
+  list.emplace_back("who takes part, and who drops out, is taken as public: it must not depend on the protected data");
+  list.emplace_back("the noise is discrete and drawn on integers, so floating-point attacks do not apply to it");
 }
 
 // True if the spending `more` costs at least as much as `less`.
@@ -93,12 +127,13 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
     add_example_assumptions(list, spending, promised, header.at(Level::client) != nullptr);
   else
     add_client_assumptions(list, spending, promised);
+  if (level == Level::client && promised.noise_at == "distributed") add_shares(list, spending, promised, accountant);
   for (const std::string& constant : header.constants) list.push_back("taken as public: " + constant);
   const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });
   if (!adaptive) list.emplace_back("noise, rates and the schedule of steps were fixed before training");
   if (header.source == "seeded")
     list.emplace_back("holds for the mechanism, if the seed were secret: anyone with the seed can reproduce the noise");
-  else if (promised.noise_at != "discrete")
+  else if (promised.noise_at != "discrete" && promised.noise_at != "distributed")
     list.emplace_back("attacks on floating-point noise and on timing are not covered");
   list.emplace_back("choices made by looking at private data, for example by a sweep, are not charged");
   list.emplace_back("losses, counts and label histograms of single clients are not covered");

@@ -47,6 +47,7 @@ void keep_only(std::span<const ParameterRange> ranges, Vector& vector);
 struct ClientNoise {
   double standard_deviation = 0;  ///< absolute, on the sum: noise multiplier x S
   bool discrete = false;          ///< exact discrete Gaussian on multiples of 2^-40; otherwise a Gaussian rounded to them
+  bool by_clients = false;        ///< it is in the sum already, added in shares
 };
 
 /// Adds an independent draw to each component of the sum, a function of source, address and component only. Each 1,024

@@ -111,6 +111,7 @@ struct Configuration : ReadSettings {
   double secure_colluders = 0.1;
   int secure_degree = 0;
   double secure_leaving = 0;
+  int minimum_survivors = 0;
   Devices devices;
   Availability availability;
   Mode mode;

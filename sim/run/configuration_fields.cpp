@@ -151,6 +151,11 @@ struct ConfigurationFields {
           Field{"secure-leaving", &Configuration::secure_leaving,
                 "probability that a simulated client drops out before each of its five messages",
                 Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &Configuration::is_secure},
+          Field{"minimum-survivors", &Configuration::minimum_survivors,
+                "clients that must survive a round of secure aggregation, or it ends with nothing released, and whose noise "
+                "counts; "
+                "0: all but secure-dropouts",
+                Valid{.low = 0, .high = 1e7}, Shapes::model, &Configuration::is_secure},
           Field{"randomness", &Configuration::randomness,
                 "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 with a key in the run's "
                 "folder)"},

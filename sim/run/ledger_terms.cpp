@@ -82,6 +82,8 @@ class LedgerComparer {
       if (terms.level != Level::client) continue;
       differs(terms.prefix + "clip", number_text(terms.clip), number_text(statement->bound));
       differs("client-noise", choice_name(client_level(configuration_.privacy)->client_noise), statement->noise_at);
+      if (configuration_.minimum_survivors > 0 && client_level(configuration_.privacy)->has_shares())
+        differs("minimum-survivors", std::to_string(configuration_.minimum_survivors), std::to_string(statement->survivors));
     }
   }
 
@@ -145,7 +147,9 @@ class LedgerComparer {
   }
 
   void client(const std::string& round, const LedgerGroup& group) {
-    const bool local = client_level(configuration_.privacy)->client_noise == ClientNoiseBy::local;
+    const ClientSettings& settings = *client_level(configuration_.privacy);
+    const bool local = settings.client_noise == ClientNoiseBy::local || settings.has_shares();
+    if (settings.has_shares()) differs(round + "noise-law", choice_name(settings.noise_law), choice_name(group.law));
     const double rate = participation_rate(configuration_, clients_);
     const bool amplified =
         !has_time(configuration_) && !local && rate < 1 && configuration_.cohort.as<PoissonCohort>() != nullptr;

@@ -35,6 +35,8 @@ std::string moves_other_clients(const Configuration& configuration) {
   if (configuration.attack->attackers() > 0)
     return "the clients that carry out attack '" + std::string(configuration.attack.name()) +
            "' are drawn from all clients, so that one more changes the draw";
+  if (const auto* settings = client_level(configuration.privacy); settings != nullptr && settings->has_shares())
+    return "with client-noise 'distributed' a client that is absent adds no noise either";
   return {};
 }
 

@@ -19,8 +19,11 @@ constexpr auto choice_names(LotSampling) { return names("poisson", "shuffle", "w
 enum class ClipPer { model, layer };
 constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
 /// Who adds the noise that protects clients, and its kind.
-enum class ClientNoiseBy { central, discrete, local };
-constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete", "local"); }
+enum class ClientNoiseBy { central, discrete, local, distributed };
+constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete", "local", "distributed"); }
+/// The law of the shares that clients add under client-noise distributed.
+enum class ShareLaw { skellam, discrete_gaussian };
+constexpr auto choice_names(ShareLaw) { return names("skellam", "discrete-gaussian"); }
 
 /// The neighbor relation of a level; automatic: the strongest that holds (sim/run/neighbours.hpp).
 enum class NeighboursChoice { automatic, add_remove, replace_one, zero_out };
@@ -96,12 +99,23 @@ struct ClientSettings {
   NeighboursChoice client_neighbours = NeighboursChoice::automatic;
   ClipPer clip_per = ClipPer::model;
   ClientNoiseBy client_noise = ClientNoiseBy::central;
+  ShareLaw noise_law = ShareLaw::skellam;
+
+  bool has_shares() const { return client_noise == ClientNoiseBy::distributed; }
 
   /// The settings that have the same name under `client` and `both`.
   static constexpr auto kBothFields = std::tuple{
       Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
-      Field{"client-noise", &ClientSettings::client_noise,
-            "who adds the noise: the coordinator, the coordinator on integers (discrete), or each client in full"},
+      Field{
+          "client-noise", &ClientSettings::client_noise,
+          "who adds the noise: the coordinator, the coordinator on integers (discrete), each client in full (local), or each its "
+          "share (distributed, with secure aggregation)"},
+      Field{"noise-law",
+            &ClientSettings::noise_law,
+            "client-noise distributed: law of the noise",
+            {},
+            Shapes::model,
+            &ClientSettings::has_shares},
   };
   static constexpr auto kFields = std::tuple_cat(
       std::tuple{

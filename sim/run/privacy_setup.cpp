@@ -106,7 +106,7 @@ void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Mode
   privacy.example = std::move(level);
 }
 
-void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const ClientSettings& settings) {
+void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model& model, const ClientSettings& settings) {
   const Configuration& configuration = setup.configuration;
   LevelSetup level{.accountant = {},
                    .delta = settings.client_delta,
@@ -117,20 +117,28 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Clien
   add_beside(setup, level, {});
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));
   const double rate = participation_rate(configuration, setup.clients.size());
-  const bool amplified = !has_time(configuration) && settings.client_noise != ClientNoiseBy::local && rate < 1 &&
-                         configuration.cohort.as<PoissonCohort>() != nullptr;
+  privacy.shares = plan_shares(setup, model);
+  // Members of a cohort know that they are, and whom noise in shares protects against may be members.
+  const bool amplified = !has_time(configuration) && settings.client_noise != ClientNoiseBy::local && !privacy.shares &&
+                         rate < 1 && configuration.cohort.as<PoissonCohort>() != nullptr;
   Releases release{.sampling = amplified ? Sampling::poisson : Sampling::full,
                    .neighbours = level.neighbours,
                    .rate = amplified ? rate : 1,
                    .noise_multiplier = level.noise_multiplier > 0 ? level.noise_multiplier : 1};
+  const auto with_noise = [&](double noise_multiplier) {
+    if (privacy.shares) return privacy.shares->release(noise_multiplier, level.neighbours);
+    Releases one = release;
+    one.noise_multiplier = noise_multiplier;
+    return one;
+  };
+  release = with_noise(release.noise_multiplier);
   Spending any = beside;
   merge(any, release);
   level.accountant = accountant_for(settings.client_accountant, any);
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
     const auto spending = [&](double noise_multiplier) {
-      Releases all = release;
-      all.noise_multiplier = noise_multiplier;
+      Releases all = with_noise(noise_multiplier);
       all.count = static_cast<std::uint64_t>(configuration.rounds);
       Spending everything = beside;
       merge(everything, all);
@@ -138,8 +146,7 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Clien
     };
     level.noise_multiplier = calibrate(level.accountant, spending, level.epsilon, level.delta);
   }
-  release.noise_multiplier = level.noise_multiplier;
-  privacy.client_release = release;
+  privacy.client_release = with_noise(level.noise_multiplier);
   const std::vector<std::uint64_t> weights = client_weights(setup);
   if (!weights.empty()) privacy.largest_weight = std::max(1.0, static_cast<double>(std::ranges::max(weights)));
   privacy.client = std::move(level);
@@ -160,7 +167,7 @@ PrivacySetup make_privacy(const DataSetup& setup, const Model& model) {
   const Privacy& chosen = setup.configuration.privacy;
   PrivacySetup privacy;
   if (const auto* settings = example_level(chosen)) add_example_level(privacy, setup, model, *settings);
-  if (const auto* settings = client_level(chosen)) add_client_level(privacy, setup, *settings);
+  if (const auto* settings = client_level(chosen)) add_client_level(privacy, setup, model, *settings);
   return privacy;
 }
 

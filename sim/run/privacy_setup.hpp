@@ -14,6 +14,7 @@
 #include "dp/accountants/accountants.hpp"
 #include "nn/model.hpp"
 #include "sim/run/data_setup.hpp"
+#include "sim/run/noise_shares.hpp"
 
 namespace fedstride {
 
@@ -40,9 +41,10 @@ struct PrivacySetup {
   std::optional<LevelSetup> client = {};
   /// Example level: plans by the client's number of rows.
   std::map<std::size_t, std::shared_ptr<const PrivatePlan>> plans = {};
-  Releases client_release = {};  ///< client level: one round, as the accountant sees it
-  double largest_weight = 1;     ///< client level: weight that enters the sensitivity
-  Spending components = {};      ///< of the private components; empty without them
+  Releases client_release = {};          ///< client level: one round, as the accountant sees it
+  std::optional<SharePlan> shares = {};  ///< client level: of noise that clients add
+  double largest_weight = 1;             ///< client level: weight that enters the sensitivity
+  Spending components = {};              ///< of the private components; empty without them
 
   bool on() const { return example.has_value() || client.has_value(); }
 };

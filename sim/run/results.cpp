@@ -184,6 +184,7 @@ void add_totals(Json& json, const RoundRecord& record) {
 // What is known of a round whose reports were added up.
 void add_secure(Json& json, const RoundRecord& record) {
   json["participants"] = record.clients.size();
+  if (!record.totals->is_told) return;
   json["steps"] = record.totals->steps;
   json["rejected_steps"] = record.totals->rejected;
 }

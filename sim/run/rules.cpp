@@ -29,6 +29,7 @@ bool is_example_level(C c) { return example_level(c.privacy) != nullptr; }
 bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
 // Whether the noise is added to the sum of all updates.
 bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
+bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)->has_shares(); }
 bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
 bool has_components(C c) { return is_example_level(c) && example_level(c.privacy)->has_components(); }
 bool is_secure(C c) { return c.is_secure(); }
@@ -278,8 +279,17 @@ const Rule kCommonRules[] = {
      "secure-aggregation"},
     {"compress-up", [](C c) { return is_secure(c) && c.compress_up->codes(); },
      ", whose codes differ by client; with {secure-aggregation} they could not be added under masks", "secure-aggregation"},
-    {"secure-grid", [](C c) { return is_secure(c) && !c.secure_grid.empty() && is_central(c); },
+    {"secure-grid", [](C c) { return is_secure(c) && !c.secure_grid.empty() && is_central(c) && !is_distributed(c); },
      "; under {dp} clipped updates must not become longer by rounding", "client-noise"},
+
+    // Noise that clients add in shares.
+    {"client-noise", [](C c) { return is_distributed(c) && !is_secure(c); },
+     "; with {secure-aggregation} the coordinator would see every update under its share of the noise alone",
+     "secure-aggregation"},
+    {"weights", [](C c) { return is_distributed(c) && weighs_examples(c); },
+     ", which counts updates differently; with {client-noise} each counts once"},
+    {"cohort", [](C c) { return is_distributed(c) && is<PoissonCohort>(c.cohort); },
+     ", whose rounds may have fewer clients than {client-noise} needs for its noise"},
 
     // Privacy: principal components.
     {"clients", [](C c) { return has_components(c) && has_count(c) && c.clients != 1; },
@@ -299,7 +309,7 @@ const Rule kCommonRules[] = {
      ", which needs all protected test rows; {evaluate-rows} leaves some out", "evaluate-rows"},
     {"evaluate", [](C c) { return is_evaluated_privately(c) && is_tensor_line(c.model); },
      "; your own code tests the model, and no release covers that"},
-    {"evaluate", [](C c) { return is_evaluated_privately(c) && is_client_level(c) && !is_central(c); },
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && is_client_level(c) && (!is_central(c) || is_distributed(c)); },
      "; with {client-noise} no single party is trusted to add the noise"},
 };
 
@@ -337,6 +347,7 @@ const Rule kLocalRowsRules[] = {
 };
 
 const Rule kNetworkRules[] = {
+    {"client-noise", is_distributed, "; over a network it is not available: use 'fedstride run'"},
     {"secure-aggregation", [](C c) { return c.secure_aggregation == SecureAggregation::ring; },
      ", which masks nothing, so that a coordinator over a network would see every update; use 'real'"},
     {"secure-leaving", [](C c) { return is_secure(c) && c.secure_leaving > 0; },

@@ -72,6 +72,10 @@ LedgerHeader header_of(const Setup& setup) {
     statement.largest_weight = setup.privacy.largest_weight;
     statement.bound = setup.privacy.client->clip;
     statement.noise_at = choice_name(client_level(setup.configuration.privacy)->client_noise);
+    if (const auto& shares = setup.privacy.shares) {
+      statement.survivors = shares->survivors;
+      statement.colluders = shares->colluders;
+    }
   }
   return header;
 }
@@ -229,7 +233,9 @@ std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32
                        .passes = 0,
                        .first = round - 1,
                        .runs = {{next.noise_multiplier, level.clip, 1}},
-                       .largest_weight = setup_.privacy.largest_weight});
+                       .largest_weight = setup_.privacy.largest_weight,
+                       .law = next.law,
+                       .shares = next.shares});
   return {};
 }
 

@@ -231,26 +231,20 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
 
 // --- rounds ---
 
-// What the server's side needs of each client under client-level privacy, besides the mean of the clipped updates.
-ReleasedBeside released_beside(const Configuration& configuration) {
-  return {.square = configuration.server->measures(), .statistic = configuration.optimizer->pools()};
-}
-
 // All roles are in this process, so the long-term keys of its clients follow from the seed.
-SecureRules secure_rules(const DataSetup& setup, std::vector<std::string>& notes) {
+SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, std::vector<std::string>& notes) {
   const Configuration& configuration = setup.configuration;
-  SecureRules rules{.masks = configuration.secure_aggregation == SecureAggregation::real,
-                    .grid = secagg::Grid::read(configuration.secure_grid),
-                    .dropouts = configuration.secure_dropouts,
-                    .colluders = configuration.secure_colluders,
-                    .degree = configuration.secure_degree,
-                    .leaving = configuration.secure_leaving,
-                    .draws = RandomSource(configuration.seed),
-                    .signing_keys = secagg::Secret(Hash().text("signing keys").value(configuration.seed).digest())};
+  SecureRules rules = secure_settings(configuration);
+  rules.signing_keys = secagg::Secret(Hash().text("signing keys").value(configuration.seed).digest());
+  if (privacy.shares) {
+    rules.noise = std::make_shared<const NoiseShare>(privacy.shares->share(privacy.client->noise_multiplier));
+    rules.grid = privacy.shares->grid_for(privacy.client->noise_multiplier);
+  }
   std::vector<std::uint64_t> weights = client_weights(setup);
   std::ranges::sort(weights, std::greater<>());
   const std::size_t most = configuration.cohort->most(weights.size());
-  rules.grid.check(std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(most), std::uint64_t{0}));
+  if (!rules.noise)
+    rules.grid.check(std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(most), std::uint64_t{0}));
   const secagg::Plan plan = rules.plan(most);
   std::string note = "secure aggregation '" + std::string(choice_name(configuration.secure_aggregation)) + "' of " +
                      counted(most, "client") + " a round: each has " + counted(plan.degree, "neighbor") + ", " +
@@ -280,7 +274,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   if (configuration.bounds_updates())
     rules.sum.bound = {UpdateClip(configuration.max_update_norm), configuration.over_norm == OverNorm::refuse};
   if (configuration.server->measures() && configuration.objective->sends()) rules.sum.measured = model.size();
-  if (configuration.is_secure()) rules.sum.secure = secure_rules(setup, setup.notes);
+  if (configuration.is_secure()) rules.sum.secure = secure_rules(setup, privacy, setup.notes);
   const auto* settings = client_level(configuration.privacy);
   if (settings == nullptr) return rules;
   const auto& weights = rules.sum.weights;
@@ -294,12 +288,13 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const std::size_t size = configuration.objective->update_size(model.size());
   if (beside.count() > 0) trained.push_back({size, beside.count()});  // their noise is not dropped
   const double deviation = privacy.client->noise_multiplier * privacy.client->clip * privacy.largest_weight * beside.growth();
-  rules.sum.release =
-      CentralRelease{clip,
-                     {.standard_deviation = deviation, .discrete = settings->client_noise == ClientNoiseBy::discrete},
-                     std::move(trained),
-                     RandomSource(std::uint64_t{0}),
-                     beside};
+  rules.sum.release = CentralRelease{clip,
+                                     {.standard_deviation = deviation,
+                                      .discrete = settings->client_noise == ClientNoiseBy::discrete,
+                                      .by_clients = settings->has_shares()},
+                                     std::move(trained),
+                                     RandomSource(std::uint64_t{0}),
+                                     beside};
   return rules;
 }
 
@@ -454,6 +449,7 @@ void use_source(Setup& setup, const RandomSource& source) {
   if (setup.training.privacy) setup.training.privacy->source = source;
   if (setup.training.local_release) setup.training.local_release->source = source;
   if (setup.rules.sum.release) setup.rules.sum.release->source = source;
+  if (setup.rules.sum.secure && setup.rules.sum.secure->noise) setup.rules.sum.secure->own = source;
   if (setup.privacy.client) setup.rules.cohort_source = source;
 }
 

@@ -132,7 +132,10 @@ Configuration measured(Configuration configuration) {
     epsilon = 0;
   };
   if (ExampleSettings* level = configuration.privacy->example()) plain_noise(level->noise_multiplier, level->epsilon);
-  if (ClientSettings* level = configuration.privacy->client()) plain_noise(level->client_noise_multiplier, level->client_epsilon);
+  if (ClientSettings* level = configuration.privacy->client()) {
+    plain_noise(level->client_noise_multiplier, level->client_epsilon);
+    if (level->has_shares()) configuration.secure_grid.clear();  // chosen for other noise
+  }
   configuration.evaluate_every = 1'000'000'000;
   configuration.evaluate_rows = 0;
   configuration.seed = 1;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "core/error.hpp"
@@ -182,6 +183,40 @@ TEST_CASE("virtual drop-outs are the same with masks and without; too few surviv
   CHECK(ended > 0);
   CHECK(ended < 30);
   CHECK(bereft > 0);
+}
+
+TEST_CASE("noise that clients add is in the sum, under masks and without; one whose training diverged adds it all the same") {
+  const auto noisy = [](bool masks, float change) {
+    SumRules rules = rules_of(masks, "1,2^-16,32");
+    rules.weights.assign(kClients, 1);
+    rules.denominator = kClients;
+    rules.release = CentralRelease{
+        UpdateClip(0.5), {.standard_deviation = 0.1, .by_clients = true}, {{0, kSize}}, RandomSource(std::uint64_t{4})};
+    rules.secure->noise = std::make_shared<const NoiseShare>(NoiseLaw::skellam, 0.5, 0.1 / std::sqrt(kClients), 0x1p-16, kSize);
+    rules.secure->own = RandomSource(std::uint64_t{9});
+    Accumulator updates(rules, 3, everyone(), kSize);
+    updates.secure(change_of(99));
+    std::string last;
+    for (const ClientId client : everyone()) {
+      const Vector one(kSize, client == 2 ? std::numeric_limits<float>::infinity() : change);
+      last += updates.add({report_of(client), view(one)});
+    }
+    CHECK(names(last, {"diverged"}));
+    const auto totals = updates.unmask();
+    CHECK_FALSE(totals->is_told);
+    CHECK(totals->examples + totals->steps == 0);
+    for (const ClientReport& report : updates.reports()) CHECK(report.failure.empty());
+    return std::move(updates).release().mean().value();
+  };
+  const Vector masked = noisy(true, 0), ring = noisy(false, 0), moved = noisy(false, 1);
+  CHECK(masked == ring);
+  double square = 0, difference = 0;
+  for (std::size_t i = 0; i < kSize; ++i) {
+    square += std::pow(kClients * masked[i] / 0.1, 2) / kSize;
+    difference += kClients * (moved[i] - masked[i]) / std::sqrt(kSize);
+  }
+  CHECK(std::abs(square - 1) < 4 * std::sqrt(2.0 / kSize));
+  CHECK(difference == doctest::Approx(0.5 * (kClients - 1)).epsilon(1e-3));
 }
 
 TEST_CASE("a secured sum is released only without its masks, and has no parts") {

@@ -322,8 +322,61 @@ TEST_CASE("lines with impossible contents are refused by number, though their ch
           {"line 2", "client 4000000000", "3"});
   refused(head, group("\"clients\":\"2-1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'2-1'"});
   refused(head, group("\"clients\":\"1,1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'1,1'"});
-  refused("{\"kind\":\"ledger\",\"version\":2}", "{}", {"line 1", "version 2", "1"});
+  refused("{\"kind\":\"ledger\",\"version\":3}", "{}", {"line 1", "version 3", "1", "2"});
   refused("{\"kind\":\"close\"}", "{}", {"line 1"});
+}
+
+TEST_CASE("noise in shares is written and read, in a ledger of version 2; no more shares count than survivors guarantee") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  LedgerHeader head = header();
+  head.statements = {{.level = Level::client,
+                      .accountant = "rdp",
+                      .delta = 1e-6,
+                      .neighbours = Neighbours::zero_out,
+                      .bound = 1,
+                      .noise_at = "distributed",
+                      .survivors = 20,
+                      .colluders = 3}};
+  CHECK(read_header(header_text(head)) == head);
+  CHECK(header_text(head).find("\"version\":2") != std::string::npos);
+  CHECK(header_text(header()).find("\"version\":1") != std::string::npos);
+  std::string older = header_text(head);
+  older.replace(older.find("\"version\":2"), 11, "\"version\":1");
+  check_fails([&] { read_header(older); }, {"distributed", "version 2"});
+  LedgerGroup group{.level = Level::client,
+                    .sampling = Sampling::full,
+                    .neighbours = Neighbours::zero_out,
+                    .runs = {{1, 1, 1}},
+                    .law = NoiseLaw::skellam,
+                    .shares = {1e-3, 64, 17}};
+  {
+    Ledger ledger = Ledger::create(path, head);
+    ledger.reserve(1, "a", {group});
+    ledger.close(1, {group});
+    LedgerGroup next = group;
+    next.first = 1;
+    ledger.reserve(2, "b", {next});
+    next.shares.count = 16;
+    check_fails([&] { ledger.close(2, {next}); }, {"round 2", "noise"});
+  }
+  const Spending spending = read_ledger(path).book.spent_by_update();
+  REQUIRE(spending.size() == 2);
+  CHECK(spending[0].law == NoiseLaw::skellam);
+  CHECK(spending[0].shares == NoiseShares{1e-3, 64, 17});
+  LedgerGroup wrong = group;
+  wrong.shares.count = 18;
+  CHECK(names(malformed({wrong}, head), {"18 shares", "20 survivors", "17"}));
+  wrong = group;
+  wrong.law = NoiseLaw::gaussian;
+  CHECK(names(malformed({wrong}, head), {"distributed"}));
+  wrong = group;
+  wrong.shares.step = 0;
+  CHECK(names(malformed({wrong}, head), {"step", "0"}));
+  wrong = group;
+  wrong.sampling = Sampling::poisson;
+  wrong.rate = 0.5;
+  CHECK(names(malformed({wrong}, head), {"sampling", "poisson"}));
 }
 
 TEST_CASE("private components are a release before the first round") {
