@@ -18,6 +18,7 @@ void register_running(py::module_& module);
 void register_data(py::module_& module);
 void register_commands(py::module_& module);
 void register_tensors(py::module_& module);
+void register_accounting(py::module_& module);
 
 /// Keywords as settings of the command line: names have dashes for underscores; values are bool, int, float, str, a path, a
 /// NumPy scalar, or a list of these, which is joined with commas; None is left out. Throws Error (usage) for other types.

@@ -25,4 +25,5 @@ PYBIND11_MODULE(_core, module) {
   python::register_data(module);
   python::register_commands(module);
   python::register_tensors(module);
+  python::register_accounting(module);
 }

@@ -6,18 +6,24 @@ Common keywords: `accountant` ("tight", "rdp", ...), `sampling` ("poisson", "ful
 the records in a lot), `noise_multiplier` (standard deviation of the noise on the sum, divided by the clip bound), `steps` (number of
 releases), `epochs`, `epsilon`, `delta`. Each function raises UsageError if one is missing or invalid. With `details=True` it returns
 the dict that the program prints as JSON.
+
+Further functions account for single mechanisms, in the same units: noise in multiples of a record's clip bound, at neighbors that add or
+remove one record (or zero it out). docs/privacy-mechanisms.md has their guarantees.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from ._commands import asked, carry_out, numbers
+from ._load import _core
 from ._settings import of_command, takes
 from ._types import Place, Value
 
-__all__ = ["audit", "calibrate", "compare", "delta", "epsilon", "evaluate", "steps"]
+__all__ = ["adaptive_clip_noise", "audit", "audit_scores", "balls_in_bins", "buffered_toeplitz", "calibrate", "compare", "delta",
+           "epsilon", "evaluate", "one_run", "prefix_error", "selection", "sensitivity", "steps", "toeplitz", "tree", "user_rows"]
 
 
 @takes(of_command("privacy epsilon"), describe=True)
@@ -62,6 +68,107 @@ def evaluate(file: Place) -> list[dict[str, Any]]:
 def audit(folder: Place, **flags: Value) -> dict[str, Any]:
     """The audit of a run's ledger: a dict of what was released and its privacy cost. Raises Error if the audit fails."""
     return asked("privacy", "audit", folder, **flags)
+
+
+def adaptive_clip_noise(noise_multiplier: float, clients: float, count_noise: float = 0) -> dict[str, float]:
+    """Splits the noise of a release of clipped updates together with the count of clients within the bound (Andrew et al. 2021,
+    Theorem 1): "vector" is the multiplier of the noise on the updates' sum, "count" the standard deviation of that on the count. Both
+    together cost what `noise_multiplier` costs alone. `clients` is the expected number in a round; `count_noise` 0 means
+    max(clients / 20, noise_multiplier)."""
+    vector, count = _core.adaptive_clip_noise(noise_multiplier, clients, count_noise)
+    return {"vector": vector, "count": count}
+
+
+def toeplitz(steps: int, bands: int = 0) -> list[float]:
+    """The first column of the lower triangular Toeplitz C that minimizes sensitivity times the largest error of prefix sums over `steps`
+    releases (Fichtenberger, Henzinger & Upadhyay 2023), or with so many bands, for records whose rounds are at least that far apart."""
+    return list(_core.toeplitz(steps, bands))
+
+
+def prefix_error(coefficients: Sequence[float], steps: int) -> float:
+    """The largest standard deviation of a prefix sum's error, if step t has noise (C^-1 z)_t with z of deviation 1. Times
+    `sensitivity`, it is the error at a noise multiplier of 1."""
+    return float(_core.prefix_error([float(one) for one in coefficients], steps))
+
+
+def buffered_toeplitz(buffers: int, steps: int, separation: int = 0, most: int = 0) -> dict[str, list[float]]:
+    """A buffered linear Toeplitz matrix, c_t = sum of scale x decay^(t-1), with the least sensitivity times largest error (Dvijotham et
+    al. 2024), for records whose rounds are at least `separation` apart (0: one round), at most `most` of them (0: as many as fit)."""
+    scale, decay = _core.buffered_toeplitz(buffers, steps, separation or steps, most)
+    return {"scale": list(scale), "decay": list(decay)}
+
+
+def sensitivity(values: Sequence[Any], steps: int, separation: int, most: int = 0) -> dict[str, Any]:
+    """The most that a record moves C x, in clip bounds, if any two of its rounds are at least `separation` apart and there are at most
+    `most` (0: as many as fit). `values` are the first column of a Toeplitz C, or the rows of a lower triangular one. "exact" says
+    whether "value" is attained. Releasing all of it with noise multiplier z costs what one release with z / value does:
+    epsilon(sampling="full", noise_multiplier=z / value, steps=1, delta=...) (Denisov et al. 2022)."""
+    rows = [list(one) for one in values] if len(values) and hasattr(values[0], "__len__") else None
+    flat = [float(one) for row in rows for one in row] if rows is not None else [float(one) for one in values]
+    value, exact = _core.sensitivity(flat, steps, rows is not None, separation, most)
+    return {"value": value, "exact": exact}
+
+
+def tree(steps: int, separation: int = 0) -> dict[str, float]:
+    """Noise of prefix sums by a binary tree (DP-FTRL, Kairouz et al. 2021) over so many steps: "depth", the nodes over one step;
+    "sensitivity", as in `sensitivity()`, for rounds at least `separation` apart (0: one round); "variance" of the last prefix sum's
+    error at noise of variance 1 a node, and "better_variance" with Honaker's estimator. A tree that restarts costs its square again."""
+    depth, moved, variance, better = _core.tree(steps, separation or steps)
+    return {"depth": depth, "sensitivity": moved, "variance": variance, "better_variance": better}
+
+
+def balls_in_bins(noise_multiplier: float, bins: int, epochs: int = 1, *, epsilon: float | None = None, delta: float | None = None) -> Any:
+    """The privacy of records that are each in one of `bins` lots of an epoch, drawn at random and the same in every epoch (Chua et al.
+    2024). With `epsilon`, a dict of "delta" in both directions and of the larger; with `delta`, the epsilon. Proven upper bounds, from
+    the exact pair of distributions."""
+    _one_of(epsilon, delta)
+    first, second = _core.balls_in_bins(noise_multiplier, bins, epochs, epsilon, 0.5 if delta is None else delta)
+    return {"remove": first, "add": second, "delta": max(first, second)} if epsilon is not None else first
+
+
+def user_rows(noise_multiplier: float, rows: int, rate: float, releases: int = 1, *, epsilon: float | None = None,
+              delta: float | None = None) -> float:
+    """The privacy of a person with at most `rows` rows, each clipped and in a lot with probability `rate` (ELS, Charles et al. 2024), by
+    the mixture-of-Gaussians pair. With `epsilon`, the delta of one release; with `delta`, the epsilon: exact for one release, by Renyi
+    divergences for more."""
+    _one_of(epsilon, delta)
+    if epsilon is not None and releases != 1:
+        raise _core.UsageError("delta at an epsilon is for one release; use delta= for more")
+    return float(_core.user_mixture(rows, rate, noise_multiplier, releases, epsilon, 0.5 if delta is None else delta))
+
+
+def selection(mean: float, delta: float, *, shape: float | str = 1, rho: float | None = None, noise_multiplier: float | None = None,
+              sampling_rate: float = 1, steps: int = 1) -> float:
+    """The epsilon of the best of a random number of runs with this mean, if only that one's result is seen (Papernot & Steinke 2022):
+    `shape` is the eta of the truncated negative binomial distribution (Theorem 2; 1: geometric, 0: logarithmic) or "poisson"
+    (Theorem 6). A run has `steps` releases with `noise_multiplier` at `sampling_rate`, or is `rho`-zCDP."""
+    if (rho is None) == (noise_multiplier is None):
+        raise _core.UsageError("give either rho or noise_multiplier, the privacy of one run")
+    orders, found = _core.divergences(noise_multiplier or 1, sampling_rate, steps)
+    if rho is not None:
+        found = [rho * order for order in orders]
+    runs = "poisson" if shape == "poisson" else "negative-binomial"
+    return float(_core.selection(runs, mean, 0 if runs == "poisson" else float(shape), orders, found, delta))
+
+
+def one_run(canaries: int, guesses: int, right: int, delta: float, confidence: float = 0.95) -> dict[str, float]:
+    """Lower bounds on epsilon from one run in which each of `canaries` was in or out by a fair coin and `right` of `guesses` about them
+    are right: "epsilon" for any mechanism (Steinke, Nasr & Jagielski 2023, Theorem 5.2), "gaussian_epsilon" for one whose trade-off
+    curve is a Gaussian's (Mahloujifar, Melis & Chaudhuri 2024)."""
+    anyone, gaussian = _core.one_run(canaries, guesses, right, delta, 1 - confidence)
+    return {"epsilon": anyone, "gaussian_epsilon": gaussian}
+
+
+def audit_scores(inside: Sequence[float], outside: Sequence[float], delta: float, confidence: float = 0.95) -> dict[str, float]:
+    """`one_run` by scores of canaries that were in and out, higher for those that look in, over all "thresholds" at corners of the ROC
+    curve's convex hull, each at (1 - confidence) / their number."""
+    anyone, gaussian, thresholds = _core.audit_scores([float(one) for one in inside], [float(one) for one in outside], delta, 1 - confidence)
+    return {"epsilon": anyone, "gaussian_epsilon": gaussian, "thresholds": thresholds}
+
+
+def _one_of(epsilon, delta):
+    if (epsilon is None) == (delta is None):
+        raise _core.UsageError("give either epsilon or delta")
 
 
 def _answer(ask, name, question, details):

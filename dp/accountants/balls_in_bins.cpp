@@ -1,0 +1,195 @@
+#include "dp/accountants/balls_in_bins.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "core/error.hpp"
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "dp/accountants/accountants.hpp"
+#include "dp/accountants/gaussian_curve.hpp"
+
+namespace fedstride {
+namespace {
+
+using BinsSum = BallsInBins::Sum;
+
+double lognormal_beyond(double x) { return std::erfc(x / std::numbers::sqrt2) / 2; }
+
+/// Probability that a standard normal is in [a, b], with small relative error in both tails.
+double lognormal_between(double a, double b) {
+  return a > 0 ? lognormal_beyond(a) - lognormal_beyond(b) : lognormal_beyond(-b) - lognormal_beyond(-a);
+}
+
+/// Points from 0 to `last`, `narrow` apart around the center; further out `ratio` of the distance to it, and slowly more.
+std::vector<double> sum_grid(double center, double narrow, double ratio, double last) {
+  const auto distance = [&](double step) {
+    const double far = ratio * step;
+    return narrow / ratio * std::expm1(far + far * far / 24);
+  };
+  std::vector<double> points;
+  for (double step = 0; distance(step) < center; ++step) points.push_back(center - distance(step));
+  points.push_back(0);
+  std::ranges::reverse(points);
+  for (double step = 1; center + distance(step) < last; ++step)
+    if (center + distance(step) > points.back()) points.push_back(center + distance(step));
+  points.push_back(last);
+  return points;
+}
+
+/// Adds `chance` at `at`, in points [k, k + 1], with the same mean.
+inline void put_between(BinsSum& sum, std::size_t k, double at, double chance) {
+  const double low = sum.points[k];
+  const double above = chance * ((at - low) / (sum.points[k + 1] - low));
+  sum.chances[k] += chance - above;
+  sum.chances[k + 1] += above;
+}
+
+BinsSum one_lognormal(double mu, double narrow, double ratio, double last) {
+  BinsSum sum{.points = sum_grid(std::exp(-mu * mu / 2), narrow, ratio, last)};
+  sum.chances.assign(sum.points.size(), 0.0);
+  // ln W = mu Y - mu^2 / 2; E [W; a < Y < b] = P(a - mu < Y < b - mu).
+  const auto at = [&](double point) { return point > 0 ? std::log(point) / mu + mu / 2 : -1e3; };
+  for (std::size_t k = 0; k + 1 < sum.points.size(); ++k) {
+    const double a = at(sum.points[k]), b = at(sum.points[k + 1]);
+    const double chance = lognormal_between(a, b);
+    if (chance <= 0) continue;
+    put_between(sum, k, std::clamp(lognormal_between(a - mu, b - mu) / chance, sum.points[k], sum.points[k + 1]), chance);
+  }
+  sum.beyond = lognormal_beyond(at(last));
+  sum.excess = gaussian_delta(mu, std::log(last));
+  return sum;
+}
+
+/// Points of equal probability between, for the choice of a grid alone.
+std::vector<double> sum_quantiles(const BinsSum& sum, std::size_t count) {
+  std::vector<double> found;
+  double below = 0;
+  for (std::size_t k = 0; k < sum.points.size() && found.size() < count; ++k) {
+    below += sum.chances[k];
+    while (found.size() < count && below >= (static_cast<double>(found.size()) + 0.5) / static_cast<double>(count))
+      found.push_back(sum.points[k]);
+  }
+  found.resize(count, sum.points.back());
+  return found;
+}
+
+BinsSum convolved_sums(const BinsSum& a, const BinsSum& b, double ratio) {
+  constexpr std::size_t kQuantiles = 100;
+  std::vector<double> sums;
+  const std::vector<double> of_a = sum_quantiles(a, kQuantiles), of_b = sum_quantiles(b, kQuantiles);
+  for (const double x : of_a)
+    for (const double y : of_b) sums.push_back(x + y);
+  std::ranges::sort(sums);
+  const double last = a.points.back();
+  const double middle = sums[sums.size() / 2];
+  const double spread = std::max(sums[sums.size() * 3 / 4] - sums[sums.size() / 4], middle * 1e-6);
+  BinsSum sum{.points = sum_grid(middle, spread * ratio, ratio, last)};
+  sum.chances.assign(sum.points.size(), 0.0);
+  std::vector<double> inverse;  // of the cells' widths
+  for (std::size_t k = 0; k + 1 < sum.points.size(); ++k) inverse.push_back(1 / (sum.points[k + 1] - sum.points[k]));
+  const bool twice = &a == &b;  // pairs (i, j) and (j, i) are added at once
+  for (std::size_t i = 0; i < a.points.size(); ++i) {
+    if (i % 256 == 0) check_stop();
+    const double chance = a.chances[i];
+    if (chance <= 0) continue;
+    const double from = a.points[i];
+    std::size_t j = twice ? i : 0;
+    std::size_t k = 0;
+    if (from + b.points[j] < last)
+      k = static_cast<std::size_t>(std::ranges::upper_bound(sum.points, from + b.points[j]) - sum.points.begin()) - 1;
+    double both = chance * b.chances[j];  // the pair (i, i) once
+    for (; j < b.points.size(); ++j) {
+      const double at = from + b.points[j];
+      if (at >= last) break;
+      while (sum.points[k + 1] <= at) ++k;
+      const double above = both * ((at - sum.points[k]) * inverse[k]);
+      sum.chances[k] += both - above;
+      sum.chances[k + 1] += above;
+      if (j + 1 < b.points.size()) both = (twice ? 2 : 1) * chance * b.chances[j + 1];
+    }
+    for (; j < b.points.size(); ++j) {
+      sum.beyond += both;
+      sum.excess += both * (from + b.points[j] - last);
+      if (j + 1 < b.points.size()) both = (twice ? 2 : 1) * chance * b.chances[j + 1];
+    }
+    sum.beyond += chance * b.beyond;
+    sum.excess += chance * (b.excess + b.beyond * from);
+  }
+  double whole = b.beyond, mean = b.excess + b.beyond * last;
+  for (std::size_t j = 0; j < b.points.size(); ++j) {
+    whole += b.chances[j];
+    mean += b.chances[j] * b.points[j];
+  }
+  sum.beyond += a.beyond * whole;
+  sum.excess += a.excess * whole + a.beyond * mean;
+  return sum;
+}
+
+/// Relative rounding of sums of positive products, and of the conditional means.
+double rounded_bins_delta(double delta) { return std::min(1.0, delta * (1 + 1e-9) + 1e-15); }
+
+}  // namespace
+
+BallsInBins::BallsInBins(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs)
+    : mu_(std::sqrt(static_cast<double>(epochs)) / noise_multiplier), bins_(static_cast<double>(bins)) {
+  if (bins == 0 || bins > 1'000'000) throw usage_error("bins are " + std::to_string(bins) + "; valid: 1 to 1000000");
+  if (epochs == 0) throw usage_error("epochs are 0; valid: 1 or more");
+  if (!(noise_multiplier > 0) || !(mu_ <= 10) || !(mu_ >= 1e-4))
+    throw usage_error("noise multiplier " + number_text(noise_multiplier) + " over " + std::to_string(epochs) +
+                      " epochs with the same bins is as " + number_text(1 / mu_) + " over one; valid: 0.1 to 1e4");
+  if (bins == 1) return;
+  // Beyond that delta is below 1e-14 for a Gaussian, which is never better.
+  const double last = bins_ * std::exp(gaussian_epsilon(mu_, 1e-14));
+  const auto doublings = static_cast<double>(std::bit_width(bins)) + std::popcount(bins) - 2;
+  const double ratio = std::min(1.2e-3 * std::sqrt(doublings), 5e-3);
+  const double spread = std::exp(-mu_ * mu_ / 2) * 2 * std::sinh(0.6745 * mu_);  // between the quartiles
+  const BinsSum one = one_lognormal(mu_, spread * ratio, ratio, last);
+  sum_ = one;
+  for (int bit = static_cast<int>(std::bit_width(bins)) - 2; bit >= 0; --bit) {
+    sum_ = convolved_sums(sum_, sum_, ratio);
+    if ((bins >> bit & 1) != 0) sum_ = convolved_sums(sum_, one, ratio);
+  }
+}
+
+double BallsInBins::delta_remove(double epsilon) const {
+  check_epsilon(epsilon);
+  const double gaussian = gaussian_delta(mu_, epsilon);  // also a bound: the bin told
+  if (bins_ == 1) return gaussian;
+  const double threshold = bins_ * std::exp(epsilon);
+  if (!(threshold <= sum_.points.back())) return gaussian;
+  double total = sum_.excess + sum_.beyond * (sum_.points.back() - threshold);
+  for (std::size_t k = sum_.points.size(); k-- > 0 && sum_.points[k] > threshold;)
+    total += sum_.chances[k] * (sum_.points[k] - threshold);
+  return std::min(gaussian, rounded_bins_delta(total / bins_));
+}
+
+double BallsInBins::delta_add(double epsilon) const {
+  check_epsilon(epsilon);
+  const double gaussian = gaussian_delta(mu_, epsilon);
+  if (bins_ == 1) return gaussian;
+  const double threshold = bins_ * std::exp(-epsilon);
+  double total = 0;
+  for (std::size_t k = 0; k < sum_.points.size() && sum_.points[k] < threshold; ++k)
+    total += sum_.chances[k] * (threshold - sum_.points[k]);
+  return std::min(gaussian, rounded_bins_delta(total / threshold));
+}
+
+double BallsInBins::delta(double epsilon) const { return std::max(delta_remove(epsilon), delta_add(epsilon)); }
+
+double BallsInBins::epsilon(double delta) const {
+  check_delta(delta);
+  if (this->delta(0) <= delta) return 0;
+  double low = 0;
+  double high = gaussian_epsilon(mu_, delta);
+  while (high - low > 1e-10 * high) {
+    const double middle = (low + high) / 2;
+    if (middle <= low || middle >= high) break;
+    (this->delta(middle) <= delta ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace fedstride {
+
+/// An audit in one run: `canaries` records were each put in or left out by a fair coin; of `guesses` about some of them, `right` were.
+struct Guesses {
+  std::uint64_t canaries = 0;
+  std::uint64_t guesses = 0;
+  std::uint64_t right = 0;
+};
+
+/// The probability of guesses as right as that, at most, if training is (epsilon, delta)-private (Steinke, Nasr & Jagielski 2023,
+/// Theorem 5.2): beta + 2 m delta max_i (P[B >= v - i] - beta) / i, B binomial(r, e^eps / (1 + e^eps)), beta = P[B >= v].
+double one_run_p_value(const Guesses& guesses, double epsilon, double delta);
+/// The largest epsilon that this refutes at `significance`: a lower bound on epsilon with confidence 1 - significance. 0 if none.
+double one_run_epsilon(const Guesses& guesses, double delta, double significance);
+
+/// True if training that is mu-Gaussian-private gives guesses as right as that with probability below `significance` (the recursion of
+/// Mahloujifar, Melis & Chaudhuri 2024, Algorithm 3, for fair coins).
+bool one_run_refutes(const Guesses& guesses, double mu, double significance);
+/// The epsilon at `delta` of the largest mu that is refuted: a lower bound for mechanisms whose trade-off curve is a Gaussian's.
+double one_run_gaussian_epsilon(const Guesses& guesses, double delta, double significance);
+
+/// Both bounds from the canaries' scores (higher: more likely in), over all thresholds at the corners of the ROC curve's convex hull,
+/// each at significance / their number (Bonferroni), for the threshold is chosen on the same scores.
+struct ScoredAudit {
+  double epsilon = 0;           ///< by one_run_epsilon
+  double gaussian_epsilon = 0;  ///< by one_run_gaussian_epsilon
+  std::uint64_t thresholds = 0;
+};
+ScoredAudit one_run_audit(std::span<const double> in, std::span<const double> out, double delta, double significance);
+
+}  // namespace fedstride

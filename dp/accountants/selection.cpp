@@ -1,0 +1,81 @@
+#include "dp/accountants/selection.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "dp/accountants/accountants.hpp"
+#include "dp/accountants/rdp_orders.hpp"
+
+namespace fedstride {
+namespace {
+
+void check_eta(double shape) {
+  if (!(shape > -1) || !(shape <= 1e3)) throw usage_error("shape is " + number_text(shape) + "; valid: above -1, at most 1000");
+}
+
+}  // namespace
+
+double negative_binomial_mean(double shape, double gamma) {
+  check_eta(shape);
+  if (!(gamma > 0) || !(gamma < 1)) throw usage_error("gamma is " + number_text(gamma) + "; it must be between 0 and 1");
+  const double log = std::log(gamma);
+  const double odds = (1 - gamma) / gamma;
+  // (1 - gamma^eta) / eta, -ln(gamma) at 0
+  return odds / (shape == 0 ? -log : -std::expm1(shape * log) / shape);
+}
+
+double negative_binomial_gamma(double shape, double mean) {
+  check_eta(shape);
+  if (!(mean > 1) || !(mean <= 1e9)) throw usage_error("mean is " + number_text(mean) + "; it must be above 1, at most 1e9");
+  double low = 1e-300, high = 1 - 1e-12;  // the mean falls in gamma; kept: mean(low) >= mean
+  if (negative_binomial_mean(shape, high) > mean) return high;
+  for (int i = 0; i < 2000 && high - low > 1e-15 * low; ++i) {
+    const double middle = high > 4 * low ? std::sqrt(low * high) : (low + high) / 2;
+    if (middle <= low || middle >= high) break;
+    (negative_binomial_mean(shape, middle) >= mean ? low : high) = middle;
+  }
+  return low;
+}
+
+double selection_epsilon(const Selection& selection, std::span<const double> orders, std::span<const double> divergences,
+                         double delta) {
+  check_delta(delta);
+  if (orders.empty() || orders.size() != divergences.size())
+    throw usage_error("orders and divergences are " + std::to_string(orders.size()) + " and " +
+                      std::to_string(divergences.size()) + "; valid: as many of one as of the other, at least 1");
+  for (std::size_t i = 0; i < orders.size(); ++i)
+    if (!(orders[i] > 1) || !(divergences[i] >= 0)) throw usage_error("orders must be above 1 and divergences not negative");
+  double least = std::numeric_limits<double>::infinity();
+  double mean = selection.mean;
+  double choosing = 0;
+  if (selection.runs == SelectionRuns::negative_binomial) {
+    const double gamma = negative_binomial_gamma(selection.shape, mean);
+    mean = negative_binomial_mean(selection.shape, gamma);
+    double smallest = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < orders.size(); ++i)
+      smallest = std::min(smallest, (1 - 1 / orders[i]) * divergences[i] - std::log(gamma) / orders[i]);
+    choosing = (1 + selection.shape) * smallest;
+  } else if (!(mean > 0) || !(mean <= 1e9)) {
+    throw usage_error("mean is " + number_text(mean) + "; it must be above 0, at most 1e9");
+  }
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    double more = choosing;
+    if (selection.runs == SelectionRuns::poisson) {
+      double log_delta = 0;
+      for (std::size_t j = 0; j < orders.size(); ++j)
+        log_delta =
+            std::min(log_delta, log_delta_at(Conversion::improved, orders[j], divergences[j], std::log1p(1 / (orders[i] - 1))));
+      more = mean * std::exp(log_delta);
+    }
+    // Fewer than one run on average must not count for less than nothing.
+    more += std::log(mean) / (orders[i] - 1);
+    least = std::min(least, epsilon_at(Conversion::improved, orders[i], divergences[i] + more, delta));
+  }
+  return std::max(least, 0.0);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,172 @@
+#include "dp/accountants/user_mixture.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "dp/accountants/accountants.hpp"
+#include "dp/accountants/rdp_orders.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr double kNoBound = std::numeric_limits<double>::infinity();
+
+void check_mixture(const UserMixture& mixture) {
+  if (mixture.bound == 0 || mixture.bound > 1000)
+    throw usage_error("rows of a person are " + std::to_string(mixture.bound) + "; valid: 1 to 1000");
+  if (!(mixture.rate > 0) || mixture.rate > 1)
+    throw usage_error("rate is " + number_text(mixture.rate) + "; it must be above 0 and at most 1");
+  if (!(mixture.noise_multiplier >= 0.1) || mixture.noise_multiplier > 1e4)
+    throw usage_error("noise multiplier is " + number_text(mixture.noise_multiplier) + "; valid: 0.1 to 1e4");
+}
+
+double mixture_below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
+
+class MixtureCurve {
+ public:
+  explicit MixtureCurve(const UserMixture& mixture) : sigma_(mixture.noise_multiplier) {
+    const auto count = static_cast<double>(mixture.bound);
+    for (std::uint64_t j = 0; j <= mixture.bound; ++j) {
+      const auto drawn = static_cast<double>(j);
+      double log = std::lgamma(count + 1) - std::lgamma(drawn + 1) - std::lgamma(count - drawn + 1);
+      log += j == 0 ? 0 : drawn * std::log(mixture.rate);
+      log += j == mixture.bound ? 0 : (count - drawn) * std::log1p(-mixture.rate);
+      log_chances_.push_back(log);
+    }
+  }
+
+  /// Log of the ratio of densities, mixture over Gaussian; it rises with x.
+  double log_ratio(double x) const {
+    double most = -kNoBound;
+    for (std::size_t j = 0; j < log_chances_.size(); ++j) most = std::max(most, term(j, x));
+    double sum = 0;
+    for (std::size_t j = 0; j < log_chances_.size(); ++j) sum += std::exp(term(j, x) - most);
+    return most + std::log(sum);
+  }
+
+  /// Probability of the mixture above x.
+  double above(double x) const {
+    return total([&](double j) { return mixture_below((j - x) / sigma_); });
+  }
+  double below(double x) const {
+    return total([&](double j) { return mixture_below((x - j) / sigma_); });
+  }
+
+  /// Where log_ratio is `level`; infinite where it is nowhere.
+  double at(double level) const {
+    double low = -1, high = 1;
+    while (log_ratio(high) < level && high < 1e300) high *= 2;
+    while (log_ratio(low) > level && low > -1e12) low *= 2;
+    if (log_ratio(low) > level) return -kNoBound;
+    for (int i = 0; i < 200; ++i) {
+      const double middle = (low + high) / 2;
+      if (middle <= low || middle >= high) break;
+      (log_ratio(middle) < level ? low : high) = middle;
+    }
+    return high;
+  }
+
+  double delta(double epsilon) const {
+    constexpr double kRounding = 1e-12;
+    const double x = at(epsilon);
+    const double remove = above(x) - std::exp(epsilon + std::log(mixture_below(-x / sigma_)));
+    double add = 0;
+    if (const double y = at(-epsilon); std::isfinite(y)) add = mixture_below(y / sigma_) - std::exp(epsilon) * below(y);
+    return std::clamp(std::max(remove, add) + kRounding * above(x) + 1e-15, 0.0, 1.0);
+  }
+
+  double rdp(double order) const {
+    const auto last = static_cast<double>(log_chances_.size() - 1);
+    const double step = std::min(sigma_ / 24, sigma_ * sigma_ / 3);
+    const double from = -40 * sigma_ - last, to = order * last + 40 * sigma_;
+    const auto nodes = static_cast<std::int64_t>((to - from) / step);
+    if (static_cast<double>(nodes) * last > 3e7) return kNoBound;
+    double most[2] = {-kNoBound, -kNoBound};
+    double sums[2] = {0, 0};
+    for (std::int64_t i = 0; i <= nodes; ++i) {
+      if (i % 4096 == 0) check_stop();
+      const double x = from + step * static_cast<double>(i);
+      const double ratio = log_ratio(x);
+      const double density = -x * x / (2 * sigma_ * sigma_);
+      for (int add = 0; add < 2; ++add) {
+        const double log = density + ratio * (add == 0 ? order : 1 - order);
+        if (log > most[add]) {
+          sums[add] *= std::exp(most[add] - log);
+          most[add] = log;
+        }
+        sums[add] += std::exp(log - most[add]);
+      }
+    }
+    const double scale = std::log(step / sigma_ / std::sqrt(2 * std::numbers::pi));
+    double divergence = 0;
+    for (int add = 0; add < 2; ++add) divergence = std::max(divergence, (most[add] + std::log(sums[add]) + scale) / (order - 1));
+    return divergence * (1 + 1e-9) + 1e-13 / (order - 1);
+  }
+
+ private:
+  double term(std::size_t j, double x) const {
+    const auto drawn = static_cast<double>(j);
+    return log_chances_[j] + (drawn * x - drawn * drawn / 2) / (sigma_ * sigma_);
+  }
+  template <class Part>
+  double total(const Part& part) const {
+    double sum = 0;
+    for (std::size_t j = 0; j < log_chances_.size(); ++j) sum += std::exp(log_chances_[j]) * part(static_cast<double>(j));
+    return sum;
+  }
+
+  double sigma_;
+  std::vector<double> log_chances_;
+};
+
+}  // namespace
+
+double user_mixture_delta(const UserMixture& mixture, double epsilon) {
+  check_mixture(mixture);
+  check_epsilon(epsilon);
+  return MixtureCurve(mixture).delta(epsilon);
+}
+
+double user_mixture_epsilon(const UserMixture& mixture, double delta) {
+  check_mixture(mixture);
+  check_delta(delta);
+  const MixtureCurve curve(mixture);
+  if (curve.delta(0) <= delta) return 0;
+  double low = 0, high = 1;
+  while (curve.delta(high) > delta) {
+    low = high;
+    high *= 2;
+    if (high > 1e9) return kNoBound;
+  }
+  while (high - low > 1e-12 * high) {
+    const double middle = (low + high) / 2;
+    if (middle <= low || middle >= high) break;
+    (curve.delta(middle) <= delta ? high : low) = middle;
+  }
+  return high;
+}
+
+double user_mixture_rdp(const UserMixture& mixture, double order) {
+  check_mixture(mixture);
+  if (!(order > 1) || !(order <= 1e4)) throw usage_error("order is " + number_text(order) + "; valid: above 1, at most 1e4");
+  return MixtureCurve(mixture).rdp(order);
+}
+
+double user_mixture_epsilon(const UserMixture& mixture, std::uint64_t releases, double delta) {
+  check_mixture(mixture);
+  check_delta(delta);
+  const MixtureCurve curve(mixture);
+  double least = kNoBound;
+  for (const double order : order_grid(OrderGrid::standard))
+    least = std::min(least, epsilon_at(Conversion::improved, order, static_cast<double>(releases) * curve.rdp(order), delta));
+  return std::max(least, 0.0);
+}
+
+}  // namespace fedstride

@@ -1,0 +1,116 @@
+// Accounting that no subcommand asks for: the functions of fedstride.privacy that take numbers and give numbers.
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "dp/accountants/adaptive_clip.hpp"
+#include "dp/accountants/balls_in_bins.hpp"
+#include "dp/accountants/buffered_toeplitz.hpp"
+#include "dp/accountants/one_run_audit.hpp"
+#include "dp/accountants/participation.hpp"
+#include "dp/accountants/rdp_orders.hpp"
+#include "dp/accountants/selection.hpp"
+#include "dp/accountants/toeplitz.hpp"
+#include "dp/accountants/tree.hpp"
+#include "dp/accountants/user_mixture.hpp"
+#include "python/bindings.hpp"
+#include "python/guard.hpp"
+
+namespace fedstride::python {
+namespace {
+
+using Numbers = std::vector<double>;
+
+// Keywords are the functions' own, so that a wrong type is Python's error.
+template <class Function>
+void add(py::module_& module, const char* name, Function function) {
+  module.def(name, function);
+}
+
+std::pair<double, bool> sensitivity_of(const Numbers& values, std::size_t steps, bool dense, std::size_t separation,
+                                       std::size_t most) {
+  const Participation participation{separation, most};
+  const Sensitivity found = computed([&] {
+    return dense ? matrix_sensitivity(values, steps, participation) : toeplitz_sensitivity(values, steps, participation);
+  });
+  return {found.value, found.exact};
+}
+
+double selected(const std::string& runs, double mean, double shape, const Numbers& orders, const Numbers& divergences,
+                double delta) {
+  const Selection selection{runs == "poisson" ? SelectionRuns::poisson : SelectionRuns::negative_binomial, mean, shape};
+  return selection_epsilon(selection, orders, divergences, delta);
+}
+
+// Of one run of equal releases, at the standard grid's orders.
+std::pair<Numbers, Numbers> divergences(double noise_multiplier, double rate, std::uint64_t steps) {
+  const Releases release{.sampling = rate < 1 ? Sampling::poisson : Sampling::full,
+                         .rate = rate,
+                         .noise_multiplier = noise_multiplier,
+                         .count = steps};
+  const auto orders = order_grid(OrderGrid::standard);
+  return {Numbers(orders.begin(), orders.end()), computed([&] { return spending_rdp({&release, 1}, orders); })};
+}
+
+}  // namespace
+
+void register_accounting(py::module_& module) {
+  add(module, "adaptive_clip_noise", [](double noise_multiplier, double expected, double count) {
+    const AdaptiveClipNoise noise = adaptive_clip_noise(noise_multiplier, expected, count);
+    return std::pair(noise.vector, noise.count);
+  });
+  add(module, "toeplitz", [](std::size_t steps, std::size_t bands) {
+    return computed([&] { return bands == 0 ? optimal_toeplitz(steps) : optimal_banded_toeplitz(bands, steps); });
+  });
+  add(module, "prefix_error", [](const Numbers& coefficients, std::size_t steps) {
+    return computed([&] { return largest_prefix_error(coefficients, steps); });
+  });
+  add(module, "buffered_toeplitz", [](std::size_t buffers, std::size_t steps, std::size_t separation, std::size_t most) {
+    const BufferedToeplitz found = computed([&] {
+      return optimal_buffered_toeplitz(buffers, steps, Participation{separation, most});
+    });
+    return std::pair(found.scale, found.decay);
+  });
+  add(module, "sensitivity", sensitivity_of);
+  add(module, "tree", [](std::uint64_t steps, std::uint64_t separation) {
+    return std::tuple(tree_depth(steps), tree_sensitivity(steps, separation), tree_variance(steps, false),
+                      tree_variance(steps, true));
+  });
+  add(module, "balls_in_bins",
+      [](double noise_multiplier, std::uint64_t bins, std::uint64_t epochs, std::optional<double> epsilon, double delta) {
+        return computed([&] {
+          const BallsInBins sampling(noise_multiplier, bins, epochs);
+          return epsilon ? std::pair(sampling.delta_remove(*epsilon), sampling.delta_add(*epsilon))
+                         : std::pair(sampling.epsilon(delta), 0.0);
+        });
+      });
+  add(module, "user_mixture",
+      [](std::uint64_t rows, double rate, double noise_multiplier, std::uint64_t releases, std::optional<double> epsilon,
+         double delta) {
+        return computed([&] {
+          const UserMixture mixture{rows, rate, noise_multiplier};
+          if (epsilon) return user_mixture_delta(mixture, *epsilon);
+          return releases == 1 ? user_mixture_epsilon(mixture, delta) : user_mixture_epsilon(mixture, releases, delta);
+        });
+      });
+  add(module, "divergences", divergences);
+  add(module, "selection", selected);
+  add(module, "one_run",
+      [](std::uint64_t canaries, std::uint64_t guesses, std::uint64_t right, double delta, double significance) {
+        return computed([&] {
+          const Guesses all{canaries, guesses, right};
+          return std::pair(one_run_epsilon(all, delta, significance), one_run_gaussian_epsilon(all, delta, significance));
+        });
+      });
+  add(module, "audit_scores", [](const Numbers& in, const Numbers& out, double delta, double significance) {
+    const ScoredAudit found = computed([&] { return one_run_audit(in, out, delta, significance); });
+    return std::tuple(found.epsilon, found.gaussian_epsilon, found.thresholds);
+  });
+}
+
+}  // namespace fedstride::python
