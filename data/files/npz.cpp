@@ -8,6 +8,7 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "data/files/npz_arrays.hpp"
 #include "data/files/readers.hpp"
 #include "data/input_file.hpp"
 #include "data/named_facts.hpp"
@@ -244,14 +245,20 @@ void take_arrays(std::map<std::string, Array> arrays, const std::string& name, c
   NpzParts(std::move(arrays), name, settings, std::move(others)).give(into, as_test);
 }
 
-void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
+std::map<std::string, Array> npz_arrays(const fs::path& path, const std::vector<std::string>& wanted,
+                                        std::vector<std::string>& others) {
   const std::string name = "'" + path.string() + "'";
   const std::uint64_t size = size_of_file(path);
   const ArchiveReader reader = zip_reader();
   if (archive_read_open_filename(reader.get(), path.c_str(), std::size_t{1} << 18) != ARCHIVE_OK)
     throw failure(name + " is not a complete NumPy archive (.npz): " + archive_error_string(reader.get()));
+  return NpzReader(reader.get(), name, size).read(wanted, others);
+}
+
+void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
+  const std::string name = "'" + path.string() + "'";
   std::vector<std::string> others;
-  auto arrays = NpzReader(reader.get(), name, size).read(npz_keys(settings), others);
+  auto arrays = npz_arrays(path, npz_keys(settings), others);
   take_arrays(std::move(arrays), name, settings, into, as_test, std::move(others));
 }
 

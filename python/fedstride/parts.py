@@ -82,7 +82,7 @@ def spread(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 # Initials; other names are words.
-_INITIALS = {"adadp": "ADADP", "alie": "ALIE", "drive": "DRIVE", "ema": "EMA", "fedasync": "FedAsync", "fedbuff": "FedBuff", "iid": "IID",
+_INITIALS = {"adadp": "ADADP", "alie": "ALIE", "drive": "DRIVE", "ema": "EMA", "fedasync": "FedAsync", "fedat": "FedAT", "fedbuff": "FedBuff", "iid": "IID",
              "qsgd": "QSGD", "sgd": "SGD", "stc": "STC", "terngrad": "TernGrad", "tifl": "TiFL"}
 # Families some of whose names another family has, or which say little alone: what goes before and after them.
 _AROUND = {"cohort": ("", "Cohort"), "server_optimizer": ("Server", ""), "dp": ("", "Privacy"), "compress_up": ("Up", ""),

@@ -195,7 +195,7 @@ bool keeps_state(const Configuration& configuration) {
 bool weighs_examples(const Configuration& configuration) {
   return configuration.weights == WeightRule::examples ||
          (configuration.weights == WeightRule::automatic && client_level(configuration.privacy) == nullptr &&
-          !configuration.mode->is_asynchronous());
+          (!configuration.mode->is_asynchronous() || configuration.mode->merges_tiers()));
 }
 
 bool has_time(const Configuration& configuration) { return configuration.devices->has_time(); }
@@ -206,7 +206,7 @@ double participation_rate(const Configuration& configuration, std::size_t client
 }
 
 std::size_t most_updates(const Configuration& configuration, std::size_t clients) {
-  return configuration.mode->is_asynchronous() ? static_cast<std::size_t>(configuration.mode->buffer())
+  return configuration.mode->is_asynchronous() ? std::min(clients, static_cast<std::size_t>(configuration.mode->buffer()))
                                                : configuration.cohort->most(clients);
 }
 

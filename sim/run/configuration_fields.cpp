@@ -196,7 +196,7 @@ struct ConfigurationFields {
                   Valid{.low = 0, .high = 1024}, Shapes::work}
                 .often(),
             Field{"timeline", &Configuration::timeline,
-                  "write this session's tasks in virtual time to this file, in Chrome's trace format", kFile, Shapes::screen},
+                  "write the run's tasks in virtual time to this file, in Chrome's trace format", kFile, Shapes::screen},
             Field{"quiet", &Configuration::quiet, "print errors only", {}, Shapes::screen},
             Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder, Shapes::folder}
                 .first()),

@@ -67,7 +67,7 @@ class Session {
     if (!checkpoint_.fleet_state.empty()) fleet_->load(checkpoint_.fleet_state);
     server_.load(checkpoint_.server_state);
     if (has_time(setup_.configuration)) time_.emplace(setup_, folder.path(), checkpoint_.configuration);
-    if (!checkpoint_.time_state.empty()) time_->load(checkpoint_.time_state);
+    if (time_) time_->load(checkpoint_.time_state, checkpoint_.round);
     server_.prolong(static_cast<std::uint32_t>(setup_.configuration.rounds));
   }
 
@@ -119,7 +119,7 @@ class Session {
       return abandon();
     }
     record.seconds = seconds_since(start);
-    if (time_) record.time = time_->commit();
+    if (time_) record.time = time_->commit(record.round);
     record.numbers = server_.numbers();
     record.model_hash = hash_ = model_hash(checkpoint_.model);
     fleet_->end_round(record.round);

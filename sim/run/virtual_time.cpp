@@ -4,6 +4,7 @@
 #include <cereal/types/array.hpp>
 #include <cereal/types/string.hpp>
 #include <cereal/types/vector.hpp>
+#include <fstream>
 #include <limits>
 #include <sstream>
 #include <system_error>
@@ -11,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "core/number_bytes.hpp"
 #include "core/part_state.hpp"
 #include "core/text.hpp"
 #include "sim/run/wired_fleet.hpp"
@@ -21,6 +23,31 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kVersionKind = "fedstride version 1";
+
+// A record of the file of events: the end of a task, or of a round.
+struct TimelineRecord {
+  std::uint32_t round = 0;
+  std::uint32_t client = 0;
+  Nanoseconds start = 0;
+  Nanoseconds end = 0;
+  std::uint32_t staleness = 0;
+  std::uint32_t fate = 0;
+};
+constexpr std::uint32_t kRoundEnds = 4;  // after the values of TaskFate
+constexpr std::size_t kRecordBytes = sizeof(TimelineRecord);
+static_assert(kRecordBytes == 32);
+
+std::vector<TimelineRecord> read_records(const fs::path& file) {
+  std::vector<TimelineRecord> records;
+  if (!is_there(file)) return records;
+  const std::string bytes = read_file(file, VirtualTime::kMaxEvents * kRecordBytes);
+  for (std::string_view left = bytes; left.size() >= kRecordBytes;) {
+    records.push_back(take_number<TimelineRecord>(left));
+    if (records.back().fate > kRoundEnds)
+      throw failure("'" + file.string() + "' is damaged; remove it to go on without its events");
+  }
+  return records;
+}
 
 }  // namespace
 
@@ -43,7 +70,8 @@ TimeTerms make_time_terms(const Setup& setup) {
 }
 
 void check_time(const TimeTerms& terms) {
-  if (terms.mode->is_asynchronous() && static_cast<std::size_t>(terms.mode->concurrency()) > terms.clients)
+  if (terms.mode->is_asynchronous() && !terms.mode->merges_tiers() &&
+      static_cast<std::size_t>(terms.mode->concurrency()) > terms.clients)
     throw usage_error("concurrency is " + std::to_string(terms.mode->concurrency()) +
                       "; it must be at most the number of clients, " + std::to_string(terms.clients));
   if (terms.deadline == kNever || terms.devices->jitter() > 0) return;
@@ -64,22 +92,43 @@ VirtualTime::VirtualTime(const Setup& setup, const fs::path& folder, std::string
       terms_(make_time_terms(setup)),
       tenths_(terms_),
       synchronous_(std::dynamic_pointer_cast<SynchronousTime>(setup.rules.timing)),
-      keeps_events_(!setup.configuration.timeline.empty()) {
+      keeps_events_(!setup.configuration.timeline.empty()),
+      events_(folder / "timeline.events") {
   if (terms_.mode->is_asynchronous())
     asynchronous_ = std::make_unique<AsynchronousRun>(terms_);
   else
     synchronous_->begin(terms_, 0);
 }
 
-const RoundTime& VirtualTime::commit() {
+const RoundTime& VirtualTime::commit(std::uint32_t round) {
   const RoundTime& last = asynchronous_ ? asynchronous_->last() : synchronous_->last();
   add_to(totals_, last, tenths_, terms_);
   if (synchronous_) synchronous_->begin(terms_, totals_.now);
-  if (keeps_events_ && event_count_ < kMaxEvents) {
-    events_.push_back(last);
-    event_count_ += last.tasks.size();
-  }
+  if (keeps_events_) keep_events(round, last);
   return last;
+}
+
+void VirtualTime::keep_events(std::uint32_t round, const RoundTime& time) {
+  if (event_count_ + time.tasks.size() + 1 > kMaxEvents) return;
+  std::string bytes;
+  for (const TimedTask& task : time.tasks)
+    put_number(bytes,
+               TimelineRecord{round, task.client, task.start, task.end, task.staleness, static_cast<std::uint32_t>(task.fate)});
+  put_number(bytes, TimelineRecord{round, 0, time.end, time.end, 0, kRoundEnds});
+  std::ofstream(events_, std::ios::binary | std::ios::app).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  event_count_ += time.tasks.size() + 1;
+}
+
+// Leaves the events up to that round: a killed session may have written more than its checkpoint knows of.
+void VirtualTime::cut_events(std::uint32_t round) {
+  const std::vector<TimelineRecord> records = read_records(events_);
+  if (records.empty()) return;
+  std::size_t kept = 0;
+  while (kept < records.size() && records[kept].round <= round) ++kept;
+  event_count_ = kept;
+  std::error_code error;
+  fs::resize_file(events_, kept * kRecordBytes, error);
+  if (error) throw failure("cannot write '" + events_.string() + "': " + error.message());
 }
 
 std::string VirtualTime::save() const {
@@ -89,7 +138,9 @@ std::string VirtualTime::save() const {
 
 fs::path VirtualTime::version_file(std::uint32_t version) const { return folder_ / std::to_string(version); }
 
-void VirtualTime::load(const std::string& bytes) {
+void VirtualTime::load(const std::string& bytes, std::uint32_t round) {
+  if (keeps_events_) cut_events(round);
+  if (bytes.empty()) return;
   std::string schedule;
   load_state(bytes, "the virtual time", std::nullopt, [&](std::istream& stream) { read_archive(stream, totals_, schedule); });
   if (synchronous_) return synchronous_->begin(terms_, totals_.now);
@@ -134,14 +185,20 @@ void VirtualTime::write_timeline(const fs::path& file) const {
   Json trace;
   Json& events = trace["traceEvents"] = Json::array();
   const auto microseconds = [](Nanoseconds time) { return static_cast<double>(time) / 1e3; };
-  for (const RoundTime& round : events_) {
-    for (const TimedTask& task : round.tasks) {
-      Json event{{"name", kFates[static_cast<std::size_t>(task.fate)]}, {"ph", "X"}, {"ts", microseconds(task.start)},
-                 {"dur", microseconds(task.end - task.start)},          {"pid", 0},  {"tid", task.client}};
-      event["args"] = Json{{"client", task.client}, {"staleness", task.staleness}};
-      events.push_back(std::move(event));
+  for (const TimelineRecord& task : read_records(events_)) {
+    if (task.fate == kRoundEnds) {
+      events.push_back(
+          Json{{"name", "version"}, {"ph", "i"}, {"s", "g"}, {"ts", microseconds(task.end)}, {"pid", 0}, {"tid", 0}});
+      continue;
     }
-    events.push_back(Json{{"name", "version"}, {"ph", "i"}, {"s", "g"}, {"ts", microseconds(round.end)}, {"pid", 0}, {"tid", 0}});
+    Json event{{"name", kFates[task.fate]},
+               {"ph", "X"},
+               {"ts", microseconds(task.start)},
+               {"dur", microseconds(task.end - task.start)},
+               {"pid", 0},
+               {"tid", task.client}};
+    event["args"] = Json{{"client", task.client}, {"staleness", task.staleness}};
+    events.push_back(std::move(event));
   }
   trace["displayTimeUnit"] = "ms";
   write_file(file, dump_json(trace) + "\n");

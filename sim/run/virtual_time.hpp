@@ -32,22 +32,25 @@ class VirtualTime {
     return asynchronous_->advance(setup_.rules, fleet, server, model, for_each_piece);
   }
   /// Called when a round or version is done: its time, which is now part of the run's.
-  const RoundTime& commit();
+  const RoundTime& commit(std::uint32_t round);
   const TimeTotals& totals() const { return totals_; }
 
-  /// The state in the checkpoint, and back. load throws Error (failure) if it, or a version's file, is damaged or of another run.
+  /// The state in the checkpoint, and back. load throws Error (failure) if it, or a version's file, is damaged or of another run;
+  /// no bytes are the state of a run that has not begun.
   std::string save() const;
-  void load(const std::string& bytes);
+  void load(const std::string& bytes, std::uint32_t round);
   /// Called before a checkpoint is written: writes the models that it needs; and after: removes the others.
   void write_versions();
   void drop_versions();
 
-  /// The ends of this session's tasks in Chrome's trace format, at most kMaxEvents of them.
+  /// The ends of the run's tasks in Chrome's trace format, at most kMaxEvents of them, of all rounds that had a timeline.
   static constexpr std::size_t kMaxEvents = 1'000'000;
   void write_timeline(const std::filesystem::path& file) const;
 
  private:
   std::filesystem::path version_file(std::uint32_t version) const;
+  void keep_events(std::uint32_t round, const RoundTime& time);
+  void cut_events(std::uint32_t round);
 
   const Setup& setup_;
   std::filesystem::path folder_;
@@ -59,7 +62,7 @@ class VirtualTime {
   TimeTotals totals_ = {};
   std::set<std::uint32_t> written_ = {};
   bool keeps_events_;
-  std::vector<RoundTime> events_ = {};
+  std::filesystem::path events_;  ///< a file of records, by which a resumed run's timeline is whole
   std::size_t event_count_ = 0;
 };
 

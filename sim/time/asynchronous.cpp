@@ -1,8 +1,14 @@
 #include "sim/time/asynchronous.hpp"
 
 #include <algorithm>
+#include <cereal/types/string.hpp>
+#include <cereal/types/vector.hpp>
 #include <iterator>
+#include <numeric>
 #include <utility>
+
+#include "core/error.hpp"
+#include "core/part_state.hpp"
 
 namespace fedstride {
 
@@ -18,19 +24,62 @@ Vector version_change(const ModePart& mode, Vector mean, double mean_weight, std
   return mean;
 }
 
+Vector merged_tiers(std::span<const Vector> models, std::span<const std::uint64_t> rounds) {
+  const auto all = static_cast<double>(std::accumulate(rounds.begin(), rounds.end(), std::uint64_t{0}));
+  Vector merged(models.front().size());
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    double sum = 0;
+    for (std::size_t tier = 0; tier < models.size(); ++tier)
+      sum += static_cast<double>(rounds[models.size() - 1 - tier]) / all * double{models[tier][i]};
+    merged[i] = static_cast<float>(sum);
+  }
+  return merged;
+}
+
+AsynchronousRun::AsynchronousRun(const TimeTerms& terms) : terms_(terms) {
+  if (terms.mode->merges_tiers()) {
+    schedule_ = std::make_unique<TierSchedule>(terms);
+    tier_rounds_.resize(std::min(static_cast<std::size_t>(terms.mode->tiers()), terms.clients));
+  } else {
+    schedule_ = std::make_unique<Schedule>(terms);
+  }
+}
+
+std::string AsynchronousRun::save() const {
+  if (!terms_.mode->merges_tiers()) return schedule_->save();
+  const std::string schedule = schedule_->save();
+  return state_bytes([&](std::ostream& stream) { write_archive(stream, schedule, tier_rounds_, tier_models_); });
+}
+
+void AsynchronousRun::load(const std::string& bytes) {
+  if (!terms_.mode->merges_tiers()) return schedule_->load(bytes);
+  const std::size_t tiers = tier_rounds_.size();
+  std::string schedule;
+  load_state(bytes, "the tiers", std::nullopt,
+             [&](std::istream& stream) { read_archive(stream, schedule, tier_rounds_, tier_models_); });
+  const std::size_t size = tier_models_.empty() ? 0 : tier_models_.front().size();
+  if (tier_rounds_.size() != tiers || (!tier_models_.empty() && tier_models_.size() != tiers) ||
+      std::ranges::any_of(tier_models_, [&](const Vector& model) { return model.size() != size; }))
+    throw failure("the tiers in the checkpoint are damaged");
+  schedule_->load(schedule);
+}
+
 std::set<std::uint32_t> AsynchronousRun::needed_versions() const {
   std::set<std::uint32_t> needed;
-  for (const Flight& flight : schedule_.flights()) needed.insert(flight.version);
+  for (const Flight& flight : schedule_->flights()) needed.insert(flight.version);
   return needed;
 }
 
 std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Fleet& fleet, Server& server, Vector& model,
                                                    ForEachPiece for_each_piece) {
   check_aggregation(rules.aggregation, rules.attack.attack, rules.sum);
-  const std::uint32_t current = schedule_.version();
-  Schedule::Version made = schedule_.next();
+  const ModePart& mode = *terms_.mode;
+  const std::uint32_t current = schedule_->version();
+  EventSchedule::Version made = schedule_->next();
   const std::uint32_t round = current + 1;
   last_ = std::move(made.time);
+
+  if (mode.merges_tiers() && tier_models_.empty()) tier_models_.assign(tier_rounds_.size(), model);
 
   // The versions that tasks began from, those of this version's included.
   std::set<std::uint32_t> needed = needed_versions();
@@ -38,7 +87,6 @@ std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Flee
   if (needed.contains(current) && !versions_.contains(current)) put_version(current, {model, server.tell(round)});
   std::erase_if(versions_, [&](const auto& one) { return !needed.contains(one.first); });
 
-  const ModePart& mode = *terms_.mode;
   const bool mixes = mode.mixing() > 0;
   const auto assignment = [&](const Flight& flight) {
     const ModelVersion& begun = *versions_.at(flight.version);
@@ -54,7 +102,7 @@ std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Flee
   std::vector<ClientTask> ahead;
   std::vector<ClientId> clients;
   for (const Flight& task : made.tasks) tasks.push_back(assignment(task)), clients.push_back(task.client);
-  for (const Flight& flight : schedule_.flights())
+  for (const Flight& flight : schedule_->flights())
     if (flight.fate == TaskFate::arrived) ahead.push_back(assignment(flight));
   std::ranges::sort(clients);
 
@@ -72,6 +120,16 @@ std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Flee
       all += weight;
     }
     const Flight& first = made.tasks.front();
+    if (mode.merges_tiers()) {
+      const Vector& begun = versions_.at(first.version)->model;
+      if (begun.size() != tier_models_.at(made.tier).size())
+        throw failure("the tiers in the checkpoint have models of another size");
+      for (std::size_t i = 0; i < mean.size(); ++i) tier_models_[made.tier][i] = begun[i] + mean[i];
+      ++tier_rounds_[made.tier];
+      mean = merged_tiers(tier_models_, tier_rounds_);
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] -= model[i];
+      return mean;
+    }
     return version_change(mode, std::move(mean), all > 0 ? weights / all : 1, current - first.version,
                           versions_.at(first.version)->model, model);
   };

@@ -11,6 +11,7 @@
 
 #include "server/round.hpp"
 #include "sim/time/schedule.hpp"
+#include "sim/time/tier_schedule.hpp"
 
 namespace fedstride {
 
@@ -25,13 +26,16 @@ struct ModelVersion {
 Vector version_change(const ModePart& mode, Vector mean, double mean_weight, std::uint32_t staleness, const Vector& begun,
                       const Vector& model);
 
+/// FedAT's model: sum_m T_(M+1-m) / T x_m of the tiers' models x_m and the numbers T_m of their rounds, in double.
+Vector merged_tiers(std::span<const Vector> models, std::span<const std::uint64_t> rounds);
+
 /// An asynchronous run. A version of its model is made like a round (server/round.hpp), of the updates that Schedule names, each trained
 /// from the version its task began from and weighted by its staleness once it is clipped. Memory: the models of the versions that tasks
-/// at work began from, at most `concurrency`, and the updates that the fleet trained ahead.
+/// at work began from, at most `concurrency`, and the updates that the fleet trained ahead; a model for each tier, if tiers are merged.
 class AsynchronousRun {
  public:
   /// The terms must outlive it.
-  explicit AsynchronousRun(const TimeTerms& terms) : terms_(terms), schedule_(terms) {}
+  explicit AsynchronousRun(const TimeTerms& terms);
 
   /// Makes the next version. Returns the reports in order of clients. Throws like run_round.
   std::vector<ClientReport> advance(const RoundRules& rules, Fleet& fleet, Server& server, Vector& model,
@@ -39,8 +43,8 @@ class AsynchronousRun {
   const RoundTime& last() const { return last_; }
 
   /// The state of the schedule as bytes, and back. The models of versions() belong to it; they are in files.
-  std::string save() const { return schedule_.save(); }
-  void load(const std::string& bytes) { schedule_.load(bytes); }
+  std::string save() const;
+  void load(const std::string& bytes);
   /// The versions before the model's that tasks at work began from.
   const std::map<std::uint32_t, std::shared_ptr<const ModelVersion>>& versions() const { return versions_; }
   std::set<std::uint32_t> needed_versions() const;
@@ -50,7 +54,9 @@ class AsynchronousRun {
 
  private:
   const TimeTerms& terms_;
-  Schedule schedule_;
+  std::unique_ptr<EventSchedule> schedule_;
+  std::vector<Vector> tier_models_ = {};
+  std::vector<std::uint64_t> tier_rounds_ = {};
   std::map<std::uint32_t, std::shared_ptr<const ModelVersion>> versions_ = {};
   RoundTime last_ = {};
 };

@@ -104,12 +104,14 @@ struct MarkovPresence final : SometimesThere<MarkovPresence, MarkovSettings> {
 struct PresenceTableSettings : AwaySettings {
   std::string availability_table;
   double availability_period = 0;
-  static constexpr auto kFields =
-      std::tuple_cat(AwaySettings::kFields,
-                     std::tuple{Field{"availability-table", &PresenceTableSettings::availability_table,
-                                      "CSV file with the header client,from_seconds,to_seconds: when a client is there", kFile},
-                                Field{"availability-period", &PresenceTableSettings::availability_period,
-                                      "seconds after which the table begins again; 0: never", Valid{.low = 0, .high = 1e8}}});
+  static constexpr auto kFields = std::tuple_cat(
+      AwaySettings::kFields,
+      std::tuple{
+          Field{"availability-table", &PresenceTableSettings::availability_table,
+                "CSV file with the header client,from_seconds,to_seconds, or .npz with these arrays: when a client is there",
+                kFile},
+          Field{"availability-period", &PresenceTableSettings::availability_period,
+                "seconds after which the table begins again; 0: never", Valid{.low = 0, .high = 1e8}}});
 };
 /// The intervals of a file. A client without one is never there.
 struct PresenceTable final : SometimesThere<PresenceTable, PresenceTableSettings> {

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// The numbers of a CSV file with a header.
+/// The numbers of a CSV file with a header, or of a NumPy archive (.npz) with an array for each column.
 struct NumberTable {
   std::vector<std::string> columns = {};
   std::vector<std::vector<double>> lines = {};  ///< numbers from 0, all finite

@@ -166,12 +166,14 @@ struct TierDevices final : DrawnDevices<TierDevices, TierSettings> {
 struct DeviceTableSettings {
   std::string device_table;
   double device_jitter = 0;
-  static constexpr auto kFields = std::tuple{
-      Field{"device-table", &DeviceTableSettings::device_table,
-            "CSV file with a header that names units (docs/time.md); without a column client, each client draws a line", kFile},
-      Field{"device-jitter", &DeviceTableSettings::device_jitter,
-            "deviation of the logarithm of a factor drawn for each task; 0: a client always takes the same time",
-            Valid{.low = 0, .high = 10}}};
+  static constexpr auto kFields =
+      std::tuple{Field{"device-table", &DeviceTableSettings::device_table,
+                       "CSV file with a header, or .npz with arrays, that name units (docs/time.md); without a column client, "
+                       "each client draws a line",
+                       kFile},
+                 Field{"device-jitter", &DeviceTableSettings::device_jitter,
+                       "deviation of the logarithm of a factor drawn for each task; 0: a client always takes the same time",
+                       Valid{.low = 0, .high = 10}}};
 };
 struct TableDevices final : PartBase<DevicesPart, TableDevices, DeviceTableSettings> {
   using PartBase::PartBase;

@@ -20,7 +20,7 @@ double AsynchronousSettings::weight_at(std::uint32_t staleness) const {
 PartFamily& ModePart::family() {
   static PartFamily family = [] {
     PartFamily all("mode", "when the server makes a version, and of which updates", Question::federation);
-    add_parts<ModePart, Synchronous, Tiered, FedAsync, FedBuff>(all);
+    add_parts<ModePart, Synchronous, Tiered, FedAsync, FedBuff, FedAt>(all);
     return all;
   }();
   return family;

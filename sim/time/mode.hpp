@@ -37,7 +37,7 @@ class ModePart : public Part {
   virtual double over_selection() const { return 1; }  ///< clients asked for each that is needed
   virtual int minimum_arrivals() const { return 0; }   ///< a round with fewer arrivals changes nothing
 
-  virtual int tiers() const { return 0; }  ///< of clients by speed, of which a round draws one; 0: none
+  virtual int tiers() const { return 0; }  ///< of clients by speed: a round draws one, or each has rounds of its own; 0: none
 
   // Of asynchronous runs.
   virtual int concurrency() const { return 0; }                           ///< clients at work at once
@@ -47,6 +47,9 @@ class ModePart : public Part {
   virtual double mixing() const { return 0; }      ///< FedAsync's alpha; 0: changes are added, models not mixed
   virtual int staleness_cap() const { return 0; }  ///< 0: none
   virtual OverCap over_cap() const { return OverCap::drop; }
+  virtual bool merges_tiers() const {
+    return false;
+  }  ///< each tier has rounds and a model of its own; the server's is made of these
 };
 using Mode = Chosen<ModePart>;
 
@@ -80,6 +83,26 @@ struct Tiered final : PartBase<ModePart, Tiered, TieredSettings> {
   static constexpr std::string_view kName = "tifl";
   static constexpr std::string_view kSummary = "rounds of clients of like speed (Chai et al. 2020)";
   int tiers() const override { return tiers_; }
+};
+
+struct FedAtSettings : TieredSettings {
+  int tier_cohort = 10;
+  static constexpr auto kFields =
+      std::tuple_cat(TieredSettings::kFields,
+                     std::tuple{Field{"tier-cohort", &FedAtSettings::tier_cohort,
+                                      "clients of a round of a tier, at most all of it", Valid{.low = 1, .high = 1e7}}});
+};
+/// x <- sum_m T_(M+1-m) / T x_m over M tiers, the fastest first: x_m is the model of tier m, the mean of its clients' models after its
+/// last round, and T_m the number of its rounds. The paper's proximal term is local-objective prox.
+struct FedAt final : PartBase<ModePart, FedAt, FedAtSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "fedat";
+  static constexpr std::string_view kSummary = "tiers of clients of like speed, each with rounds of its own (Chai et al. 2021)";
+  bool is_asynchronous() const override { return true; }
+  int tiers() const override { return tiers_; }
+  int concurrency() const override { return tiers_ * tier_cohort; }
+  int buffer() const override { return tier_cohort; }
+  bool merges_tiers() const override { return true; }
 };
 
 /// The settings of modes without rounds.

@@ -68,13 +68,16 @@ Schedule::Version Schedule::next() {
   const auto release = [&](ClientId client) {
     taken_[client] = false;
     --taken_count_;
+    none_before_ = std::min(none_before_, terms_.next_there(client, now_));
   };
   Version made{.time = {.start = now_}};
   while (made.tasks.size() < full || must_wait()) {
-    if (flights_.empty() || flights_.begin()->end > now_)
+    if (free_ > 0 && now_ >= none_before_ && (flights_.empty() || flights_.begin()->end > now_)) {
       while (free_ > 0 && start_one()) {
       }
-    const Nanoseconds start = free_ > 0 ? earliest_start() : kNever;
+      if (free_ > 0) none_before_ = earliest_start();
+    }
+    const Nanoseconds start = free_ > 0 ? std::max(none_before_, now_) : kNever;
     const Nanoseconds end = flights_.empty() ? kNever : flights_.begin()->end;
     if (start == kNever && end == kNever)
       throw failure("no client will be there again after " + number_text(seconds_of(now_)) +
@@ -119,6 +122,7 @@ void Schedule::load(const std::string& bytes) {
     taken_[flight.client] = true;
   }
   taken_count_ = flights_.size();
+  none_before_ = 0;
 }
 
 }  // namespace fedstride

@@ -32,28 +32,44 @@ struct Flight {
 
 /// The events of an asynchronous run: which tasks begin and end when, and which make each version. A function of TimeTerms alone, made
 /// as it is asked for; memory is that of the tasks at work and a number for each client that has worked.
-///
-/// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from those that are there,
-/// idle, and not in the buffer: a client is in a buffer at most once.
-class Schedule {
+class EventSchedule {
  public:
-  /// The terms must outlive it.
-  explicit Schedule(const TimeTerms& terms);
+  EventSchedule() = default;
+  virtual ~EventSchedule() = default;
+  EventSchedule(const EventSchedule&) = delete;
+  EventSchedule& operator=(const EventSchedule&) = delete;
 
   /// A version: its time, and the tasks in it.
   struct Version {
     RoundTime time = {};
     std::vector<Flight> tasks = {};  ///< those that arrived, in order
+    std::size_t tier = 0;            ///< whose round it was, of modes that merge tiers
   };
   /// The next version. Throws Error (failure) if no client will ever be there.
-  Version next();
+  virtual Version next() = 0;
 
   std::uint32_t version() const { return version_; }            ///< versions made so far
   const std::set<Flight>& flights() const { return flights_; }  ///< at work, in the order in which they will end
 
   /// The state as bytes, and back. load throws Error (failure) if they are not the state of such a schedule.
-  std::string save() const;
-  void load(const std::string& bytes);
+  virtual std::string save() const = 0;
+  virtual void load(const std::string& bytes) = 0;
+
+ protected:
+  std::uint32_t version_ = 0;
+  std::set<Flight> flights_ = {};
+};
+
+/// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from those that are there,
+/// idle, and not in the buffer: a client is in a buffer at most once.
+class Schedule final : public EventSchedule {
+ public:
+  /// The terms must outlive it.
+  explicit Schedule(const TimeTerms& terms);
+
+  Version next() override;
+  std::string save() const override;
+  void load(const std::string& bytes) override;
 
  private:
   bool may_start(ClientId client) const;
@@ -67,13 +83,12 @@ class Schedule {
 
   const TimeTerms& terms_;
   Nanoseconds now_ = 0;
-  std::uint32_t version_ = 0;
   std::uint64_t begun_ = 0;  ///< tasks so far
   std::uint64_t free_ = 0;   ///< places for clients at work that are empty
-  std::set<Flight> flights_ = {};
   std::map<ClientId, std::uint32_t> counts_ = {};
   std::vector<bool> taken_ = {};  ///< by client: at work or in the buffer
   std::size_t taken_count_ = 0;
+  Nanoseconds none_before_ = 0;  ///< no client that is idle is there before this instant; found again after a load
 };
 
 }  // namespace fedstride

@@ -12,13 +12,7 @@ namespace fedstride {
 void SynchronousTime::begin(const TimeTerms& terms, Nanoseconds now) {
   terms_ = &terms;
   now_ = now;
-  const auto tiers = std::min(static_cast<std::size_t>(terms.mode->tiers()), terms.clients);
-  if (tiers == 0 || !tier_.empty()) return;
-  std::vector<std::pair<Nanoseconds, ClientId>> order;
-  for (ClientId client = 0; client < terms.clients; ++client) order.emplace_back(terms.length(client, 1), client);
-  std::ranges::sort(order);
-  tier_.resize(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) tier_[order[i].second] = static_cast<std::uint16_t>(i * tiers / order.size());
+  if (tier_.empty()) tier_ = tiers_by_speed(terms);
 }
 
 std::vector<ClientId> SynchronousTime::drawn(const CohortPart& cohort, const CohortQuestion& question) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "nn/model.hpp"
 #include "sim/net/frame_bytes.hpp"
@@ -42,5 +43,9 @@ struct TimeTerms {
     return end_of_task(*availability, client, start, length(client, count), later(start, deadline), seed);
   }
 };
+
+/// The tier of each client by the length of its first task, the fastest 0, in as many tiers of like size as the mode has; empty
+/// without tiers.
+std::vector<std::uint16_t> tiers_by_speed(const TimeTerms& terms);
 
 }  // namespace fedstride

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "server/cohorts.hpp"
 #include "sim/run/neighbours.hpp"
 #include "sim/run/virtual_time.hpp"
@@ -36,6 +37,22 @@ TEST_CASE("the models that tasks began from are in the run's folder, as many as 
   write_file(*versions.begin(), bytes);
   resume(folder / "run", {{"rounds", {std::int64_t{12}}}});
   CHECK(hashes(folder / "run") == hashes(folder / "whole"));
+}
+
+TEST_CASE("the timeline of a resumed run has the events of all its sessions, those beyond its checkpoint once") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const auto with = [&](const std::string& run, const std::string& more) {
+    start(settings_for(folder, run, kBuffered + more + "timeline = '" + (folder / run) + ".json'\n"));
+  };
+  with("whole", "rounds = 9\n");
+  with("run", "rounds = 4\n");
+  // A session that was killed after its last checkpoint has written more events.
+  const std::string events = read_file(folder / "run/timeline.events");
+  write_file(folder / "run/timeline.events", events + "\5" + std::string(40, '\0'));
+  resume(folder / "run", {{"rounds", {std::int64_t{9}}}});
+  CHECK(read_file(folder / "run.json") == read_file(folder / "whole.json"));
+  CHECK(parse_json(read_file(folder / "run.json"))["traceEvents"].size() >= 9 * 3);
 }
 
 TEST_CASE("under privacy, time means zero-out neighbors, no amplification by cohorts, and a release a version for every client") {

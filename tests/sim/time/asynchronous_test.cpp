@@ -10,6 +10,7 @@
 #include "sim/time/asynchronous.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/known_answers.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace fedstride::test::asynchronous_test {
 namespace {
@@ -88,6 +89,41 @@ TEST_CASE("FedBuff: five events worked out by hand, to the last bit") {
   CHECK(normalized == doctest::Approx(0.8125 + (0.25 / 3 - 0.15625) / (4.0 / 3)).epsilon(1e-7));
 }
 
+TEST_CASE("FedAT: six events worked out by hand") {
+  const TemporaryFolder folder;
+  FedAtSettings settings;
+  settings.tiers_ = 2;
+  settings.tier_cohort = 2;
+  // Tiers {0, 1}, whose rounds take 3 s, and {2}, 7 s. x = T_2 / T x_1 + T_1 / T x_2, and x_1 = x_2 = 1 at first.
+  //    3 s: tier 1 from version 0, x = 1: changes -0.25 and 0, x_1 = 0.875; T = (1, 0): x = x_2 = 1
+  //    6 s: tier 1 from version 1, x = 1: the same, T = (2, 0): x = 1
+  //    7 s: tier 2 from version 0, x = 1: x_2 = 1.25; T = (2, 1): x = 0.875 / 3 + 1.25 * 2 / 3 = 1.125
+  //    9 s: tier 1 from version 2, x = 1: x_1 = 0.875; T = (3, 1): x = 0.875 / 4 + 1.25 * 3 / 4 = 1.15625
+  //   12 s: tier 1 from version 4: changes -0.328125 and -0.078125, x_1 = 0.953125; T = (4, 1): x = 0.190625 + 1 = 1.190625
+  //   14 s: tier 2 from version 3, x = 1.125: x_2 = 1.3125; T = (4, 2): x = 0.953125 / 3 + 1.3125 * 2 / 3
+  const std::vector<double> models = trace(three_clients(folder, FedAt(settings)), 6);
+  const std::vector<double> expected{1, 1, 1.125, 1.15625, 1.190625, (0.953125 + 2 * 1.3125) / 3};
+  REQUIRE(models.size() == expected.size());
+  for (std::size_t i = 0; i < models.size(); ++i) CHECK(models[i] == doctest::Approx(expected[i]).epsilon(1e-7));
+
+  // Saved after three versions and loaded, it goes on with the same bits.
+  const TimeTerms terms = three_clients(folder, FedAt(settings));
+  const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1}}};
+  ShiftFleet fleet;
+  Server server(FederatedAveraging{}, 1);
+  Vector model(1, 1.0F);
+  AsynchronousRun before(terms);
+  for (int version = 0; version < 3; ++version) before.advance(rules, fleet, server, model);
+  AsynchronousRun after(terms);
+  after.load(before.save());
+  for (const auto& [number, version] : before.versions()) after.put_version(number, *version);
+  for (int version = 3; version < 6; ++version) {
+    after.advance(rules, fleet, server, model);
+    CHECK(model[0] == models[static_cast<std::size_t>(version)]);
+  }
+  CHECK_FAILURE(after.load(before.save().substr(8)), "tiers");
+}
+
 // Six clients that minimize a_k / 2 |x - b_k|^2 by three gradient steps of 0.1 (tests/sim/time/asynchronous_twin.py).
 struct QuadraticFleet : Fleet {
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override {
@@ -160,7 +196,7 @@ TEST_CASE("weights of staleness are those of the papers") {
 
 // Updates of a version, and whether models are mixed: from the papers.
 const KnownAnswers<std::pair<int, bool>> kKnown = {
-    {"sync", {1, false}}, {"tifl", {1, false}}, {"fedasync", {1, true}}, {"fedbuff", {10, false}}};
+    {"sync", {1, false}}, {"tifl", {1, false}}, {"fedasync", {1, true}}, {"fedbuff", {10, false}}, {"fedat", {10, false}}};
 
 TEST_CASE("every mode makes versions of as many updates as it says") {
   for_each_known<Mode>(kKnown, [](Mode& mode, const std::pair<int, bool>& expected) {

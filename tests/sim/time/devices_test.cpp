@@ -11,6 +11,7 @@
 #include "sim/time/devices.hpp"
 #include "sim/time/synchronous.hpp"
 #include "sim/time/work.hpp"
+#include "tests/data/npz_files.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/known_answers.hpp"
 #include "tests/support/refusal.hpp"
@@ -165,6 +166,21 @@ TEST_CASE("a table by client gives each its line; one that lacks clients, units 
   CHECK(names(said("client,seconds_per_example\n0,1\n0,2\n"), {"client 0"}));
   CHECK(names(said("\x80\x04\x95"), {"pickle", "CSV"}));
   CHECK_USAGE_ERROR(TableDevices().file_hash(1), "devices", "--device-table");
+
+  // The same of a NumPy archive; arrays of objects are pickles.
+  const std::string clients = npy_bytes("<i4", "(2,)", bytes_of(std::vector<std::int32_t>{1, 0}));
+  const std::string seconds = npy_bytes("<f8", "(2,)", bytes_of(std::vector<double>{4, 0.5}));
+  write_file(folder / "good.npz", npz_bytes({{"client", clients}, {"seconds_per_example", seconds}}, true));
+  const TableDevices archive({.device_table = folder / "good.npz"});
+  CHECK(!archive.file_hash(2).empty());
+  CHECK(archive.device({.client = 0}).example_seconds == 0.5);
+  CHECK(archive.device({.client = 1}).example_seconds == 4);
+  CHECK(names(said(npz_bytes({{"speed", seconds}})), {"'speed'", "seconds_per_example"}));
+  CHECK(names(said(npz_bytes({{"client", npy_bytes("<i4", "(1,)", std::string(4, '\0'))}, {"seconds_per_example", seconds}})),
+              {"'seconds_per_example'"}));
+  CHECK(names(said(npz_bytes({{"seconds_per_example", npy_bytes("<f8", "(1,)", bytes_of(std::vector<double>{-1}))}})), {"-1"}));
+  write_file(folder / "objects.npz", npz_bytes({{"seconds_per_example", npy_bytes("|O", "(1,)", "\x80\x04.")}}));
+  CHECK_FAILURE(TableDevices({.device_table = folder / "objects.npz"}).file_hash(1), "'seconds_per_example'");
   CHECK_USAGE_ERROR(TierDevices({{}, "1,x"}).device({}), "tier-factors", "'1,x'");
 }
 
