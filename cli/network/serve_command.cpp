@@ -39,7 +39,7 @@ void carry_out(const ServeCommandFlags& arguments) {
     at.port = port;
     options.log("listening at " + at.text());
     log_status_page(options, status_port);
-    if (configuration.max_update_norm == 0 && client_level(configuration.privacy) == nullptr)
+    if (configuration.max_update_norm == 0 && !configuration.is_secure() && client_level(configuration.privacy) == nullptr)
       options.log("updates may have any norm, so one malicious client can ruin the model; --max-update-norm limits it");
   };
   ProgressBar progress(arguments.run.json);

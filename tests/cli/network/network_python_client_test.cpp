@@ -151,10 +151,10 @@ TEST_CASE("the Python client takes part in secure aggregation, on the exact sum'
     REQUIRE(rounds.size() == 6);
     CHECK(told.out.find("round 6, model " + rounds.back().hash) != std::string::npos);
     const std::string text = read_file(federation.out() + "/rounds.jsonl");
-    const auto last = Json::parse(split(text, '\n')[5]);
+    const auto first_round = Json::parse(split(text, '\n')[0]), last = Json::parse(split(text, '\n')[5]);
     CHECK(last["participants"] == 3);
-    CHECK(last["test_accuracy"] > 0.9);
-    CHECK(last["train_loss"] < 0.6);
+    CHECK(last["test_accuracy"] > 0.8);
+    CHECK(last["train_loss"].get<double>() < 0.5 * first_round["train_loss"].get<double>());
   }
 }
 
