@@ -34,10 +34,11 @@ struct LedgerStatement {
   double delta = 0;
   double epsilon = std::numeric_limits<double>::infinity();  ///< budget; infinite: none
   Neighbours neighbours = Neighbours::add_remove;
-  double largest_weight = 1;  ///< client level: the largest weight of an update, as the sensitivity assumes
-  double bound = 0;           ///< client level: S, the largest norm of an update
-  std::string noise_at = {};  ///< client level: "central", "discrete" or "local"
-  bool own_code = false;      ///< example level: the user's own code computes the gradients
+  double largest_weight = 1;   ///< client level: the largest weight of an update, as the sensitivity assumes
+  double bound = 0;            ///< client level: S, the largest norm of an update
+  std::string noise_at = {};   ///< client level: "central", "discrete" or "local"
+  bool own_code = false;       ///< example level: the user's own code computes the gradients
+  bool adaptive_clip = false;  ///< client level: S is that of the first round, and follows a count that is in the same release
   bool operator==(const LedgerStatement&) const = default;
 };
 

@@ -175,6 +175,7 @@ std::string header_text(const LedgerHeader& header) {
       text += ",\"bound\":" + finite(statement.bound) + ",\"largest_weight\":" + finite(statement.largest_weight) +
               ",\"noise_at\":" + json_text(statement.noise_at);
     if (statement.own_code) text += ",\"own_code\":true";
+    if (statement.adaptive_clip) text += ",\"clip\":\"adaptive\"";
     text += '}';
   }
   text += ']';
@@ -229,6 +230,11 @@ LedgerHeader read_header(std::string_view text) {
       const Json& flag = json_statement["own_code"];
       if (!flag.is_boolean()) throw failure("'own_code' is neither true nor false");
       statement.own_code = flag.get<bool>();
+    }
+    if (json_statement.contains("clip")) {
+      if (text_at(json_statement, "clip") != "adaptive")
+        throw failure("clip '" + text_at(json_statement, "clip") + "' is unknown; valid: adaptive");
+      statement.adaptive_clip = true;
     }
     if (json_statement.contains("noise_at")) statement.noise_at = text_at(json_statement, "noise_at");
     header.statements.push_back(std::move(statement));

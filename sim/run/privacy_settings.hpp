@@ -22,6 +22,10 @@ constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
 enum class ClientNoiseBy { central, discrete, local };
 constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete", "local"); }
 
+/// Whether the bound on clients' updates stays as it is, or follows a quantile of their norms (Andrew et al. 2021).
+enum class ClipRule { fixed, adaptive };
+constexpr auto choice_names(ClipRule) { return names("fixed", "adaptive"); }
+
 /// The neighbor relation of a level; automatic: the strongest that holds (sim/run/neighbours.hpp).
 enum class NeighboursChoice { automatic, add_remove, replace_one, zero_out };
 constexpr auto choice_names(NeighboursChoice) { return names("auto", "add-remove", "replace-one", "zero-out"); }
@@ -96,12 +100,29 @@ struct ClientSettings {
   NeighboursChoice client_neighbours = NeighboursChoice::automatic;
   ClipPer clip_per = ClipPer::model;
   ClientNoiseBy client_noise = ClientNoiseBy::central;
+  ClipRule clip_rule = ClipRule::fixed;
+  double clip_quantile = 0.5;
+  double clip_rate = 0.2;
+  double clip_count_noise = 0;
+
+  bool adapts_clip() const { return clip_rule == ClipRule::adaptive; }
 
   /// The settings that have the same name under `client` and `both`.
   static constexpr auto kBothFields = std::tuple{
       Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
       Field{"client-noise", &ClientSettings::client_noise,
             "who adds the noise: the coordinator, the coordinator on integers (discrete), or each client in full"},
+      Field{"clip-rule", &ClientSettings::clip_rule,
+            "clip clients' updates to clip, or (adaptive) begin with that and follow a quantile of their norms (Andrew et al.)"},
+      Field{"clip-quantile", &ClientSettings::clip_quantile, "share of the clients whose update should not be clipped",
+            Valid{.low = 0, .high = 1}, Shapes::model, &ClientSettings::adapts_clip},
+      Field{"clip-rate", &ClientSettings::clip_rate, "rate at which the bound follows, in its logarithm", kPositive,
+            Shapes::model, &ClientSettings::adapts_clip},
+      Field{"clip-count-noise", &ClientSettings::clip_count_noise,
+            "noise standard deviation of the count of clients within the bound; 0: a twentieth of the expected clients, at least "
+            "the "
+            "noise multiplier",
+            kNonNegative, Shapes::model, &ClientSettings::adapts_clip},
   };
   static constexpr auto kFields = std::tuple_cat(
       std::tuple{
