@@ -107,6 +107,10 @@ void register_accounting(py::module_& module) {
           return std::pair(one_run_epsilon(all, delta, significance), one_run_gaussian_epsilon(all, delta, significance));
         });
       });
+  add(module, "fitted_audit", [](const Numbers& in, const Numbers& out, double delta, double significance) {
+    const FittedAudit found = computed([&] { return fitted_audit(in, out, delta, significance); });
+    return std::tuple(found.mu, found.least_mu, found.epsilon);
+  });
   add(module, "audit_scores", [](const Numbers& in, const Numbers& out, double delta, double significance) {
     const ScoredAudit found = computed([&] { return one_run_audit(in, out, delta, significance); });
     return std::tuple(found.epsilon, found.gaussian_epsilon, found.thresholds);

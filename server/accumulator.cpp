@@ -26,12 +26,13 @@ void require_open_updates(std::string_view who, const SumRules& rules) {
 }
 
 Accumulator::Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
-                         Keeps keeps, double expected)
+                         Keeps keeps, double expected, double bound)
     : rules_(rules),
       round_(round),
       size_(size),
       keeps_(keeps),
       expected_(expected),
+      clip_(rules.release && bound > 0 ? std::optional(rules.release->clip.with_bound(bound)) : std::nullopt),
       cohort_(rules.weights.size()),
       added_(rules.weights.size()),
       sum_(keeps == Keeps::sum ? size + (rules.release ? rules.release->beside.count() : 0) : 0),
@@ -49,6 +50,7 @@ Accumulator::Accumulator(const Accumulator& whole, Stage stage)
       size_(whole.size_),
       keeps_(whole.keeps_),
       expected_(whole.expected_),
+      clip_(whole.clip_),
       cohort_(whole.cohort_),
       stage_(stage),
       added_(whole.added_.size()),
@@ -90,7 +92,7 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   if (std::isinf(report.update_norm)) report.update_norm = std::numeric_limits<double>::quiet_NaN();
   if (rules_.measured > 0 && !has_failed) report.change_norm = l2_norm(update.change.first(rules_.measured));
   const bool adds_noise = rules_.release && rules_.release->noise.by_clients;
-  const UpdateClip* clip = rules_.release ? &rules_.release->clip : nullptr;
+  const UpdateClip* clip = clip_ ? &*clip_ : rules_.release ? &rules_.release->clip : nullptr;
   std::string remark = report.failure;
   const bool is_admitted = !has_failed && ExactSum::admits(update.change);
   report.payload = !is_admitted ? 0 : update.code.empty() ? rules_.plain_bytes : update.code.size();
@@ -112,13 +114,14 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   std::span<const float> change = update.change;
   Vector clipped;
   if (clip != nullptr && report.failure.empty()) {
+    double norm = 0;
     if (is_admitted)
-      clip->clip(update.change, clipped);
+      norm = clip->clip(update.change, clipped);
     else
       clipped.resize(sum_.size());
     if (is_admitted && rules_.release)
-      rules_.release->beside.append(clipped, clip->bound(),
-                                    report.statistic / static_cast<double>(report.statistics) / expected_);
+      rules_.release->beside.append(clipped, clip->bound(), report.statistic / static_cast<double>(report.statistics) / expected_,
+                                    norm <= clip->bound());
     change = view(std::as_const(clipped));
   }
   if (scale != 1 && report.failure.empty()) {
@@ -287,8 +290,11 @@ ReleasedSum Accumulator::release() && {
   }
   end(Keeps::sum);
   require(!secure_, "a secured sum is released under its masks");
-  if (rules_.release && !rules_.release->noise.by_clients)
-    add_noise(sum_, rules_.release->noise, rules_.release->source, {Purpose::client_noise, round_});
+  if (rules_.release && !rules_.release->noise.by_clients) {
+    ClientNoise noise = rules_.release->noise;
+    if (clip_) noise.standard_deviation *= clip_->bound() / rules_.release->clip.bound();
+    add_noise(sum_, noise, rules_.release->source, {Purpose::client_noise, round_});
+  }
   return {std::move(sum_), rules_};
 }
 

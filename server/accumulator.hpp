@@ -105,11 +105,12 @@ class Accumulator {
   enum class Keeps : std::uint8_t { sum, updates };
 
   /// For the updates of `cohort`, each of `size` numbers, in this round; `expected` is pooled_reference of what the clients were
-  /// told, for CentralRelease::beside. The rules must outlive the accumulator and its results.
+  /// told, for CentralRelease::beside; `bound` replaces that of CentralRelease::clip, and its noise is scaled alike, unless it is 0.
+  /// The rules must outlive the accumulator and its results.
   /// Throws Error (failure) if updates are to be kept although the rules forbid reading them (see check_aggregation), or if a
   /// client is not in the roster.
   Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
-              Keeps keeps = Keeps::sum, double expected = 0);
+              Keeps keeps = Keeps::sum, double expected = 0, double bound = 0);
 
   /// Under SumRules::secure: agrees on keys with the cohort, who train this model; unless the roles are played `elsewhere`
   /// (Fleet::secures). Before the first add().
@@ -143,6 +144,8 @@ class Accumulator {
   std::optional<RoundTotals> unmask();
 
   Keeps keeps() const { return keeps_; }
+  /// The bound given for this round; 0 if it is that of the rules.
+  double bound() const { return clip_ ? clip_->bound() : 0; }
 
   /// The reports of all updates so far, including those left out, in order of clients.
   std::vector<ClientReport> reports() const;
@@ -170,8 +173,9 @@ class Accumulator {
   std::size_t size_;
   Keeps keeps_;
   double expected_;
-  std::vector<bool> cohort_;  ///< by client
-  mutable std::mutex mutex_;  ///< guards the members below
+  std::optional<UpdateClip> clip_;  ///< of this round, instead of the rules'
+  std::vector<bool> cohort_;        ///< by client
+  mutable std::mutex mutex_;        ///< guards the members below
   Stage stage_ = Stage::whole;
   std::vector<bool> added_;  ///< by client
   ExactSum sum_;

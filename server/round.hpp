@@ -76,7 +76,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
   std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
 
   const std::vector<double> told = server.tell(round);
-  Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps(), pooled_reference(told));
+  Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps(), pooled_reference(told), server.clip());
   updates.secure(model, fleet.secures());
   fleet.collect(Task{round, model, releases, told, server.beside(), rules.evaluated.has(round)}, cohort, updates);
   return end_round(round, rules, std::move(updates), server, model, for_each_piece);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cereal/types/string.hpp>
 #include <cereal/types/vector.hpp>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -54,9 +55,10 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
 
 void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const SumRules& rules) {
   if (rules.release) {
-    const double bound = rules.release->clip.bound();
+    const double bound = clip_ > 0 ? clip_ : rules.release->clip.bound();
     const auto released = rules.release->beside.take_off(mean_update, bound);
     mean_square_ = bound * bound * released.square;
+    if (clip_ > 0) clip_ = rules.release->next_bound(clipped_to_ = clip_, released.bit);
     if (pool_ && rules.release->beside.statistic)
       pool_->take(round, {.statistic = 2 * released.statistic * pooled_reference(pool_->tell(round)), .count = 1});
   }
@@ -75,14 +77,18 @@ void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const
 std::vector<NamedNumber> Server::numbers() const {
   std::vector<NamedNumber> numbers = optimizer_->numbers(*state_);
   if (pool_) std::ranges::copy(pool_->numbers(), std::back_inserter(numbers));
+  if (clip_ > 0) numbers.push_back({"clip", clipped_to_});
   return numbers;
 }
 
 void Server::remember_losses(std::size_t clients) { losses_.assign(clients, std::numeric_limits<double>::quiet_NaN()); }
 
 std::vector<std::string> Server::states() const {
-  return {state_bytes(*optimizer_, *state_), state_bytes(*objective_, *objective_state_),
-          pool_ ? state_bytes([&](std::ostream& stream) { pool_->save(stream); }) : std::string(), archived(losses_)};
+  std::vector<std::string> all{state_bytes(*optimizer_, *state_), state_bytes(*objective_, *objective_state_),
+                               pool_ ? state_bytes([&](std::ostream& stream) { pool_->save(stream); }) : std::string(),
+                               archived(losses_)};
+  if (clip_ > 0) all.push_back(archived(clip_));
+  return all;
 }
 
 std::string Server::save() const { return archived(states()); }
@@ -93,11 +99,16 @@ void Server::load(const std::string& bytes) {
   };
   std::vector<std::string> states = this->states();
   load_state(bytes, label(optimizer_), {}, [&](std::istream& stream) { read_archive(stream, states); });
-  if (states.size() != 4) throw failure("the server's state in the checkpoint is damaged");
+  if (states.size() != (clip_ > 0 ? 5 : 4)) throw failure("the server's state in the checkpoint is damaged");
   load_state(*optimizer_, *state_, states[0], label(optimizer_));
   load_state(*objective_, *objective_state_, states[1], label(objective_));
   load_state(states[3], "the clients' losses", archived(losses_).size(),
              [&](std::istream& stream) { read_archive(stream, losses_); });
+  if (clip_ > 0) {
+    load_state(states[4], "the bound of updates", archived(clip_).size(),
+               [&](std::istream& stream) { read_archive(stream, clip_); });
+    if (!(clip_ > 0) || !std::isfinite(clip_)) throw failure("the server's state in the checkpoint is damaged");
+  }
   if (pool_) load_state(states[2], "the pooled statistic", {}, [&](std::istream& stream) { pool_->load(stream); });
 }
 

@@ -106,6 +106,10 @@ class Server {
     if (pool_) pool_->prolong(rounds);
   }
   void set_schedule(const ServerSchedule& schedule) { schedule_ = schedule; }
+  /// From now on, the bound of the first round, which follows CentralRelease::adaptive. A checkpoint has it.
+  void adapt_clip(double bound) { clip_ = bound; }
+  /// This round's bound of updates; 0: that of the rules.
+  double clip() const { return clip_; }
   /// Computes the next model from the mean update of that round, and what CentralRelease::beside releases with it.
   void apply(Vector& model, Vector mean_update, std::uint32_t round = 1, const SumRules& rules = {});
 
@@ -130,6 +134,8 @@ class Server {
   ServerSchedule schedule_ = {};
   std::optional<RoundTotals> totals_ = {};
   ObjectiveRound round_ = {};
+  double clip_ = 0;
+  double clipped_to_ = 0;            ///< in the last round
   double mean_square_ = 0;           ///< of the round (ChangeSpread)
   std::vector<double> losses_ = {};  ///< by client, NaN if unknown; empty unless remember_losses was called
 };

@@ -115,6 +115,33 @@ double one_run_gaussian_epsilon(const Guesses& guesses, double delta, double sig
   return epsilon_of_mu(refuted_mu(guesses, significance), delta);
 }
 
+FittedAudit fitted_audit(std::span<const double> in, std::span<const double> out, double delta, double significance) {
+  constexpr std::size_t kLeastScores = 10;
+  check_guesses({in.size() + out.size(), 0, 0}, delta, significance);
+  check_delta(delta);
+  if (std::min(in.size(), out.size()) < kLeastScores)
+    throw usage_error("a fit needs at least 10 scores of canaries that were in, and of canaries that were out; there are " +
+                      std::to_string(in.size()) + " and " + std::to_string(out.size()));
+  double squares = 0;
+  const auto mean_of = [&](std::span<const double> scores) {
+    double sum = 0;
+    for (const double score : scores) sum += score;
+    const double mean = sum / static_cast<double>(scores.size());
+    for (const double score : scores) squares += (score - mean) * (score - mean);
+    return mean;
+  };
+  const double apart = mean_of(in) - mean_of(out);
+  const auto present = static_cast<double>(in.size()), absent = static_cast<double>(out.size());
+  const double freedom = present + absent - 2;
+  if (!(squares > 0) || !std::isfinite(squares))
+    throw usage_error("scores are all equal, or not finite: there is no noise to fit");
+  FittedAudit found{.mu = apart / std::sqrt(squares / freedom)};
+  const double deviation = std::sqrt(1 / present + 1 / absent + found.mu * found.mu / (2 * freedom));
+  found.least_mu = std::max(0.0, found.mu + probit(significance) * deviation);
+  found.epsilon = epsilon_of_mu(found.least_mu, delta);
+  return found;
+}
+
 ScoredAudit one_run_audit(std::span<const double> in, std::span<const double> out, double delta, double significance) {
   std::vector<double> present(in.begin(), in.end()), absent(out.begin(), out.end());
   for (const auto* scores : {&present, &absent})

@@ -190,6 +190,7 @@ std::string header_text(const LedgerHeader& header) {
     if (statement.own_code) text += ",\"own_code\":true";
     if (statement.noise_at == "distributed")
       text += ",\"survivors\":" + std::to_string(statement.survivors) + ",\"colluders\":" + std::to_string(statement.colluders);
+    if (statement.adaptive_clip) text += ",\"clip\":\"adaptive\"";
     text += '}';
   }
   text += ']';
@@ -245,6 +246,11 @@ LedgerHeader read_header(std::string_view text) {
       const Json& flag = json_statement["own_code"];
       if (!flag.is_boolean()) throw failure("'own_code' is neither true nor false");
       statement.own_code = flag.get<bool>();
+    }
+    if (json_statement.contains("clip")) {
+      if (text_at(json_statement, "clip") != "adaptive")
+        throw failure("clip '" + text_at(json_statement, "clip") + "' is unknown; valid: adaptive");
+      statement.adaptive_clip = true;
     }
     if (json_statement.contains("noise_at")) statement.noise_at = text_at(json_statement, "noise_at");
     if (statement.noise_at == "distributed") {

@@ -51,7 +51,11 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
 void add_client_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
   list.push_back("what is protected is one client with all its data, " + neighbours_text(statement.neighbours));
   list.emplace_back("an update counts with norm " + number_text(statement.bound) + " and weight " +
-                    number_text(statement.largest_weight) + " at most");
+                    number_text(statement.largest_weight) + " at most" +
+                    (statement.adaptive_clip
+                         ? " in the first round; the norm then follows the count of updates within it, which is in the "
+                           "same release"
+                         : ""));
   if (any(spending, Sampling::poisson))
     list.emplace_back("amplification by Poisson cohorts holds only if nobody sees who is in a cohort");
   else

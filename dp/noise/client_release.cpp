@@ -121,11 +121,19 @@ void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& sour
   });
 }
 
-double ReleasedBeside::growth() const {
-  return std::sqrt(1 + static_cast<double>(count()) * kShare * kShare / 4) * (1 + 0x1p-20);
+void ReleasedBeside::set_bit(double noise_multiplier, double deviation) {
+  bit_share = 0;
+  const double most =
+      adaptive_clip_noise(noise_multiplier, 1, deviation).vector / noise_multiplier;  // sqrt(1 + b^2 / 4) without x and w
+  bit_share = noise_multiplier * growth() * most / deviation;
 }
 
-void ReleasedBeside::append(Vector& clipped, double bound, double ratio) const {
+double ReleasedBeside::growth() const {
+  const double scaled = static_cast<double>(square) + static_cast<double>(statistic);
+  return std::sqrt(1 + scaled * kShare * kShare / 4 + bit_share * bit_share / 4) * (1 + 0x1p-20);
+}
+
+void ReleasedBeside::append(Vector& clipped, double bound, double ratio, bool within) const {
   const std::size_t size = clipped.size();
   const double norm = l2_norm(view(std::as_const(clipped)));
   clipped.resize(size + count());
@@ -135,6 +143,7 @@ void ReleasedBeside::append(Vector& clipped, double bound, double ratio) const {
   };
   if (square) put(norm / bound * (norm / bound));
   if (statistic) put(std::isnan(ratio) ? 0.5 : ratio / 2);
+  if (bit_share > 0) clipped[next++] = static_cast<float>(bit_share * bound * (within ? 0.5 : -0.5));
 }
 
 ReleasedBeside::Means ReleasedBeside::take_off(Vector& mean, double bound) const {
@@ -143,8 +152,14 @@ ReleasedBeside::Means ReleasedBeside::take_off(Vector& mean, double bound) const
   const auto get = [&] { return std::max(0.0, static_cast<double>(mean[next++]) / (kShare * bound) + 0.5); };
   if (square) means.square = std::min(get(), 1.0);
   if (statistic) means.statistic = get();
+  if (bit_share > 0) means.bit = static_cast<double>(mean[next++]) / (bit_share * bound);
   mean.resize(mean.size() - count());
   return means;
+}
+
+double CentralRelease::next_bound(double bound, double mean_bit) const {
+  if (!adaptive) return bound;
+  return std::min(next_clip(*adaptive, bound, mean_bit), clip.bound() * kMaxDeviation / noise.standard_deviation);
 }
 
 }  // namespace fedstride

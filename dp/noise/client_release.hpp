@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/gradient.hpp"
 #include "core/random.hpp"
 #include "core/vector.hpp"
+#include "dp/accountants/adaptive_clip.hpp"
 
 namespace fedstride {
 
@@ -34,6 +36,8 @@ class UpdateClip {
   double clip(std::span<const float> change, Vector& out) const;
 
   double bound() const { return bound_; }
+  /// The same with another bound.
+  UpdateClip with_bound(double bound) const { return UpdateClip(bound, layers_); }
 
  private:
   double bound_;
@@ -56,25 +60,33 @@ struct ClientNoise {
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece = serially);
 
-/// Up to two numbers of each client that are released together with its clipped update D, of norm at most S: the update becomes
+/// Up to three numbers of each client that are released together with its clipped update D, of norm at most S: the update becomes
 /// (D, a S (x - 1/2), a S (w - 1/2)) with a = kShare, x = |D|^2 / S^2 and w = min(u / (2 V), 1) for the client's pooled statistic u
 /// and what the server expects of it, V (core/pooled_statistic.hpp). As x and w are from 0 to 1, its norm is at most S growth(),
-/// which takes the place of S in the noise; a client that is left out contributes 0, the middle of their range.
+/// which takes the place of S in the noise; a client that is left out contributes 0, the middle of their range. A third is b S / 2 if
+/// the update's norm was at most S before clipping, -b S / 2 otherwise (dp/accountants/adaptive_clip.hpp).
 struct ReleasedBeside {
   static constexpr double kShare = 0.2;
   bool square = false;     ///< x
   bool statistic = false;  ///< w
+  double bit_share = 0;    ///< b; 0: no such number
 
-  std::size_t count() const { return static_cast<std::size_t>(square) + static_cast<std::size_t>(statistic); }
-  /// sqrt(1 + count() a^2 / 4), rounded up by more than all rounding errors in computing the numbers.
+  /// So that noise on the sum of all numbers with multiplier z growth() has this deviation on the sum of bits of 1/2 or -1/2:
+  /// b = z growth() / deviation. Throws Error (usage) unless z is below twice the deviation.
+  void set_bit(double noise_multiplier, double deviation);
+  std::size_t count() const {
+    return static_cast<std::size_t>(square) + static_cast<std::size_t>(statistic) + static_cast<std::size_t>(bit_share > 0);
+  }
+  /// sqrt(1 + a^2 / 4 for each of x and w + b^2 / 4), rounded up by more than all rounding errors in computing the numbers.
   double growth() const;
-  /// Appends the numbers of a client to its clipped update; `ratio` is u / V, NaN if it has none.
-  void append(Vector& clipped, double bound, double ratio) const;
+  /// Appends the numbers of a client to its clipped update; `ratio` is u / V, NaN if it has none; `within`: its norm was at most S.
+  void append(Vector& clipped, double bound, double ratio, bool within = true) const;
   /// The mean of x and w over the clients, from the last count() numbers of the mean update, which are removed: x is limited to
-  /// [0, 1], w is at least 0; 0 for those that are not released.
+  /// [0, 1], w is at least 0; 0 for those that are not released. The mean bit is as it is.
   struct Means {
     double square = 0;
     double statistic = 0;
+    double bit = 0;
   };
   Means take_off(Vector& mean, double bound) const;
 };
@@ -87,6 +99,10 @@ struct CentralRelease {
   std::vector<ParameterRange> trained;  ///< trainable parameters, in order; noise on frozen parameters is dropped
   RandomSource source;
   ReleasedBeside beside = {};
+  std::optional<AdaptiveClip> adaptive = {};  ///< the clip's bound is that of the first round, and follows the bits beside
+
+  /// The next round's bound: noise in proportion to it must stay in the range of add_noise.
+  double next_bound(double bound, double mean_bit) const;
 };
 
 }  // namespace fedstride

@@ -65,8 +65,8 @@ void serialize(Archive& archive, KeepAnswer& answer) {
 }
 template <class Archive>
 void serialize(Archive& archive, TrainRequest& request) {
-  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, scale, checkpoint] = request;
-  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, scale, checkpoint);
+  auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, scale, checkpoint, bound] = request;
+  archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, scale, checkpoint, bound);
 }
 template <class Archive>
 void serialize(Archive& archive, TrainAnswer& answer) {

@@ -56,6 +56,7 @@ struct TrainRequest {
   bool tests = false;                   ///< Task::tests
   double scale = 1;                     ///< Task::scale
   std::uint32_t checkpoint = 0;         ///< round of the last checkpoint
+  double bound = 0;                     ///< Accumulator::bound
 };
 /// The answer that precedes the sums, which are reduced in a separate step.
 struct TrainAnswer {

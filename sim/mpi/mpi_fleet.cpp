@@ -153,7 +153,8 @@ class MpiFleet : public Fleet {
                          .beside = Vector(task.beside),
                          .tests = task.tests,
                          .scale = task.scale,
-                         .checkpoint = checkpoint_};
+                         .checkpoint = checkpoint_,
+                         .bound = updates.bound()};
     if (request.is_private)
       for (const ClientId client : cohort) request.releases.push_back(task.releases[client]);
     ++number_;

@@ -107,9 +107,10 @@ class Worker {
     if (request.is_private)
       for (std::size_t i = 0; i < request.cohort.size(); ++i) releases.at(request.cohort[i]) = request.releases.at(i);
 
-    const Accumulator whole(
-        run_->setup.rules.sum, request.round, request.cohort, run_->setup.training.objective->update_size(run_->model.size()),
-        request.keeps_updates ? Accumulator::Keeps::updates : Accumulator::Keeps::sum, pooled_reference(request.told));
+    const Accumulator whole(run_->setup.rules.sum, request.round, request.cohort,
+                            run_->setup.training.objective->update_size(run_->model.size()),
+                            request.keeps_updates ? Accumulator::Keeps::updates : Accumulator::Keeps::sum,
+                            pooled_reference(request.told), request.bound);
     const auto part = whole.fresh_part();
     work.resume();
     work.checkpointed(request.checkpoint);

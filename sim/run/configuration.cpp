@@ -126,6 +126,9 @@ Settings with_present_names(const Settings& given, std::vector<std::string>& not
     Setting setting = one;
     if (bring_up_to_date(key, setting.value)) setting.former = name;
     if (!setting.former.empty()) notes.push_back(former_name_note(setting.former, key));
+    // "clip adaptive" is short for the rule, with the first bound that clip is by default.
+    const auto* text = std::get_if<std::string>(&setting.value);
+    if ((key == "clip" || key == "client-clip") && text != nullptr && *text == "adaptive") key = "clip-rule";
     if (!settings.emplace(key, setting).second)
       throw usage_error("both '" + key + "' and its former name are given; one of them is valid");
   }

@@ -38,7 +38,8 @@ std::string with_identity_names(std::string_view settings) {
       "inputs = ''",          "drop-columns = ''",      "categories = ''",         "missing = 'auto'",
       "compress-up = 'none'", "compress-down = 'none'", "error-feedback = 'none'", "devices = 'none'",
       "mode = 'sync'",        "deadline = 0.0",         "over-selection = 1.0",    "availability = 'always'",
-      "minimum-arrivals = 1", "noise-law = 'skellam'",  "minimum-survivors = 0"};
+      "minimum-arrivals = 1", "noise-law = 'skellam'",  "minimum-survivors = 0",   "clip-rule = 'fixed'",
+      "clip-quantile = 0.5",  "clip-rate = 0.2",        "clip-count-noise = 0.0"};
   std::string result;
   for (const auto line : split(settings, '\n')) {
     if (line.empty() || std::ranges::find(kYounger, line) != std::end(kYounger)) continue;

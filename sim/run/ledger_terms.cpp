@@ -81,6 +81,8 @@ class LedgerComparer {
         differs(terms.prefix + "accountant", choice_name(terms.accountant), statement->accountant);
       if (terms.level != Level::client) continue;
       differs(terms.prefix + "clip", number_text(terms.clip), number_text(statement->bound));
+      differs("clip-rule", choice_name(client_level(configuration_.privacy)->clip_rule),
+              statement->adaptive_clip ? "adaptive" : "fixed");
       differs("client-noise", choice_name(client_level(configuration_.privacy)->client_noise), statement->noise_at);
       if (configuration_.minimum_survivors > 0 && client_level(configuration_.privacy)->has_shares())
         differs("minimum-survivors", std::to_string(configuration_.minimum_survivors), std::to_string(statement->survivors));
@@ -104,8 +106,10 @@ class LedgerComparer {
       const bool constant = settings == nullptr || (settings->clip_schedule == ClipSchedule::constant &&
                                                     settings->noise_schedule == NoiseSchedule::constant);
       if (!constant) not_compared("clip and noise of each release, which follow a schedule");
+      const bool follows = group.level == Level::client && client_level(configuration_.privacy)->adapts_clip();
+      if (follows) not_compared("clip of each release, which follows the count released before it");
       for (const ReleaseRun& run : constant ? group.runs : std::vector<ReleaseRun>{}) {
-        differs(round + terms->prefix + "clip", number_text(terms->clip), number_text(run.clip));
+        if (!follows) differs(round + terms->prefix + "clip", number_text(terms->clip), number_text(run.clip));
         if (terms->noise_multiplier > 0)
           differs(round + terms->prefix + "noise-multiplier", number_text(terms->noise_multiplier),
                   number_text(run.noise_multiplier));

@@ -25,6 +25,10 @@ constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete",
 enum class ShareLaw { skellam, discrete_gaussian };
 constexpr auto choice_names(ShareLaw) { return names("skellam", "discrete-gaussian"); }
 
+/// Whether the bound on clients' updates stays as it is, or follows a quantile of their norms (Andrew et al. 2021).
+enum class ClipRule { fixed, adaptive };
+constexpr auto choice_names(ClipRule) { return names("fixed", "adaptive"); }
+
 /// The neighbor relation of a level; automatic: the strongest that holds (sim/run/neighbours.hpp).
 enum class NeighboursChoice { automatic, add_remove, replace_one, zero_out };
 constexpr auto choice_names(NeighboursChoice) { return names("auto", "add-remove", "replace-one", "zero-out"); }
@@ -102,6 +106,12 @@ struct ClientSettings {
   ShareLaw noise_law = ShareLaw::skellam;
 
   bool has_shares() const { return client_noise == ClientNoiseBy::distributed; }
+  ClipRule clip_rule = ClipRule::fixed;
+  double clip_quantile = 0.5;
+  double clip_rate = 0.2;
+  double clip_count_noise = 0;
+
+  bool adapts_clip() const { return clip_rule == ClipRule::adaptive; }
 
   /// The settings that have the same name under `client` and `both`.
   static constexpr auto kBothFields = std::tuple{
@@ -116,6 +126,17 @@ struct ClientSettings {
             {},
             Shapes::model,
             &ClientSettings::has_shares},
+      Field{"clip-rule", &ClientSettings::clip_rule,
+            "clip clients' updates to clip, or (adaptive) begin with that and follow a quantile of their norms (Andrew et al.)"},
+      Field{"clip-quantile", &ClientSettings::clip_quantile, "share of the clients whose update should not be clipped",
+            Valid{.low = 0, .high = 1}, Shapes::model, &ClientSettings::adapts_clip},
+      Field{"clip-rate", &ClientSettings::clip_rate, "rate at which the bound follows, in its logarithm", kPositive,
+            Shapes::model, &ClientSettings::adapts_clip},
+      Field{"clip-count-noise", &ClientSettings::clip_count_noise,
+            "noise standard deviation of the count of clients within the bound; 0: a twentieth of the expected clients, at least "
+            "the "
+            "noise multiplier",
+            kNonNegative, Shapes::model, &ClientSettings::adapts_clip},
   };
   static constexpr auto kFields = std::tuple_cat(
       std::tuple{

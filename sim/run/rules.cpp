@@ -30,6 +30,7 @@ bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
 // Whether the noise is added to the sum of all updates.
 bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
 bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)->has_shares(); }
+bool adapts_clip(C c) { return is_client_level(c) && client_level(c.privacy)->adapts_clip(); }
 bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
 bool has_components(C c) { return is_example_level(c) && example_level(c.privacy)->has_components(); }
 bool is_secure(C c) { return c.is_secure(); }
@@ -260,6 +261,18 @@ const Rule kCommonRules[] = {
      ", which reads each client's update; under {dp} nobody may see those", "client-noise"},
     {"attack", [](C c) { return c.attack->conspires() && is_central(c); },
      ", which reads each client's update; under {dp} nobody may see those", "client-noise"},
+
+    {"clip-rule", [](C c) { return adapts_clip(c) && !is_central(c); },
+     ", which needs the count of updates within the bound; with {client-noise} no release covers it", "client-noise"},
+    {"clip-rule", [](C c) { return adapts_clip(c) && client_level(c.privacy)->clip_per == ClipPer::layer; },
+     ", which follows the norms of whole updates; with {clip-per} each tensor is clipped to its own share", "clip-per"},
+    {"clip-rule", [](C c) { return adapts_clip(c) && c.optimizer->is_told(); },
+     ", whose bound follows the clients' steps; the steps of {optimizer} follow what was released under that bound", "optimizer"},
+    {"clip-rule", [](C c) { return adapts_clip(c) && c.mode->is_asynchronous(); },
+     ", which counts the clients of one round; {mode} has no rounds, and scales their updates", "mode"},
+    {"clip-rule", [](C c) { return adapts_clip(c) && is_secure(c); },
+     ", whose coordinator counts updates that are within the bound; with {secure-aggregation} it sees none",
+     "secure-aggregation"},
 
     // Secure aggregation: what would read single updates or reports, or what nobody could check.
     {"aggregation", [](C c) { return is_secure(c) && reads_updates(c); },

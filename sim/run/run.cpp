@@ -29,6 +29,7 @@ Server make_server(const Setup& setup) {
     if (configuration.cohort->asks_for_losses()) server.remember_losses(setup.clients.row_counts.size());
     server.set_schedule({configuration.server_schedule, configuration.server_final_factor, configuration.server_schedule_rounds,
                          configuration.server_decay});
+    if (setup.rules.sum.release && setup.rules.sum.release->adaptive) server.adapt_clip(setup.privacy.client->clip);
     return server;
   };
   if (!configuration.optimizer->is_told())
@@ -101,7 +102,7 @@ class Session {
       summary_.interrupted = true;
       return false;
     }
-    const RunPrivacy::Permission permission = privacy_.reserve(record.round, hash_);
+    const RunPrivacy::Permission permission = privacy_.reserve(record.round, hash_, server_.clip());
     summary_.halted = permission.refusal;
     if (!permission.refusal.empty()) return false;
     const auto spread = [&](int count, function_ref<void(int)> piece) {

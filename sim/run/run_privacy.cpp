@@ -41,7 +41,18 @@ std::vector<std::string> constants_of(const Setup& setup) {
   const double rate = participation_rate(configuration, setup.clients.row_counts.size());
   constants.push_back("clients N " + number_text(clients) + ", expected in a round " + number_text(rate * clients) +
                       ", the sum of a round is divided by " + number_text(setup.rules.sum.denominator));
-  if (const std::size_t beside = setup.rules.sum.release ? setup.rules.sum.release->beside.count() : 0; beside > 0)
+  if (setup.rules.sum.release && setup.rules.sum.release->adaptive) {
+    const CentralRelease& release = *setup.rules.sum.release;
+    constants.push_back(
+        "the bound C on an update's norm, " + number_text(setup.privacy.client->clip) + " in the first round, then C exp(-" +
+        number_text(release.adaptive->rate) + " (share - " + number_text(release.adaptive->quantile) +
+        ")), share being that of the clients within it: each sends a bit in the same release, with noise of deviation " +
+        number_text(setup.privacy.client->noise_multiplier * release.beside.growth() / release.beside.bit_share) +
+        " on their sum and " + number_text(setup.privacy.client->noise_multiplier * release.beside.growth()) +
+        " C on that of updates of weight 1");
+  }
+  const std::size_t beside = setup.rules.sum.release ? setup.rules.sum.release->beside.count() : 0;
+  if (beside > 0 && !setup.rules.sum.release->adaptive)
     constants.push_back("with each update of norm at most C = " + number_text(setup.privacy.client->clip) + " go " +
                         counted(beside, "number") + " of at most " + number_text(ReleasedBeside::kShare / 2) +
                         " C, so that sensitivity and noise are " + number_text(setup.rules.sum.release->beside.growth()) +
@@ -71,6 +82,7 @@ LedgerHeader header_of(const Setup& setup) {
     LedgerStatement& statement = add(Level::client, *setup.privacy.client);
     statement.largest_weight = setup.privacy.largest_weight;
     statement.bound = setup.privacy.client->clip;
+    statement.adaptive_clip = client_level(setup.configuration.privacy)->adapts_clip();
     statement.noise_at = choice_name(client_level(setup.configuration.privacy)->client_noise);
     if (const auto& shares = setup.privacy.shares) {
       statement.survivors = shares->survivors;
@@ -207,12 +219,12 @@ std::vector<ClientId> RunPrivacy::charged_clients(std::uint32_t round) const {
   return setup_.privacy.client ? all_clients(clients) : setup_.rules.cohort->sample(setup_.rules.question(round, {}));
 }
 
-RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::string& model_hash) {
+RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::string& model_hash, double clip) {
   if (!ledger_) return {};
   reserved_.clear();
   const SpendingTotals before = ledger_->book().before(round);
   Permission permission;
-  if (setup_.privacy.client) permission.refusal = reserve_update(before, round);
+  if (setup_.privacy.client) permission.refusal = reserve_update(before, round, clip);
   if (setup_.privacy.example && permission.refusal.empty()) permission = reserve_lots(before, round);
   if (!permission.refusal.empty()) return permission;
   if (evaluates(round)) add_noisy(reserved_, Quantity::evaluation, setup_.configuration.evaluate_noise, round - 1);
@@ -220,7 +232,7 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
   return permission;
 }
 
-std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32_t round) {
+std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32_t round, double clip) {
   const LevelSetup& level = *setup_.privacy.client;
   if (!covers(level, after_update(before, round)))
     return "another round would exceed the clients' budget of " + budget_text(level);
@@ -232,7 +244,7 @@ std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32
                        .rate = next.rate,
                        .passes = 0,
                        .first = round - 1,
-                       .runs = {{next.noise_multiplier, level.clip, 1}},
+                       .runs = {{next.noise_multiplier, clip > 0 ? clip : level.clip, 1}},
                        .largest_weight = setup_.privacy.largest_weight,
                        .law = next.law,
                        .shares = next.shares});

@@ -55,8 +55,9 @@ class RunPrivacy {
     std::string refusal = {};
     std::vector<std::uint64_t> releases = {};  ///< by client; empty without example-level privacy
   };
-  /// Reserves the round in the ledger and syncs it to disk, before anything is released.
-  Permission reserve(std::uint32_t round, const std::string& model_hash);
+  /// Reserves the round in the ledger and syncs it to disk, before anything is released. `clip` is the round's bound on updates; 0: the
+  /// first round's.
+  Permission reserve(std::uint32_t round, const std::string& model_hash, double clip = 0);
   /// For a client's own ledger: the reason why the client must not make `releases` more noisy releases in this round, if they would
   /// exceed the limit at a level that the experiment protects; empty if it may. Reserves nothing.
   std::string beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const;
@@ -97,7 +98,7 @@ class RunPrivacy {
   /// The number of planned releases that the budget covers; 0 if they do not make a step.
   std::uint64_t allowed(const Class& alike, std::uint32_t round) const;
   /// These add to reserved_; reserve_update returns the reason to refuse, or nothing.
-  std::string reserve_update(const SpendingTotals& before, std::uint32_t round);
+  std::string reserve_update(const SpendingTotals& before, std::uint32_t round, double clip);
   Permission reserve_lots(const SpendingTotals& before, std::uint32_t round);
   void add_noisy(LedgerGroups& groups, Quantity quantity, double noise_multiplier, std::uint64_t first) const;
 

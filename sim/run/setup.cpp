@@ -231,6 +231,18 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
 
 // --- rounds ---
 
+// What the server's side needs of each client under client-level privacy, besides the mean of the clipped updates.
+// An adaptive clip's bits are weighted as the updates are, so clients are counted in units of the largest weight.
+ReleasedBeside released_beside(const Configuration& configuration, const PrivacySetup& privacy, double expected_weight) {
+  ReleasedBeside beside{.square = configuration.server->measures(), .statistic = configuration.optimizer->pools()};
+  const ClientSettings& settings = *client_level(configuration.privacy);
+  if (!settings.adapts_clip()) return beside;
+  const double noise_multiplier = privacy.client->noise_multiplier;
+  const double expected = expected_weight > 0 ? expected_weight / privacy.largest_weight : 1;  // 0: no client is known here
+  beside.set_bit(noise_multiplier, adaptive_clip_noise(noise_multiplier, expected, settings.clip_count_noise).count);
+  return beside;
+}
+
 // All roles are in this process, so the long-term keys of its clients follow from the seed.
 SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, std::vector<std::string>& notes) {
   const Configuration& configuration = setup.configuration;
@@ -284,7 +296,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   if (settings->client_noise == ClientNoiseBy::local) return rules;
   std::vector<ParameterRange> trained = trained_parameters(model, training);
   const UpdateClip clip = update_clip(*settings, trained);
-  const ReleasedBeside beside = released_beside(configuration);
+  const ReleasedBeside beside = released_beside(configuration, privacy, rules.sum.denominator);
   const std::size_t size = configuration.objective->update_size(model.size());
   if (beside.count() > 0) trained.push_back({size, beside.count()});  // their noise is not dropped
   const double deviation = privacy.client->noise_multiplier * privacy.client->clip * privacy.largest_weight * beside.growth();
@@ -295,6 +307,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
                                      std::move(trained),
                                      RandomSource(std::uint64_t{0}),
                                      beside};
+  if (settings->adapts_clip()) rules.sum.release->adaptive = {.quantile = settings->clip_quantile, .rate = settings->clip_rate};
   return rules;
 }
 

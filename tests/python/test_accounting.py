@@ -112,6 +112,8 @@ def test_tree(random):
         # The best linear estimator of the last prefix sum from all nodes.
         ones = numpy.ones(steps)
         assert found["better_variance"] == pytest.approx(ones @ numpy.linalg.solve(nodes.T @ nodes, ones), rel=1e-9)
+        twice = privacy.tree(steps, trees=2)  # RDP of DP-FTRL: order x depth / (2 z^2) an epoch
+        assert twice["sensitivity"] ** 2 == pytest.approx(2 * found["depth"]) and twice["variance"] == 2 * found["variance"]
         separation = int(random.integers(1, steps + 1))
         pattern = numpy.zeros(steps)
         at = int(random.integers(0, separation))
@@ -264,6 +266,21 @@ def test_one_run_bounds_do_not_accuse_an_honest_gaussian(random):
     assert accused <= 2
     strong = privacy.audit_scores(random.normal(8 * mu, size=500), random.normal(size=500), delta)
     assert strong["epsilon"] > honest  # noise / 8
+
+
+# Scores of a release of clip 1 and noise 1 / mu: canaries' own directions are independent of each other.
+def test_a_fit_sees_halved_noise_and_seldom_accuses(random):
+    mu, delta = 0.5, 1e-5
+    honest = privacy.epsilon(sampling="full", noise_multiplier=1 / mu, steps=1, delta=delta)
+    accused = sum(privacy.fitted_audit(random.normal(mu, size=300), random.normal(size=300), delta, 0.99)["epsilon"] > honest for _ in range(200))
+    assert accused <= 6  # 2 expected
+    for wrong in (2 * mu, 4 * mu):  # noise halved; clip skipped, say
+        seen = sum(privacy.fitted_audit(random.normal(wrong, size=300), random.normal(size=300), delta, 0.99)["epsilon"] > honest for _ in range(20))
+        assert seen >= 19
+        weaker = privacy.audit_scores(random.normal(wrong, size=300), random.normal(size=300), delta)
+        assert weaker["epsilon"] < honest * 3
+    with refused(fedstride.UsageError, "at least 10 scores", "there are 3 and 20"):
+        privacy.fitted_audit([1, 2, 3], range(20), delta)
 
 
 def test_the_page_s_lines_run():

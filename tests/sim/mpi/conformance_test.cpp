@@ -197,7 +197,7 @@ TEST_CASE("inside: going on" * doctest::skip()) {
   const auto all = Ranks::join();
   const MpiJob job;
   const TemporaryFolder folder;
-  const Words kinds{"kept", "client", "example", "beside"};
+  const Words kinds{"kept", "client", "example", "beside", "adaptive"};
   const auto continued = [&](const std::string& out, const std::string& rounds, const FleetMaker& fleet) {
     std::vector<std::string> found;
     resume(out, {{"rounds", text(rounds)}}, kept_in(found), fleet);
@@ -224,6 +224,8 @@ TEST_CASE("inside: going on" * doctest::skip()) {
     more["beside"]["optimizer"] = text("pooled");
     more["beside"]["server-optimizer"] = text("restore");
     more["beside"].erase("client-state");
+    more["adaptive"] = more["client"];
+    more["adaptive"]["clip-rule"] = text("adaptive");
     for (const std::string& kind : kinds) {
       Settings settings = base;
       settings.insert(more[kind].begin(), more[kind].end());

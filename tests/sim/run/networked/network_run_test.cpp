@@ -49,6 +49,7 @@ TEST_CASE("sampled cohorts and private federations have the bits of the run in o
       {"clipped", "optimizer = 'sgd'\nlearning-rate = 0.1\nmax-update-norm = 0.2\nover-norm = 'clip'\n"},
       {"example", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'adadp'\n"},
       {"central", "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
+      {"adaptive", "dp = 'client'\nclip-rule = 'adaptive'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
       {"local", "dp = 'client'\nclient-noise = 'local'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"}};
   for (const auto& [name, more] : kinds) {
     CAPTURE(name);
