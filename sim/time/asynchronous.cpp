@@ -41,7 +41,7 @@ AsynchronousRun::AsynchronousRun(const TimeTerms& terms) : terms_(terms) {
     schedule_ = std::make_unique<TierSchedule>(terms);
     tier_rounds_.resize(std::min(static_cast<std::size_t>(terms.mode->tiers()), terms.clients));
   } else {
-    schedule_ = std::make_unique<Schedule>(terms);
+    schedule_ = std::make_unique<BufferSchedule>(terms);
   }
 }
 

@@ -11,12 +11,12 @@
 
 namespace fedstride {
 
-Schedule::Schedule(const TimeTerms& terms)
+BufferSchedule::BufferSchedule(const TimeTerms& terms)
     : terms_(terms), free_(std::min(terms.clients, static_cast<std::size_t>(terms.mode->concurrency()))), taken_(terms.clients) {}
 
-bool Schedule::may_start(ClientId client) const { return !taken_[client] && terms_.is_there(client, now_); }
+bool BufferSchedule::may_start(ClientId client) const { return !taken_[client] && terms_.is_there(client, now_); }
 
-bool Schedule::start_one() {
+bool BufferSchedule::start_one() {
   if (taken_count_ == terms_.clients) return false;
   RandomStream random(terms_.seed, {.purpose = Purpose::asynchrony,
                                     .client = static_cast<std::uint32_t>(begun_ >> 32),
@@ -47,14 +47,14 @@ bool Schedule::start_one() {
   return true;
 }
 
-bool Schedule::must_wait() const {
+bool BufferSchedule::must_wait() const {
   const auto cap = static_cast<std::uint32_t>(terms_.mode->staleness_cap());
   return cap > 0 && terms_.mode->over_cap() == OverCap::wait && std::ranges::any_of(flights_, [&](const Flight& flight) {
            return flight.fate == TaskFate::arrived && version_ + 1 - flight.version > cap;
          });
 }
 
-Nanoseconds Schedule::earliest_start() const {
+Nanoseconds BufferSchedule::earliest_start() const {
   Nanoseconds earliest = kNever;
   if (terms_.availability->is_always()) return earliest;
   for (ClientId client = 0; client < terms_.clients; ++client)
@@ -62,7 +62,7 @@ Nanoseconds Schedule::earliest_start() const {
   return earliest;
 }
 
-Schedule::Version Schedule::next() {
+BufferSchedule::Version BufferSchedule::next() {
   const auto cap = static_cast<std::uint32_t>(terms_.mode->staleness_cap());
   const auto full = static_cast<std::size_t>(terms_.mode->buffer());
   const auto release = [&](ClientId client) {
@@ -103,14 +103,14 @@ Schedule::Version Schedule::next() {
   return made;
 }
 
-std::string Schedule::save() const {
+std::string BufferSchedule::save() const {
   return state_bytes([&](std::ostream& stream) {
     cereal::PortableBinaryOutputArchive archive(stream);
-    const_cast<Schedule&>(*this).exchange(archive);  // cereal uses one function for both directions
+    const_cast<BufferSchedule&>(*this).exchange(archive);  // cereal uses one function for both directions
   });
 }
 
-void Schedule::load(const std::string& bytes) {
+void BufferSchedule::load(const std::string& bytes) {
   load_state(bytes, "the schedule", std::nullopt, [&](std::istream& stream) {
     cereal::PortableBinaryInputArchive archive(stream);
     exchange(archive);

@@ -62,10 +62,10 @@ class EventSchedule {
 
 /// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from those that are there,
 /// idle, and not in the buffer: a client is in a buffer at most once.
-class Schedule final : public EventSchedule {
+class BufferSchedule final : public EventSchedule {
  public:
   /// The terms must outlive it.
-  explicit Schedule(const TimeTerms& terms);
+  explicit BufferSchedule(const TimeTerms& terms);
 
   Version next() override;
   std::string save() const override;

@@ -93,7 +93,7 @@ TEST_CASE("a cohort is of those that are there, a run waits until somebody is, a
   CHECK_FAILURE(time.arriving(AllClients{}, {3, rows, source}), "25", "--availability");
 
   terms.mode = FedAsync();
-  Schedule schedule(terms);
+  BufferSchedule schedule(terms);
   CHECK(schedule.next().tasks.front().client == 1);
   CHECK(schedule.next().tasks.front().client == 3);
   CHECK_FAILURE(schedule.next(), "--availability");

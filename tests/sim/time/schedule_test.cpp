@@ -29,7 +29,7 @@ FedBuff buffered(int concurrency, int buffer, int cap = 0, OverCap over = OverCa
 
 // The mean staleness over so many updates, the first versions left out.
 double mean_staleness(const TimeTerms& terms, std::uint64_t updates) {
-  Schedule schedule(terms);
+  BufferSchedule schedule(terms);
   for (int i = 0; i < 100; ++i) schedule.next();
   double sum = 0;
   std::uint64_t count = 0;
@@ -52,12 +52,12 @@ TEST_CASE("with c clients always at work and buffers of K the mean staleness is 
 
 TEST_CASE("a client has one task at a time, is in a buffer once, and counts its tasks from 1") {
   const TimeTerms terms = terms_of(buffered(6, 4), ExponentialDevices({.example_seconds = 1, .device_jitter = 1}), 8);
-  Schedule schedule(terms);
+  BufferSchedule schedule(terms);
   std::map<ClientId, std::uint32_t> counts;
   std::map<ClientId, Nanoseconds> ends;
   Nanoseconds before = 0;
   for (int version = 1; version <= 2000; ++version) {
-    const Schedule::Version made = schedule.next();
+    const BufferSchedule::Version made = schedule.next();
     REQUIRE(made.tasks.size() == 4);
     std::set<ClientId> once;
     for (const Flight& task : made.tasks) {
@@ -75,9 +75,9 @@ TEST_CASE("a client has one task at a time, is in a buffer once, and counts its 
 
 TEST_CASE("arrivals of one instant come before starts: equal devices and full buffers are rounds") {
   const TimeTerms terms = terms_of(buffered(7, 7), EqualDevices({.example_seconds = 2}), 7);
-  Schedule schedule(terms);
+  BufferSchedule schedule(terms);
   for (std::uint32_t version = 1; version <= 5; ++version) {
-    const Schedule::Version made = schedule.next();
+    const BufferSchedule::Version made = schedule.next();
     CHECK(seconds_of(made.time.end) == 2 * version);
     CHECK(made.time.largest_staleness() == 0);
     for (ClientId client = 0; client < 7; ++client) {
@@ -94,9 +94,9 @@ TEST_CASE("a cap on staleness drops what is beyond it, or has the server wait, a
   std::size_t most = 0;
   for (const OverCap over : {OverCap::drop, OverCap::wait}) {
     const TimeTerms terms = terms_of(buffered(30, 3, 4, over), devices, 500);
-    Schedule schedule(terms);
+    BufferSchedule schedule(terms);
     for (int version = 0; version < 500; ++version) {
-      const Schedule::Version made = schedule.next();
+      const BufferSchedule::Version made = schedule.next();
       if (over == OverCap::drop) dropped += made.time.count(TaskFate::dropped);
       if (over == OverCap::wait) CHECK(made.time.count(TaskFate::dropped) == 0);
       largest = std::max(largest, made.time.largest_staleness());
@@ -112,9 +112,9 @@ TEST_CASE("a cap on staleness drops what is beyond it, or has the server wait, a
 TEST_CASE("a schedule that is saved and loaded goes on as if it had not been") {
   for (const Mode& mode : {Mode(buffered(20, 5)), Mode(FedAsync())}) {
     const TimeTerms terms = terms_of(mode, ExponentialDevices({.example_seconds = 1, .device_jitter = 0.5}), 40);
-    Schedule whole(terms);
+    BufferSchedule whole(terms);
     for (int version = 0; version < 37; ++version) whole.next();
-    Schedule loaded(terms);
+    BufferSchedule loaded(terms);
     loaded.load(whole.save());
     CHECK(loaded.save() == whole.save());
     for (int version = 0; version < 200; ++version) {
@@ -162,7 +162,7 @@ TEST_CASE("the rounds of tiers begin when the last ended, with clients of the ti
 
 TEST_CASE("a hundred thousand clients, a thousand of them at work") {
   const TimeTerms terms = terms_of(buffered(1000, 10), LognormalDevices({{.example_seconds = 1}, 0.6}), 100'000);
-  Schedule schedule(terms);
+  BufferSchedule schedule(terms);
   for (int version = 0; version < 1000; ++version) CHECK(schedule.next().tasks.size() == 10);
   CHECK(schedule.flights().size() >= 990);
 }
