@@ -71,8 +71,7 @@ void carry_out(JoinFlags& arguments) {
   if (!arguments.require_dp.empty()) options.require_dp = make_choice<RequiredPrivacy>("require-dp", arguments.require_dp);
   if (arguments.has_delta && arguments.limit.epsilon == 0)
     throw usage_error("delta is given without --max-epsilon, to which it belongs");
-  if (options.require_secure && !arguments.train.empty())
-    throw usage_error("require-secure is set; it does not go with --train");
+  if (options.require_secure && !arguments.train.empty()) throw usage_error("require-secure is set; it does not go with --train");
   if (!arguments.train.empty()) become_python(arguments);
   if (arguments.limit.epsilon > 0) options.limit = arguments.limit;
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;
