@@ -10,17 +10,16 @@
 #include "core/text.hpp"
 #include "dp/accountants/accountants.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
+#include "dp/accountants/least_epsilon.hpp"
 
 namespace fedstride {
 namespace {
 
 using BinsSum = BallsInBins::Sum;
 
-double lognormal_beyond(double x) { return std::erfc(x / std::numbers::sqrt2) / 2; }
-
 /// Probability that a standard normal is in [a, b], with small relative error in both tails.
 double lognormal_between(double a, double b) {
-  return a > 0 ? lognormal_beyond(a) - lognormal_beyond(b) : lognormal_beyond(-b) - lognormal_beyond(-a);
+  return a > 0 ? normal_below(-a) - normal_below(-b) : normal_below(b) - normal_below(a);
 }
 
 /// Points from 0 to `last`, `narrow` apart around the center; further out `ratio` of the distance to it, and slowly more.
@@ -58,7 +57,7 @@ BinsSum one_lognormal(double mu, double narrow, double ratio, double last) {
     if (chance <= 0) continue;
     put_between(sum, k, std::clamp(lognormal_between(a - mu, b - mu) / chance, sum.points[k], sum.points[k + 1]), chance);
   }
-  sum.beyond = lognormal_beyond(at(last));
+  sum.beyond = normal_below(-at(last));
   sum.excess = gaussian_delta(mu, std::log(last));
   return sum;
 }
@@ -182,14 +181,7 @@ double BallsInBins::delta(double epsilon) const { return std::max(delta_remove(e
 double BallsInBins::epsilon(double delta) const {
   check_delta(delta);
   if (this->delta(0) <= delta) return 0;
-  double low = 0;
-  double high = gaussian_epsilon(mu_, delta);
-  while (high - low > 1e-10 * high) {
-    const double middle = (low + high) / 2;
-    if (middle <= low || middle >= high) break;
-    (this->delta(middle) <= delta ? high : low) = middle;
-  }
-  return high;
+  return least_epsilon(0, gaussian_epsilon(mu_, delta), 1e-10, [&](double epsilon) { return this->delta(epsilon) <= delta; });
 }
 
 }  // namespace fedstride

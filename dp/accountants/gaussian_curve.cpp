@@ -6,13 +6,15 @@
 #include <numbers>
 
 #include "dp/accountants/accountants.hpp"
+#include "dp/accountants/least_epsilon.hpp"
 
 namespace fedstride {
+
+double normal_below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
+
 namespace {
 
 constexpr double kFar = -37;  // in standard deviations; further out probabilities approach the smallest doubles
-
-double normal_below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 
 /// Phi(-x) / density(x), Mills' ratio, from below (Birnbaum 1942) and from above (Sampford 1953); for x >= -kFar both are within
 /// 1e-6 of it.
@@ -73,18 +75,12 @@ double gaussian_delta(double mu, double epsilon) {
 
 double gaussian_epsilon(double mu, double delta) {
   if (holds(mu, 0, delta)) return 0;
-  double low = 0;
   double high = mu * mu / 2 + mu * std::sqrt(-2 * std::log(delta)) + 1e-9;
   while (!holds(mu, high, delta)) {
     if (high > 1e300) return std::numeric_limits<double>::infinity();
     high *= 2;
   }
-  while (high - low > 1e-13 * high) {
-    const double middle = (low + high) / 2;
-    if (middle <= low || middle >= high) break;
-    (holds(mu, middle, delta) ? high : low) = middle;
-  }
-  return high;
+  return least_epsilon(0, high, 1e-13, [&](double epsilon) { return holds(mu, epsilon, delta); });
 }
 
 double shuffle_epsilon_lower_bound(double noise_multiplier, std::uint64_t lots, double delta) {

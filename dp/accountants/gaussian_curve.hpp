@@ -10,6 +10,9 @@ double gaussian_delta(double mu, double epsilon);  ///< never 0: if it would und
 double gaussian_log_delta(double mu, double epsilon);
 double gaussian_epsilon(double mu, double delta);
 
+/// The probability that a standard normal number is below x.
+double normal_below(double x);
+
 /// A lower bound on the epsilon of one epoch of `lots` shuffled lots, at `delta`, add-remove (a record replaced by zero): any
 /// smaller epsilon that an accountant claims is wrong. Chua et al. 2024: with every other record at -1 in one coordinate the
 /// outputs are P = avg_t N(2 e_t, sigma^2), Q = avg_t N(e_t, sigma^2); the event that some coordinate exceeds C gives epsilon >=

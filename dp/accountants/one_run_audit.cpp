@@ -30,7 +30,6 @@ void check_guesses(const Guesses& guesses, double delta, double significance) {
 
 constexpr double kLeastMu = 1e-9;
 
-double probit_below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 double probit(double p) { return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * p); }
 
 /// The largest value in [0, most] for which `holds`, from below; it holds up to some value and not beyond.
@@ -100,7 +99,7 @@ bool one_run_refutes(const Guesses& guesses, double mu, double significance) {
   double wrong = significance * (all - static_cast<double>(guesses.right)) / canaries;
   for (std::uint64_t i = guesses.right; i-- > 0;) {
     // An event of this probability beside one neighbor has at least that probability beside the other.
-    const double least = right > 0 ? probit_below(probit(std::min(right, 1.0)) - mu) : 0;
+    const double least = right > 0 ? normal_below(probit(std::min(right, 1.0)) - mu) : 0;
     const double next = std::max(wrong, least);
     right += static_cast<double>(i) / (all - static_cast<double>(i)) * (next - wrong);
     wrong = next;

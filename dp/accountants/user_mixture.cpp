@@ -11,6 +11,8 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/accountants.hpp"
+#include "dp/accountants/gaussian_curve.hpp"
+#include "dp/accountants/least_epsilon.hpp"
 #include "dp/accountants/rdp_orders.hpp"
 
 namespace fedstride {
@@ -26,8 +28,6 @@ void check_mixture(const UserMixture& mixture) {
   if (!(mixture.noise_multiplier >= 0.1) || mixture.noise_multiplier > 1e4)
     throw usage_error("noise multiplier is " + number_text(mixture.noise_multiplier) + "; valid: 0.1 to 1e4");
 }
-
-double mixture_below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
 
 class MixtureCurve {
  public:
@@ -53,10 +53,10 @@ class MixtureCurve {
 
   /// Probability of the mixture above x.
   double above(double x) const {
-    return total([&](double j) { return mixture_below((j - x) / sigma_); });
+    return total([&](double j) { return normal_below((j - x) / sigma_); });
   }
   double below(double x) const {
-    return total([&](double j) { return mixture_below((x - j) / sigma_); });
+    return total([&](double j) { return normal_below((x - j) / sigma_); });
   }
 
   /// Where log_ratio is `level`; infinite where it is nowhere.
@@ -76,9 +76,9 @@ class MixtureCurve {
   double delta(double epsilon) const {
     constexpr double kRounding = 1e-12;
     const double x = at(epsilon);
-    const double remove = above(x) - std::exp(epsilon + std::log(mixture_below(-x / sigma_)));
+    const double remove = above(x) - std::exp(epsilon + std::log(normal_below(-x / sigma_)));
     double add = 0;
-    if (const double y = at(-epsilon); std::isfinite(y)) add = mixture_below(y / sigma_) - std::exp(epsilon) * below(y);
+    if (const double y = at(-epsilon); std::isfinite(y)) add = normal_below(y / sigma_) - std::exp(epsilon) * below(y);
     return std::clamp(std::max(remove, add) + kRounding * above(x) + 1e-15, 0.0, 1.0);
   }
 
@@ -145,12 +145,7 @@ double user_mixture_epsilon(const UserMixture& mixture, double delta) {
     high *= 2;
     if (high > 1e9) return kNoBound;
   }
-  while (high - low > 1e-12 * high) {
-    const double middle = (low + high) / 2;
-    if (middle <= low || middle >= high) break;
-    (curve.delta(middle) <= delta ? high : low) = middle;
-  }
-  return high;
+  return least_epsilon(low, high, 1e-12, [&](double epsilon) { return curve.delta(epsilon) <= delta; });
 }
 
 double user_mixture_rdp(const UserMixture& mixture, double order) {

@@ -1,10 +1,10 @@
 #include "sim/net/key_proof.hpp"
 
-#include <cstring>
 #include <ctime>
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/number_bytes.hpp"
 #include "sim/net/x509.hpp"
 
 namespace fedstride {
@@ -24,15 +24,13 @@ std::string identity_text(ClientId client, const secagg::Bytes32& key) {
 const unsigned char* bytes_at(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
 
 void put_text(std::string& to, std::string_view text) {
-  const auto size = static_cast<std::uint32_t>(text.size());
-  to.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
+  put_number(to, static_cast<std::uint32_t>(text.size()));
+  to.append(text);
 }
 
 bool take_text(std::string_view& from, std::string_view& text) {
-  std::uint32_t size = 0;
-  if (from.size() < sizeof size) return false;
-  std::memcpy(&size, from.data(), sizeof size);
-  from.remove_prefix(sizeof size);
+  if (from.size() < sizeof(std::uint32_t)) return false;
+  const auto size = take_number<std::uint32_t>(from);
   if (size > from.size() || size > kMostCertificate) return false;
   text = from.substr(0, size);
   from.remove_prefix(size);

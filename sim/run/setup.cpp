@@ -234,7 +234,7 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
 // What the server's side needs of each client under client-level privacy, besides the mean of the clipped updates.
 // An adaptive clip's bits are weighted as the updates are, so clients are counted in units of the largest weight.
 ReleasedBeside released_beside(const Configuration& configuration, const PrivacySetup& privacy, double expected_weight) {
-  ReleasedBeside beside{.square = configuration.server->measures(), .statistic = configuration.optimizer->pools()};
+  ReleasedBeside beside = released_beside(configuration);
   const ClientSettings& settings = *client_level(configuration.privacy);
   if (!settings.adapts_clip()) return beside;
   const double noise_multiplier = privacy.client->noise_multiplier;

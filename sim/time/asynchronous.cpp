@@ -109,6 +109,17 @@ std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Flee
   Accumulator updates(rules.sum, round, clients, server.update_size(), rules.keeps());
   fleet.collect_each(tasks, ahead, updates);
   const auto change = [&](Vector mean, std::span<const ClientReport> reports) {
+    const Flight& first = made.tasks.front();
+    const Vector& begun = versions_.at(first.version)->model;
+    if (mode.merges_tiers()) {
+      if (begun.size() != tier_models_.at(made.tier).size())
+        throw failure("the tiers in the checkpoint have models of another size");
+      for (std::size_t i = 0; i < mean.size(); ++i) tier_models_[made.tier][i] = begun[i] + mean[i];
+      ++tier_rounds_[made.tier];
+      mean = merged_tiers(tier_models_, tier_rounds_);
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] -= model[i];
+      return mean;
+    }
     // The mean of the staleness weights over the updates in the sum.
     double weights = 0;
     double all = 0;
@@ -119,19 +130,7 @@ std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Flee
       weights += weight * task->task.scale;
       all += weight;
     }
-    const Flight& first = made.tasks.front();
-    if (mode.merges_tiers()) {
-      const Vector& begun = versions_.at(first.version)->model;
-      if (begun.size() != tier_models_.at(made.tier).size())
-        throw failure("the tiers in the checkpoint have models of another size");
-      for (std::size_t i = 0; i < mean.size(); ++i) tier_models_[made.tier][i] = begun[i] + mean[i];
-      ++tier_rounds_[made.tier];
-      mean = merged_tiers(tier_models_, tier_rounds_);
-      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] -= model[i];
-      return mean;
-    }
-    return version_change(mode, std::move(mean), all > 0 ? weights / all : 1, current - first.version,
-                          versions_.at(first.version)->model, model);
+    return version_change(mode, std::move(mean), all > 0 ? weights / all : 1, current - first.version, begun, model);
   };
   return end_round(round, rules, std::move(updates), server, model, for_each_piece, change);
 }

@@ -1,0 +1,15 @@
+#pragma once
+
+namespace fedstride {
+
+/// The least epsilon at which a bound `holds`, from above, to a relative width. It fails at `low` and holds at `high`, and beyond.
+double least_epsilon(double low, double high, double width, auto&& holds) {
+  while (high - low > width * high) {
+    const double middle = (low + high) / 2;
+    if (middle <= low || middle >= high) break;
+    (holds(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace fedstride
