@@ -29,9 +29,10 @@ Vector version_change(const ModePart& mode, Vector mean, double mean_weight, std
 /// FedAT's model: sum_m T_(M+1-m) / T x_m of the tiers' models x_m and the numbers T_m of their rounds, in double.
 Vector merged_tiers(std::span<const Vector> models, std::span<const std::uint64_t> rounds);
 
-/// An asynchronous run. A version of its model is made like a round (server/round.hpp), of the updates that an EventSchedule names, each trained
-/// from the version its task began from and weighted by its staleness once it is clipped. Memory: the models of the versions that tasks
-/// at work began from, at most `concurrency`, and the updates that the fleet trained ahead; a model for each tier, if tiers are merged.
+/// An asynchronous run. A version of its model is made like a round (server/round.hpp), of the updates that an EventSchedule names,
+/// each trained from the version its task began from and weighted by its staleness once it is clipped. Memory: the models of the
+/// versions that tasks at work began from, at most `concurrency`, and the updates that the fleet trained ahead; a model for each
+/// tier, if tiers are merged.
 class AsynchronousRun {
  public:
   /// The terms must outlive it.

@@ -47,9 +47,8 @@ class ModePart : public Part {
   virtual double mixing() const { return 0; }      ///< FedAsync's alpha; 0: changes are added, models not mixed
   virtual int staleness_cap() const { return 0; }  ///< 0: none
   virtual OverCap over_cap() const { return OverCap::drop; }
-  virtual bool merges_tiers() const {
-    return false;
-  }  ///< each tier has rounds and a model of its own; the server's is made of these
+  /// True if each tier has rounds and a model of its own, of which the server's is made.
+  virtual bool merges_tiers() const { return false; }
 };
 using Mode = Chosen<ModePart>;
 
