@@ -18,4 +18,22 @@ std::vector<ParameterRange> trained_ranges(const Model& model, const std::vector
   return ranges;
 }
 
+std::vector<CodedMatrix> trained_matrices(const Model& model, const std::vector<bool>& frozen) {
+  std::vector<CodedMatrix> matrices;
+  std::size_t first = 0;
+  for (const Parameter& parameter : model.parameters()) {
+    if (!frozen.empty() && frozen[static_cast<std::size_t>(parameter.layer)]) continue;
+    if (parameter.shape.size() > 1) {
+      const auto outputs = static_cast<std::size_t>(parameter.shape.front());
+      const std::size_t inputs = parameter.size / outputs;
+      if (parameter.layout == ParameterLayout::dense)
+        matrices.push_back({first, inputs, outputs});
+      else
+        matrices.push_back({first, outputs, inputs});
+    }
+    first += parameter.size;
+  }
+  return matrices;
+}
+
 }  // namespace fedstride

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "client/compression/compressor.hpp"
 #include "dp/noise/client_release.hpp"
 #include "nn/model.hpp"
 
@@ -13,5 +14,9 @@ std::vector<bool> either(const std::vector<bool>& one, const std::vector<bool>& 
 /// The trained tensors of a model, in order, or of `copies` consecutive models, as in an update followed by what the local
 /// objective sends with it. `frozen` has one flag per layer, or is empty.
 std::vector<ParameterRange> trained_ranges(const Model& model, const std::vector<bool>& frozen, std::size_t copies = 1);
+
+/// Of the same tensors, one after the other, those with more than one dimension, as matrices by rows: the outputs of a layer by its
+/// inputs, or the reverse for dense ones.
+std::vector<CodedMatrix> trained_matrices(const Model& model, const std::vector<bool>& frozen);
 
 }  // namespace fedstride

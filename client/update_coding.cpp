@@ -31,7 +31,7 @@ std::size_t UpdateCoding::size() const {
 
 std::uint64_t UpdateCoding::most_bytes() const {
   const auto vectors = static_cast<std::uint64_t>(copies);
-  return vectors * compression->most_bytes(size()) + (vectors - 1) * sizeof(std::uint64_t);
+  return vectors * compression->most_bytes_with(matrices, size()) + (vectors - 1) * sizeof(std::uint64_t);
 }
 
 std::string UpdateCoding::code(std::uint32_t round, ClientId client, KeptBack& kept, Vector& update) const {
@@ -61,8 +61,9 @@ std::string UpdateCoding::code(std::uint32_t round, ClientId client, KeptBack& k
       if (!ExactSum::admits(view(std::as_const(numbers)))) return diverged();
     }
     std::string one;
-    compression->encode(view(std::as_const(numbers)), {seed, round, client, copy}, one);
-    if (!compression->decode(one, {seed, round, client, copy}, view(numbers)) || !ExactSum::admits(view(std::as_const(numbers))))
+    compression->encode(view(std::as_const(numbers)), {seed, round, client, copy, matrices}, one);
+    if (!compression->decode(one, {seed, round, client, copy, matrices}, view(numbers)) ||
+        !ExactSum::admits(view(std::as_const(numbers))))
       return diverged();
     if (back != nullptr)
       for (std::size_t i = 0; i < d; ++i) {
@@ -92,7 +93,7 @@ bool UpdateCoding::decode(std::string_view code, std::uint32_t round, ClientId c
       length = take_number<std::uint64_t>(code);
       if (length > code.size()) return false;
     }
-    if (!compression->decode(code.substr(0, length), {seed, round, client, copy}, view(numbers))) return false;
+    if (!compression->decode(code.substr(0, length), {seed, round, client, copy, matrices}, view(numbers))) return false;
     code.remove_prefix(length);
     scatter(shifted(sent, copy * spread), numbers, update);
   }

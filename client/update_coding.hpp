@@ -35,6 +35,7 @@ struct UpdateCoding {
   std::size_t spread = 0;                 ///< numbers of one vector, padding included
   int copies = 1;                         ///< vectors in an update
   std::uint64_t seed = 0;
+  std::vector<CodedMatrix> matrices = {};  ///< of one vector as it is sent
 
   bool on() const { return compression->codes(); }
   bool keeps() const { return on() && feedback != ErrorFeedback::none; }

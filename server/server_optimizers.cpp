@@ -3,6 +3,7 @@
 #include "server/federated_extrapolation.hpp"
 #include "server/federated_momentum.hpp"
 #include "server/length_restoring.hpp"
+#include "server/majority_vote.hpp"
 
 namespace fedstride {
 
@@ -10,7 +11,7 @@ PartFamily& ServerOptimizerPart::family() {
   static PartFamily family = [] {
     PartFamily all("server-optimizer", "how the server applies the mean change", Question::federation, Shown::often);
     add_parts<ServerOptimizerPart, FederatedAveraging, FederatedMomentum, FederatedAdagrad, FederatedAdam, FederatedYogi,
-              FederatedExtrapolation, LengthRestoring>(all);
+              FederatedExtrapolation, LengthRestoring, MajorityVote>(all);
     return all;
   }();
   return family;

@@ -12,12 +12,20 @@
 
 namespace fedstride {
 
+/// A tensor among the numbers of a vector, as a matrix by rows. Its rows are the outputs of a layer, or its inputs.
+struct CodedMatrix {
+  std::size_t first = 0;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
+
 /// The address of a code's draws: everything random in it follows from this, so nothing random is sent.
 struct CodeAddress {
   std::uint64_t seed = 0;
   std::uint32_t round = 0;
   ClientId client = 0;
-  std::uint32_t part = 0;  ///< of what one message has: an update's first or second vector, the model
+  std::uint32_t part = 0;                      ///< of what one message has: an update's first or second vector, the model
+  std::span<const CodedMatrix> matrices = {};  ///< of the vector, for codes that see them: ascending, apart
 
   static constexpr ClientId kServer = 0xFFFFFFFE;
   static constexpr ClientId kEverybody = 0xFFFFFFFF;
@@ -41,6 +49,8 @@ class Compressor : public Part {
   virtual bool suits_feedback() const { return true; }
   /// The most bytes a code of d numbers has: at most 4 d + 64, which bounds the frames of docs/WIRE.md.
   virtual std::uint64_t most_bytes(std::size_t d) const = 0;
+  /// The same, of a vector with these matrices.
+  virtual std::uint64_t most_bytes_with(std::span<const CodedMatrix> /*matrices*/, std::size_t d) const { return most_bytes(d); }
   /// Appends the code of finite numbers below 2^22 in magnitude.
   virtual void encode(std::span<const float> numbers, const CodeAddress& address, std::string& code) const = 0;
   /// Fills `numbers`. False, with any contents, unless `code` is what encode can write for so many numbers; then they are finite.

@@ -6,6 +6,7 @@
 #include "client/compression/drive.hpp"
 #include "client/compression/float16.hpp"
 #include "client/compression/no_compression.hpp"
+#include "client/compression/power_sgd.hpp"
 #include "client/compression/qsgd.hpp"
 #include "client/compression/random_k.hpp"
 #include "client/compression/rounding.hpp"
@@ -30,6 +31,7 @@ PartFamily made(std::string_view key, std::string_view purpose) {
       all);
   // They lose more than they are given, which a model that is followed by its changes would not bear.
   if constexpr (Way::kIsUp) add_compressors<Way, TernGrad, RandomK>(all);
+  if constexpr (Way::kIsUp) all.add(std::make_unique<PowerSgd>());
   return all;
 }
 

@@ -8,19 +8,33 @@
 
 namespace fedstride {
 
-/// (|x|_1 / d) sign(x) (Karimireddy, Rebjock, Stich & Jaggi 2019), in buckets. Biased: error^2 = |x|^2 - |x|_1^2 / d, so it needs
-/// error feedback. 32 bits a bucket and one a number.
 template <class Way>
-struct ScaledSign final : PartBase<Way, ScaledSign<Way>, BucketSettings<Way>> {
-  using PartBase<Way, ScaledSign<Way>, BucketSettings<Way>>::PartBase;
+struct ScaledSignSettings : BucketSettings<Way> {
+  double magnitude = 0;
+  static constexpr auto kFields =
+      std::tuple_cat(BucketSettings<Way>::kFields,
+                     std::tuple{Field{Way::kIsUp ? "up-magnitude" : "down-magnitude", &ScaledSignSettings::magnitude,
+                                      "what each sign is multiplied by, in votes of equal weight; 0: a bucket's mean magnitude",
+                                      Valid{.low = 0, .high = 1e4}}});
+};
+
+/// (|x|_1 / d) sign(x) (Karimireddy, Rebjock, Stich & Jaggi 2019), in buckets. Biased: error^2 = |x|^2 - |x|_1^2 / d, so it needs
+/// error feedback. 32 bits a bucket and one a number. With a magnitude, that times sign(x): a vote, one bit a number, whose majority
+/// the server optimizer sign takes.
+template <class Way>
+struct ScaledSign final : PartBase<Way, ScaledSign<Way>, ScaledSignSettings<Way>> {
+  using PartBase<Way, ScaledSign<Way>, ScaledSignSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "sign";
   static constexpr std::string_view kSummary =
       "signs, times a bucket's mean magnitude (Karimireddy et al. 2019); 1 bit each, biased";
 
+  bool votes() const { return this->magnitude > 0; }
+  bool suits_feedback() const override { return !votes(); }
   std::uint64_t most_bytes(std::size_t d) const override {
-    return 4 * std::uint64_t{buckets_in(d, this->bucket)} + bytes_of_bits(d);
+    return (votes() ? 0 : 4 * std::uint64_t{buckets_in(d, this->bucket)}) + bytes_of_bits(d);
   }
   void encode(std::span<const float> numbers, const CodeAddress&, std::string& code) const override {
+    if (votes()) return put_signs(numbers.data(), numbers.size(), code);
     for_each_bucket(numbers.size(), this->bucket, [&](std::size_t first, std::size_t count) {
       double sum = 0;
       for (const float number : numbers.subspan(first, count)) sum += std::fabs(number);
@@ -30,6 +44,7 @@ struct ScaledSign final : PartBase<Way, ScaledSign<Way>, BucketSettings<Way>> {
   }
   bool decode(std::string_view code, const CodeAddress&, std::span<float> numbers) const override {
     if (code.size() != most_bytes(numbers.size())) return false;
+    if (votes()) return take_signs(code, static_cast<float>(this->magnitude), numbers.data(), numbers.size());
     std::string_view scales = code.substr(0, 4 * buckets_in(numbers.size(), this->bucket));
     bool good = take_signs(code.substr(scales.size()), 1, numbers.data(), numbers.size());
     for_each_bucket(numbers.size(), this->bucket, [&](std::size_t first, std::size_t count) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -23,6 +24,21 @@ SpendingTotals::SpendingTotals(std::uint32_t clients) : histories_(1), history_o
   histories_[0].clients = clients;
 }
 
+// A client's spending is the number of sums that it was in, all alike: that of all is the largest.
+bool SpendingTotals::is_taken_more_often(const LedgerGroup& group) {
+  if (group.quantity != Quantity::sums) return true;
+  if (taken_runs_.empty()) taken_runs_ = group.runs;
+  if (group.runs != taken_runs_) return true;
+  std::uint32_t most = most_taken_;
+  if (group.clients.empty()) {
+    ++taken_by_all_;
+    ++most;
+  }
+  if (!group.clients.empty() && taken_.empty()) taken_.resize(clients());
+  for (const ClientId client : group.clients) most = std::max(most, ++taken_[client] + taken_by_all_);
+  return std::exchange(most_taken_, most) < most;
+}
+
 void SpendingTotals::add(const LedgerGroup& group) {
   const Spending spent = exposure(group.runs, group.like());
   const Spending papers = as_in_papers(group.runs, group.like());
@@ -30,7 +46,10 @@ void SpendingTotals::add(const LedgerGroup& group) {
     merge(history.spent, spent);
     merge(history.papers, papers);
   };
-  if (group.level == Level::client) return charge(updates_);
+  if (group.level == Level::client) {
+    if (is_taken_more_often(group)) charge(updates_);
+    return;
+  }
   if (group.clients.empty()) {
     for (History& history : histories_) charge(history);
     return;
@@ -125,6 +144,8 @@ Spending LedgerBook::spent(ClientId client) const {
 }
 
 Spending LedgerBook::spent_by_update() const {
+  if (const LedgerStatement* statement = header_.at(Level::client); statement != nullptr && statement->participations)
+    return totals().updates();
   Spending spending = closed_.updates();
   for_each_recent(kAllRounds, [&](const LedgerGroup& group) {
     if (group.level == Level::client) append(spending, group);

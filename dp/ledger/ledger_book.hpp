@@ -20,7 +20,8 @@ class SpendingTotals {
  public:
   explicit SpendingTotals(std::uint32_t clients);
 
-  /// Adds a group: at example level to its clients, at client level to all clients.
+  /// Adds a group: at example level to its clients, at client level to all clients; if it names the clients in a sum, only if none
+  /// has been in as many such sums as one of them now.
   void add(const LedgerGroup& group);
 
   const Spending& examples(ClientId client) const { return histories_[history_of_[client]].spent; }
@@ -43,6 +44,11 @@ class SpendingTotals {
   std::vector<History> histories_;
   std::vector<std::uint32_t> history_of_;
   History updates_;
+  std::vector<std::uint32_t> taken_;  // sums that named a client, by client; empty without any
+  std::uint32_t most_taken_ = 0;      // with those of all clients
+  std::uint32_t taken_by_all_ = 0;
+  std::vector<ReleaseRun> taken_runs_;  // of all of these sums; one with others is charged whatever it names
+  bool is_taken_more_often(const LedgerGroup& group);
 };
 
 /// The contents of a ledger, added line by line: closed rounds count as executed, reservations that were never closed count in

@@ -73,7 +73,8 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     if (statement->neighbours != group.neighbours)
       return "releases for " + std::string(name_of(group.neighbours)) + " neighbours; the statement is for " +
              std::string(name_of(statement->neighbours));
-    if (group.level == Level::client && !group.clients.empty())
+    const bool named = statement->participations && group.quantity == Quantity::sums;
+    if (group.level == Level::client && !group.clients.empty() && !named)
       return "releases at client level are for client " + std::to_string(group.clients.front()) +
              "; every client must be charged";
     if (std::ranges::adjacent_find(group.clients) != group.clients.end())

@@ -41,6 +41,7 @@ struct LedgerStatement {
   std::uint64_t survivors = 0;  ///< noise_at "distributed": the fewest clients in a round's sum
   std::uint64_t colluders = 0;  ///< likewise: that may tell the coordinator their noise
   bool adaptive_clip = false;   ///< client level: S is that of the first round, and follows a count that is in the same release
+  bool participations = false;  ///< client level: sums name the clients in them, a public fact; others are not charged
   bool operator==(const LedgerStatement&) const = default;
 };
 
@@ -60,7 +61,7 @@ struct LedgerHeader {
 struct LedgerGroup {
   Level level = Level::example;
   std::vector<ClientId> clients =
-      {};  ///< empty: all clients; always empty at client level, where clients not drawn are charged too
+      {};  ///< empty: all clients, as at client level, where clients not drawn are charged too, but for participations
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
   double rate = 1;

@@ -12,6 +12,7 @@ namespace {
 // Ledgers without noise in shares have version 1, as before there was any.
 constexpr int kVersion = 1;
 constexpr int kVersionWithShares = 2;
+constexpr int kVersionWithParticipations = 4;
 
 std::string json_text(std::string_view text) { return dump_json(Json(std::string(text))); }
 
@@ -175,8 +176,11 @@ std::string groups_text(const LedgerGroups& groups) {
 std::string header_text(const LedgerHeader& header) {
   const bool has_shares =
       std::ranges::any_of(header.statements, [](const LedgerStatement& one) { return one.noise_at == "distributed"; });
-  std::string text = "{\"kind\":\"ledger\",\"version\":" + std::to_string(has_shares ? kVersionWithShares : kVersion) +
-                     ",\"source\":" + json_text(header.source) + ",\"clients\":" + std::to_string(header.clients) +
+  const bool has_participations =
+      std::ranges::any_of(header.statements, [](const LedgerStatement& one) { return one.participations; });
+  const int version = has_participations ? kVersionWithParticipations : has_shares ? kVersionWithShares : kVersion;
+  std::string text = "{\"kind\":\"ledger\",\"version\":" + std::to_string(version) + ",\"source\":" + json_text(header.source) +
+                     ",\"clients\":" + std::to_string(header.clients) +
                      ",\"run\":[\"noise multiplier\",\"clip\",\"count\"],\"statements\":[";
   for (const LedgerStatement& statement : header.statements) {
     if (&statement != header.statements.data()) text += ',';
@@ -191,6 +195,7 @@ std::string header_text(const LedgerHeader& header) {
     if (statement.noise_at == "distributed")
       text += ",\"survivors\":" + std::to_string(statement.survivors) + ",\"colluders\":" + std::to_string(statement.colluders);
     if (statement.adaptive_clip) text += ",\"clip\":\"adaptive\"";
+    if (statement.participations) text += ",\"participations\":true";
     text += '}';
   }
   text += ']';
@@ -215,9 +220,9 @@ LedgerHeader read_header(std::string_view text) {
   const Json json = parsed(text);
   if (text_at(json, "kind") != "ledger") throw failure("not the first line of a ledger");
   const Json& version = member(json, "version");
-  if (version != kVersion && version != kVersionWithShares)
+  if (version != kVersion && version != kVersionWithShares && version != kVersionWithParticipations)
     throw failure("the ledger has version " + dump_json(version) + "; this program reads versions " + std::to_string(kVersion) +
-                  " and " + std::to_string(kVersionWithShares));
+                  ", " + std::to_string(kVersionWithShares) + " and " + std::to_string(kVersionWithParticipations));
   LedgerHeader header;
   header.source = text_at(json, "source");
   if (header.source != "seeded" && header.source != "secret")
@@ -246,6 +251,11 @@ LedgerHeader read_header(std::string_view text) {
       const Json& flag = json_statement["own_code"];
       if (!flag.is_boolean()) throw failure("'own_code' is neither true nor false");
       statement.own_code = flag.get<bool>();
+    }
+    if (json_statement.contains("participations")) {
+      if (version != kVersionWithParticipations || statement.level != Level::client || json_statement["participations"] != true)
+        throw failure("'participations' must be true, at client level, in a ledger of version 4");
+      statement.participations = true;
     }
     if (json_statement.contains("clip")) {
       if (text_at(json_statement, "clip") != "adaptive")

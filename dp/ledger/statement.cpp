@@ -60,7 +60,10 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
     list.emplace_back("amplification by Poisson cohorts holds only if nobody sees who is in a cohort");
   else
     list.emplace_back("no amplification by client sampling is claimed");
-  list.emplace_back("clients that were not drawn are charged as well");
+  list.emplace_back(
+      statement.participations
+          ? "who is in which sum is public, by a schedule fixed beforehand: the largest number of sums with one client is charged"
+          : "clients that were not drawn are charged as well");
   if (statement.noise_at != "distributed")
     list.emplace_back(statement.noise_at == "local"
                           ? "each client adds all of the noise itself"

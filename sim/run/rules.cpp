@@ -255,6 +255,8 @@ const Rule kCommonRules[] = {
      ", which needs the mean length of the clients' updates; with {client-noise} no release covers it", "client-noise"},
     {"cohort", [](C c) { return c.cohort->asks_for_losses() && is_private(c); },
      ", which selects clients by their losses; under {dp} no release covers these"},
+    {"mode", [](C c) { return c.mode->tiers_adapt_every() > 0 && is_private(c); },
+     ", which draws tiers by their losses; under {dp} no release covers these", "tier-policy dp"},
     {"max-update-norm", [](C c) { return c.bounds_updates() && is_central(c); },
      "; under {dp} every update is already clipped to the norm in clip", "max-update-norm"},
     {"aggregation", [](C c) { return reads_updates(c) && is_central(c); },

@@ -26,7 +26,8 @@ namespace {
 Server make_server(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   const auto with_losses = [&](Server server) {
-    if (configuration.cohort->asks_for_losses()) server.remember_losses(setup.clients.row_counts.size());
+    if (configuration.cohort->asks_for_losses() || configuration.mode->tiers_adapt_every() > 0)
+      server.remember_losses(setup.clients.row_counts.size());
     server.set_schedule({configuration.server_schedule, configuration.server_final_factor, configuration.server_schedule_rounds,
                          configuration.server_decay});
     if (setup.rules.sum.release && setup.rules.sum.release->adaptive) server.adapt_clip(setup.privacy.client->clip);

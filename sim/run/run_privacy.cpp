@@ -41,6 +41,7 @@ std::vector<std::string> constants_of(const Setup& setup) {
   const double rate = participation_rate(configuration, setup.clients.row_counts.size());
   constants.push_back("clients N " + number_text(clients) + ", expected in a round " + number_text(rate * clients) +
                       ", the sum of a round is divided by " + number_text(setup.rules.sum.denominator));
+  if (counts_participations(setup)) constants.emplace_back("the schedule of tasks, by sizes, devices and availability");
   if (setup.rules.sum.release && setup.rules.sum.release->adaptive) {
     const CentralRelease& release = *setup.rules.sum.release;
     constants.push_back(
@@ -82,6 +83,7 @@ LedgerHeader header_of(const Setup& setup) {
     LedgerStatement& statement = add(Level::client, *setup.privacy.client);
     statement.largest_weight = setup.privacy.largest_weight;
     statement.bound = setup.privacy.client->clip;
+    statement.participations = counts_participations(setup);
     statement.adaptive_clip = client_level(setup.configuration.privacy)->adapts_clip();
     statement.noise_at = choice_name(client_level(setup.configuration.privacy)->client_noise);
     if (const auto& shares = setup.privacy.shares) {
@@ -132,6 +134,7 @@ RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, 
   identity_ = run_identity(setup, key);
   const auto path = folder / "ledger.jsonl";
   const std::string_view secret = key ? bytes_of(*key) : std::string_view{};
+  if (!own && counts_participations(setup)) participations_ = std::make_unique<Participations>(setup);
   ledger_.emplace(mark ? Ledger::open(path, *mark, secret) : Ledger::create(path, header_of(setup), secret));
 }
 
@@ -186,9 +189,13 @@ Spending RunPrivacy::with_evaluation(Spending spending, const LevelSetup& level,
   return spending;
 }
 
+std::uint64_t RunPrivacy::charged_updates(std::uint32_t round) const {
+  return participations_ ? participations_->most(round) - participations_->most(round - 1) : 1;
+}
+
 Spending RunPrivacy::after_update(const SpendingTotals& before, std::uint32_t round) const {
   Spending spending = before.updates();
-  merge(spending, setup_.privacy.client_release);
+  if (charged_updates(round) > 0) merge(spending, setup_.privacy.client_release);
   return with_evaluation(std::move(spending), *setup_.privacy.client, round);
 }
 
@@ -238,7 +245,7 @@ std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32
     return "another round would exceed the clients' budget of " + budget_text(level);
   const Releases& next = setup_.privacy.client_release;
   reserved_.push_back({.level = Level::client,
-                       .clients = {},
+                       .clients = participations_ ? participations_->clients(round) : std::vector<ClientId>{},
                        .sampling = next.sampling,
                        .neighbours = next.neighbours,
                        .rate = next.rate,
@@ -390,11 +397,13 @@ double rounds_within_budget(const Setup& setup) {
   }
   if (privacy.client && privacy.client->epsilon > 0) {
     const LevelSetup& level = *privacy.client;
+    std::optional<Participations> participations;
+    if (counts_participations(setup)) participations.emplace(setup);
     const auto fits = [&](std::uint64_t count) {
       Releases all = privacy.client_release;
-      all.count = count;
+      all.count = participations ? participations->most(static_cast<std::uint32_t>(count)) : count;
       Spending spending = level.beside(count);
-      merge(spending, all);
+      if (all.count > 0) merge(spending, all);
       return meets(level.accountant, spending, level.epsilon, level.delta);
     };
     rounds = std::min(rounds, static_cast<double>(largest_count(static_cast<std::uint64_t>(rounds), 1, fits)));

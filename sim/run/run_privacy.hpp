@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/task.hpp"
 #include "dp/ledger/ledger.hpp"
 #include "dp/ledger/statement.hpp"
+#include "sim/run/participations.hpp"
 #include "sim/run/setup.hpp"
 
 namespace fedstride {
@@ -93,6 +95,8 @@ class RunPrivacy {
   /// True if the round has an accounted evaluation; with_evaluation adds it to the spending.
   bool evaluates(std::uint32_t round) const;
   Spending with_evaluation(Spending spending, const LevelSetup& level, std::uint32_t round) const;
+  /// Client level: 1, or 0 if by a public schedule no client has been in more of the rounds than some had been before.
+  std::uint64_t charged_updates(std::uint32_t round) const;
   /// Client level: the spending after one more round.
   Spending after_update(const SpendingTotals& before, std::uint32_t round) const;
   /// The number of planned releases that the budget covers; 0 if they do not make a step.
@@ -107,6 +111,7 @@ class RunPrivacy {
   std::string identity_;
   std::optional<Ledger> ledger_;
   LedgerGroups reserved_;
+  std::unique_ptr<Participations> participations_;  ///< of a buffered run's ledger; null: every client is charged for every round
 };
 
 }  // namespace fedstride

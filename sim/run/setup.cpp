@@ -202,7 +202,8 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
                      .sent = trained_ranges(model, training.unsent()),
                      .spread = model.size(),
                      .copies = configuration.objective->sends() ? 2 : 1,
-                     .seed = configuration.seed};
+                     .seed = configuration.seed,
+                     .matrices = trained_matrices(model, training.unsent())};
   if (!training.local.empty() && trained_ranges(model, training.unsent()).empty())
     throw usage_error("local-layers is '" + std::string(personal->layers()) +
                       "'; the federation has no other layer to train: at least one must be shared");

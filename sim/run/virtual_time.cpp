@@ -132,7 +132,7 @@ void VirtualTime::cut_events(std::uint32_t round) {
 }
 
 std::string VirtualTime::save() const {
-  const std::string schedule = asynchronous_ ? asynchronous_->save() : std::string();
+  const std::string schedule = asynchronous_ ? asynchronous_->save() : synchronous_->save();
   return state_bytes([&](std::ostream& stream) { write_archive(stream, totals_, schedule); });
 }
 
@@ -143,7 +143,10 @@ void VirtualTime::load(const std::string& bytes, std::uint32_t round) {
   if (bytes.empty()) return;
   std::string schedule;
   load_state(bytes, "the virtual time", std::nullopt, [&](std::istream& stream) { read_archive(stream, totals_, schedule); });
-  if (synchronous_) return synchronous_->begin(terms_, totals_.now);
+  if (synchronous_) {
+    synchronous_->load(schedule);
+    return synchronous_->begin(terms_, totals_.now);
+  }
   asynchronous_->load(schedule);
   for (const std::uint32_t number : asynchronous_->needed_versions()) {
     std::string identity;

@@ -25,6 +25,13 @@ enum class StalenessWeight : std::uint8_t {
 };
 constexpr auto choice_names(StalenessWeight) { return names("constant", "polynomial", "hinge"); }
 
+/// How a round of tifl draws its tier.
+enum class TierPolicy : std::uint8_t {
+  uniform,  ///< each with the same probability
+  losses    ///< those with higher losses more often: TiFL's adaptive policy
+};
+constexpr auto choice_names(TierPolicy) { return names("uniform", "losses"); }
+
 /// A kind of course of a run: when the server's versions are made, and of which updates.
 class ModePart : public Part {
  public:
@@ -38,6 +45,8 @@ class ModePart : public Part {
   virtual int minimum_arrivals() const { return 0; }   ///< a round with fewer arrivals changes nothing
 
   virtual int tiers() const { return 0; }  ///< of clients by speed: a round draws one, or each has rounds of its own; 0: none
+  virtual int tiers_adapt_every() const { return 0; }  ///< rounds between looks at the tiers' losses; 0: none
+  virtual int tier_credits() const { return 0; }       ///< rounds that a tier may have while others may have one; 0: any number
 
   // Of asynchronous runs.
   virtual int concurrency() const { return 0; }                           ///< clients at work at once
@@ -75,13 +84,28 @@ struct TieredSettings {
   static constexpr auto kFields = std::tuple{Field{
       "tiers", &TieredSettings::tiers_, "tiers of equally many clients, by the time of a task", Valid{.low = 1, .high = 1000}}};
 };
-/// Rounds whose cohort is drawn from one tier of clients of like speed, each tier with the same probability: TiFL's policy "uniform".
-/// Its adaptive policy, which looks at the tiers' accuracies, is not here.
-struct Tiered final : PartBase<ModePart, Tiered, TieredSettings> {
+struct TiflSettings : TieredSettings {
+  TierPolicy policy = TierPolicy::uniform;
+  int interval = 10;
+  int credits = 0;
+  bool adapts() const { return policy == TierPolicy::losses; }
+  static constexpr auto kFields = std::tuple_cat(
+      TieredSettings::kFields,
+      std::tuple{
+          Field{"tier-policy", &TiflSettings::policy, "how a round's tier is drawn: uniformly, or by losses"},
+          Field{"tier-interval", &TiflSettings::interval, "rounds between two looks at the tiers' losses",
+                Valid{.low = 1, .high = 1e6}, Shapes::model, &TiflSettings::adapts},
+          Field{"tier-credits", &TiflSettings::credits, "rounds that a tier may have while others still may; 0: any number",
+                Valid{.low = 0, .high = 1e6}, Shapes::model, &TiflSettings::adapts}});
+};
+/// Rounds whose cohort is drawn from one tier of clients of like speed: uniformly, or by the tiers' losses (sim/time/tier_draw.hpp).
+struct Tiered final : PartBase<ModePart, Tiered, TiflSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "tifl";
   static constexpr std::string_view kSummary = "rounds of clients of like speed (Chai et al. 2020)";
   int tiers() const override { return tiers_; }
+  int tiers_adapt_every() const override { return adapts() ? interval : 0; }
+  int tier_credits() const override { return credits; }
 };
 
 struct FedAtSettings : TieredSettings {

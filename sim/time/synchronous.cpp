@@ -1,10 +1,13 @@
 #include "sim/time/synchronous.hpp"
 
 #include <algorithm>
+#include <cereal/types/vector.hpp>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/part_state.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -12,6 +15,7 @@ namespace fedstride {
 void SynchronousTime::begin(const TimeTerms& terms, Nanoseconds now) {
   terms_ = &terms;
   now_ = now;
+  draw_ = next_draw_;
   if (tier_.empty()) tier_ = tiers_by_speed(terms);
 }
 
@@ -20,7 +24,8 @@ std::vector<ClientId> SynchronousTime::drawn(const CohortPart& cohort, const Coh
   std::uint16_t tier = 0;
   if (!tier_.empty()) {
     RandomStream random(terms_->seed, {.purpose = Purpose::asynchrony, .round = question.round});
-    tier = static_cast<std::uint16_t>(random.below(1 + std::uint64_t{*std::ranges::max_element(tier_)}));
+    next_draw_ = draw_;
+    tier = next_draw_.draw(*terms_->mode, question.round, tier_, question.losses, random);
   }
   std::vector<ClientId> there;
   Nanoseconds next = kNever;
@@ -42,11 +47,24 @@ std::vector<ClientId> SynchronousTime::drawn(const CohortPart& cohort, const Coh
   std::vector<double> losses;
   for (const ClientId client : there) {
     rows.push_back(question.rows[client]);
-    if (!question.losses.empty()) losses.push_back(question.losses[client]);
+    if (cohort.asks_for_losses()) losses.push_back(question.losses[client]);
   }
   std::vector<ClientId> cohort_of_them = cohort.sample({question.round, rows, question.source, losses});
   for (ClientId& client : cohort_of_them) client = there[client];
   return cohort_of_them;
+}
+
+std::string SynchronousTime::save() const {
+  if (terms_->mode->tiers_adapt_every() == 0) return {};
+  return state_bytes([&](std::ostream& stream) { write_archive(stream, draw_); });
+}
+
+void SynchronousTime::load(const std::string& bytes) {
+  if (terms_->mode->tiers_adapt_every() == 0) return;
+  load_state(bytes, "the draws of tiers", std::nullopt, [&](std::istream& stream) { read_archive(stream, draw_); });
+  if (!draw_.fits(1 + std::size_t{*std::ranges::max_element(tier_)}))
+    throw failure("the draws of tiers in the checkpoint are of another run");
+  next_draw_ = draw_;
 }
 
 std::vector<ClientId> SynchronousTime::arriving(const CohortPart& cohort, const CohortQuestion& question) {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <Eigen/SVD>
 #include <limits>
 #include <random>
 
@@ -9,6 +10,7 @@
 #include "client/compression/draws.hpp"
 #include "client/compression/drive.hpp"
 #include "client/compression/float16.hpp"
+#include "client/compression/power_sgd.hpp"
 #include "client/compression/qsgd.hpp"
 #include "client/compression/random_k.hpp"
 #include "client/compression/rounding.hpp"
@@ -214,6 +216,62 @@ TEST_CASE("DRIVE's error is what its rotation gives, near pi / 2 - 1, and it is 
   double along = 0;
   for (std::size_t i = 0; i < 64; ++i) along += many.mean[i] * short_one[i];
   CHECK(along == doctest::Approx(squared(short_one)).epsilon(0.01));
+}
+
+TEST_CASE("votes are signs of one magnitude, a bit each, and not kept back") {
+  const auto votes = compression("sign", {{"up-magnitude", 0.25}});
+  const Vector there = sent(votes, vector_of({3, -1e-9F, 0.5, 0, -7, 2, 1, -4, 6}));
+  const std::vector<float> expected{0.25, -0.25, 0.25, 0.25, -0.25, 0.25, 0.25, -0.25, 0.25};
+  CHECK(std::vector<float>(there.begin(), there.end()) == expected);
+  CHECK(code_of(votes, some_numbers(1000)).size() == 125);
+  CHECK_FALSE(votes->suits_feedback());
+}
+
+TEST_CASE("PowerSGD sends a tensor by a matrix of low rank, whose error is what its range leaves, and the rest as it is") {
+  constexpr std::size_t kRows = 40, kColumns = 30, kD = 5 + kRows * kColumns + 3;
+  const CodedMatrix matrices[] = {{5, kRows, kColumns}};
+  const auto send = [&](const Vector& x, std::int64_t rank, std::size_t bytes) {
+    const UpCompression how = compression("power-sgd", {{"up-rank", rank}});
+    std::string code;
+    how->encode(view(x), {1, 1, 3, 0, matrices}, code);
+    CHECK(code.size() == bytes);
+    CHECK(how->most_bytes_with(matrices, kD) == bytes);
+    Vector there(kD, 77);
+    REQUIRE(how->decode(code, {1, 1, 3, 0, matrices}, view(there)));
+    CHECK_FALSE(how->decode(code.substr(4), {1, 1, 3, 0, matrices}, view(there)));
+    std::string wild = code;
+    const float infinity = std::numeric_limits<float>::infinity();
+    std::memcpy(wild.data() + 24, &infinity, sizeof infinity);
+    Vector other(kD);
+    CHECK_FALSE(how->decode(wild, {1, 1, 3, 0, matrices}, view(other)));
+    for (const std::size_t i : {std::size_t{0}, std::size_t{4}, kD - 3, kD - 1}) CHECK(there[i] == x[i]);
+    return there;
+  };
+  // Two outer products are of rank 2, and arrive whole; with their lengths of 3 and 1 apart, rank 1 leaves the second.
+  Vector x = some_numbers(kD);
+  const Vector left = some_numbers(kRows, 1), right = some_numbers(kColumns, 2);
+  for (std::size_t i = 0; i < kRows; ++i)
+    for (std::size_t j = 0; j < kColumns; ++j)
+      x[5 + i * kColumns + j] =
+          (i % 2 == 0 ? 3 * left[i] * right[j] : 0) + (i % 2 == 1 ? left[i] * (j % 2 == 0 ? right[j] : -right[j]) : 0);
+  CHECK(squared_error(x, send(x, 2, 4 * (8 + 2 * 70))) < 1e-10 * squared(x));
+  // Any matrix: |M|^2 - |M'|^2, as the rest is at right angles to what is sent; near the best of its rank (Eigen's singular values).
+  for (const std::uint64_t seed : {3, 4, 5}) {
+    x = some_numbers(kD, seed);
+    const Vector there = send(x, 4, 4 * (8 + 4 * 70));
+    CHECK(squared_error(x, there) == doctest::Approx(squared(x) - squared(there)).epsilon(1e-4));
+    Eigen::MatrixXd matrix(kRows, kColumns);
+    for (std::size_t i = 0; i < kRows * kColumns; ++i)
+      matrix(static_cast<Eigen::Index>(i / kColumns), static_cast<Eigen::Index>(i % kColumns)) = static_cast<double>(x[5 + i]);
+    const Eigen::VectorXd values = matrix.bdcSvd().singularValues();
+    const double best = values.tail(26).squaredNorm();
+    CHECK(squared_error(x, there) >= best * (1 - 1e-5));
+    CHECK(squared_error(x, there) <= 1.2 * best);
+  }
+  CHECK(squared_error(Vector(kD), send(Vector(kD), 4, 4 * (8 + 4 * 70))) == 0);
+  send(Vector(kD, 0x1.fffffep21F), 4, 4 * (8 + 4 * 70));
+  send(Vector(kD, -1e-30F), 4, 4 * (8 + 4 * 70));
+  CHECK(squared_error(x, send(x, 18, 4 * kD)) == 0);  // factors as long as the matrix
 }
 
 TEST_CASE("bits a number are those of the table") {

@@ -25,7 +25,8 @@ const KnownAnswers<Known> kKnown = {
     {"top-k", {{3, 0, 0, 0, 0, 0, 0, -4}, 9}},
     {"random-k", {{0, -4.015625, 2, 0, 0, 0, 0, 0}, 8}},  // drawn
     {"stc", {{3.5, 0, 0, 0, 0, 0, 0, -3.5}, 6}},
-    {"drive", {{}, 5}},  // as the next test says
+    {"power-sgd", {{3, -1.00390625, 0.5, 0, -0.25, 2, 1, -4}, 32}},  // no matrix
+    {"drive", {{}, 5}},                                              // as the next test says
 };
 
 }  // namespace

@@ -379,6 +379,54 @@ TEST_CASE("noise in shares is written and read, in a ledger of version 2; no mor
   CHECK(names(malformed({wrong}, head), {"sampling", "poisson"}));
 }
 
+TEST_CASE("sums that name their clients cost what the client that is in most of them pays, in a ledger of version 4") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  LedgerHeader head = header();
+  head.statements = {{.level = Level::client,
+                      .accountant = "rdp",
+                      .delta = 1e-6,
+                      .neighbours = Neighbours::zero_out,
+                      .bound = 1,
+                      .noise_at = "central",
+                      .participations = true}};
+  CHECK(read_header(header_text(head)) == head);
+  CHECK(header_text(head).find("\"version\":4") != std::string::npos);
+  std::string older = header_text(head);
+  older.replace(older.find("\"version\":4"), 11, "\"version\":2");
+  check_fails([&] { read_header(older); }, {"participations", "version 4"});
+  const auto sum_of = [](std::uint32_t round, std::vector<ClientId> clients, double multiplier = 2) {
+    return LedgerGroup{.level = Level::client,
+                       .clients = std::move(clients),
+                       .sampling = Sampling::full,
+                       .neighbours = Neighbours::zero_out,
+                       .first = round - 1,
+                       .runs = {{multiplier, 1, 1}}};
+  };
+  LedgerGroup evaluation = sum_of(3, {}, 5);
+  evaluation.quantity = Quantity::evaluation;
+  const std::vector<LedgerGroups> rounds{{sum_of(1, {0, 1})},       {sum_of(2, {2, 3})}, {sum_of(3, {1, 2}), evaluation},
+                                         {sum_of(4, {0, 1, 2, 3})}, {sum_of(5, {0, 3})}, {sum_of(6, {1, 3})},
+                                         {sum_of(7, {0, 1}, 3)}};
+  const std::uint64_t charged[] = {
+      1, 1, 3, 4, 4, 5, 6};  // clients 1 and 2 have two after round 3, all one more, 1 and 3 a fourth; other noise
+  {
+    Ledger ledger = Ledger::create(path, head);
+    for (std::uint32_t round = 1; round <= rounds.size(); ++round) {
+      ledger.reserve(round, "digest", rounds[round - 1]);
+      CHECK(count_of(ledger.spent_by_update()) == charged[round - 1]);
+      ledger.close(round, rounds[round - 1]);
+      CHECK(count_of(ledger.spent_by_update()) == charged[round - 1]);
+      CHECK(count_of(ledger.book().before(round).updates()) == (round > 1 ? charged[round - 2] : 0));
+    }
+    check_fails([&] { ledger.reserve(6, "other digest", rounds[5]); }, {"round 6", "addresses"});
+  }
+  CHECK(count_of(read_ledger(path).book.spent_by_update()) == 6);
+  CHECK(names(malformed({sum_of(1, {0, 4})}, head), {"client 4"}));
+  head.statements[0].participations = false;
+  CHECK(names(malformed({sum_of(1, {0, 1})}, head), {"client 0", "every client"}));
+}
+
 TEST_CASE("private components are a release before the first round") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "ledger.jsonl";

@@ -47,6 +47,7 @@ TEST_CASE("a run over connections has the bits of the run in one process, and it
   for (const std::string more :
        {"", "compress-up = 'top-k'\nup-keep = 0.1\nerror-feedback = 'ef'\n", "compress-up = 'stc'\ncompress-down = 'stc'\n",
         "compress-up = 'drive'\nlocal-objective = 'scaffold'\n",
+        "compress-up = 'power-sgd'\nup-rank = 2\nerror-feedback = 'ef'\n",
         "compress-up = 'qsgd'\ncompress-down = 'rounding'\ndown-step = 0.001\ncohort = 'fixed'\ncohort-size = 2\nrounds = 8\n",
         "compress-down = 'top-k'\ndown-keep = 0.3\ncohort = 'fixed'\ncohort-size = 1\nrounds = 9\n",
         "compress-up = 'random-k'\nup-keep = 0.5\ndp = 'client'\nclip = 1.0\nnoise-multiplier = 1.0\nrandomness = 'seeded'\n"}) {

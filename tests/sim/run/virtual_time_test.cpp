@@ -2,10 +2,14 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "core/text.hpp"
+#include "dp/accountants/accountants.hpp"
+#include "dp/ledger/audit.hpp"
 #include "server/cohorts.hpp"
 #include "sim/run/neighbours.hpp"
 #include "sim/run/virtual_time.hpp"
@@ -82,6 +86,46 @@ TEST_CASE("under privacy, time means zero-out neighbors, no amplification by coh
   REQUIRE(summary.privacy.size() == 1);
   CHECK(summary.rounds == 4);
   CHECK(summary.ledger.lines == 1 + 2 * 4);  // the head, and two lines a version
+}
+
+TEST_CASE("a buffered run charges the participations of the client that takes part most often, resumed or not") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const std::string more =
+      "dp = 'client'\nnoise-multiplier = 2.0\nclip = 1.0\noptimizer = 'sgd'\nclients = 9\ndevices = 'lognormal'\n"
+      "mode = 'fedbuff'\nconcurrency = 4\nbuffer = 2\n";
+  const Setting timeline{folder / "trace.json", true};
+  auto settings = settings_for(folder, "run", more + "rounds = 14\n");
+  settings["timeline"] = timeline;
+  const RunSummary whole = start(settings);
+  // A second count, by the timeline of what arrived.
+  std::map<int, std::uint64_t> arrivals;
+  const Json events = parse_json(read_file(folder / "trace.json"))["traceEvents"];
+  for (const Json& event : events)
+    if (event.at("name") == "arrived") ++arrivals[event.at("tid").get<int>()];
+  std::uint64_t most = 0, all = 0;
+  for (const auto& [client, count] : arrivals) most = std::max(most, count), all += count;
+  CHECK(all == 14 * 2);
+  CHECK(most > 3);
+  CHECK(most < 14);
+  const Spending spending{{.sampling = Sampling::full, .neighbours = Neighbours::zero_out, .noise_multiplier = 2, .count = most}};
+  const auto accountant = make_part<Accountant>("accountant", "tight");
+  REQUIRE(whole.privacy.size() == 1);
+  CHECK(whole.privacy[0].epsilon == doctest::Approx(epsilon_by(accountant, spending, 1e-5).value).epsilon(1e-9));
+  const Audit audit = audit_ledger(folder / "run/ledger.jsonl", {whole.ledger}, {}, true);
+  CHECK(audit.failures == std::vector<std::string>{});
+  REQUIRE(audit.statements.size() == 1);
+  CHECK(audit.statements[0].statement.epsilon == whole.privacy[0].epsilon);
+  start(settings_for(folder, "half", more + "rounds = 7\n"));
+  const RunSummary on = resume(folder / "half", {{"rounds", {"14", true}}});
+  CHECK(on.privacy[0].epsilon == whole.privacy[0].epsilon);
+  // A budget for one participation more goes on to the first version that needs another.
+  Spending budget = spending;
+  budget[0].count = 3;
+  const double epsilon = epsilon_by(accountant, budget, 1e-5).value * (1 + 1e-9);
+  const RunSummary ended = start(settings_for(folder, "budget", more + "rounds = 14\nepsilon = " + number_text(epsilon) + "\n"));
+  CHECK(ended.rounds < 14);
+  CHECK(ended.privacy[0].epsilon == doctest::Approx(epsilon).epsilon(1e-6));
 }
 
 TEST_CASE("over-selection asks more clients and keeps the cohort's size") {

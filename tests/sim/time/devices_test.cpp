@@ -96,7 +96,7 @@ TEST_CASE("a round that waits for all half-normal devices takes their expected m
 
 TEST_CASE("a round of tifl takes clients of one tier of like speed, each tier equally often") {
   const TimeTerms terms{.devices = LognormalDevices({{.example_seconds = 1}, 1}),
-                        .mode = Tiered({.tiers_ = 4}),
+                        .mode = Tiered({{.tiers_ = 4}}),
                         .clients = 40,
                         .examples = [](ClientId, std::uint32_t) { return 1.0; }};
   std::vector<double> seconds;

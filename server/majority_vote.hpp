@@ -1,0 +1,28 @@
+#pragma once
+
+#include "server/server_optimizer.hpp"
+
+namespace fedstride {
+
+struct MajorityVoteSettings {
+  double server_learning_rate = 0.001;
+  static constexpr auto kFields = std::tuple{Field{"server-learning-rate", &MajorityVoteSettings::server_learning_rate,
+                                                   "length of a round's step in each number", kPositive}};
+};
+
+/// model += rate sign(mean change), 0 where that is 0. With clients of equal weight that send signs of one magnitude (compress-up sign
+/// with up-magnitude) it is signSGD with majority vote (Bernstein, Wang, Azizzadenesheli & Anandkumar 2018, Algorithm 1).
+struct MajorityVote final : ServerOptimizerBase<MajorityVote, MajorityVoteSettings> {
+  using ServerOptimizerBase::ServerOptimizerBase;
+  static constexpr std::string_view kName = "sign";
+  static constexpr std::string_view kSummary =
+      "a step by the sign of each number's mean change (majority vote; Bernstein et al. 2018)";
+
+  void apply(State&, Vector& model, const Vector& mean_change) const override {
+    const auto rate = static_cast<float>(server_learning_rate);
+    for (std::size_t i = 0; i < model.size(); ++i)
+      model[i] += rate * static_cast<float>((mean_change[i] > 0) - (mean_change[i] < 0));
+  }
+};
+
+}  // namespace fedstride

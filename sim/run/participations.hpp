@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/run/setup.hpp"
+#include "sim/time/schedule.hpp"
+
+namespace fedstride {
+
+/// How often clients take part in the versions of a buffered run: a function of the schedule, which is made ahead of the run from public
+/// facts alone (TimeTerms). A client's failures count, too: the schedule does not know of them.
+class Participations {
+ public:
+  /// The setup must outlive it.
+  explicit Participations(const Setup& setup);
+
+  /// The most versions up to that one that have one and the same client. Throws Error (failure) if clients will never be there.
+  std::uint64_t most(std::uint32_t version);
+  /// The clients in a version, ascending.
+  const std::vector<ClientId>& clients(std::uint32_t version);
+
+ private:
+  TimeTerms terms_;
+  BufferSchedule schedule_;
+  std::vector<std::uint32_t> of_client_;
+  std::vector<std::uint64_t> most_ = {0};              // by version
+  std::vector<std::vector<ClientId>> clients_ = {{}};  // likewise
+};
+
+/// True if clients are charged for the versions they take part in: the coordinator's ledger of a buffered run at client level.
+bool counts_participations(const Setup& setup);
+
+}  // namespace fedstride
