@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Place = Union[str, "os.PathLike[str]"]
-# A file or a folder; (x, y) or (x, y, client); a dict of arrays.
-Data = Union[Place, "Sequence[ArrayLike]", "Mapping[str, ArrayLike]"]
+# A file or a folder; (x, y) or (x, y, client); a dict of arrays; a data set of another library, or training and test part.
+Data = Union[Place, "Sequence[ArrayLike]", "Mapping[str, ArrayLike]", Any]
 # A flag's value.
 Value = Union[bool, int, float, str, "os.PathLike[str]", "numpy.generic", Sequence[Any], None]
 # A model's tensors by their names: NumPy's or PyTorch's.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import UsageError
+from ._objects import arrays_of_object
 from ._rows import partition_file
 from ._settings import of_reading, of_run, takes
 from ._types import Data, Place, Rows, Value
@@ -34,7 +36,7 @@ def load_dataset(dataset: str | None = None, *, data: Data | None = None, **sett
     x: images uint8 (rows, channels, height, width); numbers float32 (rows, columns) or (rows, height, width, channels); tokens
     uint16 (rows, positions). y: classes uint16 (rows,) or (rows, positions); values and flags float32 (rows, numbers).
     """
-    path, arrays = split_data(data)
+    path, arrays = split_data(data, settings)
     return _core.load_dataset({"dataset": _named(dataset, arrays), "data": path, **settings}, arrays)
 
 
@@ -45,7 +47,7 @@ def partition(*, config: Place | None = None, data: Data | None = None, **settin
     Keywords are those of `run`; the irrelevant ones are still checked. Row numbers count the training part; if a sixth of a file's or
     the arrays' rows is held out for testing, they count the rows of the file or the arrays, as in partition.json.
     """
-    path, arrays = split_data(data)
+    path, arrays = split_data(data, settings)
     given: dict[str, Any] = {"data": path, **spread(settings)}
     given["dataset"] = _named(given.get("dataset"), arrays)
     with partition_file(given) as (chosen, _):
@@ -56,18 +58,22 @@ def _named(dataset, arrays):
     return "file" if dataset is None and arrays is not None else dataset
 
 
-def split_data(data):
-    """(path, None) for a file or a folder, (None, arrays by their keys) for arrays, (None, None) for None."""
+def split_data(data, settings=None):
+    """(path, None) for a file or a folder, (None, arrays by their keys) for arrays and objects, (None, None) for None. `settings` may
+    name an object's columns."""
     if data is None:
         return None, None
     if isinstance(data, (str, os.PathLike)):
         return data, None
+    arrays = arrays_of_object(data, settings or {})
+    if arrays is not None:
+        data = arrays
     if isinstance(data, (tuple, list)):
         if not 2 <= len(data) <= 3:
             raise UsageError(f"data has {len(data)} parts; valid: (x, y), (x, y, client) or a dict of arrays")
         data = {name: array for name, array in zip(_NAMES, data) if array is not None}
-    if not isinstance(data, dict):
-        raise UsageError(f"data is of type {type(data).__name__}; valid: a path, (x, y), (x, y, client) or a dict of arrays")
+    if not isinstance(data, Mapping):
+        raise UsageError(f"data is of type {type(data).__name__}; valid: a path, (x, y), (x, y, client), a dict of arrays or a data set")
     return None, {_key(key): _plain(key, array) for key, array in data.items() if array is not None}
 
 

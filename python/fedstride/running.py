@@ -47,7 +47,8 @@ def run(
         x_test, y_test, client_test, classes, vocabulary (`inputs` and `label` name others). The same arrays in an .npz file give the same run. Images uint8 (rows,
         channels, height, width), gray ones uint8 (rows, height, width), and float32 (rows, columns) whose values are not all 255ths
         are used in place and must not change during the run; everything else is converted. Without x_test, a sixth of the rows is
-        held out for testing and both parts are copied.
+        held out for testing and both parts are copied. Or a data set with rows or columns, or (train, test) or a dict of both:
+        PyTorch's, torchvision's, pandas', Hugging Face's; `inputs`, `label` and `client_column` name columns.
     model: a name or a line of layers (docs/models.md); or the initial weights of any other model, which needs `train`: a dict of
         arrays, a PyTorch state dict or a module. Tensors that are not floating point never change; all others are averaged,
         including the statistics of batch normalization.
@@ -71,7 +72,7 @@ def run(
     The GIL is released while C++ computes, and several threads may run at the same time. Ctrl-C stops runs on the main thread. Raises
     UsageError for invalid settings, Error for failures; finished rounds stay on disk.
     """
-    path, arrays = split_data(data)
+    path, arrays = split_data(data, settings)
     settings = {**spread(settings), "data": path}
     if arrays is not None and settings.get("dataset") is None:
         settings["dataset"] = "file"  # a file of settings may name another
@@ -124,7 +125,7 @@ def resume(
         and versions.
     on_round, progress, verbose, errors: as for `run`.
     """
-    path, arrays = split_data(data)
+    path, arrays = split_data(data, _kept(folder))
     code = OwnCode({**spread(settings), "data": path}, train, evaluate, workers)
     has_run = (pathlib.Path(folder) / "config.toml").is_file()  # otherwise C++ reports the error
     begun = Run(folder).settings.get("code", "") if has_run else ""
@@ -172,6 +173,11 @@ def _finished(outcome, functions):
         training = functions.get("training")
         raise Error(outcome["failed"]) from (training and training.cause)
     return Run(outcome["folder"])
+
+
+def _kept(folder):
+    """The settings of the run in a folder, which name the columns of its data; none if there is no run, which C++ says."""
+    return Run(folder).settings if (pathlib.Path(folder) / "config.toml").is_file() else {}
 
 
 def _place(path):

@@ -1,0 +1,170 @@
+"""Data sets of other libraries as dicts of arrays: PyTorch's, torchvision's, pandas', Hugging Face's, anything with rows."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+
+from ._arrays import array_of
+from ._core import UsageError
+
+# Columns that hold inputs or labels, if neither a setting nor the column's type says which; the first there is.
+_INPUTS = ("x", "image", "img", "pixel_values", "input_ids", "tokens")
+_LABELS = ("y", "label", "labels", "fine_label", "target")
+_TEST = ("test", "validation")
+
+
+def arrays_of_object(data, settings):
+    """The arrays of a data set by their keys, or None if `data` is not an object of another library. What holds what follows from
+    names, types and the settings `inputs`, `label` and `client_column`, never from rows."""
+    train, test = _parts(data)
+    if train is None:
+        return None
+    arrays = _arrays_of(train, settings, "data")
+    if test is not None:
+        arrays.update({f"{key}_test": array for key, array in _arrays_of(test, settings, "the test part of data").items()})
+    return arrays
+
+
+def _is_frame(data):
+    return hasattr(data, "columns") and hasattr(data, "to_numpy")
+
+
+def _is_set(data):
+    """True for a data set: it has rows, and is not itself an array, a list of numbers or a dict of arrays."""
+    if isinstance(data, (str, bytes, list, tuple, Mapping)) or hasattr(data, "__array__") and not _is_frame(data):
+        return False
+    return _is_frame(data) or hasattr(data, "__len__") and hasattr(data, "__getitem__")
+
+
+def _parts(data):
+    """(training part, test part or None), or (None, None)."""
+    if _is_set(data):
+        return data, None
+    if isinstance(data, (tuple, list)) and len(data) == 2 and all(_is_set(part) for part in data):
+        return tuple(data)
+    if isinstance(data, Mapping) and "train" in data and _is_set(data["train"]):
+        return data["train"], next((data[name] for name in _TEST if name in data), None)
+    return None, None
+
+
+def _arrays_of(data, settings, where):
+    if _is_frame(data):
+        return _of_frame(data, settings, where)
+    if len(data) == 0:
+        raise UsageError(f"{where} has no rows; it must have at least one")
+    if hasattr(data, "column_names") and hasattr(data, "with_format"):
+        return _of_columns(data, settings, where)
+    tensors = getattr(data, "tensors", None)  # of a TensorDataset
+    if isinstance(tensors, tuple) and 2 <= len(tensors) <= 3:
+        return dict(zip(_keys(settings), map(array_of, tensors)))
+    return _of_rows(data, settings, where)
+
+
+def _keys(settings):
+    """The keys of inputs, labels and clients, as C++ looks for them."""
+    return settings.get("inputs") or "x", settings.get("label") or "y", settings.get("client_column") or "client"
+
+
+def _of_frame(frame, settings, where):
+    inputs, label, client = _keys(settings)
+    columns = list(frame.columns)
+    if settings.get("inputs"):
+        raise UsageError(f"inputs is '{inputs}'; with a DataFrame, give a frame of these columns alone")
+    answers = settings.get("label") or next((name for name in reversed(columns) if name != client), None)
+    for setting, name in (("label", answers), ("client_column", client if settings.get("client_column") else None)):
+        if name is not None and name not in columns:
+            raise UsageError(f"{setting} is '{name}'; the columns of {where} are {', '.join(map(str, columns))}")
+    values = [name for name in columns if name not in (answers, client)]
+    for name in values:
+        if frame[name].dtype.kind not in "biuf":
+            raise UsageError(f"{where} has column '{name}' of type {frame[name].dtype}; valid: numbers; for words, write a CSV file, "
+                             "which the settings categories and missing read")
+    arrays = {inputs: frame[values].to_numpy("float32")}
+    for key, name in ((label, answers), (client, client)):
+        if name in columns:
+            column = frame[name].to_numpy()
+            arrays[key] = column if column.dtype.kind in "biuf" else column.astype(str)
+    return arrays
+
+
+def _column(data, setting, chosen, names, kind, where):
+    """The name of a column: the one that is chosen, the only one of that type, or the first with a usual name."""
+    columns = list(data.column_names) if hasattr(data, "column_names") else list(data[0])
+    if chosen:
+        if chosen not in columns:
+            raise UsageError(f"{setting} is '{chosen}'; the columns of {where} are {', '.join(map(str, columns))}")
+        return chosen
+    features = getattr(data, "features", None) or {}
+    typed = [name for name in columns if type(features.get(name)).__name__ == kind]
+    found = typed if len(typed) == 1 else [name for name in names if name in columns]
+    if not found:
+        raise UsageError(f"{where} has no column for {setting}; name one of {', '.join(map(str, columns))} by {setting}=")
+    return found[0]
+
+
+def _chosen_columns(data, settings, where):
+    chosen = {"inputs": _column(data, "inputs", settings.get("inputs"), _INPUTS, "Image", where),
+              "label": _column(data, "label", settings.get("label"), _LABELS, "ClassLabel", where)}
+    if settings.get("client_column"):
+        chosen["client_column"] = _column(data, "client_column", settings["client_column"], (), "", where)
+    return chosen.values()
+
+
+def _of_columns(data, settings, where):
+    columns = list(_chosen_columns(data, settings, where))
+    rows = data.with_format("numpy")
+    arrays = {}
+    for key, name in zip(_keys(settings), columns):
+        column = rows[name]
+        if isinstance(column, (list, tuple)) or getattr(column, "dtype", None) == object:
+            column = _stacked(column, name, where)
+        arrays[key] = array_of(column)
+    return arrays
+
+
+def _of_rows(data, settings, where):
+    first = data[0]
+    if isinstance(first, Mapping):
+        columns = list(_chosen_columns(data, settings, where))
+        pick = lambda row: [row[name] for name in columns]  # noqa: E731
+    elif isinstance(first, (tuple, list)) and 2 <= len(first) <= 3:
+        columns = ["inputs", "label", "client"][: len(first)]
+        pick = list
+    else:
+        raise UsageError(f"{where} has rows of type {type(first).__name__}; valid: (x, y), (x, y, client) or a dict")
+    filled = [None] * len(columns)
+    count = len(data)
+    for index in range(count):
+        for at, value in enumerate(pick(data[index] if index else first)):
+            _put(filled, at, value, index, count, columns[at], where)
+    return dict(zip(_keys(settings), filled))
+
+
+def _stacked(column, name, where):
+    filled = [None]
+    for index, value in enumerate(column):
+        _put(filled, 0, value, index, len(column), name, where)
+    return filled[0]
+
+
+def _put(filled, at, value, index, count, name, where):
+    """Row `index` of filled[at], which is made at row 0: numbers as they come, whole ones in 64 bits, texts as a list."""
+    import numpy
+
+    array = array_of(value)
+    if isinstance(value, str) and (index == 0 or isinstance(filled[at], list)):
+        filled[at] = filled[at] or [None] * count
+        filled[at][index] = value
+        return
+    if index == 0:
+        kind = numpy.int64 if isinstance(value, numbers.Integral) else array.dtype
+        if array.dtype == object:
+            raise UsageError(f"{where}, '{name}', row 0: a {type(value).__name__}; valid: numbers, arrays, tensors, pictures and texts")
+        filled[at] = numpy.empty((count, *array.shape), kind)
+    is_text = isinstance(filled[at], list)
+    if is_text != isinstance(value, str) or not is_text and array.shape != filled[at].shape[1:]:
+        shape = "a text" if is_text else f"shape {filled[at].shape[1:]}"
+        own = "a text" if isinstance(value, str) else f"shape {array.shape}"
+        raise UsageError(f"{where}, '{name}', row {index}: {own}; row 0 has {shape}, and all must be alike")
+    filled[at][index] = array

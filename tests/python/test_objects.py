@@ -1,0 +1,181 @@
+"""Data sets of other libraries."""
+
+import numpy
+import pytest
+from conftest import refused
+
+import fedstride
+
+RANDOM = numpy.random.default_rng(7)
+PICTURES = RANDOM.integers(0, 256, (60, 3, 8, 8), numpy.uint8)
+LABELS = numpy.arange(60) % 4
+CLIENTS = numpy.arange(60) % 3
+OWN = {"model": "logistic", "clients": 3, "rounds": 1, "threads": 1, "partition": "dirichlet"}
+
+
+def hash_of(folder, data, **settings):
+    settings = {**OWN, **settings}
+    hash_of.count = getattr(hash_of, "count", 0) + 1
+    return fedstride.run(**settings, data=data, out=folder / str(hash_of.count)).summary["model_hash"]
+
+
+class Rows:
+    """A data set as many have written one."""
+
+    def __init__(self, *columns, wrap=tuple):
+        self.columns, self.wrap = columns, wrap
+
+    def __len__(self):
+        return len(self.columns[0])
+
+    def __getitem__(self, row):
+        return self.wrap(column[row] for column in self.columns)
+
+
+class Column(list):
+    """What a Hugging Face data set answers for a column in NumPy's format, if its rows differ in shape."""
+
+
+class Features:
+    class Image: ...
+    class ClassLabel: ...
+
+
+class HuggingFace:
+    """Stands in for a Hugging Face Dataset, which Debian has not: column_names, features, with_format, columns by name."""
+
+    def __init__(self, columns, features=None, is_numpy=False):
+        self.all, self.features, self.is_numpy = columns, features or {}, is_numpy
+        self.column_names = list(columns)
+
+    def __len__(self):
+        return len(next(iter(self.all.values())))
+
+    def __getitem__(self, name):
+        assert isinstance(name, str) and self.is_numpy
+        return self.all[name]
+
+    def with_format(self, name):
+        assert name == "numpy"
+        return HuggingFace(self.all, self.features, True)
+
+
+def test_rows_are_the_arrays_they_hold(tmp_path):
+    expected = hash_of(tmp_path, (PICTURES, LABELS))
+    assert hash_of(tmp_path, Rows(PICTURES, LABELS)) == expected
+    assert hash_of(tmp_path, Rows(PICTURES, LABELS.tolist(), wrap=list)) == expected
+    assert hash_of(tmp_path, Rows(PICTURES, LABELS, wrap=lambda row: dict(zip(("image", "label"), row)))) == expected
+    names = numpy.array(["ant", "bee", "cow", "dog"])[LABELS]
+    assert hash_of(tmp_path, Rows(PICTURES, names.tolist())) == hash_of(tmp_path, (PICTURES, names))
+    own = Rows(PICTURES, LABELS, LABELS, wrap=lambda row: dict(zip(("picture", "kind", "label"), row)))
+    assert hash_of(tmp_path, own, inputs="picture", label="kind") == expected
+
+
+def test_clients_and_test_parts(tmp_path):
+    natural = {"partition": "natural"}
+    expected = hash_of(tmp_path, (PICTURES, LABELS, CLIENTS), **natural)
+    assert hash_of(tmp_path, Rows(PICTURES, LABELS, CLIENTS), **natural) == expected
+    keyed = Rows(PICTURES, LABELS, CLIENTS, wrap=lambda row: dict(zip(("x", "y", "writer"), row)))
+    assert hash_of(tmp_path, keyed, client_column="writer", **natural) == expected
+    test = (PICTURES[:20], LABELS[:20])
+    both = hash_of(tmp_path, {"x": PICTURES, "y": LABELS, "x_test": test[0], "y_test": test[1]})
+    assert hash_of(tmp_path, (Rows(PICTURES, LABELS), Rows(*test))) == both
+    assert hash_of(tmp_path, {"train": Rows(PICTURES, LABELS), "test": Rows(*test)}) == both
+
+
+def test_columns(tmp_path):
+    expected = hash_of(tmp_path, (PICTURES, LABELS))
+    columns = {"id": LABELS, "photo": PICTURES, "species": LABELS}
+    data = HuggingFace(columns, {"photo": Features.Image(), "species": Features.ClassLabel()})
+    assert hash_of(tmp_path, data) == expected
+    assert hash_of(tmp_path, HuggingFace({"img": Column(PICTURES), "fine_label": LABELS, "text": LABELS})) == expected
+    natural = HuggingFace({"x": PICTURES, "y": LABELS, "writer": CLIENTS})
+    assert hash_of(tmp_path, natural, client_column="writer", partition="natural") == hash_of(tmp_path, (PICTURES, LABELS, CLIENTS), partition="natural")
+    for data, settings, *parts in (
+        (HuggingFace({"photo": PICTURES, "label": LABELS}), {}, "inputs", "photo", "label"),
+        (HuggingFace({"x": PICTURES, "y": LABELS}), {"label": "z"}, "label", "'z'", "x", "y"),
+        (HuggingFace({"x": Column([PICTURES[0], PICTURES[1][:, 1:]]), "y": LABELS[:2]}), {}, "data", "'x'", "row 1", "(3, 7, 8)", "(3, 8, 8)"),
+    ):
+        with refused(fedstride.UsageError, *parts):
+            hash_of(tmp_path, data, **settings)
+
+
+def test_a_frame(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    x = RANDOM.normal(size=(120, 3)).astype(numpy.float32)
+    y = RANDOM.integers(0, 3, 120)
+    frame = pandas.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "kind": y})
+    expected = hash_of(tmp_path, (x, y))
+    assert hash_of(tmp_path, frame) == expected
+    assert hash_of(tmp_path, frame[["kind", "a", "b", "c"]], label="kind") == expected
+    named = frame.assign(who=numpy.arange(120) % 3, kind=numpy.array(["u", "v", "w"])[y])
+    assert hash_of(tmp_path, named, label="kind", client_column="who", partition="natural") == hash_of(
+        tmp_path, (x, named["kind"].to_numpy().astype(str), named["who"].to_numpy()), partition="natural")
+    for data, settings, *parts in (
+        (frame.assign(word="w"), {"label": "kind"}, "'word'", "categories"),
+        (frame, {"label": "none"}, "label", "'none'", "kind"),
+        (frame, {"client_column": "none"}, "client_column", "'none'"),
+        (frame, {"inputs": "a"}, "inputs", "'a'"),
+    ):
+        with refused(fedstride.UsageError, *parts):
+            hash_of(tmp_path, data, **settings)
+
+
+def test_a_run_on_rows_goes_on_and_is_evaluated(tmp_path):
+    data = Rows(PICTURES, LABELS, wrap=lambda row: dict(zip(("picture", "kind"), row)))
+    settings = {**OWN, "inputs": "picture", "label": "kind"}
+    run = fedstride.run(**settings, data=data, out=tmp_path / "run")
+    again = fedstride.resume(run, data=data, rounds=2)
+    assert again.summary["model_hash"] == fedstride.run(**{**settings, "rounds": 2}, data=data, out=tmp_path / "two").summary["model_hash"]
+    assert run.evaluate(data=data)["accuracy"] == again.summary["test_accuracy"]
+    assert [len(rows) for rows in fedstride.partition(**settings, data=data)]
+    assert fedstride.load_dataset(data=data, inputs="picture", label="kind")["x"].shape[1:] == (3, 8, 8)
+
+
+def test_what_is_no_data_set_is_refused_by_name(tmp_path):
+    def breaks(row):
+        raise OSError("the disk is gone")
+
+    for data, *parts in (
+        (Rows([], []), "data", "no rows"),
+        (Rows(PICTURES, LABELS, CLIENTS, CLIENTS), "data", "tuple", "(x, y)"),
+        (Rows([3, "a"], [0, 1]), "data", "'inputs'", "row 1"),
+        (Rows([numpy.zeros(3), numpy.zeros(4)], [0, 1]), "data", "'inputs'", "row 1", "(4,)", "(3,)"),
+        (Rows([object(), object()], [0, 1]), "data", "'inputs'", "row 0", "object"),
+        ((Rows(PICTURES, LABELS), Rows(PICTURES[:, :, 1:], LABELS)), "data"),
+    ):
+        with refused(fedstride.Error, *parts):
+            hash_of(tmp_path, data)
+    with pytest.raises(OSError, match="the disk is gone"):
+        hash_of(tmp_path, Rows(PICTURES, LABELS, wrap=breaks))
+
+
+def test_pytorch_data_sets(tmp_path):
+    torch = pytest.importorskip("torch")
+    expected = hash_of(tmp_path, (PICTURES, LABELS))
+    tensors = torch.utils.data.TensorDataset(torch.from_numpy(PICTURES), torch.from_numpy(LABELS))
+    assert hash_of(tmp_path, tensors) == expected
+
+    class Own(torch.utils.data.Dataset):
+        def __len__(self):
+            return 60
+
+        def __getitem__(self, row):
+            return torch.from_numpy(PICTURES[row]).float() / 255, int(LABELS[row])
+
+    assert hash_of(tmp_path, Own()) == expected
+    half = torch.utils.data.Subset(tensors, range(30))
+    assert hash_of(tmp_path, half) == hash_of(tmp_path, (PICTURES[:30], LABELS[:30]))
+    assert hash_of(tmp_path, torch.utils.data.random_split(tensors, [40, 20], torch.Generator().manual_seed(1)))
+
+
+def test_torchvision_data_sets(tmp_path):
+    torchvision = pytest.importorskip("torchvision")
+    size = (3, 8, 8)
+    plain = torchvision.datasets.FakeData(40, size, 4)
+    tensors = torchvision.datasets.FakeData(40, size, 4, torchvision.transforms.ToTensor())
+    x = numpy.stack([numpy.asarray(picture) for picture, _ in plain])
+    y = numpy.array([int(label) for _, label in plain])
+    expected = hash_of(tmp_path, (x, y))
+    assert hash_of(tmp_path, plain) == expected
+    assert hash_of(tmp_path, tensors) == expected
