@@ -29,6 +29,7 @@ from .parts import *
 from .running import report, resume, run, sweep
 from .sweeps import Sweep
 from .tensors import load_tensors, save_tensors
+from .torch_models import LayeredModel, from_torch
 
 if _TYPE_CHECKING:
     from .folder import open_run as open  # its former name, which __getattr__ knows
@@ -36,8 +37,8 @@ if _TYPE_CHECKING:
 _core.set_program(program() or "")
 
 # Without the classes of parts, whose names are common words.
-__all__ = ["Client", "Error", "Lot", "Run", "Sweep", "Task", "Trained", "UsageError", "__version__", "load_dataset", "load_tensors",
-           "named", "open_run", "parts", "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep",
+__all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Sweep", "Task", "Trained", "UsageError", "__version__", "from_torch",
+           "load_dataset", "load_tensors", "named", "open_run", "parts", "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep",
            "uses_clipped_sum"]
 
 

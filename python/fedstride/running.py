@@ -20,6 +20,7 @@ from .data import split_data
 from .folder import Run
 from .parts import Part, spread
 from .sweeps import Sweep
+from .torch_models import LayeredModel
 
 
 @takes(of_run, describe=True)
@@ -49,7 +50,7 @@ def run(
         are used in place and must not change during the run; everything else is converted. Without x_test, a sixth of the rows is
         held out for testing and both parts are copied. Or a data set with rows or columns, or (train, test) or a dict of both:
         PyTorch's, torchvision's, pandas', Hugging Face's; `inputs`, `label` and `client_column` name columns.
-    model: a name or a line of layers (docs/models.md); or the initial weights of any other model, which needs `train`: a dict of
+    model: a name or a line of layers (docs/models.md), or what from_torch makes of a PyTorch module; or the initial weights of any other model, which needs `train`: a dict of
         arrays, a PyTorch state dict or a module. Tensors that are not floating point never change; all others are averaged,
         including the statistics of batch normalization.
     train: a function that trains a client: train(weights, task) receives a dict of tensors (read-only NumPy views, or PyTorch copies
@@ -84,9 +85,15 @@ def run(
         form: dict[str, Any] = {}
         if model is None or isinstance(model, str):
             code.settings["model"] = model
+        elif isinstance(model, LayeredModel):
+            if code.settings.get("init") is not None:
+                raise UsageError("init is given with a model that has its own first weights; it must be left out")
+            code.settings["model"] = model.line
+            code.settings["init"] = until_done.enter_context(first_weights(model.tensors))
         else:
             if train is None:
-                raise UsageError("model is a set of tensors without layers; it needs train, a function that trains it")
+                raise UsageError("model is a set of tensors without layers; it needs train, a function that trains it, or from_torch(model) if "
+                                 "it is a PyTorch module of known layers")
             tensors, form = tensors_of(model)
             code.settings["model"] = tensor_line(tensors)
             code.settings["init"] = until_done.enter_context(first_weights(tensors))
