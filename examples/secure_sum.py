@@ -218,8 +218,10 @@ class SecureSum:
         units = np.floor(scaled + np.random.random(len(scaled))) if limit else np.rint(scaled)
         modulus, half = 1 << self.bits, self.bits // 2
         values = [int(unit) * weight % modulus for unit in units]
-        total = int(Fraction(loss * examples) * 2 ** 1127)
-        for whole, bits in [(0, 2304), (0, 2304), (total, 2304)] + [(count, 64) for count in (weight, examples, steps, 0, 0, 0, examples)]:
+        totals = [0, 0, int(Fraction(loss * examples) * 2 ** 1127)]
+        if settings.get('server-optimizer', 'average') in ('fedexp', 'restore'):
+            totals.append(int(Fraction(weight * float(np.square(change.astype(float)).sum())) * 2 ** 1127))
+        for whole, bits in [(total, 2304) for total in totals] + [(count, 64) for count in (weight, examples, steps, 0, 0, 0, examples)]:
             values += [whole >> at & ((1 << half) - 1) for at in range(0, bits, half)]
         self.values, self.attempt = values, None
         return True

@@ -429,9 +429,10 @@ struct NetworkedFleet::Impl {
 
   void finish_attempt() {
     std::vector<std::string> remarks;
-    round->secured->put(round->attempt->sum(remarks));
+    secagg::Ring sum = round->attempt->sum(remarks);
     for (const std::string& remark : remarks) log("round " + std::to_string(round->number) + ": " + remark);
     const std::vector<ClientId> included = round->attempt->included();
+    round->secured->put(std::move(sum), included.size());
     round->attempt.reset();
     for (const auto& [client, report] : round->trained) {
       const bool is_included = std::ranges::binary_search(included, client);
