@@ -78,6 +78,11 @@ SecurePart read_part(const SecureRules& rules, const Ring& ring, std::size_t fir
 
 }  // namespace
 
+std::string without_round(std::string why, std::uint32_t round) {
+  if (const std::string prefix = "round " + std::to_string(round) + ": "; why.starts_with(prefix)) why.erase(0, prefix.size());
+  return why;
+}
+
 secagg::Plan SecureRules::plan(std::size_t clients) const {
   const auto share = [&](double of) { return static_cast<unsigned>(of * static_cast<double>(clients)); };
   const secagg::Assumed assumed{static_cast<unsigned>(clients), share(dropouts), share(colluders)};
@@ -149,11 +154,7 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::size_t 
 std::size_t SecureSum::length() const { return rules_.noise ? rules_.noise->length() : size_ + SecurePart::length(rules_); }
 
 // Reports name the round anyway.
-void SecureSum::end(const char* why) {
-  ended_ = why;
-  if (const std::string round = "round " + std::to_string(round_) + ": "; ended_.starts_with(round))
-    ended_.erase(0, round.size());
-}
+void SecureSum::end(const std::string& why) { ended_ = without_round(why, round_); }
 
 std::string SecureSum::objection(ClientId client, std::span<const float> change) const {
   if (!ended_.empty()) return ended_;

@@ -14,6 +14,9 @@
 
 namespace fedstride {
 
+/// A reason without the words "round N: " before it.
+std::string without_round(std::string why, std::uint32_t round);
+
 /// The sum of one round's updates of which nobody sees one: modulo 2^bits, under masks if the rules say so, with the numbers of
 /// RoundTotals as further components of the same vector.
 class SecureSum {
@@ -34,7 +37,7 @@ class SecureSum {
     clients_ = clients;
   }
   /// Ends the round without a sum.
-  void end(const char* why);
+  void end(const std::string& why);
 
   /// Why the round has ended without a sum: too few clients are left. Empty if it has not.
   const std::string& ended() const { return ended_; }
