@@ -97,6 +97,9 @@ class Captive {
   /// Only the first of the others send their inputs.
   void mask(std::size_t inputs = kClients - 1) {
     say(2, secagg::encoded(coordinator->delivery(0)));
+    mask_others(inputs);
+  }
+  void mask_others(std::size_t inputs = kClients - 1) {
     const auto masked = peer->hear<MaskedMessage>();
     REQUIRE(masked);
     coordinator->take(secagg::decode<secagg::Masked>(masked->message));
@@ -208,6 +211,24 @@ TEST_CASE("with noise in shares, neither a list of fewer survivors than are acco
   }
 }
 
+TEST_CASE("a neighbor's shares that do not open are named in the log, and the honest client goes on without them") {
+  const Scene scene;
+  Captive captive(scene);
+  captive.invite();
+  captive.share();
+  auto delivery = captive.coordinator->delivery(0);
+  delivery.boxes[1].box[0] ^= 1;
+  captive.say(2, secagg::encoded(delivery));
+  captive.mask_others();
+  CHECK(captive.party.says("round 1", "shares of client 2", "do not open"));
+  captive.agree();
+  captive.say(4, secagg::encoded(captive.agreements));
+  const auto given = captive.hear<secagg::Unmasking>();
+  CHECK(given.shares.size() == kClients - 1);
+  for (const auto& share : given.shares) CHECK(share.owner != 2);
+  captive.coordinator->take(given);
+}
+
 TEST_CASE("each way to cheat is refused by name, and nothing more is sent") {
   const Scene scene;
   struct Cheat {
@@ -256,11 +277,12 @@ TEST_CASE("each way to cheat is refused by name, and nothing more is sent") {
          captive.invite(2);
          captive.say(1, secagg::encoded(first));
        }},
-      {"do not open",
+      {"only 2 sent shares that open",
        [](Captive& captive) {
          captive.invite();
          captive.share();
          auto delivery = captive.coordinator->delivery(0);
+         delivery.boxes[0].box[0] ^= 1;
          delivery.boxes[1].box[0] ^= 1;
          captive.say(2, secagg::encoded(delivery));
        }},
