@@ -68,7 +68,8 @@ std::vector<ClientId> SecureRound::take_part(const std::vector<ClientId>& cohort
   return kept_;
 }
 
-void SecureRound::keep_survivors(const std::vector<ClientId>& clients) const {
+void SecureRound::keep_survivors(const std::vector<ClientId>& clients) {
+  kept_ = clients;
   if (terms_.survivors.empty()) return;
   std::string text = std::to_string(terms_.number);
   for (const ClientId client : clients) text += " " + std::to_string(client);
@@ -88,7 +89,8 @@ void SecureRound::begin() {
   if (attempt_) return;
   secagg::Invitation invitation{.planned = planned_};
   for (const auto& [client, report] : trained_)
-    if (report.failure.empty()) invitation.members.push_back(keys_.invited(client));
+    if (report.failure.empty() && (kept_.empty() || std::ranges::binary_search(kept_, client)))
+      invitation.members.push_back(keys_.invited(client));
   try {
     secagg::Session session =
         secure_session(sum_.rules(), terms_.number, terms_.model_hash, terms_.told, planned_, sum_.length());

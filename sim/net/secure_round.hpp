@@ -79,7 +79,7 @@ class SecureRound {
   void forget(ClientId client);
   void failed(const std::string& why);
   void finish();
-  void keep_survivors(const std::vector<ClientId>& clients) const;
+  void keep_survivors(const std::vector<ClientId>& clients);
   void say(const std::string& what) const { log_("round " + std::to_string(terms_.number) + ": " + what); }
 
   Terms terms_;

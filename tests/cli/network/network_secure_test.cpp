@@ -1,4 +1,5 @@
 // Secure aggregation over the network: the model is that of a run in one process, whoever is killed at whatever stage.
+#include "dp/ledger/audit.hpp"
 #include "tests/cli/network/federation.hpp"
 #include "tests/cli/network/frame_watch.hpp"
 
@@ -67,12 +68,11 @@ TEST_CASE("noise that clients add: the models and the ledger are those of a run;
     };
     CHECK(ledger(federation.out()) == ledger(federation / "undisturbed"));
     const auto audited = [](const std::string& folder) {
-      const Outcome audit = run_program({"privacy", "audit", folder + "/ledger.jsonl"});
-      CHECK_MESSAGE(audit.code == 0, audit.err);
-      const std::size_t at = audit.out.find("epsilon");
-      REQUIRE(at != std::string::npos);
-      return audit.out.substr(at, audit.out.find('\n', at) - at);
+      const Audit audit = audit_ledger(folder + "/ledger.jsonl", {}, {}, false);
+      CHECK(audit.failures.empty());
+      return audit.statements.at(0).statement.epsilon;
     };
+    CHECK(audited(federation.out()) > 1);
     CHECK(audited(federation.client_folder(1)) == audited(federation.out()));
   }
 }
@@ -128,6 +128,30 @@ TEST_CASE("a coordinator killed in each stage goes on with the same command, and
     }
     finish(*coordinator, clients, federation);
   }
+}
+
+TEST_CASE("a round that could not be unmasked is not attempted over another list, and whoever gave shares for it goes on") {
+  const Federation federation(secure({"--optimizer", "sgd", "--rounds", "1", "--secure-dropouts", "0.34"}));
+  const Party coordinator = federation.serve({"--round-deadline", "4"});
+  std::atomic<int> held{0};
+  std::atomic<bool> gone{false};
+  const FrameWatch watch(federation.port(), [&](FrameKind kind, const std::string& body, bool to_client) {
+    if (gone || !to_client || stage_of(kind, body) != 4) return true;
+    ++held;
+    eventually([&] { return gone.load(); });
+    return false;
+  });
+  std::vector<Party> clients;
+  clients.push_back(federation.join(0));
+  for (const int client : {1, 2}) clients.push_back(federation.join(client, watch.port()));
+  REQUIRE(eventually([&] { return held == 2; }));
+  for (const int client : {1, 2}) REQUIRE(clients[client].kill() == -SIGKILL);
+  gone = true;
+  clients[1] = federation.join(1);
+  CHECK(coordinator.wait() == 0);
+  CHECK(coordinator.has_said("round 1", "seed", "1 share"));
+  for (const int client : {0, 1}) CHECK_MESSAGE(clients[client].wait() == 0, clients[client].err());
+  CHECK(read_file(federation.out() + "/rounds.jsonl").find("unmasked before is missing") != std::string::npos);
 }
 
 TEST_CASE("masks that are not there, and drop-outs that are drawn, are refused over a network") {
