@@ -32,7 +32,7 @@ std::string flags_but_instructions(std::string_view flags);
 
 /// Incremented whenever some configuration gives different results; a result is recomputed only if this number, its
 /// configuration or its data changed.
-inline constexpr int kNumericsVersion = 5;
+inline constexpr int kNumericsVersion = 6;
 
 /// Returns the build's instruction set if this processor lacks it, else an empty string.
 std::string missing_instructions();

@@ -130,11 +130,14 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
 
   for (const Shares::Sealed& box : delivery.boxes) {
     const auto shared = shared_.find(box.client);
-    require(shared != shared_.end() && is_sharer(box.client) && !held_.contains(box.client),
+    require(shared != shared_.end() && is_sharer(box.client) && !held_.contains(box.client) &&
+                (unopened_.empty() || unopened_.back() < box.client),
             "there is a box of " + name_of(box.client) + ", from which none is due");
     std::string plain;
-    require(decrypt(box_key(shared->second, roster_hash_, box.client, self_), "", box.box, plain) && plain.size() == 64,
-            "the shares of " + name_of(box.client) + " do not open");
+    if (!decrypt(box_key(shared->second, roster_hash_, box.client, self_), "", box.box, plain) || plain.size() != 64) {
+      unopened_.push_back(box.client);
+      continue;
+    }
     Held& held = held_[box.client];
     std::copy_n(plain.begin(), 32, held.seed.bytes.begin());
     std::copy_n(plain.begin() + 32, 32, held.mask.bytes.begin());
@@ -143,11 +146,16 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
   std::size_t sharing = 0;
   for (const ClientId holder : holders_) {
     if (!is_sharer(holder)) continue;
-    ++sharing;
-    require(held_.contains(holder), "the shares of " + name_of(holder) + " are missing");
+    const bool opened = held_.contains(holder);
+    require(opened || std::ranges::binary_search(unopened_, holder), "the shares of " + name_of(holder) + " are missing");
+    if (opened) ++sharing;
   }
-  require(sharing >= session_.plan.threshold, "of its neighbors and itself only " + std::to_string(sharing) + " shared; " +
-                                                  std::to_string(session_.plan.threshold) + " are needed");
+  require(sharing >= session_.plan.threshold, "of its neighbors and itself only " + std::to_string(sharing) +
+                                                  " sent shares that open; " + std::to_string(session_.plan.threshold) +
+                                                  " are needed");
+
+  // A neighbor whose box does not open has masked with this client, as far as it knows; without its mask of the pair nobody could
+  // take off the other's.
 
   for (const ClientId other : holders_) {
     if (other == self_ || !is_sharer(other)) continue;
@@ -171,7 +179,7 @@ Agreement Client::agree(const Survivors& survivors) {
   for (const Signed& one : survivors.clients) {
     require(is_sharer(one.client), name_of(one.client) + " is named as a survivor, but did not share");
     // Of each client its neighbors check this, of whose shares t are needed to open its seed.
-    require(!held_.contains(one.client) || session_.is_signed(one.client, text, one.signature),
+    require(!std::ranges::binary_search(holders_, one.client) || session_.is_signed(one.client, text, one.signature),
             name_of(one.client) + " is named as a survivor, but signed other keys or another list of sharers");
     survivors_.push_back(one.client);
   }

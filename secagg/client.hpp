@@ -27,8 +27,11 @@ class Client {
   /// Refused unless every advert is for the same round, model, cohort and settings, and those of neighbors are signed by the cohort's
   /// keys.
   Shares share(const Roster& roster);
-  /// Refused unless the box of every neighbor that shared opens, and enough did. No input is masked twice by the same keys.
+  /// Refused unless there is a box of every neighbor that shared, and enough of them open: of a neighbor whose box does not, this
+  /// client holds no shares, and its masks are as ever. No input is masked twice by the same keys.
   Masked mask(const Delivery& delivery, Ring input);
+  /// The neighbors whose boxes did not open, ascending.
+  const std::vector<ClientId>& unopened() const { return unopened_; }
   /// Refused unless every neighbor that survived signed the same roster and sharers, this client is one, and there are Plan::minimum.
   Agreement agree(const Survivors& survivors);
   /// The shares, and what must be on the client's disk before they are sent. Refused unless Plan::minimum survivors signed the same
@@ -63,6 +66,7 @@ class Client {
     Secret mask;
   };
   std::map<ClientId, Held> held_;
+  std::vector<ClientId> unopened_;
   std::vector<ClientId> sharers_;
   Bytes32 sharers_hash_ = {};
   std::vector<ClientId> survivors_;

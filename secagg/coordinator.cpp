@@ -141,8 +141,18 @@ void Coordinator::take(const Unmasking& unmasking) {
             "gave a share of client " + std::to_string(one.owner) + ", of which it holds none");
     require(one.of_seed == survives(one.owner), client, "gave the wrong kind of share of client " + std::to_string(one.owner));
   }
-  require(std::ranges::equal(due, unmasking.shares, {}, {}, &Unmasking::Opened::owner), client,
+  // It holds none of a client whose box did not open.
+  std::vector<ClientId> lacking;
+  auto next = unmasking.shares.begin();
+  for (const ClientId owner : due) {
+    if (next != unmasking.shares.end() && next->owner == owner)
+      ++next;
+    else
+      lacking.push_back(owner);
+  }
+  require(next == unmasking.shares.end() && !std::ranges::binary_search(lacking, client), client,
           "did not give one share of each client whose shares it holds");
+  for (const ClientId owner : lacking) withheld_[owner].push_back(client);
   opened_[client] = true;
   for (const Unmasking::Opened& one : unmasking.shares) {
     const auto& holders = holders_[one.owner];
@@ -182,6 +192,10 @@ Secret Coordinator::recover(ClientId owner, const char* what, const Fits& fits, 
 Ring Coordinator::sum(std::vector<std::string>& remarks) {
   require(stage_ == Stage::unmasking, "the sum is asked for out of turn");
   stage_ = Stage::over;
+  for (const auto& [owner, holders] : withheld_)
+    for (const ClientId holder : holders)
+      remarks.push_back("client " + std::to_string(holder) + " gave no share of client " + std::to_string(owner) +
+                        ": what client " + std::to_string(owner) + " sent it did not open");
   for (const ClientId owner : sharers_) {
     const Advert& advert = adverts_.at(owner);
     if (survives(owner)) {

@@ -31,7 +31,8 @@ class Coordinator {
   Agreements agreements();
 
   void take(const Unmasking& unmasking);
-  /// The sum of the survivors' inputs. A wrong share is left out if the others show which one it is; `remarks` then names the client.
+  /// The sum of the survivors' inputs. A wrong share is left out if the others show which one it is; `remarks` then names the client,
+  /// and those whose boxes did not open.
   Ring sum(std::vector<std::string>& remarks);
 
   /// Whose inputs are in the sum, from survivors() on.
@@ -64,6 +65,7 @@ class Coordinator {
   };
   std::map<ClientId, std::vector<Given>> given_;  ///< by owner
   std::map<ClientId, bool> opened_;
+  std::map<ClientId, std::vector<ClientId>> withheld_;  ///< by owner: holders that gave no share of it
   Ring sum_;
 };
 

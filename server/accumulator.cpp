@@ -57,19 +57,22 @@ Accumulator::Accumulator(const Accumulator& whole, Stage stage)
       sum_(whole.sum_.size()),
       store_(whole.store_) {}
 
+double weighted_square(const SumRules& rules, const ClientReport& report) {
+  double norm = rules.measured > 0 ? report.change_norm : report.update_norm;
+  if (rules.bound && report.update_norm > rules.bound->clip.bound())
+    norm = rules.measured > 0 ? norm * (rules.bound->clip.bound() / report.update_norm) : rules.bound->clip.bound();
+  return static_cast<double>(rules.weights[report.client]) * norm * norm;
+}
+
 double mean_square_norm(const SumRules& rules, std::span<const ClientReport> reports) {
-  double sum = 0;
-  double weights = 0;
+  ExactTotal sum;
+  std::uint64_t weights = 0;
   for (const ClientReport& report : reports) {
     if (!report.failure.empty()) continue;
-    double norm = rules.measured > 0 ? report.change_norm : report.update_norm;
-    if (rules.bound && report.update_norm > rules.bound->clip.bound())
-      norm = rules.measured > 0 ? norm * (rules.bound->clip.bound() / report.update_norm) : rules.bound->clip.bound();
-    const auto weight = static_cast<double>(rules.weights[report.client]);
-    sum += weight * norm * norm;
-    weights += weight;
+    sum.add(weighted_square(rules, report));
+    weights += rules.weights[report.client];
   }
-  return weights > 0 ? sum / weights : 0;
+  return weights > 0 ? sum.value() / static_cast<double>(weights) : 0;
 }
 
 void Accumulator::require(bool good, const char* what) const {
@@ -139,7 +142,7 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   added_[client] = true;
   if (secure_) {
     lock.unlock();
-    if (report.failure.empty()) secure_->add(change, rules_.weights[client], report);
+    if (report.failure.empty()) secure_->add(change, rules_.weights[client], report, weighted_square(rules_, report));
     lock.lock();
     reports_.push_back(SecureSum::stripped(report));
     return remark;

@@ -37,8 +37,10 @@ struct SumRules {
   std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes for updates kept one by one; the rest go to a file
 };
 
-/// The weighted mean of the squared norms (after scaling down) of the changes in a round's sum, added in order of the reports; 0
-/// if there are none. No release covers it: use it only if clients are not protected.
+/// The squared norm (after scaling down) of a client's change in a round's sum, times its weight. Exact totals of them divided by
+/// that of the weights are the round's mean square. No release covers it: use it only if clients are not protected.
+double weighted_square(const SumRules& rules, const ClientReport& report);
+/// Their weighted mean; 0 if there are no changes.
 double mean_square_norm(const SumRules& rules, std::span<const ClientReport> reports);
 
 /// The weighted sum of a round's changes as it may be read: with noise under client-level privacy.

@@ -22,6 +22,7 @@ struct SecureRules {
   double leaving = 0;    ///< probability that a simulated client drops out before each of its messages
   RandomSource draws{std::uint64_t{0}};
   secagg::Secret signing_keys = {};              ///< of which the simulated clients' are derived
+  bool lengths = false;                          ///< the mean square length of the changes is wanted, and in the sum
   unsigned minimum = 0;                          ///< survivors; 0: all but the drop-outs
   std::shared_ptr<const NoiseShare> noise = {};  ///< that clients add, to what is then all that they send; null: none
   RandomSource own{std::uint64_t{0}};            ///< of the clients' noise
@@ -38,8 +39,9 @@ struct RoundTotals {
   std::uint64_t examples = 0;
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;
-  double train_loss = 0;  ///< mean over their examples; NaN: none
-  bool is_told = true;    ///< false: clients send none of these, as no noise covers them
+  double mean_square = 0;  ///< mean_square_norm, if SecureRules::lengths
+  double train_loss = 0;   ///< mean over their examples; NaN: none
+  bool is_told = true;     ///< false: clients send none of these, as no noise covers them
 };
 
 }  // namespace fedstride

@@ -19,13 +19,16 @@ constexpr std::string_view kLeftBefore[] = {"its keys", "its shares", "its maske
 
 /// A client's part of RoundTotals: sums of doubles as whole integers, and counts.
 struct SecurePart {
-  std::array<ExactTotal, 3> totals = {};     ///< statistic, alignment, loss x examples
+  explicit SecurePart(const SecureRules& rules) : totals(rules.lengths ? 4 : 3) {}
+  std::vector<ExactTotal> totals;            ///< statistic, alignment, loss x examples; weighted square of the change
   std::array<std::uint64_t, 7> counts = {};  ///< weight, examples, steps, rejected, statistics, pairs, examples with a loss
-  static std::size_t length(unsigned bits) { return (3 * ExactTotal::kBits + 7 * 64) / (bits / 2); }
+  static std::size_t length(const SecureRules& rules) {
+    return ((rules.lengths ? 4 : 3) * ExactTotal::kBits + 7 * 64) / (rules.grid.bits / 2);
+  }
 };
 
-SecurePart secure_part_of(const ClientReport& report, std::uint64_t weight) {
-  SecurePart part;
+SecurePart secure_part_of(const SecureRules& rules, const ClientReport& report, std::uint64_t weight, double square) {
+  SecurePart part(rules);
   part.counts = {weight, report.examples, report.steps, report.rejected, 0, report.pairs, 0};
   if (report.statistic <= kMaxStatistic) {
     part.totals[0].add(report.statistic);
@@ -36,6 +39,7 @@ SecurePart secure_part_of(const ClientReport& report, std::uint64_t weight) {
     part.totals[2].add(report.loss * static_cast<double>(report.examples));
     part.counts[6] = report.examples;
   }
+  if (rules.lengths) part.totals[3].add(square);
   return part;
 }
 
@@ -53,13 +57,13 @@ void add_part(const SecurePart& part, std::size_t first, Ring& ring) {
   for (const std::uint64_t count : part.counts) cut(count);
 }
 
-SecurePart read_part(const Ring& ring, std::size_t first) {
+SecurePart read_part(const SecureRules& rules, const Ring& ring, std::size_t first) {
   const unsigned half = ring.bits() / 2;
   const auto next = [&] {
     const auto value = static_cast<unsigned __int128>(ring.at(first++));
     return ring.bits() == 128 ? value : value & ((static_cast<unsigned __int128>(1) << ring.bits()) - 1);
   };
-  SecurePart part;
+  SecurePart part(rules);
   for (ExactTotal& total : part.totals)
     for (unsigned position = 0; position < ExactTotal::kBits; position += half) {
       const unsigned __int128 piece = next();
@@ -73,6 +77,11 @@ SecurePart read_part(const Ring& ring, std::size_t first) {
 }
 
 }  // namespace
+
+std::string without_round(std::string why, std::uint32_t round) {
+  if (const std::string prefix = "round " + std::to_string(round) + ": "; why.starts_with(prefix)) why.erase(0, prefix.size());
+  return why;
+}
 
 secagg::Plan SecureRules::plan(std::size_t clients) const {
   const auto share = [&](double of) { return static_cast<unsigned>(of * static_cast<double>(clients)); };
@@ -110,7 +119,6 @@ void SecureSum::enough(const std::vector<Leaves>& clients, Leaves stage, const c
 SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
                      const Vector& model)
     : rules_(rules), round_(round), size_(size), ring_(0, rules.grid.bits) {
-  const std::size_t length = rules.noise ? rules.noise->length() : size + SecurePart::length(rules.grid.bits);
   try {
     plan_ = rules.plan(cohort.size());
     std::vector<ClientId> ascending(cohort.begin(), cohort.end());
@@ -119,13 +127,13 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<co
     if (!rules.masks) {
       enough(when_, Leaves::before_keys, "sent keys");
       enough(when_, Leaves::before_shares, "shared");
-      ring_ = Ring(length, rules.grid.bits);
+      ring_ = Ring(length(), rules.grid.bits);
       return;
     }
     secagg::Session session{.round = round,
                             .model = Hash().values(view(model)).digest(),
                             .plan = plan_,
-                            .length = length,
+                            .length = length(),
                             .bits = rules.grid.bits,
                             .settings = rules.session_settings()};
     std::vector<secagg::Secret> keys;
@@ -141,16 +149,12 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<co
 }
 
 SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::size_t size)
-    : rules_(rules), round_(round), size_(size), ring_(size + SecurePart::length(rules.grid.bits), rules.grid.bits) {}
+    : rules_(rules), round_(round), size_(size), ring_(length(), rules.grid.bits) {}
 
-std::size_t SecureSum::length() const { return size_ + SecurePart::length(rules_.grid.bits); }
+std::size_t SecureSum::length() const { return rules_.noise ? rules_.noise->length() : size_ + SecurePart::length(rules_); }
 
 // Reports name the round anyway.
-void SecureSum::end(const char* why) {
-  ended_ = why;
-  if (const std::string round = "round " + std::to_string(round_) + ": "; ended_.starts_with(round))
-    ended_.erase(0, round.size());
-}
+void SecureSum::end(const std::string& why) { ended_ = without_round(why, round_); }
 
 std::string SecureSum::objection(ClientId client, std::span<const float> change) const {
   if (!ended_.empty()) return ended_;
@@ -179,9 +183,9 @@ void SecureSum::add_share(std::span<const float> change, ClientId client) {
   added_.push_back(leaves(client));
 }
 
-void SecureSum::add(std::span<const float> change, std::uint64_t weight, const ClientReport& report) {
+void SecureSum::add(std::span<const float> change, std::uint64_t weight, const ClientReport& report, double square) {
   if (rules_.noise) return add_share(change, report.client);
-  Ring own(rehearsal_ ? size_ + SecurePart::length(rules_.grid.bits) : 0, rules_.grid.bits);
+  Ring own(rehearsal_ ? length() : 0, rules_.grid.bits);
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!rehearsal_) lock.lock();
   Ring& ring = rehearsal_ ? own : ring_;
@@ -192,7 +196,7 @@ void SecureSum::add(std::span<const float> change, std::uint64_t weight, const C
     rules_.grid.round(change.subspan(first, piece.size()), weight, rules_.draws.at(address), piece);
     ring.add(first, piece);
   }
-  add_part(secure_part_of(report, weight), size_, ring);
+  add_part(secure_part_of(rules_, report, weight, square), size_, ring);
   if (rehearsal_) return rehearsal_->add(report.client, std::move(own));
   added_.push_back(leaves(report.client));
 }
@@ -224,7 +228,7 @@ RoundTotals SecureSum::finish(ExactSum& sum) {
         piece[i] = static_cast<__int128>(std::nearbyint(static_cast<double>(decoded[first + i]) * ExactSum::kScale));
       sum.add_integers(first, piece);
     }
-    sum.add_weight(rehearsal_ ? rehearsal_->included().size() : added_.size());
+    sum.add_weight(rehearsal_ ? rehearsal_->included().size() : clients_ > 0 ? clients_ : added_.size());
     return {.train_loss = std::numeric_limits<double>::quiet_NaN(), .is_told = false};
   }
   for (std::size_t first = 0; first < size_; first += values.size()) {
@@ -233,12 +237,13 @@ RoundTotals SecureSum::finish(ExactSum& sum) {
     for (__int128& value : piece) value *= static_cast<__int128>(1) << rules_.grid.shift();
     sum.add_integers(first, piece);
   }
-  const SecurePart part = read_part(ring_, size_);
+  const SecurePart part = read_part(rules_, ring_, size_);
   sum.add_weight(part.counts[0]);
   return {.sums = {part.totals[0].value(), part.counts[4], part.totals[1].value(), part.counts[5]},
           .examples = part.counts[1],
           .steps = part.counts[2],
           .rejected = part.counts[3],
+          .mean_square = rules_.lengths && part.counts[0] > 0 ? part.totals[3].value() / static_cast<double>(part.counts[0]) : 0,
           .train_loss = part.counts[6] > 0 ? part.totals[2].value() / static_cast<double>(part.counts[6])
                                            : std::numeric_limits<double>::quiet_NaN()};
 }

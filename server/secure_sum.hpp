@@ -14,6 +14,9 @@
 
 namespace fedstride {
 
+/// A reason without the words "round N: " before it.
+std::string without_round(std::string why, std::uint32_t round);
+
 /// The sum of one round's updates of which nobody sees one: modulo 2^bits, under masks if the rules say so, with the numbers of
 /// RoundTotals as further components of the same vector.
 class SecureSum {
@@ -28,16 +31,20 @@ class SecureSum {
   const SecureRules& rules() const { return rules_; }
   std::size_t length() const;  ///< of the vectors that are summed
   const secagg::Ring& ring() const { return ring_; }
-  void put(secagg::Ring sum) { ring_ = std::move(sum); }
+  /// Sets the sum of so many clients' vectors.
+  void put(secagg::Ring sum, std::size_t clients) {
+    ring_ = std::move(sum);
+    clients_ = clients;
+  }
   /// Ends the round without a sum.
-  void end(const char* why);
+  void end(const std::string& why);
 
   /// Why the round has ended without a sum: too few clients are left. Empty if it has not.
   const std::string& ended() const { return ended_; }
   /// Why this update does not get into the sum; empty if it does.
   std::string objection(ClientId client, std::span<const float> change) const;
-  /// Adds a client's part. Callable from any thread.
-  void add(std::span<const float> change, std::uint64_t weight, const ClientReport& report);
+  /// Adds a client's part; `square` is its weighted_square. Callable from any thread.
+  void add(std::span<const float> change, std::uint64_t weight, const ClientReport& report, double square = 0);
   /// Adds the sum and its weight to `sum`; nothing, and nothing is revealed, if the round has ended then.
   RoundTotals finish(ExactSum& sum);
 
@@ -55,7 +62,8 @@ class SecureSum {
   std::unique_ptr<secagg::Rehearsal> rehearsal_;  ///< null: no masks
   std::mutex mutex_;
   std::string ended_;
-  secagg::Ring ring_;  ///< without masks
+  secagg::Ring ring_;        ///< without masks
+  std::size_t clients_ = 0;  ///< of put()
   secagg::Plan plan_;
   std::vector<secagg::Leaves> when_;   ///< the cohort's clients leave
   std::vector<secagg::Leaves> added_;  ///< and those whose updates came, without masks

@@ -23,7 +23,7 @@ std::string archived(const auto& value) {
 void Server::take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules,
                   const std::optional<RoundTotals>& totals) {
   totals_ = totals;
-  if (!rules.release) mean_square_ = mean_square_norm(rules, reports);
+  if (!rules.release) mean_square_ = totals ? totals->mean_square : mean_square_norm(rules, reports);
   const double all = static_cast<double>(std::accumulate(rules.weights.begin(), rules.weights.end(), std::uint64_t{0}));
   double weight = 0;
   double measure = 0;

@@ -7,8 +7,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
-#include <sstream>
 #include <thread>
 
 #include "client/report.hpp"
@@ -25,8 +23,9 @@
 #include "core/text.hpp"
 #include "server/broadcast.hpp"
 #include "server/secure_sum.hpp"
+#include "sim/net/clients_text.hpp"
 #include "sim/net/frame_bytes.hpp"
-#include "sim/net/secure_attempt.hpp"
+#include "sim/net/secure_round.hpp"
 #include "sim/net/timer.hpp"
 
 namespace fedstride {
@@ -35,18 +34,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kFinishPatience{5};
-constexpr std::string_view kSurvivorsKind = "fedstride survivors 1";
-
-/// "client 2", "clients 2, 5, 7, ... (31 in all)"
-std::string clients_text(const std::vector<ClientId>& clients) {
-  constexpr std::size_t kMaxNamed = 10;
-  std::vector<std::string> names;
-  for (const ClientId client : clients)
-    if (names.size() < kMaxNamed) names.push_back(std::to_string(client));
-  if (clients.size() == 1) return "client " + names.front();
-  return "clients " + joined(names) + (clients.size() > kMaxNamed ? ", ... (" + std::to_string(clients.size()) + " in all)" : "");
-}
-
 }  // namespace
 
 struct NetworkedFleet::Impl {
@@ -71,11 +58,7 @@ struct NetworkedFleet::Impl {
     std::size_t asked = 0;
     std::size_t answered = 0;
     bool overdue = false;
-    SecureSum* secured = nullptr;              // under secure aggregation, and the members below
-    std::uint32_t planned = 0;                 // clients in the cohort
-    std::map<ClientId, ClientReport> trained;  // whose update is ready, or failed
-    std::vector<ClientId> kept;                // over which an earlier attempt was unmasked; empty: none
-    std::unique_ptr<SecureAttempt> attempt;
+    SecureSum* secured = nullptr;  // under secure aggregation
     Clock::time_point since = Clock::now();
     std::promise<void> over;
   };
@@ -96,10 +79,9 @@ struct NetworkedFleet::Impl {
         log(std::move(logs)),
         missed(terms.roster.size()),
         held(terms.roster.size()),
-        keys(terms.roster.size()),
+        keys(terms, terms.roster.size()),
         progress(examples),
         deadline(io),
-        stage_timer(io),
         reception(io, terms, rules, log,
                   {.joined =
                        [this](ClientId client, const Ready& ready) {
@@ -131,7 +113,7 @@ struct NetworkedFleet::Impl {
     asio::post(io, [this] {
       reception.close();
       deadline.cancel();
-      stage_timer.cancel();
+      if (secure) secure->close();
     });
     work.reset();
     thread.join();
@@ -249,198 +231,65 @@ struct NetworkedFleet::Impl {
 
   // --- secure aggregation ---
 
-  /// True unless the client announces a signing key that is not its own, another one than before, or none; it is then dismissed.
+  /// True unless the client is dismissed because of its signing key.
   bool knows_key(ClientId client, const Ready& ready) {
-    if (!terms.secure) return true;
-    const std::string who = "client " + std::to_string(client);
-    SigningKey& known = keys[client];
-    secagg::Bytes32 key{};
-    std::string why;
-    if (ready.signing_key.size() != 64 || ready.signing_key.find_first_not_of("0123456789abcdef") != std::string::npos) {
-      why = who + " announces no signing key, which secure aggregation needs";
-    } else {
-      for (std::size_t i = 0; i < key.size(); ++i)
-        key[i] = static_cast<std::uint8_t>(std::stoul(ready.signing_key.substr(2 * i, 2), nullptr, 16));
-      if (known.is_known && known.key != key)
-        why = who + " has another signing key than before; start it with the folder it used before";
-      else if (terms.key_objection)
-        why = terms.key_objection(client, key, ready.key_proof);
-    }
-    if (why.empty())
-      known = {true, key, terms.key_objection ? ready.key_proof : std::string()};
-    else
-      reception.dismiss(client, why, true);
+    const std::string why = terms.secure ? keys.objection(client, ready) : std::string();
+    if (!why.empty()) reception.dismiss(client, why, true);
     return why.empty();
   }
 
-  void prepare_secure(const std::vector<ClientId>& cohort) {
-    round->planned = static_cast<std::uint32_t>(cohort.size());
-    std::error_code error;
-    if (round_rules.survivors.empty() || !std::filesystem::exists(round_rules.survivors, error)) return;
-    std::istringstream text(read_sealed(round_rules.survivors, kSurvivorsKind, "a list of survivors"));
-    std::uint32_t number = 0;
-    text >> number;
-    if (number != round->number) return;
-    for (ClientId client = 0; text >> client;) round->kept.push_back(client);
+  void begin_secure(const std::vector<ClientId>& cohort) {
+    secure = std::make_unique<SecureRound>(
+        io,
+        SecureRound::Terms{.number = round->number,
+                           .model_hash = round->model_hash,
+                           .told = round->told,
+                           .stage_deadline = round_rules.stage_deadline,
+                           .survivors = round_rules.survivors},
+        *round->secured, keys, reception, log,
+        SecureRound::Calls{.is_over = [this] { return is_over(); },
+                           .is_overdue = [this] { return round->overdue; },
+                           .ask =
+                               [this](ClientId client) {
+                                 round->state[client] = Round::State::waiting;
+                                 --round->answered;
+                                 ask(client);
+                               },
+                           .end = [this](const auto& reports, const auto& missing) { end_secure(reports, missing); },
+                           .count =
+                               [this](std::uint64_t sent, std::uint64_t received) {
+                                 bytes.downlink += sent;
+                                 bytes.uplink += received;
+                               }});
+    const std::vector<ClientId> taking_part = secure->take_part(cohort);
     for (const ClientId client : cohort)
-      if (!std::ranges::binary_search(round->kept, client)) round->state[client] = Round::State::not_asked;
-    round->asked = round->kept.size();
-    if (round->asked < cohort.size())
-      log("round " + std::to_string(number) + " was unmasked before, without " + counted(cohort.size() - round->asked, "client") +
-          ": it is repeated over the same list");
-  }
-
-  void keep_survivors(const std::vector<ClientId>& clients) {
-    if (round_rules.survivors.empty()) return;
-    std::string text = std::to_string(round->number);
-    for (const ClientId client : clients) text += " " + std::to_string(client);
-    write_sealed(round_rules.survivors, kSurvivorsKind, text);
+      if (!std::ranges::binary_search(taking_part, client)) round->state[client] = Round::State::not_asked;
+    round->asked = taking_part.size();
   }
 
   void on_trained(ClientId client, ClientReport report, bool failed) {
-    if (failed)
-      report.failure =
-          "it sent no update: its training diverged, its own code failed, or a number of it is beyond the range of secure-grid";
-    if (failed) log("round " + std::to_string(round->number) + ", client " + std::to_string(client) + ": " + report.failure);
-    round->trained[client] = std::move(report);
+    secure->trained(client, std::move(report), failed);
     round->state[client] = Round::State::answered;
     ++round->answered;
     reception.set_last_round(client, round->number);
-    if (!round->attempt && is_over()) conclude();
+    if (is_over()) conclude();
   }
 
   /// All updates are there, or all that will be.
   void conclude() {
     if (!round->secured) return end_round();
-    if (!round->attempt) begin_attempt();
-  }
-
-  // Called between attempts.
-  void begin_attempt() {
-    secagg::Invitation invitation{.planned = round->planned};
-    for (const auto& [client, report] : round->trained) {
-      if (!report.failure.empty()) continue;
-      invitation.members.push_back({{client, keys[client].key}, keys[client].proof});
-    }
-    try {
-      secagg::Session session = secure_session(round->secured->rules(), round->number, round->model_hash, round->told,
-                                               round->planned, round->secured->length());
-      for (const auto& invited : invitation.members) session.cohort.push_back(invited.member);
-      if (!round->kept.empty() && invitation.members.size() < round->kept.size())
-        throw failure("a client of the sum that was unmasked before is missing, and nothing else may be revealed");
-      if (invitation.members.size() < session.plan.minimum)
-        throw failure(counted(invitation.members.size(), "client") + " trained; secure aggregation needs " +
-                      std::to_string(session.plan.minimum) + ", and nothing is revealed");
-      for (const auto& invited : invitation.members) reception.allow_attempt(invited.member.client);
-      round->attempt = std::make_unique<SecureAttempt>(std::move(session), invitation, ++attempts,
-                                                       [this](ClientId client, const Frame& frame) {
-                                                         if (reception.send(client, frame, FrameKind::secure))
-                                                           bytes.downlink += frame->size();
-                                                       });
-    } catch (const Error& error) {
-      return attempt_failed(error.what());
-    }
-    arm_stage();
-    advance();
-  }
-
-  void arm_stage() {
-    after(stage_timer, std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(round_rules.stage_deadline)),
-          [this, number = attempts, stage = round->attempt->stage()] {
-            if (!round || !round->attempt || round->attempt->number() != number || round->attempt->stage() != stage) return;
-            const std::set<ClientId> late = round->attempt->owing();
-            log("round " + std::to_string(round->number) + ": " + clients_text({late.begin(), late.end()}) +
-                " sent nothing in the stage of " + std::string(stage_name(stage)) + " within " +
-                number_text(round_rules.stage_deadline) + " s");
-            for (const ClientId client : late) round->attempt->drop(client);
-            advance();
-          });
+    secure->begin();
   }
 
   void on_secured(ClientId client, std::uint32_t number, std::uint32_t attempt, std::uint32_t stage, const std::string& message) {
-    if (!round || !round->attempt || number != round->number || attempt != round->attempt->number() ||
-        !round->attempt->takes_part(client))
-      return;  // of an attempt that is over
-    bytes.uplink += message.size() + kHeaderBytes + (stage == static_cast<std::uint32_t>(SecureAttempt::Stage::inputs) ? 17 : 21);
-    try {
-      round->attempt->take(client, stage, message);
-    } catch (const Error& error) {
-      // Ending its connection drops it (lost).
-      return reception.dismiss(client, error.what(), false);
-    }
-    advance();
+    if (round && round->secured && number == round->number) secure->take(client, attempt, stage, message);
   }
 
-  void advance() {
-    while (round && round->attempt && round->attempt->owing().empty()) {
-      SecureAttempt& attempt = *round->attempt;
-      try {
-        if (attempt.stage() == SecureAttempt::Stage::unmasking) return finish_attempt();
-        if (attempt.stage() == SecureAttempt::Stage::signatures) keep_survivors(attempt.included());
-        attempt.next();
-        arm_stage();
-      } catch (const Error& error) {
-        return attempt_failed(error.what());
-      }
-    }
-  }
-
-  /// A client's connection has ended.
-  void lost(ClientId client) {
-    SecureAttempt* attempt = round->attempt.get();
-    const bool has_input = attempt != nullptr && attempt->has_input(client);
-    const bool takes_part = attempt != nullptr && attempt->takes_part(client);
-    if (!has_input) forget(client);
-    if (!takes_part) return;
-    attempt->drop(client);
-    if (has_input || (round->overdue && round->kept.empty())) return advance();
-    attempt_failed("client " + std::to_string(client) + " left before its masked input came");
-  }
-
-  /// The client's update must be asked for again.
-  void forget(ClientId client) {
-    const auto found = round->trained.find(client);
-    if (found == round->trained.end() || !found->second.failure.empty()) return;
-    round->trained.erase(found);
-    round->state[client] = Round::State::waiting;
-    --round->answered;
-    ask(client);
-  }
-
-  void attempt_failed(std::string why) {
-    stage_timer.cancel();
-    round->attempt.reset();
-    for (const auto& [client, report] : std::map(round->trained))
-      if (!reception.is_ready(client)) forget(client);
-    if (const std::string prefix = "round " + std::to_string(round->number) + ": "; why.starts_with(prefix))
-      why.erase(0, prefix.size());
-    if (!is_over()) {
-      log("round " + std::to_string(round->number) + ": " + why + "; another attempt begins when it can");
-      return;
-    }
-    end_secure(why);
-  }
-
-  void end_secure(const std::string& why) {
-    round->secured->end(why.c_str());
-    for (const auto& [client, report] : round->trained) round->updates->add_report(report);
-    end_round();
-  }
-
-  void finish_attempt() {
-    std::vector<std::string> remarks;
-    round->secured->put(round->attempt->sum(remarks));
-    for (const std::string& remark : remarks) log("round " + std::to_string(round->number) + ": " + remark);
-    const std::vector<ClientId> included = round->attempt->included();
-    round->attempt.reset();
-    for (const auto& [client, report] : round->trained) {
-      const bool is_included = std::ranges::binary_search(included, client);
-      if (!is_included && report.failure.empty()) {
-        round->state[client] = Round::State::waiting;  // as missing
-        continue;
-      }
+  void end_secure(const std::vector<ClientReport>& reports, const std::vector<ClientId>& missing) {
+    for (const ClientId client : missing) round->state[client] = Round::State::waiting;
+    for (const ClientReport& report : reports) {
       round->updates->add_report(report);
-      acknowledge(client, round->number);
+      if (round->secured->ended().empty()) acknowledge(report.client, round->number);
     }
     end_round();
   }
@@ -477,7 +326,7 @@ struct NetworkedFleet::Impl {
     // Later: it may be inside a call of the attempt that it is lost.
     if (round && round->secured)
       asio::post(io, [this, client, number = round->number] {
-        if (round && round->secured && round->number == number) lost(client);
+        if (round && round->secured && round->number == number) secure->lost(client);
       });
   }
 
@@ -541,7 +390,7 @@ struct NetworkedFleet::Impl {
     round = std::move(fresh);
     for (const ClientId client : cohort) round->state[client] = Round::State::waiting;
     round->asked = last_asked = cohort.size();
-    if (round->secured) prepare_secure(cohort);
+    if (round->secured) begin_secure(cohort);
     round->reported.assign(round->state.size(), 0);
     last_round = round->number;
     bytes = {};
@@ -558,7 +407,7 @@ struct NetworkedFleet::Impl {
     deadline.async_wait([this, number = round->number](std::error_code error) {
       if (error || !round || round->number != number) return;
       round->overdue = true;
-      if (round->attempt) return;
+      if (round->secured && secure->is_attempting()) return;
       if (enough()) return conclude();
       log("round " + std::to_string(number) + " is past its deadline with answers from " + std::to_string(round->answered) +
           " of " + counted(round->asked, "client") + "; it continues until " + std::to_string(round_rules.minimum_clients) +
@@ -568,7 +417,7 @@ struct NetworkedFleet::Impl {
 
   void end_round(const std::exception_ptr& error = nullptr) {
     deadline.cancel();
-    stage_timer.cancel();
+    if (secure) secure->close();
     std::vector<ClientId> missing;
     for (ClientId client = 0; client < round->state.size(); ++client)
       if (round->state[client] == Round::State::waiting) missing.push_back(client);
@@ -613,14 +462,8 @@ struct NetworkedFleet::Impl {
   ReportCheck check_report;
   NetworkLog log;
   std::vector<std::uint64_t> missed;  // by client
-  struct SigningKey {
-    bool is_known = false;
-    secagg::Bytes32 key = {};
-    std::string proof = {};
-  };
-  std::vector<std::uint32_t> held;       // by client: the round whose model it holds; 0: none
-  std::vector<SigningKey> keys;          // by client
-  std::uint32_t attempts = 0;            // of secure aggregation
+  std::vector<std::uint32_t> held;    // by client: the round whose model it holds; 0: none
+  SigningKeys keys;
   RoundBytes bytes = {};                 // of the current round, or of the last
   std::atomic<std::uint64_t>& progress;  // of the fleet
   const std::atomic<bool>* stop = nullptr;
@@ -632,8 +475,8 @@ struct NetworkedFleet::Impl {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   asio::steady_timer deadline;
-  asio::steady_timer stage_timer;
   Reception reception;
+  std::unique_ptr<SecureRound> secure;  // of the current round, or of the last; null without secure aggregation
   std::thread thread;
 };
 

@@ -27,7 +27,7 @@ SecureAttempt::SecureAttempt(secagg::Session session, const secagg::Invitation& 
     : session_(std::move(session)), number_(number), send_(std::move(send)), coordinator_(session_) {
   const Frame invited =
       encode(SecureMessage{.round = session_.round, .attempt = number_, .stage = 0, .message = secagg::encoded(invitation)});
-  send_to(session_.cohort, &secagg::Member::client, invited);
+  send_to(session_.cohort, &secagg::Member::client, [&](ClientId) { return invited; });
 }
 
 Frame SecureAttempt::frame(const std::string& message) const {
@@ -35,12 +35,12 @@ Frame SecureAttempt::frame(const std::string& message) const {
 }
 
 // A connection that ends while it is sent to drops its client.
-template <class Clients, class Projection>
-void SecureAttempt::send_to(const Clients& clients, Projection client, const Frame& frame) {
+template <class Clients, class Projection, class MakeFrame>
+void SecureAttempt::send_to(const Clients& clients, Projection client, MakeFrame frame_for) {
   owing_.clear();
   for (const auto& one : clients)
     if (!gone_.contains(std::invoke(client, one))) owing_.insert(std::invoke(client, one));
-  for (const ClientId one : std::set(owing_)) send_(one, frame);
+  for (const ClientId one : std::set(owing_)) send_(one, frame_for(one));
 }
 
 template <class Message>
@@ -82,38 +82,37 @@ void SecureAttempt::drop(ClientId client) {
   owing_.erase(client);
 }
 
+// A frame names the stage that it ends.
 void SecureAttempt::next() {
+  const auto send_all = [&](const auto& clients, auto client, const auto& message) {
+    const Frame sent = frame(secagg::encoded(message));
+    send_to(clients, client, [&](ClientId) { return sent; });
+  };
   switch (stage_) {
     case Stage::keys: {
       const secagg::Roster roster = coordinator_.roster();
-      const Frame sent = frame(secagg::encoded(roster));
-      stage_ = Stage::shares;
-      return send_to(roster.adverts, &secagg::Advert::client, sent);
+      send_all(roster.adverts, &secagg::Advert::client, roster);
+      break;
     }
-    case Stage::shares: {
+    case Stage::shares:
       coordinator_.end_sharing();
-      owing_.clear();
-      for (const ClientId client : coordinator_.sharers())
-        if (!gone_.contains(client)) owing_.insert(client);
-      for (const ClientId client : std::set(owing_)) send_(client, frame(secagg::encoded(coordinator_.delivery(client))));
-      stage_ = Stage::inputs;
-      return;
-    }
+      send_to(coordinator_.sharers(), std::identity(),
+              [&](ClientId client) { return frame(secagg::encoded(coordinator_.delivery(client))); });
+      break;
     case Stage::inputs: {
       const secagg::Survivors survivors = coordinator_.survivors();
-      const Frame sent = frame(secagg::encoded(survivors));
-      stage_ = Stage::signatures;
-      return send_to(survivors.clients, &secagg::Signed::client, sent);
+      send_all(survivors.clients, &secagg::Signed::client, survivors);
+      break;
     }
     case Stage::signatures: {
       const secagg::Agreements agreements = coordinator_.agreements();
-      const Frame sent = frame(secagg::encoded(agreements));
-      stage_ = Stage::unmasking;
-      return send_to(agreements.clients, &secagg::Signed::client, sent);
+      send_all(agreements.clients, &secagg::Signed::client, agreements);
+      break;
     }
     case Stage::unmasking:
       return;
   }
+  stage_ = static_cast<Stage>(static_cast<std::uint32_t>(stage_) + 1);
 }
 
 }  // namespace fedstride

@@ -52,8 +52,8 @@ class SecureAttempt {
   template <class Message>
   void take(ClientId client, const std::string& message);
   Frame frame(const std::string& message) const;
-  template <class Clients, class Projection>
-  void send_to(const Clients& clients, Projection client, const Frame& frame);
+  template <class Clients, class Projection, class MakeFrame>
+  void send_to(const Clients& clients, Projection client, MakeFrame frame_for);
 
   const secagg::Session session_;
   std::uint32_t number_;

@@ -283,8 +283,6 @@ const Rule kCommonRules[] = {
      ", which reads each client's update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
     {"local-objective", [](C c) { return is_secure(c) && c.objective->scales(); },
      ", whose clients send the server a number each; with {secure-aggregation} nobody sees one", "secure-aggregation"},
-    {"server-optimizer", [](C c) { return is_secure(c) && c.server->measures() && !is_central(c); },
-     ", which needs the length of each update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
     {"cohort", [](C c) { return is_secure(c) && c.cohort->asks_for_losses(); },
      ", which selects clients by their losses; with {secure-aggregation} nobody sees one", "secure-aggregation"},
     {"personal", [](C c) { return is_secure(c) && c.personal->makes(); },
@@ -364,7 +362,6 @@ const Rule kLocalRowsRules[] = {
 };
 
 const Rule kNetworkRules[] = {
-    {"client-noise", is_distributed, "; over a network it is not available: use 'fedstride run'"},
     {"secure-aggregation", [](C c) { return c.secure_aggregation == SecureAggregation::ring; },
      ", which masks nothing, so that a coordinator over a network would see every update; use 'real'"},
     {"secure-leaving", [](C c) { return is_secure(c) && c.secure_leaving > 0; },

@@ -248,10 +248,12 @@ ReleasedBeside released_beside(const Configuration& configuration, const Privacy
 SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, std::vector<std::string>& notes) {
   const Configuration& configuration = setup.configuration;
   SecureRules rules = secure_settings(configuration);
+  rules.lengths = configuration.server->measures() && client_level(configuration.privacy) == nullptr;
   rules.signing_keys = secagg::Secret(Hash().text("signing keys").value(configuration.seed).digest());
   if (privacy.shares) {
     rules.noise = std::make_shared<const NoiseShare>(privacy.shares->share(privacy.client->noise_multiplier));
     rules.grid = privacy.shares->grid_for(privacy.client->noise_multiplier);
+    rules.minimum = static_cast<unsigned>(privacy.shares->survivors);  // as accounted, however few are drawn
   }
   std::vector<std::uint64_t> weights = client_weights(setup);
   std::ranges::sort(weights, std::greater<>());

@@ -171,15 +171,70 @@ TEST_CASE("a client that was told of other sharers is no survivor to anybody els
   CHECK_FAILURE(attempt.clients[1].agree(list), "client 1", "client 0", "sharers");
 }
 
-TEST_CASE("shares that do not open, or are withheld, end the client's part") {
+TEST_CASE("a neighbor whose shares do not open is named, and the sum is right if enough others hold its shares") {
+  for (const bool survives : {true, false}) {
+    for (const int how : {0, 1}) {
+      Attempt attempt(five());
+      attempt.share();
+      const std::vector<ClientId> left = survives ? attempt.everyone() : std::vector<ClientId>{0, 2, 3, 4};
+      for (const ClientId client : left) {
+        Delivery delivery = attempt.coordinator.delivery(client);
+        if (client == 2 && how == 0) delivery.boxes[1].box[20] ^= 1;
+        if (client == 2 && how == 1) delivery.boxes[1].box = delivery.boxes[0].box;
+        attempt.coordinator.take(attempt.clients[client].mask(delivery, input_of(attempt.session, client)));
+      }
+      CHECK(attempt.clients[2].unopened() == std::vector<ClientId>{1});
+      CHECK(attempt.clients[0].unopened().empty());
+      const Survivors survivors = attempt.coordinator.survivors();
+      for (const ClientId client : left) attempt.coordinator.take(attempt.clients[client].agree(survivors));
+      const Agreements agreements = attempt.coordinator.agreements();
+      for (const ClientId client : left) attempt.coordinator.take(attempt.clients[client].open(agreements, std::nullopt).shares);
+      std::vector<std::string> remarks;
+      CHECK(attempt.coordinator.sum(remarks) == central_sum(attempt.session, left));
+      REQUIRE(remarks.size() == 1);
+      CHECK(names(remarks[0], {"client 2 gave no share of client 1", "did not open"}));
+    }
+  }
+}
+
+TEST_CASE("one client whose shares open nowhere ends the attempt, by name, and forces nobody out; too few that open do") {
+  Attempt attempt(five());
+  attempt.share();
+  for (const ClientId client : attempt.everyone()) {
+    Delivery delivery = attempt.coordinator.delivery(client);
+    for (Shares::Sealed& one : delivery.boxes)
+      if (one.client == 1) one.box[3] ^= 1;
+    attempt.coordinator.take(attempt.clients[client].mask(delivery, input_of(attempt.session, client)));
+  }
+  const Survivors survivors = attempt.coordinator.survivors();
+  // Its neighbors look at its signature all the same.
+  Survivors forged = survivors;
+  forged.clients[1].signature[0] ^= 1;
+  CHECK_FAILURE(attempt.clients[4].agree(forged), "client 4", "client 1", "signed other keys");
+  for (const ClientId client : {0U, 1U, 2U, 3U}) attempt.coordinator.take(attempt.clients[client].agree(survivors));
+  const Agreements agreements = attempt.coordinator.agreements();
+  for (const ClientId client : {0U, 1U, 2U, 3U})
+    attempt.coordinator.take(attempt.clients[client].open(agreements, std::nullopt).shares);
+  std::vector<std::string> remarks;
+  CHECK_FAILURE(attempt.coordinator.sum(remarks), "round 7", "seed", "client 1", "1 share");
+  CHECK(remarks.size() == 3);
+
+  Attempt few(five());
+  few.share();
+  Delivery delivery = few.coordinator.delivery(2);
+  for (const std::size_t i : {0U, 1U, 3U}) delivery.boxes[i].box[20] ^= 1;
+  CHECK_FAILURE(few.clients[2].mask(delivery, input_of(few.session, 2)), "client 2", "only 2", "shares that open", "3");
+}
+
+TEST_CASE("shares that are withheld, or sent twice, end the client's part") {
   for (const int how : {0, 1, 2}) {
     Attempt attempt(five());
     attempt.share();
     Delivery delivery = attempt.coordinator.delivery(2);
-    if (how == 0) delivery.boxes[1].box[20] ^= 1;
-    if (how == 1) delivery.boxes.erase(delivery.boxes.begin() + 1);
-    if (how == 2) delivery.boxes[1].box = delivery.boxes[0].box;
-    CHECK_FAILURE(attempt.clients[2].mask(delivery, input_of(attempt.session, 2)), "client 2", "client 1", "shares");
+    if (how == 0) delivery.boxes.erase(delivery.boxes.begin() + 1);
+    if (how > 0) delivery.boxes.insert(delivery.boxes.begin() + 1, delivery.boxes[1]);
+    if (how == 2) delivery.boxes[1].box[3] ^= 1, delivery.boxes[2].box[3] ^= 1;
+    CHECK_FAILURE(attempt.clients[2].mask(delivery, input_of(attempt.session, 2)), "client 2", "client 1");
     // Nor does it mask the same input under the same keys again.
     CHECK_FAILURE(attempt.clients[2].mask(attempt.coordinator.delivery(2), input_of(attempt.session, 2)), "client 2", "twice");
   }
@@ -224,11 +279,14 @@ TEST_CASE("shares of others, of the wrong kind or twice are refused; a wrong one
     given.push_back(attempt.clients[client].open(attempt.agreements, std::nullopt).shares);
   Unmasking wrong_kind = given[0], missing = given[0], stranger = given[0];
   wrong_kind.shares[1].of_seed = false;
-  missing.shares.pop_back();
+  missing.shares.erase(missing.shares.begin());  // its own
   stranger.shares.back().owner = 9;
+  Unmasking doubled = given[0];
+  doubled.shares[2] = doubled.shares[1];
   CHECK_FAILURE(attempt.coordinator.take(wrong_kind), "client 0", "client 1", "kind");
   CHECK_FAILURE(attempt.coordinator.take(missing), "client 0");
   CHECK_FAILURE(attempt.coordinator.take(stranger), "client 0", "client 9");
+  CHECK_FAILURE(attempt.coordinator.take(doubled), "client 0", "one share");
   CHECK_FAILURE(attempt.coordinator.take(Unmasking{.client = 4}), "client 4", "survivor");
 
   given[1].shares[0].value.bytes[7] ^= 1;  // of the seed of client 0

@@ -29,7 +29,8 @@ std::vector<ClientId> everyone() {
 SumRules rules_of(bool masks, const char* grid = "", double leaving = 0) {
   SumRules rules;
   for (ClientId client = 0; client < kClients; ++client) rules.weights.push_back(1 + 7 * client);
-  rules.secure = SecureRules{.masks = masks, .grid = secagg::Grid::read(grid), .dropouts = 0.4, .leaving = leaving};
+  rules.secure =
+      SecureRules{.masks = masks, .grid = secagg::Grid::read(grid), .dropouts = 0.4, .leaving = leaving, .lengths = true};
   return rules;
 }
 
@@ -98,6 +99,8 @@ TEST_CASE("on the exact grid the mean has the bits of a plain one, and the total
     double loss = 0;
     for (const ClientReport& report : open.reports) loss += report.loss * static_cast<double>(report.examples) / 91;
     CHECK(outcome.totals->train_loss == doctest::Approx(loss));
+    CHECK(outcome.totals->mean_square == mean_square_norm(plain, open.reports));
+    CHECK(outcome.totals->mean_square > 0);
     REQUIRE(outcome.reports.size() == kClients);
     for (const ClientReport& report : outcome.reports) {
       CHECK(report.rows == report.client + 100);
@@ -169,6 +172,11 @@ TEST_CASE("virtual drop-outs are the same with masks and without; too few surviv
         bereft += std::ranges::any_of(outcome.reports, [](const auto& report) { return !report.failure.empty(); }) ? 1 : 0;
         for (const ClientReport& report : outcome.reports)
           if (!report.failure.empty()) CHECK(names(report.failure, {"dropped out before"}));
+        auto plain = rules;
+        plain.secure.reset();
+        std::vector<ClientReport> seen = outcome_of(plain).reports;
+        for (std::size_t i = 0; i < seen.size(); ++i) seen[i].failure = outcome.reports[i].failure;
+        CHECK(outcome.totals->mean_square == mean_square_norm(plain, seen));
         return {outcome.mean, ""};
       }
       for (const ClientReport& report : outcome.reports) CHECK(report.failure == outcome.reports[0].failure);

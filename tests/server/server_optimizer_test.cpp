@@ -224,6 +224,11 @@ TEST_CASE("FedExP by hand, from norms after scaling down, with equal weights") {
   rules.bound = UpdateBound{UpdateClip(2.0), false};
   CHECK(mean_square_norm(rules, reports(3, 1)) == doctest::Approx(3.25));
   CHECK(mean_square_norm(rules, {}) == 0);
+  // In doubles (2^60 + 128) + 128 is 2^60.
+  rules = {.weights = {4, 2, 2}};
+  const std::vector<ClientReport> far{
+      {.client = 0, .update_norm = 0x1p29}, {.client = 1, .update_norm = 8}, {.client = 2, .update_norm = 8}};
+  CHECK(mean_square_norm(rules, far) == (0x1p60 + 256) / 8);
 }
 
 // Lengths 3 and 4 at right angles: the mean (1.5, 2) has 6.25 where the clients have 12.5, so q is 2 and q / 2 the smaller.

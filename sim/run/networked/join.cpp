@@ -187,6 +187,9 @@ class Participant {
         return answer(2, self.share(secagg::decode<secagg::Roster>(asked.message)));
       case 2: {
         const secagg::Masked masked = self.mask(secagg::decode<secagg::Delivery>(asked.message), input_->ring);
+        for (const ClientId other : self.unopened())
+          options_.log("round " + std::to_string(asked.round) + ": the shares of client " + std::to_string(other) +
+                       " do not open, so that this client holds none of them");
         return {encode(MaskedMessage{asked.round, asked.attempt, secagg::encoded(masked)}), FrameKind::masked};
       }
       case 3:

@@ -6,6 +6,8 @@
 #include "secagg/coordinator.hpp"
 #include "server/secure_sum.hpp"
 #include "sim/net/secure_attempt.hpp"
+#include "sim/run/networked/terms.hpp"
+#include "sim/run/rules.hpp"
 #include "tests/cli/network/federation.hpp"
 
 namespace fedstride::test::network_secure_coordinator_test {
@@ -13,24 +15,32 @@ namespace {
 
 constexpr ClientId kClients = 4;
 
+const Words kNoise{"--dp", "client", "--clip", "0.5", "--noise-multiplier", "1", "--client-noise", "distributed"};
+
 secagg::Secret key_of(ClientId client) { return secagg::Secret(Hash().text("key").value(client).digest()); }
 
 /// The experiment of an honest coordinator that has ended, and its request in round 1.
 struct Scene {
-  Federation federation{{"--optimizer", "sgd", "--rounds", "2", "--secure-aggregation", "real", "--secure-dropouts", "0.3"},
-                        static_cast<int>(kClients)};
+  Federation federation;
   Introduction known;
   ModelMessage model;
   Train train;
-  SecureRules rules{.masks = true, .dropouts = 0.3, .colluders = 0.1};
+  SecureRules rules;
 
-  Scene() {
+  explicit Scene(Words more = {}) : federation(words(std::move(more)), static_cast<int>(kClients)) {
     const Party coordinator = federation.serve();
     known = introduce(federation, 0);
     const FalseClient asked(federation.port(), known);
     model = asked.model;
     train = asked.train;
     REQUIRE(train.round == 1);
+    Configuration configuration = resolve(parse_settings(known.welcome.settings, "test"));
+    configuration.data_dir = federation / "data";
+    rules = *prepare_member(configuration, 0, known.welcome).rules.sum.secure;
+  }
+  static Words words(Words all) {
+    all.insert(all.end(), {"--optimizer", "sgd", "--rounds", "2", "--secure-aggregation", "real", "--secure-dropouts", "0.3"});
+    return all;
   }
 };
 
@@ -87,6 +97,9 @@ class Captive {
   /// Only the first of the others send their inputs.
   void mask(std::size_t inputs = kClients - 1) {
     say(2, secagg::encoded(coordinator->delivery(0)));
+    mask_others(inputs);
+  }
+  void mask_others(std::size_t inputs = kClients - 1) {
     const auto masked = peer->hear<MaskedMessage>();
     REQUIRE(masked);
     coordinator->take(secagg::decode<secagg::Masked>(masked->message));
@@ -152,25 +165,68 @@ class Captive {
 }  // namespace
 
 TEST_CASE("another list of survivors in another attempt at the round is refused, after a restart as well; the same list is not") {
-  const Scene scene;
-  const auto up_to_agreement = [](Captive& captive, std::uint32_t attempt, std::size_t inputs) {
-    captive.invite(attempt);
-    captive.share();
-    captive.mask(inputs);
-    captive.agree();
-    captive.say(4, secagg::encoded(captive.agreements));
-  };
-  {
+  for (const bool has_noise : {false, true}) {
+    const Scene scene(has_noise ? kNoise : Words{});
+    const auto up_to_agreement = [](Captive& captive, std::uint32_t attempt, std::size_t inputs) {
+      captive.invite(attempt);
+      captive.share();
+      captive.mask(inputs);
+      captive.agree();
+      captive.say(4, secagg::encoded(captive.agreements));
+    };
+    {
+      Captive captive(scene);
+      up_to_agreement(captive, 1, 3);
+      CHECK(captive.hear<secagg::Unmasking>().shares.size() == kClients);
+      up_to_agreement(captive, 2, 3);  // fresh masks, the same list
+      CHECK(captive.hear<secagg::Unmasking>().shares.size() == kClients);
+      captive.party.kill();
+    }
     Captive captive(scene);
-    up_to_agreement(captive, 1, 3);
-    CHECK(captive.hear<secagg::Unmasking>().shares.size() == kClients);
-    up_to_agreement(captive, 2, 3);  // fresh masks, the same list
-    CHECK(captive.hear<secagg::Unmasking>().shares.size() == kClients);
-    captive.party.kill();
+    up_to_agreement(captive, 3, 2);
+    captive.check_left("another list of survivors");
   }
+}
+
+TEST_CASE("with noise in shares, neither a list of fewer survivors than are accounted for is signed, nor a share given for it") {
+  Words settings = kNoise;
+  settings.insert(settings.end(), {"--minimum-survivors", "4"});
+  const Scene scene(settings);
+  for (const bool signs : {false, true}) {
+    std::filesystem::remove_all(scene.federation.client_folder(0));
+    Captive captive(scene);
+    captive.invite();
+    captive.share();
+    captive.mask();
+    if (signs) {
+      captive.agree();
+      captive.agreements.clients.pop_back();
+      captive.say(4, secagg::encoded(captive.agreements));
+    } else {
+      captive.survivors.clients.pop_back();
+      captive.say(3, secagg::encoded(captive.survivors));
+    }
+    captive.check_left(signs ? "3 clients signed" : "3 survivors", "4");
+    CHECK_FALSE(std::filesystem::exists(scene.federation.client_folder(0) + "/survivors"));
+  }
+}
+
+TEST_CASE("a neighbor's shares that do not open are named in the log, and the honest client goes on without them") {
+  const Scene scene;
   Captive captive(scene);
-  up_to_agreement(captive, 3, 2);
-  captive.check_left("another list of survivors");
+  captive.invite();
+  captive.share();
+  auto delivery = captive.coordinator->delivery(0);
+  delivery.boxes[1].box[0] ^= 1;
+  captive.say(2, secagg::encoded(delivery));
+  captive.mask_others();
+  CHECK(captive.party.says("round 1", "shares of client 2", "do not open"));
+  captive.agree();
+  captive.say(4, secagg::encoded(captive.agreements));
+  const auto given = captive.hear<secagg::Unmasking>();
+  CHECK(given.shares.size() == kClients - 1);
+  for (const auto& share : given.shares) CHECK(share.owner != 2);
+  captive.coordinator->take(given);
 }
 
 TEST_CASE("each way to cheat is refused by name, and nothing more is sent") {
@@ -221,11 +277,12 @@ TEST_CASE("each way to cheat is refused by name, and nothing more is sent") {
          captive.invite(2);
          captive.say(1, secagg::encoded(first));
        }},
-      {"do not open",
+      {"only 2 sent shares that open",
        [](Captive& captive) {
          captive.invite();
          captive.share();
          auto delivery = captive.coordinator->delivery(0);
+         delivery.boxes[0].box[0] ^= 1;
          delivery.boxes[1].box[0] ^= 1;
          captive.say(2, secagg::encoded(delivery));
        }},

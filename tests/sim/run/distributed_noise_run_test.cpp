@@ -162,8 +162,11 @@ TEST_CASE("what cannot be is refused in one line with the value needed") {
   CHECK(names(refused(ring + "secure-grid = '1,2^-28,32'"), {"secure-grid", "32 bits", "bits"}));
   CHECK(names(refused(ring + "secure-grid = '1,2^-3,32'\nnoise-law = 'discrete-gaussian'"), {"noise-law", "2 steps", "2^-4"}));
   CHECK(names(refused(ring + "secure-grid = '1,2^-30,64'"), {"noise-law", "46340", "step"}));
-  const Settings network = settings_of(folder, "nothing", "clients = 20\nnoise-multiplier = 1.0\n" + ring);
-  CHECK_USAGE_ERROR(check_rules(resolve(network), RuleScope::network), "client-noise", "distributed");
+  const auto network = [&](const std::string& toml) {
+    check_rules(resolve(settings_of(folder, "nothing", "clients = 20\nnoise-multiplier = 1.0\n" + toml)), RuleScope::network);
+  };
+  CHECK_USAGE_ERROR(network(ring), "secure-aggregation", "'ring'", "'real'");
+  network("secure-aggregation = 'real'\n");
 }
 
 }  // namespace fedstride::test::distributed_noise_run_test

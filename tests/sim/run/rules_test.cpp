@@ -70,7 +70,6 @@ constexpr const char* kBroken[] = {
     "partition = 'own'\nlimit-per-client = 3",
     "secure-aggregation = 'ring'\naggregation = 'median'",
     "secure-aggregation = 'real'\nlocal-objective = 'fair'\noptimizer = 'sgd'",
-    "secure-aggregation = 'ring'\nserver-optimizer = 'fedexp'\noptimizer = 'sgd'",
     "secure-aggregation = 'ring'\nmax-update-norm = 2.0",
     "secure-aggregation = 'ring'\nsecure-grid = '1,2^-20,32'\ndp = 'client'\nnoise-multiplier = 1.0",
     "mode = 'fedbuff'\nconcurrency = 4\nbuffer = 4",

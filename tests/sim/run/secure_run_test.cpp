@@ -30,7 +30,8 @@ TEST_CASE("the model is that of a run without it: pooled statistics, control var
        {"optimizer = 'adadp'", "optimizer = 'pooled'", "optimizer = 'sgd'\nlocal-objective = 'scaffold'\nweights = 'examples'",
         "optimizer = 'sgd'\ndp = 'client'\nnoise-multiplier = 1.0", "optimizer = 'pooled'\ndp = 'client'\nnoise-multiplier = 1.0",
         "optimizer = 'sgd'\ncohort = 'fixed'\ncohort-size = 4", "optimizer = 'sgd'\ndp = 'example'\nnoise-multiplier = 1.0",
-        "optimizer = 'sgd'\nserver-optimizer = 'adam'"}) {
+        "optimizer = 'sgd'\nserver-optimizer = 'adam'", "optimizer = 'pooled'\nserver-optimizer = 'restore'",
+        "optimizer = 'sgd'\nlocal-objective = 'scaffold'\nserver-optimizer = 'fedexp'"}) {
     CAPTURE(toml);
     const TemporaryFolder folder;
     write_data(folder);
@@ -69,7 +70,8 @@ TEST_CASE("drop-outs: rings and masks agree; a round with too few changes nothin
   write_data(folder);
   const auto settings = [&](const std::string& mode, const char* name) {
     return secure_settings(folder, name,
-                           "optimizer = 'sgd'\nclients = 9\nrounds = 4\nsecure-leaving = 0.05\nsecure-dropouts = 0.4\nseed = 5\n"
+                           "optimizer = 'sgd'\nserver-optimizer = 'restore'\nclients = 9\nrounds = 4\nsecure-leaving = "
+                           "0.05\nsecure-dropouts = 0.4\nseed = 5\n"
                            "secure-aggregation = '" +
                                mode + "'\n");
   };
@@ -96,7 +98,6 @@ TEST_CASE("what would read single updates, or could wrap, is refused by name") {
   };
   CHECK(names(refused("aggregation = 'median'"), {"aggregation", "'median'", "secure-aggregation 'ring'"}));
   CHECK(names(refused("local-objective = 'fair'"), {"local-objective", "'fair'", "secure-aggregation 'ring'"}));
-  CHECK(names(refused("server-optimizer = 'fedexp'"), {"server-optimizer", "'fedexp'", "secure-aggregation 'ring'"}));
   CHECK(names(refused("max-update-norm = 1.0"), {"max-update-norm", "secure-aggregation 'ring'"}));
   CHECK(names(refused("personal = 'fine-tune'"), {"personal", "secure-aggregation 'ring'"}));
   CHECK(names(refused("secure-grid = '1,2^-20,32'\ndp = 'client'\nnoise-multiplier = 1.0"), {"secure-grid", "dp 'client'"}));

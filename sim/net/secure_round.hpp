@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/secure_sum.hpp"
+#include "sim/net/reception.hpp"
+#include "sim/net/secure_attempt.hpp"
+
+namespace fedstride {
+
+/// The long-term keys that clients have announced.
+class SigningKeys {
+ public:
+  SigningKeys(const FederationTerms& terms, std::size_t clients) : terms_(terms), keys_(clients) {}
+
+  /// Why a client announces a signing key that is not its own, another one than before, or none; empty if it is taken.
+  std::string objection(ClientId client, const Ready& ready);
+  /// Of a client that has announced its key.
+  secagg::Invitation::Invited invited(ClientId client) const { return {{client, keys_[client].key}, keys_[client].proof}; }
+
+ private:
+  struct Known {
+    bool is_known = false;
+    secagg::Bytes32 key = {};
+    std::string proof = {};
+  };
+  const FederationTerms& terms_;
+  std::vector<Known> keys_;  ///< by client
+};
+
+/// The coordinator's side of one round of secure aggregation over connections: whose update is ready, and attempts at their sum until
+/// one has it or none can. Used by the io thread alone.
+class SecureRound {
+ public:
+  struct Terms {
+    std::uint32_t number = 0;
+    std::string model_hash = {};
+    std::vector<double> told = {};
+    double stage_deadline = 60;            ///< RoundTerms
+    std::filesystem::path survivors = {};  ///< RoundTerms
+  };
+  /// What the fleet knows and does.
+  struct Calls {
+    std::function<bool()> is_over;      ///< no other update is waited for
+    std::function<bool()> is_overdue;   ///< the round is past its deadline
+    std::function<void(ClientId)> ask;  ///< for the client's update, which is lost
+    std::function<void(const std::vector<ClientReport>& reports, const std::vector<ClientId>& missing)>
+        end;  ///< the sum is there, or has ended without; these clients' updates are in neither
+    std::function<void(std::uint64_t sent, std::uint64_t received)> count;  ///< bytes
+  };
+
+  SecureRound(asio::io_context& io, Terms terms, SecureSum& sum, const SigningKeys& keys, Reception& reception, NetworkLog log,
+              Calls calls);
+  ~SecureRound();
+
+  /// Before anything else: the clients of this cohort that take part, ascending. All, unless an earlier attempt was unmasked.
+  std::vector<ClientId> take_part(const std::vector<ClientId>& cohort);
+  /// The client's update is ready, or has failed.
+  void trained(ClientId client, ClientReport report, bool failed);
+  /// Begins an attempt, unless one is on its way: all updates are ready, or all that will be.
+  void begin();
+  bool is_attempting() const { return attempt_ != nullptr; }
+  /// A message of a client in an attempt.
+  void take(ClientId client, std::uint32_t attempt, std::uint32_t stage, const std::string& message);
+  /// A client's connection has ended.
+  void lost(ClientId client);
+  /// No attempt goes on.
+  void close();
+
+ private:
+  void arm();
+  void advance();
+  void forget(ClientId client);
+  void failed(const std::string& why);
+  void finish();
+  void keep_survivors(const std::vector<ClientId>& clients);
+  void say(const std::string& what) const { log_("round " + std::to_string(terms_.number) + ": " + what); }
+
+  Terms terms_;
+  SecureSum& sum_;
+  const SigningKeys& keys_;
+  Reception& reception_;
+  NetworkLog log_;
+  Calls calls_;
+  std::uint32_t planned_ = 0;                 ///< clients in the cohort
+  std::map<ClientId, ClientReport> trained_;  ///< whose update is ready, or failed
+  std::vector<ClientId> kept_;                ///< over which an earlier attempt was unmasked; empty: none
+  std::unique_ptr<SecureAttempt> attempt_;
+  std::uint32_t attempts_ = 0;
+  struct Timer;
+  std::shared_ptr<Timer> timer_;  ///< of the stage
+};
+
+}  // namespace fedstride
