@@ -21,7 +21,7 @@ if _core.version != __version__:
 from . import parts, privacy
 from ._core import Error, UsageError
 from .client import Client
-from .code import Lot, Task, Trained, named, uses_clipped_sum
+from .code import Lot, Task, Trained, named, tracker, uses_clipped_sum
 from ._program import program
 from .data import load_dataset, partition
 from .folder import Run, open_run
@@ -39,7 +39,7 @@ _core.set_program(program() or "")
 # Without the classes of parts, whose names are common words.
 __all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Sweep", "Task", "Trained", "UsageError", "__version__", "from_torch",
            "load_dataset", "load_tensors", "named", "open_run", "parts", "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep",
-           "uses_clipped_sum"]
+           "tracker", "uses_clipped_sum"]
 
 
 def __getattr__(name):

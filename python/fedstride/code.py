@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -53,6 +55,24 @@ def uses_clipped_sum(function: Function) -> Function:
     except AttributeError:
         raise UsageError(f"a {type(function).__name__} cannot be marked; make it a function or a class with __call__") from None
     return function
+
+
+def tracker(function: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], None]:
+    """Makes an `on_round` of a function that tells a tracker of a round. If it raises, the run goes on, and the `fedstride` logger has the
+    first traceback; what it returns stops nothing."""
+    failures = 0
+
+    @functools.wraps(function)
+    def on_round(record: dict[str, Any]) -> None:
+        nonlocal failures
+        try:
+            function(record)
+        except Exception:
+            failures += 1
+            if failures == 1:
+                logging.getLogger("fedstride").exception("the tracker failed in round %s; the run goes on, and this is said once", record["round"])
+
+    return on_round
 
 
 def code_setting(functions: Mapping[str, Any]) -> str | None:

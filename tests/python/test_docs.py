@@ -16,9 +16,32 @@ PAGE = (SOURCE / "docs" / "python.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
+class Recorder:
+    """Stands in for a tracker, which Debian has not: keeps what is called, with the names and arguments that their documents give."""
+
+    def __init__(self, calls, name=""):
+        self.calls, self.name = calls, name
+
+    def __getattr__(self, name):
+        return Recorder(self.calls, f"{self.name}.{name}".lstrip("."))
+
+    def __call__(self, *words, **named):
+        self.calls.append((self.name, words, named))
+        return Recorder(self.calls, self.name + "()")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+
 def test_every_block_of_the_page_runs(tmp_path, monkeypatch, capsys):
     assert len(BLOCKS) >= 7
     monkeypatch.chdir(tmp_path)
+    mlflow, wandb = [], []
+    monkeypatch.setitem(sys.modules, "mlflow", Recorder(mlflow))
+    monkeypatch.setitem(sys.modules, "wandb", Recorder(wandb))
     names = {}
     for number, block in enumerate(BLOCKS):
         if "fedstride.report" in block and not os.access("/usr/bin/rsvg-convert", os.X_OK):
@@ -28,6 +51,10 @@ def test_every_block_of_the_page_runs(tmp_path, monkeypatch, capsys):
         exec(compile(block, f"docs/python.md, block {number + 1}", "exec"), names)
         for comment in re.findall(r"^print\(run\)  # (.*)$", block, re.MULTILINE):
             assert re.sub(r"\d\.\d+", "#", repr(names["run"])) == re.sub(r"\d\.\d+", "#", comment)  # bits depend on the build
+    assert [name for name, _, _ in mlflow] == ["start_run", "log_params", "log_metrics", "log_metrics"]
+    assert mlflow[-1][2] == {"step": 2} and 0 <= mlflow[-1][1][0]["test_accuracy"] <= 1
+    assert [name for name, _, _ in wandb] == ["init", "init().log", "init().log"]
+    assert wandb[0][2]["project"] == "federation" and wandb[-1][1][0]["round"] == wandb[-1][2]["step"] == 2
     shown = capsys.readouterr().out
     assert "rounds is 0; it must be a whole number from 1 to 2000000000\n" in shown
     if importlib.util.find_spec("torch") is not None:
@@ -117,6 +144,26 @@ def run_example(folder, name, *words):
 def test_the_example_of_own_parts_runs(tmp_path):
     lines = run_example(tmp_path, "own_parts.py", tmp_path).splitlines()
     assert [line.split(":")[0] for line in lines] == ["mean", "median"]
+
+
+def test_the_example_with_optuna_prunes_and_finds_a_rate(tmp_path):
+    pytest.importorskip("optuna")
+    text = run_example(tmp_path, "optuna_search.py", 6, tmp_path)
+    assert "of 6 trials" in text and "learning rate" in text
+
+
+def test_a_tracker_that_fails_is_logged_once_and_stops_nothing(tmp_path, caplog):
+    told = []
+
+    @fedstride.tracker
+    def track(record):
+        told.append(record["round"])
+        raise OSError("the server is gone")
+
+    run = fedstride.run(dataset="synthetic", model="logistic", clients=2, rounds=3, on_round=track, out=tmp_path / "run")
+    assert run.state == "finished" and told == [1, 2, 3]
+    assert [record.getMessage() for record in caplog.records] == ["the tracker failed in round 1; the run goes on, and this is said once"]
+    assert "the server is gone" in caplog.text
 
 
 def test_the_example_of_a_federation_learns_and_is_audited(tmp_path):
