@@ -176,6 +176,8 @@ def test_the_example_of_a_federation_learns_and_is_audited(tmp_path):
     ("pytorch_lstm.py", [2], "accuracy 0."),
     ("personal_head.py", [2], "round 2, client 3"),
     ("private_pytorch.py", [1], "at delta 1e-05"),
+    ("adapters.py", [2], "6420 of 203742 numbers are sent"),
+    ("pytorch_cuda.py", [1, 2, "synthetic"], "on c"),
 ])
 def test_the_examples_with_pytorch_run(tmp_path, name, words, expected):
     pytest.importorskip("torch")
