@@ -296,7 +296,12 @@ ReleasedSum Accumulator::release() && {
   if (rules_.release && !rules_.release->noise.by_clients) {
     ClientNoise noise = rules_.release->noise;
     if (clip_) noise.standard_deviation *= clip_->bound() / rules_.release->clip.bound();
-    add_noise(sum_, noise, rules_.release->source, {Purpose::client_noise, round_});
+    const bool is_correlated = rules_.release->correlation.mechanism != NoiseMechanism::independent;
+    require(is_correlated == (noise_ != nullptr), "noise is correlated with that of earlier rounds, which is not here");
+    if (is_correlated)
+      noise_->add(sum_, noise.standard_deviation, rules_.release->source, round_);
+    else
+      add_noise(sum_, noise, rules_.release->source, {Purpose::client_noise, round_});
   }
   return {std::move(sum_), rules_};
 }

@@ -13,6 +13,7 @@
 #include "core/exact_sum.hpp"
 #include "core/task.hpp"
 #include "dp/noise/client_release.hpp"
+#include "dp/noise/correlated_noise.hpp"
 #include "server/secure_rules.hpp"
 #include "server/update_store.hpp"
 
@@ -117,6 +118,9 @@ class Accumulator {
   /// Under SumRules::secure: agrees on keys with the cohort, who train this model; unless the roles are played `elsewhere`
   /// (Fleet::secures). Before the first add().
   void secure(const Vector& model, bool elsewhere = false);
+  /// Under CentralRelease::correlation: the noise of all rounds, which release() takes a step further; null if it is independent. It
+  /// must outlive the accumulator.
+  void correlate(CorrelatedNoise* noise) { noise_ = noise; }
   /// The sum under masks; null if updates are not secured.
   SecureSum* secured() const { return secure_.get(); }
   /// Adds the report of a client whose part is in a sum that was masked elsewhere, or which has failed.
@@ -181,6 +185,7 @@ class Accumulator {
   Stage stage_ = Stage::whole;
   std::vector<bool> added_;  ///< by client
   ExactSum sum_;
+  CorrelatedNoise* noise_ = nullptr;
   std::shared_ptr<SecureSum> secure_;   ///< null: not asked for, or unmasked
   std::shared_ptr<UpdateStore> store_;  ///< shared by the whole and its parts
   std::vector<OpenUpdates::Update> updates_;

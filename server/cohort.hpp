@@ -18,7 +18,15 @@ struct CohortQuestion {
   const RandomSource& source;
   /// Each client's last reported mean training loss, NaN if none; empty unless asks_for_losses().
   std::span<const double> losses = {};
+  /// Rounds from one of a client's to its next, at least: each client has drawn, at its own address, one of so many groups, and a
+  /// round asks one group, in turn. A client that fails is not asked earlier.
+  std::uint64_t separation = 1;
 
+  bool is_in_turn(ClientId client) const {
+    if (separation == 1) return true;
+    RandomStream random = source.at({.purpose = Purpose::separation, .client = client});
+    return random.below(separation) == (round - 1) % separation;
+  }
   std::size_t clients() const { return rows.size(); }
 };
 

@@ -34,11 +34,16 @@ struct RoundRules {
   AcceptFailures accepted = AcceptFailures::all;
   std::shared_ptr<RoundTiming> timing = nullptr;  ///< null: no virtual time, every client of a cohort arrives
 
+  std::uint64_t separation = 1;  ///< CohortQuestion::separation; above 1 without timing alone
+
   std::vector<ClientId> arriving(const CohortQuestion& question) const {
-    return timing ? timing->arriving(*cohort, question) : cohort->sample(question);
+    if (timing) return timing->arriving(*cohort, question);
+    std::vector<ClientId> drawn = cohort->sample(question);
+    std::erase_if(drawn, [&](ClientId client) { return !question.is_in_turn(client); });
+    return drawn;
   }
   CohortQuestion question(std::uint32_t round, std::span<const double> losses) const {
-    return {round, rows.empty() ? sum.weights : rows, cohort_source, losses};
+    return {round, rows.empty() ? sum.weights : rows, cohort_source, losses, separation};
   }
   Accumulator::Keeps keeps() const { return attack.attack->conspires() ? Accumulator::Keeps::updates : aggregation->reads(); }
 };
@@ -78,6 +83,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
   const std::vector<double> told = server.tell(round);
   Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps(), pooled_reference(told), server.clip());
   updates.secure(model, fleet.secures());
+  updates.correlate(server.noise());
   fleet.collect(Task{round, model, releases, told, server.beside(), rules.evaluated.has(round)}, cohort, updates);
   return end_round(round, rules, std::move(updates), server, model, for_each_piece);
 }

@@ -88,6 +88,7 @@ std::vector<std::string> Server::states() const {
                                pool_ ? state_bytes([&](std::ostream& stream) { pool_->save(stream); }) : std::string(),
                                archived(losses_)};
   if (clip_ > 0) all.push_back(archived(clip_));
+  if (noise_) all.push_back(noise_->save());
   return all;
 }
 
@@ -99,7 +100,8 @@ void Server::load(const std::string& bytes) {
   };
   std::vector<std::string> states = this->states();
   load_state(bytes, label(optimizer_), {}, [&](std::istream& stream) { read_archive(stream, states); });
-  if (states.size() != (clip_ > 0 ? 5 : 4)) throw failure("the server's state in the checkpoint is damaged");
+  if (states.size() != 4 + static_cast<std::size_t>(clip_ > 0) + static_cast<std::size_t>(noise_.has_value()))
+    throw failure("the server's state in the checkpoint is damaged");
   load_state(*optimizer_, *state_, states[0], label(optimizer_));
   load_state(*objective_, *objective_state_, states[1], label(objective_));
   load_state(states[3], "the clients' losses", archived(losses_).size(),
@@ -109,6 +111,7 @@ void Server::load(const std::string& bytes) {
                [&](std::istream& stream) { read_archive(stream, clip_); });
     if (!(clip_ > 0) || !std::isfinite(clip_)) throw failure("the server's state in the checkpoint is damaged");
   }
+  if (noise_) noise_->load(states.back());
   if (pool_) load_state(states[2], "the pooled statistic", {}, [&](std::istream& stream) { pool_->load(stream); });
 }
 

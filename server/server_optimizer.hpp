@@ -110,6 +110,9 @@ class Server {
   void adapt_clip(double bound) { clip_ = bound; }
   /// This round's bound of updates; 0: that of the rules.
   double clip() const { return clip_; }
+  /// From now on, releases have this noise, of sums of so many numbers. A checkpoint has its state.
+  void correlate_noise(const Correlation& correlation, std::size_t size) { noise_.emplace(correlation, size); }
+  CorrelatedNoise* noise() { return noise_ ? &*noise_ : nullptr; }
   /// Computes the next model from the mean update of that round, and what CentralRelease::beside releases with it.
   void apply(Vector& model, Vector mean_update, std::uint32_t round = 1, const SumRules& rules = {});
 
@@ -138,6 +141,7 @@ class Server {
   double clipped_to_ = 0;            ///< in the last round
   double mean_square_ = 0;           ///< of the round (ChangeSpread)
   std::vector<double> losses_ = {};  ///< by client, NaN if unknown; empty unless remember_losses was called
+  std::optional<CorrelatedNoise> noise_ = {};
 };
 
 }  // namespace fedstride

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "dp/accountants/correlation.hpp"
 #include "dp/accountants/spending.hpp"
 
 namespace fedstride {
@@ -40,6 +41,10 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
       return "it has no bound for " + std::string(choice_name(releases.law)) + " noise that clients add in shares; valid: rdp";
     if (releases.law != NoiseLaw::gaussian && sampled)
       return "noise that clients add in shares has no bound with sampling; valid: sampling full";
+    if (releases.correlation.on() && sampled &&
+        (releases.sampling != Sampling::poisson || !is_amplified_in_groups(releases.correlation)))
+      return "noise '" + std::string(choice_name(releases.correlation.mechanism)) + "' is not amplified by sampling " +
+             std::string(name_of(releases.sampling)) + "; valid: sampling full";
     const bool replaced = releases.neighbours == Neighbours::replace_one;
     if (sampled && releases.sampling == Sampling::without_replacement && !replaced)
       return "sampling without replacement has no bound under " + std::string(name_of(releases.neighbours)) +
@@ -69,6 +74,7 @@ PrivacyBound AccountantPart<Part>::epsilon(std::span<const Releases> spending, d
   const Part& part = static_cast<const Part&>(*this);
   check_sound(Part::kName, spending, part.unsound(spending));
   check_delta(delta);
+  if (is_correlated(spending)) return epsilon(without_correlation(spending), delta);
   if constexpr (ComposesSteps<Part>) {
     const Spending all = merged(spending);
     return {Part::composed(coarser(all, Part::kMaxKinds), delta), coarse_warning(all.size(), Part::kMaxKinds)};
@@ -82,6 +88,7 @@ PrivacyBound AccountantPart<Part>::delta(std::span<const Releases> spending, dou
   const Part& part = static_cast<const Part&>(*this);
   check_sound(Part::kName, spending, part.unsound(spending));
   check_epsilon(epsilon);
+  if (is_correlated(spending)) return delta(without_correlation(spending), epsilon);
   if constexpr (ComposesSteps<Part>) {
     const Spending all = merged(spending);
     if (all.empty()) return {};

@@ -42,6 +42,25 @@ struct NoiseShares {
   auto operator<=>(const NoiseShares&) const = default;
 };
 
+/// How the noise of a run's releases is correlated from round to round (dp/accountants/correlation.hpp).
+enum class NoiseMechanism { independent, tree, banded, blt };
+constexpr auto choice_names(NoiseMechanism) { return names("independent", "tree", "banded", "blt"); }
+
+/// A mechanism with its parameters, fixed before the first of `horizon` rounds. Any two rounds of a record are at least `separation`
+/// apart. Round t's noise is row t of C^-1 Z, C a lower triangular Toeplitz matrix, or the change of a tree's estimate of prefix sums.
+struct Correlation {
+  NoiseMechanism mechanism = NoiseMechanism::independent;
+  std::uint64_t separation = 1;
+  std::uint64_t horizon = 0;
+  std::uint64_t restart = 0;  ///< tree: rounds after which a new one begins; 0: never
+  std::vector<double> coefficients =
+      {};  ///< banded: the first column of C, at most `separation` numbers; blt: scales, then decays
+
+  /// Independent noise in rounds of which each record may be in every one is accounted round by round.
+  bool on() const { return mechanism != NoiseMechanism::independent || separation > 1; }
+  auto operator<=>(const Correlation&) const = default;
+};
+
 /// The most that the sum of one release moves between neighbors, in clip bounds.
 constexpr double distance_between(Neighbours neighbours) { return neighbours == Neighbours::replace_one ? 2 : 1; }
 
@@ -56,6 +75,8 @@ struct Releases {
   bool adaptive = false;     ///< noise or rate was chosen after looking at earlier outputs
   NoiseLaw law = NoiseLaw::gaussian;
   NoiseShares shares = {};  ///< of another law; the noise multiplier is that of their sum
+  Correlation correlation = {};
+  std::uint64_t rounds = 0;  ///< correlated: the run's rounds up to the last release; the cost is of these, whatever `count` is
 };
 
 /// The releases that one record (or client) was exposed to, in order.

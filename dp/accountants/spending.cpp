@@ -11,8 +11,8 @@ namespace fedstride {
 namespace {
 
 auto identity(const Releases& releases) {
-  return std::tuple(releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier, releases.adaptive,
-                    releases.law, releases.shares);
+  return std::tie(releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier, releases.adaptive,
+                  releases.law, releases.shares, releases.correlation);
 }
 
 }  // namespace
@@ -37,6 +37,7 @@ void merge(Spending& spending, const Releases& more) {
     if (identity(*entry) != identity(added)) continue;
     entry->count += added.count;
     entry->passes += added.passes;
+    entry->rounds = std::max(entry->rounds, added.rounds);
     return;
   }
   spending.push_back(added);

@@ -91,6 +91,9 @@ std::string LedgerBook::refusal_reason(const LedgerEntry& reservation, bool& rep
       return "it was already reserved, with the same digest " + reservation.digest + ", for other releases";
     return {};
   }
+  for (const LedgerGroup& group : reservation.groups)
+    if (group.correlation.on() && group.first + 1 != reservation.round)
+      return "its correlated release has number " + std::to_string(group.first) + "; it must be that of the round, less one";
   if (const std::string twice = repeated_address(reservation.groups); !twice.empty())
     return "the address " + twice + " is used for two inputs";
   return breaks_sensitivity(reservation.groups, header_);

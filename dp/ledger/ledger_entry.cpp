@@ -26,7 +26,9 @@ Releases LedgerGroup::like() const {
           .passes = sampling == Sampling::shuffle ? passes : 0,
           .adaptive = adaptive,
           .law = law,
-          .shares = shares};
+          .shares = shares,
+          .correlation = correlation,
+          .rounds = correlation.on() ? first + count() : 0};
 }
 
 LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
@@ -100,6 +102,19 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
                std::to_string(statement->survivors - std::min(statement->survivors, statement->colluders));
     } else if (group.level == Level::client && group.quantity == Quantity::sums && statement->noise_at == "distributed") {
       return "Gaussian noise, but the statement has noise at 'distributed'";
+    }
+    if (group.level == Level::client && group.quantity == Quantity::sums && group.correlation != statement->correlation)
+      return "noise '" + std::string(choice_name(group.correlation.mechanism)) + "' with separation " +
+             std::to_string(group.correlation.separation) + "; the statement is for '" +
+             std::string(choice_name(statement->correlation.mechanism)) + "' with separation " +
+             std::to_string(statement->correlation.separation);
+    if (group.correlation.on()) {
+      if (group.level != Level::client || group.quantity != Quantity::sums)
+        return "correlated noise of other releases than clients' sums";
+      if (group.count() > 1) return std::to_string(group.count()) + " correlated releases in a round; it must be one";
+      if (group.first >= group.correlation.horizon)
+        return "release number " + std::to_string(group.first) + " of noise that was planned for " +
+               std::to_string(group.correlation.horizon) + " rounds";
     }
     if (group.first > kMaxReleases) return "release number " + std::to_string(group.first) + "; at most 2^40 is supported";
     std::uint64_t count = 0;

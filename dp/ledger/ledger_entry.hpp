@@ -34,14 +34,15 @@ struct LedgerStatement {
   double delta = 0;
   double epsilon = std::numeric_limits<double>::infinity();  ///< budget; infinite: none
   Neighbours neighbours = Neighbours::add_remove;
-  double largest_weight = 1;    ///< client level: the largest weight of an update, as the sensitivity assumes
-  double bound = 0;             ///< client level: S, the largest norm of an update
-  std::string noise_at = {};    ///< client level: "central", "discrete", "local" or "distributed"
-  bool own_code = false;        ///< example level: the user's own code computes the gradients
-  std::uint64_t survivors = 0;  ///< noise_at "distributed": the fewest clients in a round's sum
-  std::uint64_t colluders = 0;  ///< likewise: that may tell the coordinator their noise
-  bool adaptive_clip = false;   ///< client level: S is that of the first round, and follows a count that is in the same release
-  bool participations = false;  ///< client level: sums name the clients in them, a public fact; others are not charged
+  double largest_weight = 1;     ///< client level: the largest weight of an update, as the sensitivity assumes
+  double bound = 0;              ///< client level: S, the largest norm of an update
+  std::string noise_at = {};     ///< client level: "central", "discrete", "local" or "distributed"
+  bool own_code = false;         ///< example level: the user's own code computes the gradients
+  std::uint64_t survivors = 0;   ///< noise_at "distributed": the fewest clients in a round's sum
+  std::uint64_t colluders = 0;   ///< likewise: that may tell the coordinator their noise
+  bool adaptive_clip = false;    ///< client level: S is that of the first round, and follows a count that is in the same release
+  bool participations = false;   ///< client level: sums name the clients in them, a public fact; others are not charged
+  Correlation correlation = {};  ///< client level: of the noise of all rounds, and the separation of a client's
   bool operator==(const LedgerStatement&) const = default;
 };
 
@@ -72,7 +73,8 @@ struct LedgerGroup {
   Quantity quantity = Quantity::sums;
   bool adaptive = false;  ///< noise or rate was chosen after looking at earlier outputs
   NoiseLaw law = NoiseLaw::gaussian;
-  NoiseShares shares = {};  ///< of another law
+  NoiseShares shares = {};       ///< of another law
+  Correlation correlation = {};  ///< that of the statement, or none
   bool operator==(const LedgerGroup&) const = default;
 
   std::uint64_t count() const;

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
+#include "dp/accountants/correlation.hpp"
 #include "dp/ledger/ledger_entry.hpp"
 
 namespace fedstride {
@@ -12,6 +13,7 @@ namespace {
 // Ledgers without noise in shares have version 1, as before there was any.
 constexpr int kVersion = 1;
 constexpr int kVersionWithShares = 2;
+constexpr int kVersionWithCorrelation = 3;
 constexpr int kVersionWithParticipations = 4;
 
 std::string json_text(std::string_view text) { return dump_json(Json(std::string(text))); }
@@ -116,6 +118,43 @@ std::vector<std::string> read_constants(const Json& json) {
   return constants;
 }
 
+// "blt","separation":4, and for the statement what else its cost depends on.
+std::string correlation_text(const Correlation& correlation, bool whole) {
+  std::string text = json_text(choice_name(correlation.mechanism)) + ",\"separation\":" + std::to_string(correlation.separation);
+  if (!whole) return text;
+  text += ",\"horizon\":" + std::to_string(correlation.horizon);
+  if (correlation.restart > 0) text += ",\"restart\":" + std::to_string(correlation.restart);
+  if (correlation.coefficients.empty()) return text;
+  text += ",\"coefficients\":[";
+  for (const double& value : correlation.coefficients)
+    text += (&value == correlation.coefficients.data() ? "" : ",") + finite(value);
+  return text + ']';
+}
+
+Correlation read_correlation(const Json& json) {
+  constexpr std::uint64_t kMaxSeparation = 1'000'000;
+  constexpr std::size_t kMaxCoefficients = 4096;
+  Correlation correlation{.mechanism = make_choice<NoiseMechanism>("mechanism", text_at(json, "mechanism")),
+                          .separation = whole(member(json, "separation"), "separation", kMaxSeparation)};
+  if (json.contains("horizon")) correlation.horizon = whole(json["horizon"], "horizon", kMaxLedgerCount);
+  if (json.contains("restart")) correlation.restart = whole(json["restart"], "restart", kMaxLedgerCount);
+  if (!json.contains("coefficients")) return correlation;
+  const Json& list = json["coefficients"];
+  if (!list.is_array() || list.size() > kMaxCoefficients)
+    throw failure("'coefficients' is not a list of " + std::to_string(kMaxCoefficients) + " numbers at most");
+  for (const Json& value : list) correlation.coefficients.push_back(number(value, "coefficient"));
+  return correlation;
+}
+
+// A release says what noise it has; the statement, which the two must agree with, has the parameters.
+void complete(LedgerGroup& group, const LedgerHeader& header) {
+  const LedgerStatement* statement = header.at(group.level);
+  if (statement == nullptr || !group.correlation.on()) return;
+  if (group.correlation.mechanism == statement->correlation.mechanism &&
+      group.correlation.separation == statement->correlation.separation)
+    group.correlation = statement->correlation;
+}
+
 LedgerGroup read_group(const Json& json, std::uint32_t clients) {
   if (!json.is_object()) throw failure("a group is not a JSON object");
   LedgerGroup group;
@@ -135,6 +174,7 @@ LedgerGroup read_group(const Json& json, std::uint32_t clients) {
                     .dimension = whole(member(json, "dimension"), "dimension", kMaxLedgerCount),
                     .count = whole(member(json, "shares"), "shares", kMaxLedgerCount)};
   }
+  if (json.contains("mechanism")) group.correlation = read_correlation(json);
   const Json& runs = member(json, "runs");
   if (!runs.is_array()) throw failure("'runs' is not a list");
   for (const Json& run : runs) {
@@ -163,6 +203,7 @@ std::string groups_text(const LedgerGroups& groups) {
     if (group.law != NoiseLaw::gaussian)
       text += ",\"noise\":" + json_text(choice_name(group.law)) + ",\"step\":" + finite(group.shares.step) +
               ",\"dimension\":" + std::to_string(group.shares.dimension) + ",\"shares\":" + std::to_string(group.shares.count);
+    if (group.correlation.on()) text += ",\"mechanism\":" + correlation_text(group.correlation, false);
     text += ",\"first\":" + std::to_string(group.first) + ",\"runs\":[";
     for (const ReleaseRun& run : group.runs) {
       if (&run != group.runs.data()) text += ',';
@@ -176,9 +217,11 @@ std::string groups_text(const LedgerGroups& groups) {
 std::string header_text(const LedgerHeader& header) {
   const bool has_shares =
       std::ranges::any_of(header.statements, [](const LedgerStatement& one) { return one.noise_at == "distributed"; });
-  const bool has_participations =
-      std::ranges::any_of(header.statements, [](const LedgerStatement& one) { return one.participations; });
-  const int version = has_participations ? kVersionWithParticipations : has_shares ? kVersionWithShares : kVersion;
+  int version = has_shares ? kVersionWithShares : kVersion;
+  for (const LedgerStatement& one : header.statements) {
+    if (one.correlation.on()) version = kVersionWithCorrelation;
+    if (one.participations) version = kVersionWithParticipations;
+  }
   std::string text = "{\"kind\":\"ledger\",\"version\":" + std::to_string(version) + ",\"source\":" + json_text(header.source) +
                      ",\"clients\":" + std::to_string(header.clients) +
                      ",\"run\":[\"noise multiplier\",\"clip\",\"count\"],\"statements\":[";
@@ -196,6 +239,7 @@ std::string header_text(const LedgerHeader& header) {
       text += ",\"survivors\":" + std::to_string(statement.survivors) + ",\"colluders\":" + std::to_string(statement.colluders);
     if (statement.adaptive_clip) text += ",\"clip\":\"adaptive\"";
     if (statement.participations) text += ",\"participations\":true";
+    if (statement.correlation.on()) text += ",\"mechanism\":" + correlation_text(statement.correlation, true);
     text += '}';
   }
   text += ']';
@@ -220,9 +264,10 @@ LedgerHeader read_header(std::string_view text) {
   const Json json = parsed(text);
   if (text_at(json, "kind") != "ledger") throw failure("not the first line of a ledger");
   const Json& version = member(json, "version");
-  if (version != kVersion && version != kVersionWithShares && version != kVersionWithParticipations)
+  if (version != kVersion && version != kVersionWithShares && version != kVersionWithCorrelation &&
+      version != kVersionWithParticipations)
     throw failure("the ledger has version " + dump_json(version) + "; this program reads versions " + std::to_string(kVersion) +
-                  ", " + std::to_string(kVersionWithShares) + " and " + std::to_string(kVersionWithParticipations));
+                  " to " + std::to_string(kVersionWithParticipations));
   LedgerHeader header;
   header.source = text_at(json, "source");
   if (header.source != "seeded" && header.source != "secret")
@@ -264,9 +309,16 @@ LedgerHeader read_header(std::string_view text) {
     }
     if (json_statement.contains("noise_at")) statement.noise_at = text_at(json_statement, "noise_at");
     if (statement.noise_at == "distributed") {
-      if (version != kVersionWithShares) throw failure("noise at 'distributed' needs a ledger of version 2");
+      if (version == kVersion) throw failure("noise at 'distributed' needs a ledger of version 2");
       statement.survivors = whole(member(json_statement, "survivors"), "survivors", kMaxClients);
       statement.colluders = whole(member(json_statement, "colluders"), "colluders", kMaxClients);
+    }
+    if (json_statement.contains("mechanism")) {
+      if (version != kVersionWithCorrelation || statement.level != Level::client)
+        throw failure("correlated noise needs a ledger of version " + std::to_string(kVersionWithCorrelation) +
+                      " at client level");
+      statement.correlation = read_correlation(json_statement);
+      if (const std::string wrong = objection(statement.correlation); !wrong.empty()) throw failure(wrong);
     }
     header.statements.push_back(std::move(statement));
   }
@@ -292,6 +344,7 @@ LedgerEntry read_entry(std::string_view text, const LedgerHeader& header) {
   std::uint64_t listed = 0;
   for (const Json& group : groups) {
     entry.groups.push_back(read_group(group, header.clients));
+    complete(entry.groups.back(), header);
     listed += entry.groups.back().clients.size();
     if (listed > kGroupsPerClient * header.clients)
       throw failure("more than " + std::to_string(kGroupsPerClient) + " groups per client");

@@ -12,8 +12,6 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kComponentsPerRow = 1024;
-constexpr std::size_t kRowsPerPiece = 8;
 constexpr double kMaxDeviation = 0x1p22;
 /// Sums of squares over d components are off by less than d units in the last place of double.
 constexpr double kUnit = 0x1p-53;
@@ -92,12 +90,16 @@ void keep_only(std::span<const ParameterRange> ranges, Vector& vector) {
   clear_to(vector.size());
 }
 
+double scaled_deviation(double standard_deviation) {
+  if (!(standard_deviation > 0) || standard_deviation > kMaxDeviation)
+    throw usage_error("the standard deviation of noise on client updates is " + std::to_string(standard_deviation) +
+                      "; it must be above 0 and at most 2^22, 4194304");
+  return standard_deviation * ExactSum::kScale;
+}
+
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece) {
-  if (!(noise.standard_deviation > 0) || noise.standard_deviation > kMaxDeviation)
-    throw usage_error("the standard deviation of noise on client updates is " + std::to_string(noise.standard_deviation) +
-                      "; it must be above 0 and at most 2^22, 4194304");
-  const double deviation = noise.standard_deviation * ExactSum::kScale;
+  const double deviation = scaled_deviation(noise.standard_deviation);
   const DiscreteGaussian discrete(static_cast<std::uint64_t>(std::ceil(deviation)));
   const std::size_t rows = (sum.size() + kComponentsPerRow - 1) / kComponentsPerRow;
   const std::size_t pieces = (rows + kRowsPerPiece - 1) / kRowsPerPiece;

@@ -11,6 +11,7 @@
 #include "core/random.hpp"
 #include "core/vector.hpp"
 #include "dp/accountants/adaptive_clip.hpp"
+#include "dp/accountants/mechanism.hpp"
 
 namespace fedstride {
 
@@ -53,6 +54,12 @@ struct ClientNoise {
   bool discrete = false;          ///< exact discrete Gaussian on multiples of 2^-40; otherwise a Gaussian rounded to them
   bool by_clients = false;        ///< it is in the sum already, added in shares
 };
+
+/// Noise is drawn in rows of this many components, each with its own row of the address, and several rows a piece.
+inline constexpr std::size_t kComponentsPerRow = 1024;
+inline constexpr std::size_t kRowsPerPiece = 8;
+/// In units of an ExactSum. Throws Error (usage) unless it is above 0 and at most 2^22.
+double scaled_deviation(double standard_deviation);
 
 /// Adds an independent draw to each component of the sum, a function of source, address and component only. Each 1,024
 /// components have their own row of the address (rows 0, 1, ...). Discrete: the deviation is rounded up to a multiple of 2^-40.
@@ -100,6 +107,7 @@ struct CentralRelease {
   RandomSource source;
   ReleasedBeside beside = {};
   std::optional<AdaptiveClip> adaptive = {};  ///< the clip's bound is that of the first round, and follows the bits beside
+  Correlation correlation = {};               ///< of the noise of all rounds (dp/noise/correlated_noise.hpp)
 
   /// The next round's bound: noise in proportion to it must stay in the range of add_noise.
   double next_bound(double bound, double mean_bit) const;

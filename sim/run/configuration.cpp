@@ -204,8 +204,14 @@ bool weighs_examples(const Configuration& configuration) {
 bool has_time(const Configuration& configuration) { return configuration.devices->has_time(); }
 
 double participation_rate(const Configuration& configuration, std::size_t clients) {
-  return configuration.mode->is_asynchronous() ? configuration.mode->buffer() / static_cast<double>(clients)
-                                               : configuration.cohort->rate(clients);
+  return configuration.mode->is_asynchronous()
+             ? configuration.mode->buffer() / static_cast<double>(clients)
+             : configuration.cohort->rate(clients) / static_cast<double>(minimum_separation(configuration));
+}
+
+std::uint64_t minimum_separation(const Configuration& configuration) {
+  const ClientSettings* settings = client_level(configuration.privacy);
+  return settings == nullptr ? 1 : static_cast<std::uint64_t>(settings->minimum_separation);
 }
 
 std::size_t most_updates(const Configuration& configuration, std::size_t clients) {

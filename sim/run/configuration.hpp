@@ -165,6 +165,8 @@ bool is_private(const Configuration& configuration);
 bool has_time(const Configuration& configuration);
 /// The share of the clients whose update is in a round, on average.
 double participation_rate(const Configuration& configuration, std::size_t clients);
+/// Rounds from one of a client's to its next, at least.
+std::uint64_t minimum_separation(const Configuration& configuration);
 /// The most updates of a round: of a cohort's clients, or of a buffer.
 std::size_t most_updates(const Configuration& configuration, std::size_t clients);
 /// True if a client keeps its optimizer's state from round to round; true if its weight is its number of examples.

@@ -34,12 +34,29 @@ bool bring_up_to_date(std::string& key, SettingValue& value) {
 
 std::string with_identity_names(std::string_view settings) {
   // Settings that are younger than identities, with values that leave everything as it was before them.
-  constexpr std::string_view kYounger[] = {
-      "inputs = ''",          "drop-columns = ''",      "categories = ''",         "missing = 'auto'",
-      "compress-up = 'none'", "compress-down = 'none'", "error-feedback = 'none'", "devices = 'none'",
-      "mode = 'sync'",        "deadline = 0.0",         "over-selection = 1.0",    "availability = 'always'",
-      "minimum-arrivals = 1", "noise-law = 'skellam'",  "minimum-survivors = 0",   "clip-rule = 'fixed'",
-      "clip-quantile = 0.5",  "clip-rate = 0.2",        "clip-count-noise = 0.0"};
+  constexpr std::string_view kYounger[] = {"inputs = ''",
+                                           "drop-columns = ''",
+                                           "categories = ''",
+                                           "missing = 'auto'",
+                                           "compress-up = 'none'",
+                                           "compress-down = 'none'",
+                                           "error-feedback = 'none'",
+                                           "devices = 'none'",
+                                           "mode = 'sync'",
+                                           "deadline = 0.0",
+                                           "over-selection = 1.0",
+                                           "availability = 'always'",
+                                           "minimum-arrivals = 1",
+                                           "noise-law = 'skellam'",
+                                           "minimum-survivors = 0",
+                                           "clip-rule = 'fixed'",
+                                           "clip-quantile = 0.5",
+                                           "clip-rate = 0.2",
+                                           "clip-count-noise = 0.0",
+                                           "noise-mechanism = 'independent'",
+                                           "minimum-separation = 1",
+                                           "noise-buffers = 4",
+                                           "tree-restart = 0"};
   std::string result;
   for (const auto line : split(settings, '\n')) {
     if (line.empty() || std::ranges::find(kYounger, line) != std::end(kYounger)) continue;

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "dp/accountants/correlation.hpp"
 #include "dp/ledger/ledger_entry.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "server/cohorts.hpp"
@@ -83,6 +84,15 @@ class LedgerComparer {
       differs(terms.prefix + "clip", number_text(terms.clip), number_text(statement->bound));
       differs("clip-rule", choice_name(client_level(configuration_.privacy)->clip_rule),
               statement->adaptive_clip ? "adaptive" : "fixed");
+      const ClientSettings& settings = *client_level(configuration_.privacy);
+      const Correlation& noise = statement->correlation;
+      differs("noise-mechanism", choice_name(settings.mechanism()), choice_name(noise.mechanism));
+      differs("minimum-separation", std::to_string(settings.minimum_separation), std::to_string(noise.separation));
+      if (noise.on()) differs("rounds", std::to_string(configuration_.rounds), std::to_string(noise.horizon));
+      if (settings.has_tree()) differs("tree-restart", std::to_string(settings.tree_restart), std::to_string(noise.restart));
+      if (settings.has_buffers())
+        differs("noise-buffers", std::to_string(settings.noise_buffers), std::to_string(noise.coefficients.size() / 2));
+      if (!noise.coefficients.empty()) not_compared("the coefficients of the noise, which were optimized for these rounds");
       differs("client-noise", choice_name(client_level(configuration_.privacy)->client_noise), statement->noise_at);
       if (configuration_.minimum_survivors > 0 && client_level(configuration_.privacy)->has_shares())
         differs("minimum-survivors", std::to_string(configuration_.minimum_survivors), std::to_string(statement->survivors));
@@ -154,9 +164,9 @@ class LedgerComparer {
     const ClientSettings& settings = *client_level(configuration_.privacy);
     const bool local = settings.client_noise == ClientNoiseBy::local || settings.has_shares();
     if (settings.has_shares()) differs(round + "noise-law", choice_name(settings.noise_law), choice_name(group.law));
-    const double rate = participation_rate(configuration_, clients_);
-    const bool amplified =
-        !has_time(configuration_) && !local && rate < 1 && configuration_.cohort.as<PoissonCohort>() != nullptr;
+    const double rate = configuration_.cohort->rate(clients_);
+    const bool amplified = !has_time(configuration_) && !local && is_amplified_in_groups({.mechanism = settings.mechanism()}) &&
+                           rate < 1 && configuration_.cohort.as<PoissonCohort>() != nullptr;
     differs(round + "cohort's rate", number_text(amplified ? rate : 1), number_text(group.rate));
   }
 

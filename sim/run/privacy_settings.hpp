@@ -113,6 +113,18 @@ struct ClientSettings {
 
   bool adapts_clip() const { return clip_rule == ClipRule::adaptive; }
 
+  NoiseMechanism noise_mechanism = NoiseMechanism::independent;
+  int minimum_separation = 1;
+  int noise_buffers = 4;
+  int tree_restart = 0;
+
+  bool has_buffers() const { return noise_mechanism == NoiseMechanism::blt; }
+  bool has_tree() const { return noise_mechanism == NoiseMechanism::tree; }
+  /// One band is independent noise.
+  NoiseMechanism mechanism() const {
+    return noise_mechanism == NoiseMechanism::banded && minimum_separation == 1 ? NoiseMechanism::independent : noise_mechanism;
+  }
+
   /// The settings that have the same name under `client` and `both`.
   static constexpr auto kBothFields = std::tuple{
       Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
@@ -137,6 +149,16 @@ struct ClientSettings {
             "the "
             "noise multiplier",
             kNonNegative, Shapes::model, &ClientSettings::adapts_clip},
+      Field{"noise-mechanism", &ClientSettings::noise_mechanism,
+            "how the noise of rounds is correlated, so that it cancels in part in their sum: a tree (DP-FTRL), bands (as many as "
+            "minimum-separation), or blt (a few buffers); client-noise central"},
+      Field{"minimum-separation", &ClientSettings::minimum_separation,
+            "rounds from one of a client's to its next, at least: clients are drawn into so many groups, and a round asks one",
+            Valid{.low = 1, .high = 1e6}},
+      Field{"noise-buffers", &ClientSettings::noise_buffers, "blt: vectors as long as the model that are kept",
+            Valid{.low = 1, .high = 10}, Shapes::model, &ClientSettings::has_buffers},
+      Field{"tree-restart", &ClientSettings::tree_restart, "tree: rounds after which a new tree begins; 0: never",
+            Valid{.low = 0, .high = 1e6}, Shapes::model, &ClientSettings::has_tree},
   };
   static constexpr auto kFields = std::tuple_cat(
       std::tuple{

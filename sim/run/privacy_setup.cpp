@@ -6,6 +6,7 @@
 
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
+#include "dp/accountants/correlation.hpp"
 #include "dp/accountants/spending.hpp"
 #include "dp/noise/noisy_mean.hpp"
 #include "dp/noise/pca.hpp"
@@ -116,15 +117,20 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
                    .noise_multiplier = settings.client_noise_multiplier};
   add_beside(setup, level, {});
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));
-  const double rate = participation_rate(configuration, setup.clients.size());
+  const Correlation correlation =
+      plan_correlation(settings.noise_mechanism, static_cast<std::uint64_t>(settings.minimum_separation),
+                       static_cast<std::uint64_t>(configuration.rounds), static_cast<std::size_t>(settings.noise_buffers),
+                       static_cast<std::uint64_t>(settings.tree_restart));
+  const double rate = configuration.cohort->rate(setup.clients.size());  // within a group, if there are any
   privacy.shares = plan_shares(setup, model);
   // Members of a cohort know that they are, and whom noise in shares protects against may be members.
   const bool amplified = !has_time(configuration) && settings.client_noise != ClientNoiseBy::local && !privacy.shares &&
-                         rate < 1 && configuration.cohort.as<PoissonCohort>() != nullptr;
+                         is_amplified_in_groups(correlation) && rate < 1 && configuration.cohort.as<PoissonCohort>() != nullptr;
   Releases release{.sampling = amplified ? Sampling::poisson : Sampling::full,
                    .neighbours = level.neighbours,
                    .rate = amplified ? rate : 1,
-                   .noise_multiplier = level.noise_multiplier > 0 ? level.noise_multiplier : 1};
+                   .noise_multiplier = level.noise_multiplier > 0 ? level.noise_multiplier : 1,
+                   .correlation = correlation};
   const auto with_noise = [&](double noise_multiplier) {
     if (privacy.shares) return privacy.shares->release(noise_multiplier, level.neighbours);
     Releases one = release;
@@ -138,8 +144,7 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
     const auto spending = [&](double noise_multiplier) {
-      Releases all = with_noise(noise_multiplier);
-      all.count = static_cast<std::uint64_t>(configuration.rounds);
+      const Releases all = of_rounds(with_noise(noise_multiplier), static_cast<std::uint64_t>(configuration.rounds));
       Spending everything = beside;
       merge(everything, all);
       return everything;
@@ -176,7 +181,7 @@ bool rounds_decide_noise(const Configuration& configuration, const PrivacySetup&
   const bool scheduled = settings != nullptr && (settings->clip_schedule != ClipSchedule::constant ||
                                                  settings->noise_schedule != NoiseSchedule::constant);
   const bool example = privacy.example && settings->target_epochs == 0 && (privacy.example->calibrated || scheduled);
-  return example || (privacy.client && privacy.client->calibrated);
+  return example || (privacy.client && (privacy.client->calibrated || privacy.client_release.correlation.on()));
 }
 
 }  // namespace fedstride

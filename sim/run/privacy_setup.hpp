@@ -41,7 +41,7 @@ struct PrivacySetup {
   std::optional<LevelSetup> client = {};
   /// Example level: plans by the client's number of rows.
   std::map<std::size_t, std::shared_ptr<const PrivatePlan>> plans = {};
-  Releases client_release = {};          ///< client level: one round, as the accountant sees it
+  Releases client_release = {};          ///< client level: one round, as the accountant sees it; see of_rounds
   std::optional<SharePlan> shares = {};  ///< client level: of noise that clients add
   double largest_weight = 1;             ///< client level: weight that enters the sensitivity
   Spending components = {};              ///< of the private components; empty without them

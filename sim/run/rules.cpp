@@ -31,6 +31,8 @@ bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
 bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
 bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)->has_shares(); }
 bool adapts_clip(C c) { return is_client_level(c) && client_level(c.privacy)->adapts_clip(); }
+bool is_separated(C c) { return minimum_separation(c) > 1; }
+bool is_correlated(C c) { return is_client_level(c) && client_level(c.privacy)->mechanism() != NoiseMechanism::independent; }
 bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
 bool has_components(C c) { return is_example_level(c) && example_level(c.privacy)->has_components(); }
 bool is_secure(C c) { return c.is_secure(); }
@@ -275,6 +277,25 @@ const Rule kCommonRules[] = {
     {"clip-rule", [](C c) { return adapts_clip(c) && is_secure(c); },
      ", whose coordinator counts updates that are within the bound; with {secure-aggregation} it sees none",
      "secure-aggregation"},
+
+    {"noise-mechanism", [](C c) { return is_correlated(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::central; },
+     ", whose noise the coordinator makes of that of earlier rounds; {client-noise} is not of that kind", "client-noise"},
+    {"noise-mechanism", [](C c) { return is_correlated(c) && adapts_clip(c); },
+     ", whose rounds share noise in proportion to one bound; with {clip-rule} each round has its own", "clip-rule"},
+    {"noise-mechanism", [](C c) { return is_correlated(c) && c.mode->is_asynchronous(); },
+     ", which counts the rounds of a client; {mode} has none", "mode"},
+    {"minimum-separation", [](C c) { return is_separated(c) && c.mode->is_asynchronous(); },
+     ", which counts the rounds of a client; {mode} has none", "mode minimum-separation"},
+    {"minimum-separation", [](C c) { return is_separated(c) && has_time(c); },
+     ", so that a round asks one group; with {devices} it asks those that are there", "devices minimum-separation"},
+    {"minimum-separation", [](C c) { return is_separated(c) && is_secure(c); },
+     ", so that a round asks one group; {secure-aggregation} is planned for the whole cohort",
+     "secure-aggregation minimum-separation"},
+    {"minimum-separation", [](C c) { return is_separated(c) && minimum_separation(c) > static_cast<std::uint64_t>(c.rounds); },
+     "; it must be at most {rounds}, or some clients would never be asked", "minimum-separation"},
+    {"cohort", [](C c) { return is_separated(c) && !is<AllClients>(c.cohort) && !is<PoissonCohort>(c.cohort); },
+     ", which draws from all clients; with {minimum-separation} a round asks one group of them, and each client for itself",
+     "minimum-separation"},
 
     // Secure aggregation: what would read single updates or reports, or what nobody could check.
     {"aggregation", [](C c) { return is_secure(c) && reads_updates(c); },

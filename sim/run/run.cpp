@@ -31,6 +31,8 @@ Server make_server(const Setup& setup) {
     server.set_schedule({configuration.server_schedule, configuration.server_final_factor, configuration.server_schedule_rounds,
                          configuration.server_decay});
     if (setup.rules.sum.release && setup.rules.sum.release->adaptive) server.adapt_clip(setup.privacy.client->clip);
+    if (const auto& release = setup.rules.sum.release; release && release->correlation.mechanism != NoiseMechanism::independent)
+      server.correlate_noise(release->correlation, server.update_size() + release->beside.count());
     return server;
   };
   if (!configuration.optimizer->is_told())
@@ -322,8 +324,22 @@ Error fixed_on_resume(const std::string& key) {
   return usage_error(key + " cannot change when a run is resumed; only these can: " + joined(free));
 }
 
+// Correlated noise is planned for a number of rounds, which its cost and every round's noise depend on.
+void refuse_new_horizon(const std::string& folder, const Settings& settings, const Settings& overrides) {
+  const auto rounds = overrides.find("rounds");
+  if (rounds == overrides.end()) return;
+  const Configuration before = resolve_unchecked(settings);
+  const auto* level = client_level(before.privacy);
+  if (level == nullptr || (level->mechanism() == NoiseMechanism::independent && level->minimum_separation == 1)) return;
+  if (const std::string asked = value_text(rounds->second.value); asked != std::to_string(before.rounds))
+    throw usage_error("rounds is " + asked + "; the noise of the run in '" + folder + "' (" +
+                      std::string(choice_name(level->mechanism())) + ") was planned for " + std::to_string(before.rounds) +
+                      ", at which it costs what was said: a run with correlated noise cannot be prolonged or cut short");
+}
+
 Settings settings_to_resume(const std::string& folder, const Settings& overrides) {
   Settings settings = read_settings((std::filesystem::path(folder) / "config.toml").string());
+  refuse_new_horizon(folder, settings, overrides);
   for (const auto& [key, setting] : overrides) {
     if (!may_change(shapes_of(key))) throw fixed_on_resume(key);
     settings[key] = setting;

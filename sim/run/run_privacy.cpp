@@ -7,6 +7,7 @@
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
+#include "dp/accountants/correlation.hpp"
 #include "dp/accountants/spending.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "server/cohorts.hpp"
@@ -52,6 +53,12 @@ std::vector<std::string> constants_of(const Setup& setup) {
         " on their sum and " + number_text(setup.privacy.client->noise_multiplier * release.beside.growth()) +
         " C on that of updates of weight 1");
   }
+  if (const Correlation& noise = setup.privacy.client_release.correlation; noise.on())
+    constants.push_back("rounds T " + std::to_string(noise.horizon) +
+                        (noise.separation > 1 ? ", and a client's group of " + std::to_string(noise.separation) +
+                                                    ", drawn at its own number: round t asks the group of t - 1 modulo " +
+                                                    std::to_string(noise.separation)
+                                              : ""));
   const std::size_t beside = setup.rules.sum.release ? setup.rules.sum.release->beside.count() : 0;
   if (beside > 0 && !setup.rules.sum.release->adaptive)
     constants.push_back("with each update of norm at most C = " + number_text(setup.privacy.client->clip) + " go " +
@@ -85,6 +92,7 @@ LedgerHeader header_of(const Setup& setup) {
     statement.bound = setup.privacy.client->clip;
     statement.participations = counts_participations(setup);
     statement.adaptive_clip = client_level(setup.configuration.privacy)->adapts_clip();
+    statement.correlation = setup.privacy.client_release.correlation;
     statement.noise_at = choice_name(client_level(setup.configuration.privacy)->client_noise);
     if (const auto& shares = setup.privacy.shares) {
       statement.survivors = shares->survivors;
@@ -195,7 +203,9 @@ std::uint64_t RunPrivacy::charged_updates(std::uint32_t round) const {
 
 Spending RunPrivacy::after_update(const SpendingTotals& before, std::uint32_t round) const {
   Spending spending = before.updates();
-  if (charged_updates(round) > 0) merge(spending, setup_.privacy.client_release);
+  Releases next = setup_.privacy.client_release;
+  if (next.correlation.on()) next.rounds = round;
+  if (charged_updates(round) > 0) merge(spending, next);
   return with_evaluation(std::move(spending), *setup_.privacy.client, round);
 }
 
@@ -254,7 +264,8 @@ std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32
                        .runs = {{next.noise_multiplier, clip > 0 ? clip : level.clip, 1}},
                        .largest_weight = setup_.privacy.largest_weight,
                        .law = next.law,
-                       .shares = next.shares});
+                       .shares = next.shares,
+                       .correlation = next.correlation});
   return {};
 }
 
@@ -400,10 +411,9 @@ double rounds_within_budget(const Setup& setup) {
     std::optional<Participations> participations;
     if (counts_participations(setup)) participations.emplace(setup);
     const auto fits = [&](std::uint64_t count) {
-      Releases all = privacy.client_release;
-      all.count = participations ? participations->most(static_cast<std::uint32_t>(count)) : count;
       Spending spending = level.beside(count);
-      if (all.count > 0) merge(spending, all);
+      const std::uint64_t charged = participations ? participations->most(static_cast<std::uint32_t>(count)) : count;
+      if (charged > 0) merge(spending, of_rounds(privacy.client_release, charged));
       return meets(level.accountant, spending, level.epsilon, level.delta);
     };
     rounds = std::min(rounds, static_cast<double>(largest_count(static_cast<std::uint64_t>(rounds), 1, fits)));

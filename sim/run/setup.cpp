@@ -19,6 +19,7 @@
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
 #include "data/named_facts.hpp"
+#include "dp/accountants/correlation.hpp"
 #include "dp/noise/sampling.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
@@ -271,6 +272,17 @@ SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, st
   return rules;
 }
 
+// Refuses correlated noise whose vectors do not fit this machine's memory.
+void check_kept_noise(const Correlation& noise, std::size_t size) {
+  const double least = 8.0 * static_cast<double>(kept_vectors(noise)) * static_cast<double>(size);
+  const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  if (memory > 0 && least > memory)
+    throw usage_error("noise-mechanism is '" + std::string(choice_name(noise.mechanism)) + "', which keeps " +
+                      counted(kept_vectors(noise), "vector") + " as long as the model, " +
+                      std::to_string(static_cast<std::uint64_t>(least / 1e9)) + " GB; this machine has " +
+                      std::to_string(static_cast<std::uint64_t>(memory / 1e9)) + " GB: choose blt with fewer noise-buffers");
+}
+
 RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& privacy, const LocalTraining& training) {
   const Configuration& configuration = setup.configuration;
   RoundRules rules{
@@ -296,6 +308,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0,
                                        [](double sum, std::uint64_t weight) { return sum + static_cast<double>(weight); });
   rules.sum.denominator = participation_rate(configuration, setup.clients.size()) * total;
+  rules.separation = minimum_separation(configuration);
   if (settings->client_noise == ClientNoiseBy::local) return rules;
   std::vector<ParameterRange> trained = trained_parameters(model, training);
   const UpdateClip clip = update_clip(*settings, trained);
@@ -310,6 +323,8 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
                                      std::move(trained),
                                      RandomSource(std::uint64_t{0}),
                                      beside};
+  rules.sum.release->correlation = privacy.client_release.correlation;
+  check_kept_noise(rules.sum.release->correlation, size + beside.count());
   if (settings->adapts_clip()) rules.sum.release->adaptive = {.quantile = settings->clip_quantile, .rate = settings->clip_rate};
   return rules;
 }
@@ -409,6 +424,7 @@ void poison(Setup& setup) {
 
 Configuration lasting_configuration(const Setup& setup) {
   Configuration configuration = determining(setup.configuration);
+  if (ClientSettings* settings = configuration.privacy->client()) settings->noise_mechanism = settings->mechanism();
   if (!rounds_decide_noise(setup.configuration, setup.privacy)) configuration.rounds = Configuration().rounds;
   return configuration;
 }
@@ -440,6 +456,7 @@ std::string releases_identity(const Setup& setup) {
   hash.text(identity(setup));
   for (const auto& level : {setup.privacy.example, setup.privacy.client})
     if (level) hash.value(level->noise_multiplier).value(level->clip);
+  for (const double coefficient : setup.privacy.client_release.correlation.coefficients) hash.value(coefficient);
   return hash.hex();
 }
 

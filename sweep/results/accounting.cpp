@@ -29,14 +29,19 @@ std::string metric(Level level, std::string_view accountant) {
 
 void feed(Hash& hash, const Spending& spending) {
   hash.value(spending.size());
-  for (const Releases& some : spending)
-    hash.value(static_cast<int>(some.sampling))
+  for (const Releases& some : spending) {
+    const Correlation& noise = some.correlation;
+    hash.value(static_cast<int>(noise.mechanism)).value(noise.separation).value(noise.restart).value(noise.horizon);
+    for (const double coefficient : noise.coefficients) hash.value(coefficient);
+    hash.value(some.rounds)
+        .value(static_cast<int>(some.sampling))
         .value(static_cast<int>(some.neighbours))
         .value(some.rate)
         .value(some.noise_multiplier)
         .value(some.count)
         .value(some.passes)
         .value(some.adaptive);
+  }
 }
 
 /// The values of all accountants at one level. Cells that differ in seed or rate often have equal spending, so results are

@@ -215,6 +215,10 @@ class Participant {
                     (again ? " again, with another model or other values sent with it"
                            : ", but this client has answered round " + std::to_string(memory_.round)) +
                     ": it has lost rounds, and a client answers each round for one model only");
+    const std::uint64_t separation = at.setup.rules.separation;
+    if (!again && memory_.round > 0 && train.round - memory_.round < separation)
+      throw failure("the coordinator asks for round " + std::to_string(train.round) + " after round " +
+                    std::to_string(memory_.round) + "; minimum-separation is " + std::to_string(separation));
     const std::vector<std::uint64_t> releases = allowed(train, start);
     // A repeated round starts from the same state as before.
     const std::string before = again ? memory_.state_before : memory_.state_after;

@@ -7,6 +7,7 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "dp/accountants/correlation.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -322,8 +323,42 @@ TEST_CASE("lines with impossible contents are refused by number, though their ch
           {"line 2", "client 4000000000", "3"});
   refused(head, group("\"clients\":\"2-1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'2-1'"});
   refused(head, group("\"clients\":\"1,1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'1,1'"});
-  refused("{\"kind\":\"ledger\",\"version\":3}", "{}", {"line 1", "version 3", "1", "2"});
+  refused("{\"kind\":\"ledger\",\"version\":4}", "{}", {"line 1", "version 4", "1", "3"});
   refused("{\"kind\":\"close\"}", "{}", {"line 1"});
+}
+
+TEST_CASE("correlated noise is written and read, in a ledger of version 3; the rounds' cost is that of the last one") {
+  const test::TemporaryFolder folder;
+  for (const NoiseMechanism mechanism :
+       {NoiseMechanism::independent, NoiseMechanism::tree, NoiseMechanism::banded, NoiseMechanism::blt}) {
+    const std::string path = folder / std::string(choice_name(mechanism));
+    LedgerHeader head = header();
+    head.statements[1].correlation = plan_correlation(mechanism, 3, 9, 2, mechanism == NoiseMechanism::tree ? 4 : 0);
+    CHECK(read_header(header_text(head)) == head);
+    std::string older = header_text(head);
+    older.replace(older.find("\"version\":3"), 11, "\"version\":2");
+    check_fails([&] { read_header(older); }, {"correlated", "version 3"});
+    const auto release = [&](std::uint64_t round) {
+      return LedgerGroups{{.level = Level::client,
+                           .sampling = Sampling::full,
+                           .first = round - 1,
+                           .runs = {{2, 1.5, 1}},
+                           .correlation = head.statements[1].correlation}};
+    };
+    Ledger ledger = Ledger::create(path, head);
+    for (std::uint32_t round = 1; round <= 5; ++round) {
+      ledger.reserve(round, "digest" + std::to_string(round), release(round));
+      if (round < 5) ledger.close(round, release(round));  // the last one stays open, and counts
+    }
+    CHECK_THROWS_AS(ledger.reserve(6, "early", release(2)), Error);
+    const Spending spending = read_ledger(path).book.spent_by_update();
+    REQUIRE(spending.size() == 1);
+    CHECK(spending[0].rounds == 5);
+    CHECK(spending[0].correlation == head.statements[1].correlation);
+    LedgerHeader damaged = head;
+    damaged.statements[1].correlation.horizon = 0;
+    CHECK_THROWS_AS(read_header(header_text(damaged)), Error);
+  }
 }
 
 TEST_CASE("noise in shares is written and read, in a ledger of version 2; no more shares count than survivors guarantee") {
