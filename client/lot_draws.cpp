@@ -1,11 +1,33 @@
 #include "client/lot_draws.hpp"
 
+#include <numeric>
+
 #include "dp/noise/sampling.hpp"
 
 namespace fedstride {
 
 LotDraws::LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place)
-    : plan_(plan), source_(source), rows_(rows), place_(place), meter_(place.reserved) {}
+    : plan_(plan), source_(source), rows_(rows), place_(place), meter_(place.reserved) {
+  if (plan_.sampling() == Sampling::balls_in_bins) fill_bins();
+}
+
+// Rows by bin. The bin of a row is a draw of its own, so that one more row moves no other, and at round 0, which is no round of
+// training, so that it is the same in all.
+void LotDraws::fill_bins() {
+  const std::uint64_t bins = plan_.bins();
+  std::vector<std::uint32_t> bin_of;
+  bin_ends_.assign(bins + 1, 0);
+  for (const Row row : rows_) {
+    bin_of.push_back(static_cast<std::uint32_t>(
+        source_.at({.purpose = Purpose::private_sampling, .client = place_.client, .row = static_cast<std::uint32_t>(row)})
+            .below(bins)));
+    ++bin_ends_[bin_of.back() + 1];
+  }
+  std::partial_sum(bin_ends_.begin(), bin_ends_.end(), bin_ends_.begin());
+  order_.resize(rows_.size());
+  std::vector<std::size_t> next(bin_ends_.begin(), bin_ends_.end() - 1);
+  for (std::size_t i = 0; i < rows_.size(); ++i) order_[next[bin_of[i]]++] = rows_[i];
+}
 
 void LotDraws::begin_epoch(int epoch) {
   if (plan_.sampling() != Sampling::shuffle) return;
@@ -34,6 +56,12 @@ void LotDraws::draw(std::vector<Row>& drawn) {
                    order_.begin() + static_cast<std::ptrdiff_t>(ahead_ + plan_.lot()));
       ahead_ += plan_.lot();
       break;
+    case Sampling::balls_in_bins: {
+      const std::uint64_t bin = (place_.first_release + step()) % plan_.bins();
+      drawn.assign(order_.begin() + static_cast<std::ptrdiff_t>(bin_ends_[bin]),
+                   order_.begin() + static_cast<std::ptrdiff_t>(bin_ends_[bin + 1]));
+      break;
+    }
   }
   if (drawn.empty()) ++empty_;
 }

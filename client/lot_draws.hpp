@@ -58,6 +58,8 @@ class LotDraws {
   std::uint64_t empty() const { return empty_; }
 
  private:
+  void fill_bins();
+
   const PrivatePlan& plan_;
   const RandomSource& source_;
   std::span<const Row> rows_;
@@ -66,8 +68,9 @@ class LotDraws {
   LotReport lots_;
   std::uint64_t empty_ = 0;
   std::uint32_t drawn_lots_ = 0;
-  std::vector<Row> order_;  ///< for shuffled lots: the epoch's order
-  std::size_t ahead_ = 0;   ///< rows of order_ already used
+  std::vector<Row> order_;             ///< for shuffled lots: the epoch's order; for balls in bins: the rows by bin
+  std::vector<std::size_t> bin_ends_;  ///< bin k has rows bin_ends_[k], ..., bin_ends_[k + 1] - 1 of order_
+  std::size_t ahead_ = 0;              ///< rows of order_ already used
 };
 
 }  // namespace fedstride

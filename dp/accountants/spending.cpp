@@ -27,7 +27,7 @@ std::uint64_t lots_an_epoch(double rate) {
 void merge(Spending& spending, const Releases& more) {
   if (more.count == 0) return;
   Releases added = more;
-  if (added.sampling != Sampling::shuffle)
+  if (!has_passes(added.sampling))
     added.passes = 0;
   else if (added.passes == 0)
     added.passes = added.count;
@@ -49,7 +49,7 @@ void merge(Spending& spending, const Spending& more) {
 Spending merged(std::span<const Releases> spending) {
   Spending sorted;
   for (Releases releases : spending) {
-    if (releases.sampling == Sampling::shuffle) {
+    if (has_passes(releases.sampling)) {
       releases.sampling = Sampling::full;
       if (releases.passes > 0) releases.count = std::min(releases.count, releases.passes);
     }
@@ -79,7 +79,7 @@ Spending exposure(std::span<const ReleaseRun> runs, const Releases& like) {
     releases.passes = passes;
     merge(spending, releases);
   };
-  if (like.sampling != Sampling::shuffle || like.passes == 0) {
+  if (!has_passes(like.sampling) || like.passes == 0) {
     for (const ReleaseRun& run : runs) add(run, 0);
     return spending;
   }

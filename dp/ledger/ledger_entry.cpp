@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/text.hpp"
+#include "dp/accountants/spending.hpp"
 
 namespace fedstride {
 
@@ -23,10 +24,14 @@ Releases LedgerGroup::like() const {
   return {.sampling = sampling,
           .neighbours = neighbours,
           .rate = rate,
-          .passes = sampling == Sampling::shuffle ? passes : 0,
+          .passes = has_passes(sampling) ? passes : 0,
           .adaptive = adaptive,
           .law = law,
           .shares = shares};
+}
+
+bool LedgerGroup::goes_on() const {
+  return level == Level::client && sampling == Sampling::balls_in_bins && first % lots_an_epoch(rate) != 0;
 }
 
 LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
@@ -84,6 +89,17 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     if (!in(group.rate, 0, 1)) return "sampling rate " + number_text(group.rate) + "; it must be in (0, 1]";
     if (group.sampling == Sampling::full && group.rate != 1)
       return "sampling rate " + number_text(group.rate) + " with sampling full; it must be 1";
+    if (group.sampling == Sampling::balls_in_bins) {
+      const std::uint64_t bins = lots_an_epoch(group.rate);
+      if (group.rate != 1.0 / static_cast<double>(bins))
+        return "sampling rate " + number_text(group.rate) + " with sampling balls-in-bins; it must be 1 divided by the bins";
+      if (group.neighbours == Neighbours::replace_one) return "sampling balls-in-bins for replace-one neighbours";
+      if (group.level == Level::client && group.count() != 1)
+        return std::to_string(group.count()) + " releases of bins of clients in a round; it must be 1";
+      if (group.passes > 0 && group.count() > group.passes * bins)
+        return std::to_string(group.count()) + " releases in " + counted(group.passes, "pass", "passes") + " over " +
+               counted(bins, "bin");
+    }
     if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + "; it must be above 0";
     if (group.law != NoiseLaw::gaussian) {
       constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;

@@ -64,7 +64,7 @@ struct LedgerGroup {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
   double rate = 1;
-  std::uint64_t passes = 0;  ///< shuffle: epochs the runs span
+  std::uint64_t passes = 0;  ///< shuffle, balls-in-bins: epochs the runs span
   std::uint64_t first = 0;   ///< number of the first release in the client's noise plan
   std::vector<ReleaseRun> runs = {};
   double largest_weight = 1;  ///< client level: of the updates in the sum
@@ -75,6 +75,8 @@ struct LedgerGroup {
   bool operator==(const LedgerGroup&) const = default;
 
   std::uint64_t count() const;
+  /// Balls-in-bins at client level, where the releases of a cycle are rounds: true if an earlier round charged the cycle.
+  bool goes_on() const;
   /// The argument `like` of exposure(): everything but multiplier and count.
   Releases like() const;
 };

@@ -27,6 +27,13 @@ std::string neighbours_text(Neighbours neighbours) {
   return "contributing or not, with its place public (zero-out neighbours)";
 }
 
+std::string epochs_text(const Spending& spending) {
+  std::uint64_t epochs = 0;
+  for (const Releases& some : spending)
+    if (some.sampling == Sampling::balls_in_bins) epochs += some.passes;
+  return counted(epochs, "epoch") + " with the same bins cost as much as one with the noise divided by the root of that";
+}
+
 void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& promised,
                              bool clients_too) {
   list.push_back("what is protected is one example of one client, " + neighbours_text(promised.neighbours));
@@ -46,6 +53,11 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
     list.emplace_back(
         "lots were shuffled: no amplification by sampling is claimed, and a record counts in full in one lot "
         "of each pass");
+  if (any(spending, Sampling::balls_in_bins))
+    list.push_back(
+        "each example was put into one lot of an epoch by its own draw, all lots with the same probability, is in the same "
+        "one in every epoch, and nobody saw which (balls-in-bins sampling); " +
+        epochs_text(spending));
 }
 
 void add_client_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
@@ -58,6 +70,11 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
                          : ""));
   if (any(spending, Sampling::poisson))
     list.emplace_back("amplification by Poisson cohorts holds only if nobody sees who is in a cohort");
+  else if (any(spending, Sampling::balls_in_bins))
+    list.push_back(
+        "each client was put into one round of a cycle by its own draw, all with the same probability, and is in the same "
+        "one in every cycle (balls-in-bins cohorts): amplification by that holds only if nobody sees who is in a cohort; " +
+        epochs_text(spending));
   else
     list.emplace_back("no amplification by client sampling is claimed");
   list.emplace_back("clients that were not drawn are charged as well");
@@ -108,7 +125,9 @@ bool covers(const Spending& more, const Spending& less) {
   return more.size() >= less.size() &&
          std::equal(less.begin(), less.end(), more.begin(), [](const Releases& b, const Releases& a) {
            return a.sampling == b.sampling && a.neighbours == b.neighbours && a.adaptive == b.adaptive &&
-                  a.noise_multiplier <= b.noise_multiplier && a.rate >= b.rate && a.count >= b.count && a.passes >= b.passes;
+                  a.noise_multiplier <= b.noise_multiplier &&
+                  (a.sampling == Sampling::balls_in_bins ? a.rate == b.rate : a.rate >= b.rate) && a.count >= b.count &&
+                  a.passes >= b.passes;
          });
 }
 

@@ -11,6 +11,7 @@
 #include "dp/ledger/ledger_file.hpp"
 #include "server/cohorts.hpp"
 #include "sim/run/neighbours.hpp"
+#include "sim/run/privacy_setup.hpp"
 
 namespace fedstride {
 namespace {
@@ -152,11 +153,12 @@ class LedgerComparer {
 
   void client(const std::string& round, const LedgerGroup& group) {
     const ClientSettings& settings = *client_level(configuration_.privacy);
-    const bool local = settings.client_noise == ClientNoiseBy::local || settings.has_shares();
     if (settings.has_shares()) differs(round + "noise-law", choice_name(settings.noise_law), choice_name(group.law));
     const double rate = participation_rate(configuration_, clients_);
-    const bool amplified =
-        !has_time(configuration_) && !local && rate < 1 && configuration_.cohort.as<PoissonCohort>() != nullptr;
+    const bool amplified = rate < 1 && amplifies_cohort(configuration_);
+    const bool binned = amplified && configuration_.cohort.as<BinsCohort>() != nullptr;
+    differs(round + "cohort's bins", binned ? "balls-in-bins" : "none",
+            group.sampling == Sampling::balls_in_bins ? "balls-in-bins" : "none");
     differs(round + "cohort's rate", number_text(amplified ? rate : 1), number_text(group.rate));
   }
 

@@ -23,7 +23,8 @@ std::string moves_others(const Configuration& configuration) {
   if (has_time(configuration)) return "with devices, the times of tasks follow from numbers of rows";
   if (configuration.limit_per_client > 0) return "limit-per-client keeps a fixed number of rows";
   if (configuration.client_test > 0) return "client-test always leaves each client a row to train on";
-  if (const LotSampling sampling = example_level(configuration.privacy)->sampling; sampling != LotSampling::poisson)
+  if (const LotSampling sampling = example_level(configuration.privacy)->sampling;
+      !(sampling == LotSampling::poisson || sampling == LotSampling::balls_in_bins))
     return "sampling '" + std::string(choice_name(sampling)) + "' draws lots of a fixed size";
   return {};
 }

@@ -14,8 +14,8 @@ namespace fedstride {
 enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basic };
 constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic"); }
 /// How a client's lots are sampled.
-enum class LotSampling { poisson, shuffle, without_replacement };
-constexpr auto choice_names(LotSampling) { return names("poisson", "shuffle", "without-replacement"); }
+enum class LotSampling { poisson, shuffle, without_replacement, balls_in_bins };
+constexpr auto choice_names(LotSampling) { return names("poisson", "shuffle", "without-replacement", "balls-in-bins"); }
 enum class ClipPer { model, layer };
 constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
 /// Who adds the noise that protects clients, and its kind.

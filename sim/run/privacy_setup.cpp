@@ -97,6 +97,10 @@ void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Mode
         probe.noise.noise_multiplier = noise_multiplier;
         return planned(PrivatePlan(probe, optimizer, size), probe.target_epochs, beside);
       };
+      // A curve of bins takes longer; most sizes need no more noise than one before.
+      if (probe.sampling == Sampling::balls_in_bins && level.noise_multiplier > 0 &&
+          meets(level.accountant, spending(level.noise_multiplier), level.epsilon, level.delta))
+        continue;
       level.noise_multiplier =
           std::max(level.noise_multiplier, calibrate(level.accountant, spending, level.epsilon, level.delta));
     }
@@ -119,12 +123,15 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
   const double rate = participation_rate(configuration, setup.clients.size());
   privacy.shares = plan_shares(setup, model);
   // Members of a cohort know that they are, and whom noise in shares protects against may be members.
-  const bool amplified = !has_time(configuration) && settings.client_noise != ClientNoiseBy::local && !privacy.shares &&
-                         rate < 1 && configuration.cohort.as<PoissonCohort>() != nullptr;
-  Releases release{.sampling = amplified ? Sampling::poisson : Sampling::full,
+  const bool amplified = amplifies_cohort(configuration) && rate < 1;
+  const bool binned = amplified && configuration.cohort.as<BinsCohort>() != nullptr;
+  Releases release{.sampling = binned      ? Sampling::balls_in_bins
+                               : amplified ? Sampling::poisson
+                                           : Sampling::full,
                    .neighbours = level.neighbours,
                    .rate = amplified ? rate : 1,
-                   .noise_multiplier = level.noise_multiplier > 0 ? level.noise_multiplier : 1};
+                   .noise_multiplier = level.noise_multiplier > 0 ? level.noise_multiplier : 1,
+                   .passes = binned ? std::uint64_t{1} : 0};
   const auto with_noise = [&](double noise_multiplier) {
     if (privacy.shares) return privacy.shares->release(noise_multiplier, level.neighbours);
     Releases one = release;
@@ -138,10 +145,8 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
     const auto spending = [&](double noise_multiplier) {
-      Releases all = with_noise(noise_multiplier);
-      all.count = static_cast<std::uint64_t>(configuration.rounds);
       Spending everything = beside;
-      merge(everything, all);
+      merge(everything, PrivacySetup::in_rounds(with_noise(noise_multiplier), static_cast<std::uint64_t>(configuration.rounds)));
       return everything;
     };
     level.noise_multiplier = calibrate(level.accountant, spending, level.epsilon, level.delta);
@@ -153,6 +158,21 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
 }
 
 }  // namespace
+
+bool amplifies_cohort(const Configuration& configuration) {
+  const ClientSettings* settings = client_level(configuration.privacy);
+  return settings != nullptr && !has_time(configuration) && settings->client_noise != ClientNoiseBy::local &&
+         !settings->has_shares() &&
+         (configuration.cohort.as<PoissonCohort>() != nullptr || configuration.cohort.as<BinsCohort>() != nullptr);
+}
+
+Releases PrivacySetup::in_rounds(Releases release, std::uint64_t rounds) {
+  release.count = rounds;
+  if (release.sampling != Sampling::balls_in_bins) return release;
+  const std::uint64_t bins = lots_an_epoch(release.rate);
+  release.passes = (rounds + bins - 1) / bins;
+  return release;
+}
 
 Spending LevelSetup::beside(std::uint64_t rounds) const {
   Spending spending = once;

@@ -17,6 +17,7 @@
 #include "server/federated_averaging.hpp"
 #include "sim/run/client_reports.hpp"
 #include "sim/run/neighbours.hpp"
+#include "sim/run/privacy_setup.hpp"
 
 namespace fedstride {
 namespace {
@@ -30,6 +31,7 @@ bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
 // Whether the noise is added to the sum of all updates.
 bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
 bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)->has_shares(); }
+bool has_bins(C c) { return is_example_level(c) && example_level(c.privacy)->sampling == LotSampling::balls_in_bins; }
 bool adapts_clip(C c) { return is_client_level(c) && client_level(c.privacy)->adapts_clip(); }
 bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
 bool has_components(C c) { return is_example_level(c) && example_level(c.privacy)->has_components(); }
@@ -39,6 +41,7 @@ template <class P>
 bool is(const ChosenPart& chosen) {
   return chosen.as<P>() != nullptr;
 }
+bool has_bins_of_clients(C c) { return amplifies_cohort(c) && is<BinsCohort>(c.cohort); }
 // False if the number of clients is to be read from the data.
 bool has_count(C c) { return c.clients > 0; }
 std::size_t clients(C c) { return static_cast<std::size_t>(c.clients); }
@@ -245,6 +248,25 @@ const Rule kCommonRules[] = {
      [](C c) { return is_central(c) && client_neighbours(c) == Neighbours::add_remove && !moves_other_clients(c).empty(); },
      "; {client mover}", "cohort attack"},
 
+    // Privacy: balls in bins, whose exact pair of distributions covers equal releases alone.
+    {"neighbours", [](C c) { return has_bins(c) && example_neighbours(c) == Neighbours::replace_one; },
+     "; with {sampling} no bound is proven for them", "sampling"},
+    {"clip-schedule", [](C c) { return has_bins(c) && example_level(c.privacy)->clip_schedule != ClipSchedule::constant; },
+     "; with {sampling} all releases must have the same noise", "sampling"},
+    {"noise-schedule", [](C c) { return has_bins(c) && example_level(c.privacy)->noise_schedule != NoiseSchedule::constant; },
+     "; with {sampling} all releases must have the same noise", "sampling"},
+    {"private-components", [](C c) { return has_bins(c) && has_components(c); },
+     "; their release and those with {sampling} have no bound together", "private-components sampling"},
+    {"client-neighbours", [](C c) { return has_bins_of_clients(c) && client_neighbours(c) == Neighbours::replace_one; },
+     "; with {cohort} no bound is proven for them", "cohort"},
+    {"cohort", [](C c) { return has_bins_of_clients(c) && is_secure(c); },
+     ", whose amplification holds only if nobody sees who is in a round; with {secure-aggregation} its clients see each other",
+     "secure-aggregation"},
+    {"normalize", [](C c) { return c.is_normalized_privately() && (has_bins(c) || has_bins_of_clients(c)); },
+     ", whose release has no bound together with balls in bins", "sampling cohort"},
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && (has_bins(c) || has_bins_of_clients(c)); },
+     ", whose releases have no bound together with balls in bins", "sampling cohort"},
+
     // Privacy: parts that use more than a release.
     {"optimizer", [](C c) { return c.optimizer->reads_losses() && is_example_level(c); },
      ", which reads the loss of each batch, and no release covers that; {dp} protects examples"},
@@ -303,7 +325,7 @@ const Rule kCommonRules[] = {
      "secure-aggregation"},
     {"weights", [](C c) { return is_distributed(c) && weighs_examples(c); },
      ", which counts updates differently; with {client-noise} each counts once"},
-    {"cohort", [](C c) { return is_distributed(c) && is<PoissonCohort>(c.cohort); },
+    {"cohort", [](C c) { return is_distributed(c) && (is<PoissonCohort>(c.cohort) || is<BinsCohort>(c.cohort)); },
      ", whose rounds may have fewer clients than {client-noise} needs for its noise"},
 
     // Privacy: principal components.

@@ -188,7 +188,7 @@ Spending RunPrivacy::with_evaluation(Spending spending, const LevelSetup& level,
 
 Spending RunPrivacy::after_update(const SpendingTotals& before, std::uint32_t round) const {
   Spending spending = before.updates();
-  merge(spending, setup_.privacy.client_release);
+  if (setup_.privacy.charges(round)) merge(spending, setup_.privacy.client_release);
   return with_evaluation(std::move(spending), *setup_.privacy.client, round);
 }
 
@@ -242,7 +242,7 @@ std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32
                        .sampling = next.sampling,
                        .neighbours = next.neighbours,
                        .rate = next.rate,
-                       .passes = 0,
+                       .passes = next.passes,
                        .first = round - 1,
                        .runs = {{next.noise_multiplier, clip > 0 ? clip : level.clip, 1}},
                        .largest_weight = setup_.privacy.largest_weight,
@@ -273,13 +273,12 @@ RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, st
     if (charged[i].empty() || allowed[i] == 0) continue;
     const PrivatePlan& plan = *classes.all[i].plan;
     const std::uint64_t first = planned(plan, round).first;
-    const bool shuffled = plan.sampling() == Sampling::shuffle;
     reserved_.push_back({.level = Level::example,
                          .clients = std::move(charged[i]),
                          .sampling = plan.sampling(),
                          .neighbours = level.neighbours,
                          .rate = plan.rate(),
-                         .passes = shuffled ? static_cast<std::uint64_t>(setup_.training.epochs) : 0,
+                         .passes = plan.passes(allowed[i], setup_.training.epochs),
                          .first = first,
                          .runs = plan.noise().runs(first, allowed[i]),
                          .largest_weight = 1});
@@ -391,8 +390,7 @@ double rounds_within_budget(const Setup& setup) {
   if (privacy.client && privacy.client->epsilon > 0) {
     const LevelSetup& level = *privacy.client;
     const auto fits = [&](std::uint64_t count) {
-      Releases all = privacy.client_release;
-      all.count = count;
+      const Releases all = privacy.client_releases(count);
       Spending spending = level.beside(count);
       merge(spending, all);
       return meets(level.accountant, spending, level.epsilon, level.delta);
