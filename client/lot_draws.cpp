@@ -1,14 +1,59 @@
 #include "client/lot_draws.hpp"
 
+#include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "dp/noise/sampling.hpp"
 
 namespace fedstride {
 
-LotDraws::LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place)
+LotDraws::LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place,
+                   std::span<const std::uint32_t> users)
     : plan_(plan), source_(source), rows_(rows), place_(place), meter_(place.reserved) {
   if (plan_.sampling() == Sampling::balls_in_bins) fill_bins();
+  if (plan_.unit() == LotUnit::some_examples) keep_some(users);
+  if (plan_.unit() == LotUnit::users) group_by(users);
+}
+
+// The examples of each user with the smallest draws, which are the same in every round.
+void LotDraws::keep_some(std::span<const std::uint32_t> users) {
+  using Key = std::tuple<std::uint32_t, std::uint64_t, Row>;
+  std::vector<Key> keys;
+  for (const Row row : rows_)
+    keys.emplace_back(users[row],
+                      source_.at({.purpose = Purpose::private_sampling, .client = place_.client, .row = row}).bits64(), row);
+  std::ranges::sort(keys);
+  std::uint64_t used = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    used = i > 0 && std::get<0>(keys[i]) == std::get<0>(keys[i - 1]) ? used + 1 : 1;
+    if (used <= plan_.bound()) order_.push_back(std::get<2>(keys[i]));
+  }
+  std::ranges::sort(order_);
+}
+
+void LotDraws::group_by(std::span<const std::uint32_t> users) {
+  order_.assign(rows_.begin(), rows_.end());
+  std::ranges::stable_sort(order_, {}, [&](Row row) { return users[row]; });
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    if (i > 0 && users[order_[i]] == users_.back()) continue;
+    users_.push_back(users[order_[i]]);
+    bin_ends_.push_back(i);
+  }
+  bin_ends_.push_back(order_.size());
+}
+
+void LotDraws::draw_users(const Address& address, std::vector<Row>& drawn) {
+  draw_poisson(source_, address, plan_.rate(), users_, members_);
+  groups_.clear();
+  auto at = users_.begin();
+  for (const std::uint32_t user : members_) {
+    at = std::find(at, users_.end(), user);
+    const auto k = static_cast<std::size_t>(at - users_.begin());
+    drawn.insert(drawn.end(), order_.begin() + static_cast<std::ptrdiff_t>(bin_ends_[k]),
+                 order_.begin() + static_cast<std::ptrdiff_t>(bin_ends_[k + 1]));
+    groups_.push_back(bin_ends_[k + 1] - bin_ends_[k]);
+  }
 }
 
 // Rows by bin. The bin of a row is a draw of its own, so that one more row moves no other, and at round 0, which is no round of
@@ -41,12 +86,17 @@ void LotDraws::draw(std::vector<Row>& drawn) {
   ++drawn_lots_;
   drawn.clear();
   const Address address{Purpose::private_sampling, place_.round, place_.client, step()};
+  if (draws_users()) {
+    draw_users(address, drawn);
+    if (drawn.empty()) ++empty_;
+    return;
+  }
   switch (plan_.sampling()) {
     case Sampling::full:
-      drawn.assign(rows_.begin(), rows_.end());
+      drawn.assign(rows().begin(), rows().end());
       break;
     case Sampling::poisson:
-      draw_poisson(source_, address, plan_.rate(), rows_, drawn);
+      draw_poisson(source_, address, plan_.rate(), rows(), drawn);
       break;
     case Sampling::without_replacement:
       draw_without_replacement(source_, address, plan_.lot(), rows_, drawn);

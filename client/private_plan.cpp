@@ -16,8 +16,12 @@ std::uint64_t whole_above(double value) { return static_cast<std::uint64_t>(std:
 
 }  // namespace
 
-PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
-    : sampling_(rules.sampling), neighbours_(rules.neighbours) {
+PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, const LotSizes& sizes)
+    : sampling_(rules.sampling),
+      neighbours_(rules.neighbours),
+      unit_(rules.unit),
+      bound_(rules.unit == LotUnit::some_examples ? rules.bound : 1) {
+  const std::size_t rows = sizes.rows;
   epoch_of_change_ = optimizer->epoch_of_change();
   first_lots_per_step_ = optimizer->gradients_per_step(Progress{0});
   later_lots_per_step_ =
@@ -36,7 +40,7 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
   } else if (sampling_ != Sampling::poisson)
     rate_ = static_cast<double>(lot_) / size;
   if (rate_ == 1) sampling_ = Sampling::full;
-  denominator_ = rate_ * size;
+  denominator_ = rate_ * static_cast<double>(sizes.units);
   NoisePlanRules noise = rules.noise;
   noise.target = std::max<std::uint64_t>(1, releases_before(rules.target_epochs));
   noise_ = NoisePlan(noise);
@@ -73,8 +77,9 @@ std::uint64_t PrivatePlan::passes(std::uint64_t count, int epochs) const {
 }
 
 Spending PrivatePlan::spending(std::uint64_t first, std::uint64_t count, int epochs) const {
-  return noise_.spending(first, count,
-                         {.sampling = sampling_, .neighbours = neighbours_, .rate = rate_, .passes = passes(count, epochs)});
+  return noise_.spending(
+      first, count,
+      {.sampling = sampling_, .neighbours = neighbours_, .rate = rate_, .passes = passes(count, epochs), .rows = bound_});
 }
 
 }  // namespace fedstride

@@ -42,6 +42,11 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
     if (releases.law != NoiseLaw::gaussian && sampled)
       return "noise that clients add in shares has no bound with sampling; valid: sampling full";
     const bool replaced = releases.neighbours == Neighbours::replace_one;
+    if (releases.rows > 1 && (replaced || (releases.sampling != Sampling::poisson && releases.sampling != Sampling::full)))
+      return "several rows of a record have a bound under add-remove and zero-out neighbours alone, with sampling poisson or "
+             "full";
+    if (releases.rows > 1 && sampled && !covers.rows)
+      return "it has no bound for several rows of a record; valid: rdp, for one release also tight";
     if (sampled && releases.sampling == Sampling::balls_in_bins && replaced)
       return "balls-in-bins lots have no bound under replace-one neighbours; valid: neighbours add-remove, zero-out";
     if (sampled && releases.sampling == Sampling::without_replacement && !replaced)
@@ -147,6 +152,8 @@ void check_spending(std::span<const Releases> spending) {
         throw usage_error("sampling rate is " + number_text(releases.rate) +
                           "; with balls-in-bins it must be 1 divided by a whole number of bins, 1 to 1000000");
     }
+    if (releases.rows == 0 || releases.rows > kMaxRowsOfRecord)
+      throw usage_error("rows of a record are " + std::to_string(releases.rows) + "; valid: 1 to 1000");
     count += static_cast<double>(releases.count);
     const NoiseShares& shares = releases.shares;
     if (releases.law != NoiseLaw::gaussian &&

@@ -59,7 +59,12 @@ struct Releases {
   bool adaptive = false;     ///< noise or rate was chosen after looking at earlier outputs
   NoiseLaw law = NoiseLaw::gaussian;
   NoiseShares shares = {};  ///< of another law; the noise multiplier is that of their sum
+  /// Full, Poisson: the most rows of a record, each of which is drawn by itself and moves the sum by a bound.
+  std::uint64_t rows = 1;
+  bool operator==(const Releases&) const = default;
 };
+
+inline constexpr std::uint64_t kMaxRowsOfRecord = 1000;
 
 /// The releases that one record (or client) was exposed to, in order.
 using Spending = std::vector<Releases>;

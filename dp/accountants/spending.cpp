@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "core/stop.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 
 auto identity(const Releases& releases) {
   return std::tuple(releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier, releases.adaptive,
-                    releases.law, releases.shares);
+                    releases.law, releases.shares, releases.rows);
 }
 
 }  // namespace
@@ -55,6 +56,7 @@ Spending merged(std::span<const Releases> spending) {
     }
     if (releases.sampling == Sampling::full) releases.rate = 1;
     if (releases.rate == 1) releases.sampling = Sampling::full;
+    if (releases.sampling == Sampling::full) releases.noise_multiplier /= static_cast<double>(std::exchange(releases.rows, 1));
     releases.passes = 0;
     if (releases.count > 0) sorted.push_back(releases);
   }
@@ -97,16 +99,16 @@ Spending exposure(std::span<const ReleaseRun> runs, const Releases& like) {
 Spending coarser(const Spending& spending, std::size_t most) {
   if (spending.size() <= most) return spending;
   for (double width = 1e-3;; width *= 2) {  // width of a cell in logarithms
-    using Cell = std::tuple<Sampling, Neighbours, bool, double, double, NoiseLaw, NoiseShares>;
+    using Cell = std::tuple<Sampling, Neighbours, bool, double, double, NoiseLaw, NoiseShares, std::uint64_t>;
     std::map<Cell, Releases> cells;
     for (Releases releases : spending) {
       check_stop();
       const double noise = releases.noise_multiplier;
       const double rate = releases.rate;
       releases.noise_multiplier = std::min(noise, std::exp(std::max(width * std::floor(std::log(noise) / width), -230.0)));
-      releases.rate = std::clamp(std::exp(width * std::ceil(std::log(rate) / width)), rate, 1.0);
+      if (releases.rows == 1) releases.rate = std::clamp(std::exp(width * std::ceil(std::log(rate) / width)), rate, 1.0);
       const auto [cell, is_new] = cells.try_emplace(Cell{releases.sampling, releases.neighbours, releases.adaptive, releases.rate,
-                                                         releases.noise_multiplier, releases.law, releases.shares},
+                                                         releases.noise_multiplier, releases.law, releases.shares, releases.rows},
                                                     releases);
       if (!is_new) cell->second.count += releases.count;
       if (cells.size() > most) break;

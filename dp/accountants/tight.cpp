@@ -14,6 +14,7 @@
 #include "dp/accountants/gaussian_curve.hpp"
 #include "dp/accountants/spending.hpp"
 #include "dp/accountants/tight.hpp"
+#include "dp/accountants/user_mixture.hpp"
 
 namespace fedstride {
 namespace {
@@ -266,6 +267,11 @@ std::shared_ptr<const BallsInBins> bins_curve(std::span<const Releases> spending
   return curve;
 }
 
+/// True if the record has several rows, each drawn by itself.
+bool has_rows(const Releases& releases) { return releases.rows > 1 && releases.rate < 1; }
+
+UserMixture mixture_of(const Releases& releases) { return {releases.rows, releases.rate, releases.noise_multiplier}; }
+
 bool has_bins(std::span<const Releases> spending) {
   return std::ranges::any_of(spending, [](const Releases& some) { return some.sampling == Sampling::balls_in_bins; });
 }
@@ -275,6 +281,9 @@ bool has_bins(std::span<const Releases> spending) {
 std::string Tight::unsound(std::span<const Releases> spending) const {
   if (std::ranges::any_of(spending, [](const Releases& some) { return some.law == NoiseLaw::skellam; }))
     return "it has no bound for skellam noise; valid: rdp, or noise-law discrete-gaussian";
+  if (const auto rows = std::ranges::find_if(spending, has_rows);
+      rows != spending.end() && (spending.size() > 1 || spending.front().count > 1))
+    return "several rows of a record have an exact bound for one release alone; valid: rdp";
   return AccountantPart::unsound(spending);
 }
 
@@ -286,6 +295,8 @@ PrivacyBound Tight::least_epsilon(std::span<const Releases> spending, double del
     bound.value += 2 * like->log_factor;
     return bound;
   }
+  if (spending.size() == 1 && has_rows(spending.front()) && spending.front().count == 1)
+    return {user_mixture_epsilon(mixture_of(spending.front()), delta), {}};
   if (has_bins(spending)) {
     const Spending unamplified = merged(spending);
     const PrivacyBound other = least_epsilon(unamplified, delta);
@@ -315,6 +326,8 @@ PrivacyBound Tight::least_delta(std::span<const Releases> spending, double epsil
     bound.value = std::min(1.0, bound.value * std::exp(like->log_factor));
     return bound;
   }
+  if (spending.size() == 1 && has_rows(spending.front()) && spending.front().count == 1)
+    return {user_mixture_delta(mixture_of(spending.front()), epsilon), {}};
   if (has_bins(spending)) {
     const Spending unamplified = merged(spending);
     const PrivacyBound other = least_delta(unamplified, epsilon);

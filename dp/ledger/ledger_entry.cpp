@@ -27,7 +27,8 @@ Releases LedgerGroup::like() const {
           .passes = has_passes(sampling) ? passes : 0,
           .adaptive = adaptive,
           .law = law,
-          .shares = shares};
+          .shares = shares,
+          .rows = rows};
 }
 
 bool LedgerGroup::goes_on() const {
@@ -100,6 +101,12 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
         return std::to_string(group.count()) + " releases in " + counted(group.passes, "pass", "passes") + " over " +
                counted(bins, "bin");
     }
+    if (group.rows == 0 || group.rows > kMaxRowsOfRecord)
+      return std::to_string(group.rows) + " rows of a record; it must be from 1 to " + std::to_string(kMaxRowsOfRecord);
+    if (group.rows > 1 && (!statement->users || group.neighbours == Neighbours::replace_one ||
+                           (group.sampling != Sampling::poisson && group.sampling != Sampling::full)))
+      return std::to_string(group.rows) + " rows of a record with sampling " + std::string(name_of(group.sampling)) + " for " +
+             std::string(name_of(group.neighbours)) + " neighbours of " + (statement->users ? "users" : level + "s");
     if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + "; it must be above 0";
     if (group.law != NoiseLaw::gaussian) {
       constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;

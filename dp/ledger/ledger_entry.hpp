@@ -41,6 +41,7 @@ struct LedgerStatement {
   std::uint64_t survivors = 0;  ///< noise_at "distributed": the fewest clients in a round's sum
   std::uint64_t colluders = 0;  ///< likewise: that may tell the coordinator their noise
   bool adaptive_clip = false;   ///< client level: S is that of the first round, and follows a count that is in the same release
+  bool users = false;           ///< example level: a record is everything of one user inside a client
   bool operator==(const LedgerStatement&) const = default;
 };
 
@@ -72,6 +73,7 @@ struct LedgerGroup {
   bool adaptive = false;  ///< noise or rate was chosen after looking at earlier outputs
   NoiseLaw law = NoiseLaw::gaussian;
   NoiseShares shares = {};  ///< of another law
+  std::uint64_t rows = 1;   ///< example level: the most rows of a record, each drawn by itself
   bool operator==(const LedgerGroup&) const = default;
 
   std::uint64_t count() const;

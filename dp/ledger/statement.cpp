@@ -36,14 +36,29 @@ std::string epochs_text(const Spending& spending) {
 
 void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& promised,
                              bool clients_too) {
-  list.push_back("what is protected is one example of one client, " + neighbours_text(promised.neighbours));
-  list.emplace_back("the number of examples of each client, and who holds which, are public and fixed beforehand");
+  if (promised.users) {
+    list.push_back("what is protected is everything of one user inside one client, " + neighbours_text(promised.neighbours));
+    list.emplace_back(
+        "the number of users of each client, how many examples each has, and who holds which, are public and fixed beforehand");
+    list.emplace_back("a user with examples in several clients is protected in each alone");
+  } else {
+    list.push_back("what is protected is one example of one client, " + neighbours_text(promised.neighbours));
+    list.emplace_back("the number of examples of each client, and who holds which, are public and fixed beforehand");
+  }
   if (promised.own_code)
     list.emplace_back(
         "the user's own code computed the gradients, and declares that nothing else of a client's examples affects its "
         "weights; this has not been checked");
   if (clients_too) list.emplace_back("every client is charged as if it took part in every round, drawn or not");
-  if (any(spending, Sampling::poisson))
+  std::uint64_t rows = 1;
+  for (const Releases& some : spending) rows = std::max(rows, some.rows);
+  if (promised.users && rows > 1)
+    list.push_back("a user has " + counted(rows, "example") + " at most in training, each clipped and drawn by itself");
+  else if (promised.users)
+    list.emplace_back("a user counts once in a lot, with the norm of one record at most");
+  if (promised.users && any(spending, Sampling::poisson))
+    list.emplace_back("each was in a lot independently, with the same probability, and nobody saw which (Poisson sampling)");
+  else if (any(spending, Sampling::poisson))
     list.emplace_back(
         "each example was in a lot independently, with the same probability, and nobody saw which (Poisson "
         "sampling)");
@@ -127,7 +142,7 @@ bool covers(const Spending& more, const Spending& less) {
            return a.sampling == b.sampling && a.neighbours == b.neighbours && a.adaptive == b.adaptive &&
                   a.noise_multiplier <= b.noise_multiplier &&
                   (a.sampling == Sampling::balls_in_bins ? a.rate == b.rate : a.rate >= b.rate) && a.count >= b.count &&
-                  a.passes >= b.passes;
+                  a.passes >= b.passes && a.rows >= b.rows;
          });
 }
 
@@ -137,6 +152,7 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
                                 const Spending& papers, const Accountant& accountant) {
   const LedgerStatement& promised = *header.at(level);
   PrivacyStatement statement{.level = level, .who = who, .delta = promised.delta, .budget = promised.epsilon};
+  statement.users = promised.users;
   statement.accountant = part_name(accountant);
   if (!spending.empty()) {
     const PrivacyBound bound = epsilon_by(accountant, spending, promised.delta);
@@ -202,10 +218,14 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
     const auto worst = static_cast<std::uint32_t>(std::ranges::max_element(epsilons) - epsilons.begin());
     ClientId client = 0;
     while (totals.history_of(client) != worst) ++client;
-    statements.push_back(make_statement(header, Level::example, "every example in the released model", totals.examples(client),
-                                        totals.examples_as_in_papers(client), accountant));
+    statements.push_back(
+        make_statement(header, Level::example,
+                       promised.users ? "every user of a client in the released model" : "every example in the released model",
+                       totals.examples(client), totals.examples_as_in_papers(client), accountant));
     auto& list = statements.back().assumptions;
-    list.insert(list.begin() + 1, "the largest of the clients' epsilons, not their sum: an example belongs to only one client");
+    list.insert(list.begin() + 1,
+                promised.users ? "the largest of the clients' epsilons, not their sum: what is protected is inside one client"
+                               : "the largest of the clients' epsilons, not their sum: an example belongs to only one client");
   }
   return statements;
 }
@@ -213,9 +233,9 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
 std::string epsilon_text(double epsilon) { return rounded_up(epsilon); }
 
 std::string statement_text(const PrivacyStatement& statement) {
-  std::string text = std::string(name_of(statement.level)) + " level, " + statement.who + ": epsilon " +
-                     epsilon_text(statement.epsilon) + " at delta " + number_text(statement.delta) + " (" + statement.accountant +
-                     ")";
+  std::string text = std::string(statement.users ? "user" : name_of(statement.level)) + " level, " + statement.who +
+                     ": epsilon " + epsilon_text(statement.epsilon) + " at delta " + number_text(statement.delta) + " (" +
+                     statement.accountant + ")";
   if (std::isfinite(statement.budget)) text += ", budget " + number_text(statement.budget);
   if (statement.as_in_papers)
     text += "\n  as in the papers, assuming Poisson sampling: epsilon " + epsilon_text(*statement.as_in_papers) +
@@ -226,7 +246,7 @@ std::string statement_text(const PrivacyStatement& statement) {
 }
 
 std::string statement_json(const PrivacyStatement& statement) {
-  Json json{{"level", name_of(statement.level)},
+  Json json{{"level", statement.users ? "user" : name_of(statement.level)},
             {"who", statement.who},
             {"epsilon", number_or_null(statement.epsilon)},
             {"delta", statement.delta},

@@ -78,6 +78,8 @@ class LedgerComparer {
       const double budget = terms.epsilon > 0 ? terms.epsilon : std::numeric_limits<double>::infinity();
       differs(terms.prefix + "epsilon", budget_text(budget), budget_text(statement->epsilon));
       differs(terms.prefix + "neighbours", terms.neighbours, name_of(statement->neighbours));
+      if (terms.level == Level::example)
+        differs("dp", user_level(configuration_.privacy) != nullptr ? "user" : "example", statement->users ? "user" : "example");
       if (terms.accountant != AccountantChoice::automatic)
         differs(terms.prefix + "accountant", choice_name(terms.accountant), statement->accountant);
       if (terms.level != Level::client) continue;
@@ -145,6 +147,11 @@ class LedgerComparer {
     const auto* settings = example_level(configuration_.privacy);
     differs(round + terms.prefix + "neighbours", terms.neighbours, name_of(group.neighbours));
     if (group.sampling != Sampling::full) differs(round + "sampling", choice_name(settings->sampling), name_of(group.sampling));
+    if (const UserSettings* users = user_level(configuration_.privacy)) {
+      const bool by_users =
+          users->user_sampling == UserSampling::users || (users->user_sampling == UserSampling::automatic && group.rows == 1);
+      differs(round + "user-examples", std::to_string(by_users ? 1 : users->user_examples), std::to_string(group.rows));
+    }
     if (settings->sampling_rate > 0 && settings->sampling == LotSampling::poisson)
       differs(round + "sampling-rate", number_text(settings->sampling_rate), number_text(group.rate));
     else

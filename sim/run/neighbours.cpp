@@ -48,6 +48,7 @@ bool is_dealt_by_contents(const Configuration& configuration) {
 
 Neighbours example_neighbours(const Configuration& configuration) {
   const ExampleSettings& settings = *example_level(configuration.privacy);
+  if (user_level(configuration.privacy) != nullptr) return Neighbours::zero_out;  // how many rows a user has is public
   if (const auto choice = named(settings.neighbours)) return *choice;
   if (settings.sampling == LotSampling::without_replacement) return Neighbours::replace_one;
   return moves_others(configuration).empty() ? Neighbours::add_remove : Neighbours::zero_out;

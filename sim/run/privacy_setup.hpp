@@ -40,8 +40,10 @@ struct LevelSetup {
 struct PrivacySetup {
   std::optional<LevelSetup> example = {};
   std::optional<LevelSetup> client = {};
-  /// Example level: plans by the client's number of rows.
-  std::map<std::size_t, std::shared_ptr<const PrivatePlan>> plans = {};
+  /// Example level: plans by what a client has of rows and units, and what each has.
+  std::map<LotSizes, std::shared_ptr<const PrivatePlan>> plans = {};
+  std::vector<LotSizes> sizes = {};
+  std::string user_lots = {};            ///< what was chosen for users, and why; empty: nothing was
   Releases client_release = {};          ///< client level: one round, as the accountant sees it
   std::optional<SharePlan> shares = {};  ///< client level: of noise that clients add
   double largest_weight = 1;             ///< client level: weight that enters the sensitivity

@@ -31,6 +31,7 @@ bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
 // Whether the noise is added to the sum of all updates.
 bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
 bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)->has_shares(); }
+bool has_users(C c) { return user_level(c.privacy) != nullptr; }
 bool has_bins(C c) { return is_example_level(c) && example_level(c.privacy)->sampling == LotSampling::balls_in_bins; }
 bool adapts_clip(C c) { return is_client_level(c) && client_level(c.privacy)->adapts_clip(); }
 bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
@@ -248,6 +249,19 @@ const Rule kCommonRules[] = {
      [](C c) { return is_central(c) && client_neighbours(c) == Neighbours::add_remove && !moves_other_clients(c).empty(); },
      "; {client mover}", "cohort attack"},
 
+    // Privacy: users inside clients, whose releases are lots alone.
+    {"user-column",
+     [](C c) {
+       return has_users(c) && !user_level(c.privacy)->user_column.empty() && !c.client_column.empty() &&
+              c.client_column != user_level(c.privacy)->user_column;
+     },
+     "; only one column of names is read, and {client-column} is another: leave that out, or deal users' rows out to clients by "
+     "--partition file"},
+    {"normalize", [](C c) { return c.is_normalized_privately() && has_users(c); },
+     ", whose release counts rows one by one; {dp} protects users"},
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && has_users(c); },
+     ", whose releases count rows one by one; {dp} protects users"},
+
     // Privacy: balls in bins, whose exact pair of distributions covers equal releases alone.
     {"neighbours", [](C c) { return has_bins(c) && example_neighbours(c) == Neighbours::replace_one; },
      "; with {sampling} no bound is proven for them", "sampling"},
@@ -352,6 +366,7 @@ const Rule kCommonRules[] = {
 
 // The user's own code trains the clients.
 const Rule kOwnCodeRules[] = {
+    {"dp", has_users, "; your own code trains the clients, and its lots have no users"},
     {"dp", [](C c) { return is_example_level(c) && !is_clipped_outside(c); },
      "; your own code trains the clients, and under example-level privacy it must declare that it takes every gradient from "
      "Task.lots() (fedstride.uses_clipped_sum)"},
@@ -384,6 +399,7 @@ const Rule kLocalRowsRules[] = {
 };
 
 const Rule kNetworkRules[] = {
+    {"dp", has_users, "; over a network the users of other clients' rows are unknown: use 'fedstride run'"},
     {"client-noise", is_distributed, "; over a network it is not available: use 'fedstride run'"},
     {"secure-aggregation", [](C c) { return c.secure_aggregation == SecureAggregation::ring; },
      ", which masks nothing, so that a coordinator over a network would see every update; use 'real'"},
@@ -574,6 +590,9 @@ void check_reading(const Configuration& configuration) {
   const std::span<const DatasetSource> sources = dataset_sources();
   const auto source = std::ranges::find(sources, configuration.dataset, &DatasetSource::name);
   if (source == sources.end() || source->read) return;
+  if (const UserSettings* users = user_level(configuration.privacy); users != nullptr && !users->user_column.empty())
+    throw usage_error("user-column is given; it applies to your own data (--data FILE), not to data set '" +
+                      configuration.dataset + "'");
   const Configuration defaults;
   for (const SettingInfo& info : settings_of<Configuration>()) {
     const bool may_be_named = info.name == "classes" && !source->is_published;

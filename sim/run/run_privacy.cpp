@@ -36,6 +36,7 @@ std::vector<std::string> constants_of(const Setup& setup) {
   if (setup.data.has_public_test) constants.emplace_back("the test part");
   if (!configuration.init.empty())
     constants.emplace_back("the first weights, from a file (init): whatever they were trained on is not counted here");
+  if (!setup.privacy.user_lots.empty()) constants.push_back(setup.privacy.user_lots);
   if (!setup.privacy.client) return constants;
   const auto clients = static_cast<double>(setup.clients.row_counts.size());
   const double rate = participation_rate(configuration, setup.clients.row_counts.size());
@@ -77,7 +78,11 @@ LedgerHeader header_of(const Setup& setup) {
     if (level.epsilon > 0) header.statements.back().epsilon = level.epsilon;
     return header.statements.back();
   };
-  if (setup.privacy.example) add(Level::example, *setup.privacy.example).own_code = is_clipped_outside(setup.configuration);
+  if (setup.privacy.example) {
+    LedgerStatement& statement = add(Level::example, *setup.privacy.example);
+    statement.own_code = is_clipped_outside(setup.configuration);
+    statement.users = user_level(setup.configuration.privacy) != nullptr;
+  }
   if (setup.privacy.client) {
     LedgerStatement& statement = add(Level::client, *setup.privacy.client);
     statement.largest_weight = setup.privacy.largest_weight;
@@ -281,7 +286,8 @@ RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, st
                          .passes = plan.passes(allowed[i], setup_.training.epochs),
                          .first = first,
                          .runs = plan.noise().runs(first, allowed[i]),
-                         .largest_weight = 1});
+                         .largest_weight = 1,
+                         .rows = plan.bound()});
   }
   return permission;
 }
