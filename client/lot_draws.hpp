@@ -25,8 +25,10 @@ class LotDraws {
     std::uint64_t reserved = 0;       ///< releases reserved in the ledger for this round
   };
 
-  /// Plan, source and rows must outlive this object.
-  LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place);
+  /// Plan, source, rows and users must outlive this object. `users` has the user of each row of the data set, if the plan draws users or
+  /// bounds their examples.
+  LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place,
+           std::span<const std::uint32_t> users = {});
 
   void begin_epoch(int epoch);
   std::size_t steps(int epoch) const { return plan_.steps(epoch); }
@@ -34,6 +36,9 @@ class LotDraws {
 
   /// Draws the next lot.
   void draw(std::vector<Row>& drawn);
+  /// If users are drawn: how many rows each user in the last lot has, in the order of the rows.
+  std::span<const std::size_t> groups() const { return groups_; }
+  bool draws_users() const { return plan_.unit() == LotUnit::users; }
   /// The number of the last lot drawn in this round, from 0.
   std::uint32_t step() const { return drawn_lots_ - 1; }
   /// Releases that lot: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if already released.
@@ -58,6 +63,12 @@ class LotDraws {
   std::uint64_t empty() const { return empty_; }
 
  private:
+  void fill_bins();
+  void keep_some(std::span<const std::uint32_t> users);
+  void group_by(std::span<const std::uint32_t> users);
+  void draw_users(const Address& address, std::vector<Row>& drawn);
+  std::span<const Row> rows() const { return plan_.unit() == LotUnit::some_examples ? std::span<const Row>(order_) : rows_; }
+
   const PrivatePlan& plan_;
   const RandomSource& source_;
   std::span<const Row> rows_;
@@ -66,8 +77,12 @@ class LotDraws {
   LotReport lots_;
   std::uint64_t empty_ = 0;
   std::uint32_t drawn_lots_ = 0;
-  std::vector<Row> order_;  ///< for shuffled lots: the epoch's order
-  std::size_t ahead_ = 0;   ///< rows of order_ already used
+  std::vector<Row> order_;              ///< for shuffled lots: the epoch's order; the rows by bin or user; or those that are used
+  std::vector<std::size_t> bin_ends_;   ///< bin or user k has rows bin_ends_[k], ..., bin_ends_[k + 1] - 1 of order_
+  std::size_t ahead_ = 0;               ///< rows of order_ already used
+  std::vector<std::uint32_t> users_;    ///< that have rows here, ascending
+  std::vector<std::uint32_t> members_;  ///< users in the last lot
+  std::vector<std::size_t> groups_;
 };
 
 }  // namespace fedstride

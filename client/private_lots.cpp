@@ -1,5 +1,8 @@
 #include "client/private_lots.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace fedstride {
 
 std::vector<GradientStretch> gradient_stretches(const Model& model, const std::vector<bool>& frozen) {
@@ -54,13 +57,71 @@ class PrivateLots::Lot {
   double loss_sum_ = 0;
 };
 
+/// The users drawn, one in memory at a time, with the mean gradient of their rows.
+class PrivateLots::UserLot {
+ public:
+  UserLot(PrivateLots& lots, const float* weights) : lots_(lots), weights_(weights) {}
+
+  bool next() {
+    const auto groups = lots_.draws_.groups();
+    if (user_ == groups.size()) return false;
+    const std::size_t count = groups[user_++];
+    PrivateBuffers& buffers = lots_.places_.buffers;
+    std::span<const Row> left = std::span<const Row>(buffers.drawn_).subspan(first_, count);
+    first_ += count;
+    Network& network = lots_.places_.network;
+    Vector& sum = buffers.of_user_;
+    sum.assign(network.model().size(), 0);
+    while (!left.empty()) {
+      const auto rows = left.first(std::min(left.size(), static_cast<std::size_t>(network.max_rows())));
+      left = left.subspan(rows.size());
+      fill_batch(lots_.places_.data, rows, lots_.places_.augmentation, lots_.address_,
+                 network.inputs(static_cast<int>(rows.size())), lots_.places_.skew);
+      const Answers answers = buffers.answers_.read(lots_.places_.data, rows);
+      const auto share = static_cast<float>(static_cast<double>(rows.size()) / static_cast<double>(count));
+      const auto add = [&](std::size_t offset, std::span<const float> stretch) {
+        for (std::size_t i = 0; i < stretch.size(); ++i) sum[offset + i] += share * stretch[i];
+        return 0.0;
+      };
+      const Batch batch{answers.labels, rows, lots_.address_, answers.values};
+      loss_sum_ += network.gradient(weights_, batch, add, lots_.places_.for_each_piece).loss_sum;
+    }
+    constexpr double kUserMargin = 1e-6;  // above the rounding of the norm, and of the vector scaled to it
+    double square = 0;
+    for (const float value : sum) square += static_cast<double>(value) * value;
+    norm_ = std::sqrt(square) * (1 + kUserMargin);
+    return true;
+  }
+  std::span<const double> norms() const { return {&norm_, 1}; }
+  void weighted_sum(std::span<const float> factors, GradientSink sink) {
+    Vector& sum = lots_.places_.buffers.of_user_;
+    for (float& value : sum) value = factors[0] > 0 ? factors[0] * value : 0;  // with factor 0 it may not be finite
+    for (const Parameter& parameter : lots_.places_.network.model().parameters())
+      sink(parameter.offset, view(std::as_const(sum)).subspan(parameter.offset, parameter.size));
+  }
+  double loss_sum() const { return loss_sum_; }
+
+ private:
+  PrivateLots& lots_;
+  const float* weights_;
+  std::size_t user_ = 0;
+  std::size_t first_ = 0;  ///< row of that user
+  double norm_ = 0;
+  double loss_sum_ = 0;
+};
+
 PrivateLots::Result PrivateLots::gradient(const float* weights, GradientSink sink) {
   draws_.draw(places_.buffers.drawn_);
   address_.step = draws_.step();
-  Lot lot(*this, weights);
   Result result{.examples = places_.buffers.drawn_.size()};
-  result.sink_sum = draws_.release(lot, places_.buffers.sum_, sink, places_.for_each_piece);
-  result.loss_sum = lot.loss_sum();
+  const auto release = [&](auto lot) {
+    result.sink_sum = draws_.release(lot, places_.buffers.sum_, sink, places_.for_each_piece);
+    result.loss_sum = lot.loss_sum();
+  };
+  if (draws_.draws_users())
+    release(UserLot(*this, weights));
+  else
+    release(Lot(*this, weights));
   return result;
 }
 

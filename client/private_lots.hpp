@@ -32,6 +32,7 @@ class PrivateBuffers {
   std::vector<Row> drawn_;
   AnswerRoom answers_;
   std::vector<double> norms_;
+  Vector of_user_;  ///< the mean gradient of a user
 };
 
 /// One client's noisy gradients in one round: draws a lot, has the network compute it part by part, releases the clipped and
@@ -68,6 +69,7 @@ class PrivateLots {
 
  private:
   class Lot;
+  class UserLot;
 
   Places places_;
   LotDraws draws_;

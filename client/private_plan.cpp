@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dp/accountants/spending.hpp"
+
 namespace fedstride {
 namespace {
 
@@ -14,8 +16,12 @@ std::uint64_t whole_above(double value) { return static_cast<std::uint64_t>(std:
 
 }  // namespace
 
-PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
-    : sampling_(rules.sampling), neighbours_(rules.neighbours) {
+PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, const LotSizes& sizes)
+    : sampling_(rules.sampling),
+      neighbours_(rules.neighbours),
+      unit_(rules.unit),
+      bound_(rules.unit == LotUnit::some_examples ? rules.bound : 1) {
+  const std::size_t rows = sizes.rows;
   epoch_of_change_ = optimizer->epoch_of_change();
   first_lots_per_step_ = optimizer->gradients_per_step(Progress{0});
   later_lots_per_step_ =
@@ -26,9 +32,15 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
   // All lots of a step are disjoint parts of the same order.
   if (sampling_ == Sampling::shuffle)
     lot_ = std::clamp<std::size_t>(rows / static_cast<std::size_t>(first_lots_per_step_), 1, lot_);
-  if (sampling_ != Sampling::poisson) rate_ = static_cast<double>(lot_) / size;
+  if (sampling_ == Sampling::balls_in_bins) {
+    const auto lots = static_cast<std::uint64_t>(std::max(first_lots_per_step_, later_lots_per_step_));
+    constexpr std::uint64_t kMostLots = 1'000'000;
+    const auto steps = std::llround(std::min(1 / rate_ / static_cast<double>(lots), 1e6));
+    rate_ = 1 / static_cast<double>(std::clamp<std::uint64_t>(static_cast<std::uint64_t>(steps), 1, kMostLots / lots) * lots);
+  } else if (sampling_ != Sampling::poisson)
+    rate_ = static_cast<double>(lot_) / size;
   if (rate_ == 1) sampling_ = Sampling::full;
-  denominator_ = rate_ * size;
+  denominator_ = rate_ * static_cast<double>(sizes.units);
   NoisePlanRules noise = rules.noise;
   noise.target = std::max<std::uint64_t>(1, releases_before(rules.target_epochs));
   noise_ = NoisePlan(noise);
@@ -39,6 +51,7 @@ std::uint64_t PrivatePlan::steps_before(int epoch, int lots_per_step) const {
   const auto epochs = static_cast<std::uint64_t>(epoch);
   const double lots = 1 / rate_;
   if (sampling_ == Sampling::shuffle) return epochs * (whole_below(lots) / static_cast<std::uint64_t>(lots_per_step));
+  if (sampling_ == Sampling::balls_in_bins) return epochs * (bins() / static_cast<std::uint64_t>(lots_per_step));
   if (lots_per_step == 1) return whole_above(static_cast<double>(epoch) * lots);
   return epochs * std::max<std::uint64_t>(1, whole_below(lots / lots_per_step));
 }
@@ -55,12 +68,18 @@ std::uint64_t PrivatePlan::releases_before(int epoch) const {
              static_cast<std::uint64_t>(later_lots_per_step_);
 }
 
+std::uint64_t PrivatePlan::bins() const { return lots_an_epoch(rate_); }
+
+std::uint64_t PrivatePlan::passes(std::uint64_t count, int epochs) const {
+  if (sampling_ == Sampling::shuffle) return static_cast<std::uint64_t>(epochs);
+  // Bins take turns over all epochs, so any `count` lots in a row are in some bin this often at most.
+  return sampling_ == Sampling::balls_in_bins ? (count + bins() - 1) / bins() : 0;
+}
+
 Spending PrivatePlan::spending(std::uint64_t first, std::uint64_t count, int epochs) const {
-  return noise_.spending(first, count,
-                         {.sampling = sampling_,
-                          .neighbours = neighbours_,
-                          .rate = rate_,
-                          .passes = sampling_ == Sampling::shuffle ? static_cast<std::uint64_t>(epochs) : 0});
+  return noise_.spending(
+      first, count,
+      {.sampling = sampling_, .neighbours = neighbours_, .rate = rate_, .passes = passes(count, epochs), .rows = bound_});
 }
 
 }  // namespace fedstride

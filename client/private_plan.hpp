@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 #include "client/optim/optimizer.hpp"
@@ -7,6 +8,20 @@
 #include "dp/noise/noise_plan.hpp"
 
 namespace fedstride {
+
+/// What is drawn into a lot, clipped and counted.
+enum class LotUnit {
+  examples,       ///< each by itself: an example is a record
+  some_examples,  ///< likewise, of at most `bound` examples a user, who is a record
+  users,          ///< with the mean gradient of all their examples
+};
+
+/// A client's number of rows, and of what is drawn into lots.
+struct LotSizes {
+  std::size_t rows = 0;
+  std::size_t units = 0;
+  auto operator<=>(const LotSizes&) const = default;
+};
 
 /// The rules of training under example-level privacy, the same for every client.
 struct PrivateRules {
@@ -16,15 +31,21 @@ struct PrivateRules {
   double sampling_rate = 0;   ///< share of a client's rows in a lot; 0: batch / rows
   NoisePlanRules noise = {};  ///< its target is set to each client's releases in target_epochs
   int target_epochs = 1;      ///< local epochs over which the schedules of clip and noise run
+  LotUnit unit = LotUnit::examples;
+  std::uint64_t bound = 1;  ///< LotUnit::some_examples
 };
 
 /// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
 /// number of rows, which is public. The sampler and the accountants both read it.
 /// If a step reads one lot, an epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)); if it reads two (ADADP, Delta-SGD),
-/// an epoch has floor(1 / (2 rate)) steps, at least one. With shuffling, an epoch has floor(rows / batch) lots.
+/// an epoch has floor(1 / (2 rate)) steps, at least one. With shuffling, an epoch has floor(rows / batch) lots. With balls in bins it
+/// has b lots, rows / batch rounded to a multiple of the lots that a step reads, and rate is 1 / b.
 class PrivatePlan {
  public:
-  PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows);
+  PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
+      : PrivatePlan(rules, optimizer, LotSizes{rows, rows}) {}
+  /// Lots of other units are Poisson-sampled, at the rate that follows from the rows.
+  PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, const LotSizes& sizes);
   /// A plan of one lot with one example, to load into.
   PrivatePlan() = default;
 
@@ -33,6 +54,8 @@ class PrivatePlan {
   std::size_t lot() const { return lot_; }             ///< examples per lot, if its size is fixed
   double denominator() const { return denominator_; }  ///< expected number of examples in a lot, a public constant
   const NoisePlan& noise() const { return noise_; }
+  LotUnit unit() const { return unit_; }
+  std::uint64_t bound() const { return bound_; }  ///< the most units of a record
 
   /// The number of lots read by a step of that epoch.
   int lots_per_step(int epoch) const { return epoch < epoch_of_change_ ? first_lots_per_step_ : later_lots_per_step_; }
@@ -40,7 +63,7 @@ class PrivatePlan {
   std::uint64_t steps(int epoch) const;
   std::uint64_t releases_before(int epoch) const;
 
-  /// The whole plan in a cereal archive; load throws if it does not read a plan.
+  /// The whole plan, of lots of examples, in a cereal archive; load throws if it does not read a plan.
   template <class Archive>
   void save(Archive& archive) const {
     exchange(archive, *this, noise_.rules());
@@ -52,6 +75,10 @@ class PrivatePlan {
     noise_ = NoisePlan(noise);
   }
 
+  /// The most of `count` releases in a row, made within `epochs` epochs, that a record is in; 0 if not counted by passes.
+  std::uint64_t passes(std::uint64_t count, int epochs) const;
+  /// The bins of balls-in-bins lots.
+  std::uint64_t bins() const;
   /// `count` releases from number `first` on, made within `epochs` epochs, as the accountants see them.
   Spending spending(std::uint64_t first, std::uint64_t count, int epochs) const;
 
@@ -72,6 +99,8 @@ class PrivatePlan {
   int first_lots_per_step_ = 1;
   int later_lots_per_step_ = 1;
   int epoch_of_change_ = kNoChange;
+  LotUnit unit_ = LotUnit::examples;
+  std::uint64_t bound_ = 1;
   NoisePlan noise_;
 };
 

@@ -131,8 +131,8 @@ double planned_examples(const LocalTraining& training, ClientId client, std::siz
   double examples = training.objective->needs_start() ? all : 0;
   if (training.privacy) {
     const PrivatePlan& plan = *training.privacy->plans[client];
-    examples +=
-        static_cast<double>(plan.releases_before(first + training.epochs) - plan.releases_before(first)) * plan.denominator();
+    const double lot = plan.unit() == LotUnit::users ? plan.rate() * all : plan.denominator();
+    examples += static_cast<double>(plan.releases_before(first + training.epochs) - plan.releases_before(first)) * lot;
   } else {
     if (after < training.epochs) examples += (training.epochs - after) * of_epoch(first);
     if (after > 0) examples += after * of_epoch(first + training.epochs - 1);
@@ -334,10 +334,13 @@ ClientReport Trainer::train_with(PartState& state, const Task& task, ClientId cl
   const Pass pass{first_epoch, training_.epochs, objective_.corrected()};
   if (training_.privacy) {
     const PrivatePlan& plan = *training_.privacy->plans[client];
-    PrivateLots source(
-        {data_, training_.augmentation, network_, *private_buffers_, for_each_piece, training_.skew_of(client)},
-        {plan, training_.privacy->source, rows, {task.round, client, plan.releases_before(first_epoch), task.releases[client]}},
-        address);
+    PrivateLots source({data_, training_.augmentation, network_, *private_buffers_, for_each_piece, training_.skew_of(client)},
+                       {plan,
+                        training_.privacy->source,
+                        rows,
+                        {task.round, client, plan.releases_before(first_epoch), task.releases[client]},
+                        data_.clients},
+                       address);
     train_epochs(pass, state, source, signals, report);
     source.report(report);
   } else {

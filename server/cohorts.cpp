@@ -99,6 +99,15 @@ std::vector<ClientId> draw_by_size(const CohortQuestion& question, std::size_t c
   return drawn;
 }
 
+std::vector<ClientId> BinsCohort::sample(const CohortQuestion& question) const {
+  const auto bins = static_cast<std::uint64_t>(cohort_bins);  // drawn at round 0, which is no round of training
+  std::vector<ClientId> drawn;
+  for (ClientId client = 0; client < question.clients(); ++client)
+    if (question.source.at({.purpose = Purpose::cohort, .client = client}).below(bins) == (question.round - 1) % bins)
+      drawn.push_back(client);
+  return drawn;
+}
+
 std::vector<ClientId> RoundRobinCohort::sample(const CohortQuestion& question) const {
   const std::uint64_t clients = question.clients();
   const std::uint64_t first = (question.round - 1) % clients * size(clients) % clients;
@@ -145,8 +154,8 @@ std::string TraceCohort::file_hash(std::size_t clients) const {
 PartFamily& CohortPart::family() {
   static PartFamily family = [] {
     PartFamily all("cohort", "which clients take part in a round", Question::federation, Shown::often);
-    add_parts<CohortPart, AllClients, PoissonCohort, FixedCohort, SizeCohort, RoundRobinCohort, PowerOfChoiceCohort, TraceCohort>(
-        all);
+    add_parts<CohortPart, AllClients, PoissonCohort, FixedCohort, SizeCohort, RoundRobinCohort, PowerOfChoiceCohort, TraceCohort,
+              BinsCohort>(all);
     return all;
   }();
   return family;

@@ -19,7 +19,7 @@ Json described(const PrivacyQuestion& question, const Accountant& accountant, co
   Json json{{"accountant", part_name(accountant)},           {"neighbours", name_of(releases.neighbours)},
             {"sampling", name_of(releases.sampling)},        {"sampling_rate", releases.rate},
             {"noise_multiplier", releases.noise_multiplier}, {"steps", releases.count}};
-  if (releases.sampling == Sampling::shuffle) json["epochs"] = releases.passes;
+  if (has_passes(releases.sampling)) json["epochs"] = releases.passes;
   if (question.delta) json["delta"] = *question.delta;
   if (question.epsilon) json["epsilon"] = *question.epsilon;
   return json;
@@ -110,12 +110,13 @@ void say_steps(PrivacyQuestion question) {
   question.steps = 1;
   const Accountant accountant = make_accountant(question.accountant);
   Releases releases = releases_of(question, *question.noise_multiplier);
-  const bool shuffled = releases.sampling == Sampling::shuffle;
+  const bool in_passes = has_passes(releases.sampling);
   Releases next = releases;
-  if (shuffled) next.sampling = Sampling::full;  // a record is in one lot an epoch
+  next.passes = 0;
+  if (releases.sampling == Sampling::shuffle) next.sampling = Sampling::full;  // a record is in one lot an epoch
   const std::uint64_t steps = most_steps(accountant, {}, next, *question.epsilon, *question.delta);
-  releases.passes = shuffled ? steps : 0;
-  releases.count = shuffled ? steps * lots_of(question) : steps;
+  releases.passes = in_passes ? steps : 0;
+  releases.count = in_passes ? steps * lots_of(question) : steps;
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
   say(question, accountant, releases, bound, "reached_epsilon",
       counted(releases.count, "step") + " within" + budget_text(question) + "; they reach " + rounded_up(bound.value));

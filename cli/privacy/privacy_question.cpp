@@ -56,7 +56,8 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
   number("noise-multiplier", question.noise_multiplier, kPositive,
          "standard deviation of the noise on the sum, divided by the clip bound");
   number("steps", question.steps, {.low = 1, .high = 1e15}, "number of releases (ADADP makes two in each step)");
-  number("epochs", question.epochs, {.low = 1, .high = 1e15}, "passes over the data; only with --sampling shuffle");
+  number("epochs", question.epochs, {.low = 1, .high = 1e15},
+         "passes over the data; only with --sampling shuffle or balls-in-bins");
   number("epsilon", question.epsilon, kNonNegative, "privacy loss");
   number("delta", question.delta, {.low = 0, .high = 1, .low_included = false, .high_included = false},
          "probability of a larger loss");
@@ -78,7 +79,8 @@ void check_question_flags(const CLI::App& command, const PrivacyQuestion& questi
 }
 
 std::uint64_t lots_of(const PrivacyQuestion& question) {
-  if (!question.rate) throw usage_error("sampling-rate is missing; sampling 'shuffle' needs it for the number of lots");
+  if (!question.rate)
+    throw usage_error("sampling-rate is missing; sampling '" + question.sampling + "' needs it for the number of lots");
   return lots_an_epoch(*question.rate);
 }
 
@@ -87,17 +89,19 @@ Releases releases_of(const PrivacyQuestion& question, double noise_multiplier) {
                     .neighbours = neighbours_named(question.neighbours),
                     .noise_multiplier = noise_multiplier,
                     .count = question.steps.value_or(1)};
-  const bool shuffled = releases.sampling == Sampling::shuffle;
+  const bool in_passes = has_passes(releases.sampling);
   if (!question.steps && !question.epochs)
-    throw usage_error(shuffled ? "steps and epochs are missing; sampling 'shuffle' needs one of them" : "steps is missing");
-  if (question.epochs && !shuffled)
-    throw usage_error("epochs does not go with sampling '" + question.sampling + "', only with 'shuffle'; use steps");
+    throw usage_error(in_passes ? "steps and epochs are missing; sampling '" + question.sampling + "' needs one of them"
+                                : "steps is missing");
+  if (question.epochs && !in_passes)
+    throw usage_error("epochs does not go with sampling '" + question.sampling +
+                      "', only with 'shuffle' and 'balls-in-bins'; use steps");
   if (releases.sampling == Sampling::full && question.rate.value_or(1) != 1)
     throw usage_error("sampling-rate is " + number_text(*question.rate) + "; with sampling 'full' it must be 1 or left out");
   if (releases.sampling == Sampling::full) return releases;
   if (!question.rate) throw usage_error("sampling-rate is missing; sampling '" + question.sampling + "' needs it");
   releases.rate = *question.rate;
-  if (shuffled) {
+  if (in_passes) {
     const std::uint64_t lots = lots_of(question);
     releases.passes = question.epochs.value_or((releases.count + lots - 1) / lots);
     if (question.epochs && !question.steps) releases.count = *question.epochs * lots;
@@ -110,10 +114,11 @@ std::string setting_text(std::string_view accountant, const Releases& releases) 
   const std::string drawn = releases.sampling == Sampling::poisson               ? "Poisson sampling at rate " + rate
                             : releases.sampling == Sampling::without_replacement ? "sampling without replacement at rate " + rate
                             : releases.sampling == Sampling::shuffle             ? "shuffled lots, no amplification claimed"
+                            : releases.sampling == Sampling::balls_in_bins       ? counted(lots_an_epoch(releases.rate), "bin")
                                                                                  : "everyone in every release";
   std::string text = std::string(accountant) + "; " + std::string(name_of(releases.neighbours)) + " neighbors, " + drawn +
                      ", noise multiplier " + number_text(releases.noise_multiplier) + ", " + counted(releases.count, "step");
-  if (releases.sampling == Sampling::shuffle) text += " in " + counted(releases.passes, "epoch");
+  if (has_passes(releases.sampling)) text += " in " + counted(releases.passes, "epoch");
   return text;
 }
 

@@ -26,6 +26,7 @@ struct Covers {
   bool poisson_replace_one = false;
   bool without_replacement = false;  ///< replace-one; no accountant covers it under add-remove
   bool adaptive = false;
+  bool rows = false;    ///< several rows of a record, Poisson-sampled
   bool shares = false;  ///< noise of another law than the Gaussian, which clients add in shares
 };
 
@@ -54,7 +55,7 @@ struct Tight : AccountantPart<Tight> {
   static constexpr std::string_view kName = "tight";
   static constexpr std::string_view kSummary = "exact privacy loss distribution, rounded up slightly";
   static constexpr auto kFields = std::tuple{};
-  static constexpr Covers kCovers{.poisson_replace_one = true, .shares = true};
+  static constexpr Covers kCovers{.poisson_replace_one = true, .rows = true, .shares = true};
   std::string unsound(std::span<const Releases> spending) const;
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
@@ -69,7 +70,7 @@ struct Rdp : AccountantPart<Rdp> {
   static constexpr std::string_view kSummary = "Renyi divergences at orders 1.1 to 1024, including fractional ones";
   static constexpr auto kFields = std::tuple{Field{"orders", &Rdp::orders, "orders of the divergence to try"},
                                              Field{"conversion", &Rdp::conversion, "conversion from divergence to epsilon"}};
-  static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true, .shares = true};
+  static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true, .rows = true, .shares = true};
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
 };

@@ -134,9 +134,9 @@ double rounded_bins_delta(double delta) { return std::min(1.0, delta * (1 + 1e-9
 
 BallsInBins::BallsInBins(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs)
     : mu_(std::sqrt(static_cast<double>(epochs)) / noise_multiplier), bins_(static_cast<double>(bins)) {
-  if (bins == 0 || bins > 1'000'000) throw usage_error("bins are " + std::to_string(bins) + "; valid: 1 to 1000000");
+  if (bins == 0 || bins_ > kMaxBins) throw usage_error("bins are " + std::to_string(bins) + "; valid: 1 to 1000000");
   if (epochs == 0) throw usage_error("epochs are 0; valid: 1 or more");
-  if (!(noise_multiplier > 0) || !(mu_ <= 10) || !(mu_ >= 1e-4))
+  if (!(noise_multiplier > 0) || !(mu_ <= kMostMu) || !(mu_ >= kLeastMu))
     throw usage_error("noise multiplier " + number_text(noise_multiplier) + " over " + std::to_string(epochs) +
                       " epochs with the same bins is as " + number_text(1 / mu_) + " over one; valid: 0.1 to 1e4");
   if (bins == 1) return;

@@ -15,6 +15,10 @@ namespace fedstride {
 /// What lies beyond the grid is kept as its probability and mean excess, for both functions are linear there.
 class BallsInBins {
  public:
+  static constexpr double kMaxBins = 1e6;
+  static constexpr double kMostMu = 10;  ///< of sqrt(epochs) / noise multiplier
+  static constexpr double kLeastMu = 1e-4;
+
   /// Throws Error (usage) unless noise multiplier / sqrt(epochs) is in [0.1, 1e4], 1 <= bins <= 1e6, epochs >= 1. 0.05 to 2 s.
   BallsInBins(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs = 1);
 

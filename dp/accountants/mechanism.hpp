@@ -15,8 +15,11 @@ enum class Sampling {
   full,                 ///< every record (or every client)
   without_replacement,  ///< a fixed number of records, a share `rate` of all, uniformly
   shuffle,              ///< lots cut from a shuffled order; every record is in exactly one lot of an epoch
+  balls_in_bins,        ///< each record in one of 1 / rate lots of an epoch, drawn uniformly by itself, the same in every epoch
 };
-constexpr auto choice_names(Sampling) { return names("poisson", "full", "without-replacement", "shuffle"); }
+constexpr auto choice_names(Sampling) { return names("poisson", "full", "without-replacement", "shuffle", "balls-in-bins"); }
+/// True if a record is in at most one release of a pass over the data.
+constexpr bool has_passes(Sampling sampling) { return sampling == Sampling::shuffle || sampling == Sampling::balls_in_bins; }
 
 /// The relation between neighboring data sets.
 enum class Neighbours {
@@ -71,13 +74,18 @@ struct Releases {
   double rate = 1;              ///< in (0, 1]; 1 if sampling is full
   double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, for every kind of neighbors
   std::uint64_t count = 1;
-  std::uint64_t passes = 0;  ///< shuffle: the most releases that one record can be in (epochs they span)
+  std::uint64_t passes = 0;  ///< shuffle, balls-in-bins: the most releases that one record can be in (epochs they span)
   bool adaptive = false;     ///< noise or rate was chosen after looking at earlier outputs
   NoiseLaw law = NoiseLaw::gaussian;
   NoiseShares shares = {};  ///< of another law; the noise multiplier is that of their sum
   Correlation correlation = {};
   std::uint64_t rounds = 0;  ///< correlated: the run's rounds up to the last release; the cost is of these, whatever `count` is
+  /// Full, Poisson: the most rows of a record, each of which is drawn by itself and moves the sum by a bound.
+  std::uint64_t rows = 1;
+  bool operator==(const Releases&) const = default;
 };
+
+inline constexpr std::uint64_t kMaxRowsOfRecord = 1000;
 
 /// The releases that one record (or client) was exposed to, in order.
 using Spending = std::vector<Releases>;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "dp/accountants/distributed_noise.hpp"
 #include "dp/accountants/sampled_rdp.hpp"
 #include "dp/accountants/spending.hpp"
+#include "dp/accountants/user_mixture.hpp"
 
 namespace fedstride {
 namespace {
@@ -43,7 +46,7 @@ std::vector<double> wide_orders() {
 /// Fewer kinds of about the same divergence: sigma and rate are grouped into cells of a common relative width.
 Spending lumped(const Spending& spending, std::size_t most) {
   for (double width = 0.02;; width *= 2) {
-    using Cell = std::tuple<Sampling, Neighbours, long, long, NoiseLaw, NoiseShares>;
+    using Cell = std::tuple<Sampling, Neighbours, long, long, NoiseLaw, NoiseShares, std::uint64_t>;
     std::map<Cell, std::pair<Releases, double>> cells;  // and the sum of count / sigma^2
     for (const Releases& releases : spending) {
       check_stop();
@@ -52,7 +55,8 @@ Spending lumped(const Spending& spending, std::size_t most) {
                       std::lround(std::log(releases.rate) / width),
                       std::lround(std::log(releases.noise_multiplier) / width),
                       releases.law,
-                      releases.shares};
+                      releases.shares,
+                      releases.rows};
       auto& [sum, precision] = cells.try_emplace(cell, releases, 0.0).first->second;
       if (precision > 0) sum.count += releases.count;
       precision += static_cast<double>(releases.count) / (releases.noise_multiplier * releases.noise_multiplier);
@@ -97,6 +101,37 @@ std::span<const double> order_grid(OrderGrid grid) {
   return kDefault;
 }
 
+namespace {
+
+/// Of several rows of a record. The values are kept, since every round of a run asks for them again.
+std::vector<double> mixture_rdp(const Releases& release, std::span<const double> orders) {
+  using Key = std::tuple<std::uint64_t, double, double, double>;
+  static std::mutex mutex;
+  static std::map<Key, double> known;
+  constexpr std::size_t kMostKnown = 20'000;
+  const double rows = static_cast<double>(release.rows), sigma = release.noise_multiplier;
+  constexpr double kMostWork = 1000;  // beyond this times rows, high orders would take long and matter little
+  std::vector<double> values;
+  for (const double order : orders) {
+    check_stop();
+    const double unamplified = order * rows * rows / (2 * sigma * sigma);
+    const Key key{release.rows, release.rate, sigma, order};
+    std::optional<double> value;
+    if (const std::lock_guard lock(mutex); known.contains(key)) value = known[key];
+    if (!value) {
+      const bool exact = sigma >= 0.1 && sigma <= 1e4 && order * rows <= kMostWork;
+      value = exact ? std::min(unamplified, user_mixture_rdp({release.rows, release.rate, sigma}, order)) : unamplified;
+      const std::lock_guard lock(mutex);
+      if (known.size() >= kMostKnown) known.clear();
+      known[key] = *value;
+    }
+    values.push_back(*value);
+  }
+  return values;
+}
+
+}  // namespace
+
 std::vector<double> release_rdp(const Releases& release, std::span<const double> orders) {
   const double sigma = release.noise_multiplier;
   if (release.law != NoiseLaw::gaussian) {
@@ -104,11 +139,12 @@ std::vector<double> release_rdp(const Releases& release, std::span<const double>
     for (const double order : orders) values.push_back(distributed_rdp(release, order));
     return values;
   }
+  if (release.rate < 1 && release.sampling == Sampling::poisson && release.rows > 1) return mixture_rdp(release, orders);
   if (release.rate < 1 && release.sampling == Sampling::poisson)
     return poisson_rdp(release.rate, sigma, release.neighbours, orders);
   if (release.rate < 1 && release.sampling == Sampling::without_replacement)
     return without_replacement_rdp(release.rate, sigma / 2, orders);
-  const double distance = distance_between(release.neighbours);
+  const double distance = distance_between(release.neighbours) * static_cast<double>(release.rows);
   std::vector<double> values(orders.begin(), orders.end());
   for (double& value : values) value *= distance * distance / (2 * sigma * sigma);
   return values;
@@ -155,7 +191,7 @@ BestOrder best_order(std::span<const Releases> spending, std::span<const double>
   }
   BestOrder result{orders[best], smallest, best == 0, best + 1 == orders.size(), coarse_warning(all.size(), kMaxRdpKinds)};
   const auto is_bound = [&](const Releases& releases) {
-    return releases.sampling == Sampling::poisson && releases.rate < 1 &&
+    return releases.sampling == Sampling::poisson && releases.rate < 1 && releases.rows == 1 &&
            !is_poisson_rdp_exact(releases.noise_multiplier, releases.neighbours, result.order);
   };
   if (std::ranges::any_of(kinds, is_bound))

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "core/stop.hpp"
 
@@ -11,8 +12,8 @@ namespace fedstride {
 namespace {
 
 auto identity(const Releases& releases) {
-  return std::tie(releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier, releases.adaptive,
-                  releases.law, releases.shares, releases.correlation);
+  return std::tuple(releases.sampling, releases.neighbours, releases.rate, releases.noise_multiplier, releases.adaptive,
+                    releases.law, releases.shares, releases.correlation, releases.rows);
 }
 
 }  // namespace
@@ -27,7 +28,7 @@ std::uint64_t lots_an_epoch(double rate) {
 void merge(Spending& spending, const Releases& more) {
   if (more.count == 0) return;
   Releases added = more;
-  if (added.sampling != Sampling::shuffle)
+  if (!has_passes(added.sampling))
     added.passes = 0;
   else if (added.passes == 0)
     added.passes = added.count;
@@ -50,12 +51,13 @@ void merge(Spending& spending, const Spending& more) {
 Spending merged(std::span<const Releases> spending) {
   Spending sorted;
   for (Releases releases : spending) {
-    if (releases.sampling == Sampling::shuffle) {
+    if (has_passes(releases.sampling)) {
       releases.sampling = Sampling::full;
       if (releases.passes > 0) releases.count = std::min(releases.count, releases.passes);
     }
     if (releases.sampling == Sampling::full) releases.rate = 1;
     if (releases.rate == 1) releases.sampling = Sampling::full;
+    if (releases.sampling == Sampling::full) releases.noise_multiplier /= static_cast<double>(std::exchange(releases.rows, 1));
     releases.passes = 0;
     if (releases.count > 0) sorted.push_back(releases);
   }
@@ -80,7 +82,7 @@ Spending exposure(std::span<const ReleaseRun> runs, const Releases& like) {
     releases.passes = passes;
     merge(spending, releases);
   };
-  if (like.sampling != Sampling::shuffle || like.passes == 0) {
+  if (!has_passes(like.sampling) || like.passes == 0) {
     for (const ReleaseRun& run : runs) add(run, 0);
     return spending;
   }
@@ -98,16 +100,16 @@ Spending exposure(std::span<const ReleaseRun> runs, const Releases& like) {
 Spending coarser(const Spending& spending, std::size_t most) {
   if (spending.size() <= most) return spending;
   for (double width = 1e-3;; width *= 2) {  // width of a cell in logarithms
-    using Cell = std::tuple<Sampling, Neighbours, bool, double, double, NoiseLaw, NoiseShares>;
+    using Cell = std::tuple<Sampling, Neighbours, bool, double, double, NoiseLaw, NoiseShares, std::uint64_t>;
     std::map<Cell, Releases> cells;
     for (Releases releases : spending) {
       check_stop();
       const double noise = releases.noise_multiplier;
       const double rate = releases.rate;
       releases.noise_multiplier = std::min(noise, std::exp(std::max(width * std::floor(std::log(noise) / width), -230.0)));
-      releases.rate = std::clamp(std::exp(width * std::ceil(std::log(rate) / width)), rate, 1.0);
+      if (releases.rows == 1) releases.rate = std::clamp(std::exp(width * std::ceil(std::log(rate) / width)), rate, 1.0);
       const auto [cell, is_new] = cells.try_emplace(Cell{releases.sampling, releases.neighbours, releases.adaptive, releases.rate,
-                                                         releases.noise_multiplier, releases.law, releases.shares},
+                                                         releases.noise_multiplier, releases.law, releases.shares, releases.rows},
                                                     releases);
       if (!is_new) cell->second.count += releases.count;
       if (cells.size() > most) break;

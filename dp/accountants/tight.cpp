@@ -1,13 +1,20 @@
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "dp/accountants/accountants.hpp"
+#include "dp/accountants/balls_in_bins.hpp"
 #include "dp/accountants/distributed_noise.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
+#include "dp/accountants/spending.hpp"
 #include "dp/accountants/tight.hpp"
+#include "dp/accountants/user_mixture.hpp"
 
 namespace fedstride {
 namespace {
@@ -223,11 +230,60 @@ std::optional<AsGaussians> as_gaussians(std::span<const Releases> spending) {
   return as;
 }
 
+constexpr const char* kBinsRemark =
+    "an upper bound, not the exact value: beside other releases, balls-in-bins lots count without amplification";
+
+/// The exact curve of balls-in-bins lots in the same bins, with the least of their noise; null if there are other releases as well, or
+/// if there is so little or so much noise that amplification hardly matters.
+std::shared_ptr<const BallsInBins> bins_curve(std::span<const Releases> spending) {
+  std::uint64_t passes = 0;
+  std::uint64_t bins = 0;
+  double noise = std::numeric_limits<double>::infinity();
+  for (const Releases& releases : spending) {
+    if (releases.count == 0) continue;
+    const std::uint64_t own = releases.sampling == Sampling::balls_in_bins ? lots_an_epoch(releases.rate) : 0;
+    if (own == 0 || (bins != 0 && own != bins)) return nullptr;
+    bins = own;
+    noise = std::min(noise, releases.noise_multiplier);
+    passes += releases.passes > 0 ? std::min(releases.count, releases.passes) : releases.count;
+  }
+  const double mu = std::sqrt(static_cast<double>(passes)) / noise;
+  if (passes == 0 || !(mu >= BallsInBins::kLeastMu && mu <= BallsInBins::kMostMu)) return nullptr;
+  // Budgets and statements ask for one curve several times.
+  using Key = std::tuple<double, std::uint64_t, std::uint64_t>;
+  static std::mutex mutex;
+  static std::deque<std::pair<Key, std::shared_ptr<const BallsInBins>>> known;
+  constexpr std::size_t kMostKnown = 32;
+  const Key key{noise, bins, passes};
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = std::ranges::find(known, key, [](const auto& entry) { return entry.first; });
+    if (found != known.end()) return found->second;
+  }
+  auto curve = std::make_shared<const BallsInBins>(noise, bins, passes);
+  const std::lock_guard lock(mutex);
+  if (known.size() == kMostKnown) known.pop_front();
+  known.emplace_back(key, curve);
+  return curve;
+}
+
+/// True if the record has several rows, each drawn by itself.
+bool has_rows(const Releases& releases) { return releases.rows > 1 && releases.rate < 1; }
+
+UserMixture mixture_of(const Releases& releases) { return {releases.rows, releases.rate, releases.noise_multiplier}; }
+
+bool has_bins(std::span<const Releases> spending) {
+  return std::ranges::any_of(spending, [](const Releases& some) { return some.sampling == Sampling::balls_in_bins; });
+}
+
 }  // namespace
 
 std::string Tight::unsound(std::span<const Releases> spending) const {
   if (std::ranges::any_of(spending, [](const Releases& some) { return some.law == NoiseLaw::skellam; }))
     return "it has no bound for skellam noise; valid: rdp, or noise-law discrete-gaussian";
+  if (const auto rows = std::ranges::find_if(spending, has_rows);
+      rows != spending.end() && (spending.size() > 1 || spending.front().count > 1))
+    return "several rows of a record have an exact bound for one release alone; valid: rdp";
   return AccountantPart::unsound(spending);
 }
 
@@ -238,6 +294,14 @@ PrivacyBound Tight::least_epsilon(std::span<const Releases> spending, double del
     PrivacyBound bound = least_epsilon(like->spending, delta * std::exp(-like->log_factor));
     bound.value += 2 * like->log_factor;
     return bound;
+  }
+  if (spending.size() == 1 && has_rows(spending.front()) && spending.front().count == 1)
+    return {user_mixture_epsilon(mixture_of(spending.front()), delta), {}};
+  if (has_bins(spending)) {
+    const Spending unamplified = merged(spending);
+    const PrivacyBound other = least_epsilon(unamplified, delta);
+    if (const auto curve = bins_curve(spending)) return {std::min(other.value, curve->epsilon(delta)), {}};
+    return {other.value, unamplified.empty() ? "" : kBinsRemark};
   }
   const Schedule schedule(spending);
   if (schedule.empty() || schedule.total_variation() <= delta) return {};
@@ -261,6 +325,14 @@ PrivacyBound Tight::least_delta(std::span<const Releases> spending, double epsil
     PrivacyBound bound = least_delta(like->spending, epsilon - 2 * like->log_factor);
     bound.value = std::min(1.0, bound.value * std::exp(like->log_factor));
     return bound;
+  }
+  if (spending.size() == 1 && has_rows(spending.front()) && spending.front().count == 1)
+    return {user_mixture_delta(mixture_of(spending.front()), epsilon), {}};
+  if (has_bins(spending)) {
+    const Spending unamplified = merged(spending);
+    const PrivacyBound other = least_delta(unamplified, epsilon);
+    if (const auto curve = bins_curve(spending)) return {std::min(other.value, curve->delta(epsilon)), {}};
+    return {other.value, unamplified.empty() ? "" : kBinsRemark};
   }
   const Schedule schedule(spending);
   if (schedule.empty()) return {};

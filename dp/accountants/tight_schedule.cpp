@@ -26,7 +26,7 @@ Schedule::Schedule(std::span<const Releases> spending) {
     // Every record is in one lot of a shuffled epoch: nothing sharper is claimed than one release per pass.
     if (releases.sampling == Sampling::shuffle && releases.passes > 0)
       count = std::min(count, static_cast<double>(releases.passes));
-    const double mu = sensitivity / releases.noise_multiplier;
+    const double mu = sensitivity * static_cast<double>(releases.rows) / releases.noise_multiplier;
     gaussian += count * mu * mu;
   }
   for (const auto& [key, count] : merged) steps.push_back({key.first, key.second, count});

@@ -12,7 +12,9 @@ namespace {
 
 std::string hash_of(const LedgerGroups& groups) { return Hash().text(groups_text(groups)).hex(); }
 
-void append(Spending& spending, const LedgerGroup& group) { merge(spending, exposure(group.runs, group.like())); }
+void append(Spending& spending, const LedgerGroup& group) {
+  if (!group.goes_on()) merge(spending, exposure(group.runs, group.like()));
+}
 
 bool holds(const LedgerGroup& group, ClientId client) {
   return group.clients.empty() || std::ranges::binary_search(group.clients, client);
@@ -40,6 +42,7 @@ bool SpendingTotals::is_taken_more_often(const LedgerGroup& group) {
 }
 
 void SpendingTotals::add(const LedgerGroup& group) {
+  if (group.goes_on()) return;
   const Spending spent = exposure(group.runs, group.like());
   const Spending papers = as_in_papers(group.runs, group.like());
   const auto charge = [&](History& history) {
@@ -115,8 +118,20 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
     for (const LedgerGroup& group : entry.groups) closed_.add(group);
     return;
   }
+  for (const LedgerGroup& group : entry.groups)
+    if (group.goes_on() && !is_charged(entry.round, group))
+      problem(entry.round, "it goes on with bins of clients, but the first round of its cycle charged no such release");
   rounds_[entry.round] = {.digest = entry.digest, .reserved = hash_of(entry.groups), .executed = {}};
   open_[entry.round] = entry.groups;
+}
+
+bool LedgerBook::is_charged(std::uint32_t round, const LedgerGroup& group) const {
+  const std::uint64_t at = group.first % lots_an_epoch(group.rate);  // of the cycle
+  if (group.first + 1 != round || !rounds_.contains(static_cast<std::uint32_t>(round - at))) return false;
+  return std::ranges::any_of(spent_by_update(), [&](const Releases& some) {
+    return some.sampling == group.sampling && some.rate == group.rate && !group.runs.empty() &&
+           some.noise_multiplier <= group.runs.front().noise_multiplier;
+  });
 }
 
 void LedgerBook::add_closing(const LedgerEntry& entry) {

@@ -88,6 +88,8 @@ class LedgerBook {
   };
   void add_reservation(const LedgerEntry& entry);
   void add_closing(const LedgerEntry& entry);
+  /// True if the first round of the cycle that this group goes on with is there, and a release with no more noise was charged.
+  bool is_charged(std::uint32_t round, const LedgerGroup& group) const;
   void problem(std::uint32_t round, const std::string& what);
   /// Visits the groups of rounds before `before` that are not in closed_ yet.
   void for_each_recent(std::uint64_t before, function_ref<void(const LedgerGroup&)> visit) const;

@@ -35,6 +35,7 @@ std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
   if (executed.law != reserved.law || executed.shares != reserved.shares)
     return "executed releases with other noise than reserved";
   if (executed.correlation != reserved.correlation) return "executed releases with noise correlated otherwise than reserved";
+  if (executed.rows > reserved.rows) return "executed releases with more rows of a record than reserved";
   if (executed.adaptive && !reserved.adaptive) return "executed adaptive releases, which were not reserved";
   const std::uint64_t count = executed.count();
   const std::uint64_t left = executed.first < reserved.first || executed.first - reserved.first > reserved.count()

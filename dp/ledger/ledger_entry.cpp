@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/text.hpp"
+#include "dp/accountants/spending.hpp"
 
 namespace fedstride {
 
@@ -23,12 +24,17 @@ Releases LedgerGroup::like() const {
   return {.sampling = sampling,
           .neighbours = neighbours,
           .rate = rate,
-          .passes = sampling == Sampling::shuffle ? passes : 0,
+          .passes = has_passes(sampling) ? passes : 0,
           .adaptive = adaptive,
           .law = law,
           .shares = shares,
           .correlation = correlation,
-          .rounds = correlation.on() ? first + count() : 0};
+          .rounds = correlation.on() ? first + count() : 0,
+          .rows = rows};
+}
+
+bool LedgerGroup::goes_on() const {
+  return level == Level::client && sampling == Sampling::balls_in_bins && first % lots_an_epoch(rate) != 0;
 }
 
 LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
@@ -87,6 +93,23 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     if (!in(group.rate, 0, 1)) return "sampling rate " + number_text(group.rate) + "; it must be in (0, 1]";
     if (group.sampling == Sampling::full && group.rate != 1)
       return "sampling rate " + number_text(group.rate) + " with sampling full; it must be 1";
+    if (group.sampling == Sampling::balls_in_bins) {
+      const std::uint64_t bins = lots_an_epoch(group.rate);
+      if (group.rate != 1.0 / static_cast<double>(bins))
+        return "sampling rate " + number_text(group.rate) + " with sampling balls-in-bins; it must be 1 divided by the bins";
+      if (group.neighbours == Neighbours::replace_one) return "sampling balls-in-bins for replace-one neighbours";
+      if (group.level == Level::client && group.count() != 1)
+        return std::to_string(group.count()) + " releases of bins of clients in a round; it must be 1";
+      if (group.passes > 0 && group.count() > group.passes * bins)
+        return std::to_string(group.count()) + " releases in " + counted(group.passes, "pass", "passes") + " over " +
+               counted(bins, "bin");
+    }
+    if (group.rows == 0 || group.rows > kMaxRowsOfRecord)
+      return std::to_string(group.rows) + " rows of a record; it must be from 1 to " + std::to_string(kMaxRowsOfRecord);
+    if (group.rows > 1 && (!statement->users || group.neighbours == Neighbours::replace_one ||
+                           (group.sampling != Sampling::poisson && group.sampling != Sampling::full)))
+      return std::to_string(group.rows) + " rows of a record with sampling " + std::string(name_of(group.sampling)) + " for " +
+             std::string(name_of(group.neighbours)) + " neighbours of " + (statement->users ? "users" : level + "s");
     if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + "; it must be above 0";
     if (group.law != NoiseLaw::gaussian) {
       constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;

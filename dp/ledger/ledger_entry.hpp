@@ -43,6 +43,7 @@ struct LedgerStatement {
   bool adaptive_clip = false;    ///< client level: S is that of the first round, and follows a count that is in the same release
   bool participations = false;   ///< client level: sums name the clients in them, a public fact; others are not charged
   Correlation correlation = {};  ///< client level: of the noise of all rounds, and the separation of a client's
+  bool users = false;            ///< example level: a record is everything of one user inside a client
   bool operator==(const LedgerStatement&) const = default;
 };
 
@@ -66,7 +67,7 @@ struct LedgerGroup {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
   double rate = 1;
-  std::uint64_t passes = 0;  ///< shuffle: epochs the runs span
+  std::uint64_t passes = 0;  ///< shuffle, balls-in-bins: epochs the runs span
   std::uint64_t first = 0;   ///< number of the first release in the client's noise plan
   std::vector<ReleaseRun> runs = {};
   double largest_weight = 1;  ///< client level: of the updates in the sum
@@ -75,9 +76,12 @@ struct LedgerGroup {
   NoiseLaw law = NoiseLaw::gaussian;
   NoiseShares shares = {};       ///< of another law
   Correlation correlation = {};  ///< that of the statement, or none
+  std::uint64_t rows = 1;        ///< example level: the most rows of a record, each drawn by itself
   bool operator==(const LedgerGroup&) const = default;
 
   std::uint64_t count() const;
+  /// Balls-in-bins at client level, where the releases of a cycle are rounds: true if an earlier round charged the cycle.
+  bool goes_on() const;
   /// The argument `like` of exposure(): everything but multiplier and count.
   Releases like() const;
 };

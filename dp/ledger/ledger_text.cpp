@@ -175,6 +175,7 @@ LedgerGroup read_group(const Json& json, std::uint32_t clients) {
                     .count = whole(member(json, "shares"), "shares", kMaxLedgerCount)};
   }
   if (json.contains("mechanism")) group.correlation = read_correlation(json);
+  if (json.contains("rows")) group.rows = whole(json["rows"], "rows", kMaxLedgerCount);
   const Json& runs = member(json, "runs");
   if (!runs.is_array()) throw failure("'runs' is not a list");
   for (const Json& run : runs) {
@@ -204,6 +205,7 @@ std::string groups_text(const LedgerGroups& groups) {
       text += ",\"noise\":" + json_text(choice_name(group.law)) + ",\"step\":" + finite(group.shares.step) +
               ",\"dimension\":" + std::to_string(group.shares.dimension) + ",\"shares\":" + std::to_string(group.shares.count);
     if (group.correlation.on()) text += ",\"mechanism\":" + correlation_text(group.correlation, false);
+    if (group.rows != 1) text += ",\"rows\":" + std::to_string(group.rows);
     text += ",\"first\":" + std::to_string(group.first) + ",\"runs\":[";
     for (const ReleaseRun& run : group.runs) {
       if (&run != group.runs.data()) text += ',';
@@ -240,6 +242,7 @@ std::string header_text(const LedgerHeader& header) {
     if (statement.adaptive_clip) text += ",\"clip\":\"adaptive\"";
     if (statement.participations) text += ",\"participations\":true";
     if (statement.correlation.on()) text += ",\"mechanism\":" + correlation_text(statement.correlation, true);
+    if (statement.users) text += ",\"record\":\"user\"";
     text += '}';
   }
   text += ']';
@@ -306,6 +309,11 @@ LedgerHeader read_header(std::string_view text) {
       if (text_at(json_statement, "clip") != "adaptive")
         throw failure("clip '" + text_at(json_statement, "clip") + "' is unknown; valid: adaptive");
       statement.adaptive_clip = true;
+    }
+    if (json_statement.contains("record")) {
+      if (text_at(json_statement, "record") != "user" || statement.level != Level::example)
+        throw failure("record '" + text_at(json_statement, "record") + "' is unknown; valid: user, at example level");
+      statement.users = true;
     }
     if (json_statement.contains("noise_at")) statement.noise_at = text_at(json_statement, "noise_at");
     if (statement.noise_at == "distributed") {

@@ -28,16 +28,38 @@ std::string neighbours_text(Neighbours neighbours) {
   return "contributing or not, with its place public (zero-out neighbours)";
 }
 
+std::string epochs_text(const Spending& spending) {
+  std::uint64_t epochs = 0;
+  for (const Releases& some : spending)
+    if (some.sampling == Sampling::balls_in_bins) epochs += some.passes;
+  return counted(epochs, "epoch") + " with the same bins cost as much as one with the noise divided by the root of that";
+}
+
 void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& promised,
                              bool clients_too) {
-  list.push_back("what is protected is one example of one client, " + neighbours_text(promised.neighbours));
-  list.emplace_back("the number of examples of each client, and who holds which, are public and fixed beforehand");
+  if (promised.users) {
+    list.push_back("what is protected is everything of one user inside one client, " + neighbours_text(promised.neighbours));
+    list.emplace_back(
+        "the number of users of each client, how many examples each has, and who holds which, are public and fixed beforehand");
+    list.emplace_back("a user with examples in several clients is protected in each alone");
+  } else {
+    list.push_back("what is protected is one example of one client, " + neighbours_text(promised.neighbours));
+    list.emplace_back("the number of examples of each client, and who holds which, are public and fixed beforehand");
+  }
   if (promised.own_code)
     list.emplace_back(
         "the user's own code computed the gradients, and declares that nothing else of a client's examples affects its "
         "weights; this has not been checked");
   if (clients_too) list.emplace_back("every client is charged as if it took part in every round, drawn or not");
-  if (any(spending, Sampling::poisson))
+  std::uint64_t rows = 1;
+  for (const Releases& some : spending) rows = std::max(rows, some.rows);
+  if (promised.users && rows > 1)
+    list.push_back("a user has " + counted(rows, "example") + " at most in training, each clipped and drawn by itself");
+  else if (promised.users)
+    list.emplace_back("a user counts once in a lot, with the norm of one record at most");
+  if (promised.users && any(spending, Sampling::poisson))
+    list.emplace_back("each was in a lot independently, with the same probability, and nobody saw which (Poisson sampling)");
+  else if (any(spending, Sampling::poisson))
     list.emplace_back(
         "each example was in a lot independently, with the same probability, and nobody saw which (Poisson "
         "sampling)");
@@ -47,6 +69,11 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
     list.emplace_back(
         "lots were shuffled: no amplification by sampling is claimed, and a record counts in full in one lot "
         "of each pass");
+  if (any(spending, Sampling::balls_in_bins))
+    list.push_back(
+        "each example was put into one lot of an epoch by its own draw, all lots with the same probability, is in the same "
+        "one in every epoch, and nobody saw which (balls-in-bins sampling); " +
+        epochs_text(spending));
 }
 
 void add_correlation(std::vector<std::string>& list, const Spending& spending, const Correlation& noise) {
@@ -75,6 +102,11 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
                          : ""));
   if (any(spending, Sampling::poisson))
     list.emplace_back("amplification by Poisson cohorts holds only if nobody sees who is in a cohort");
+  else if (any(spending, Sampling::balls_in_bins))
+    list.push_back(
+        "each client was put into one round of a cycle by its own draw, all with the same probability, and is in the same "
+        "one in every cycle (balls-in-bins cohorts): amplification by that holds only if nobody sees who is in a cohort; " +
+        epochs_text(spending));
   else
     list.emplace_back("no amplification by client sampling is claimed");
   list.emplace_back(
@@ -129,7 +161,9 @@ bool covers(const Spending& more, const Spending& less) {
   return more.size() >= less.size() &&
          std::equal(less.begin(), less.end(), more.begin(), [](const Releases& b, const Releases& a) {
            return a.sampling == b.sampling && a.neighbours == b.neighbours && a.adaptive == b.adaptive &&
-                  a.noise_multiplier <= b.noise_multiplier && a.rate >= b.rate && a.count >= b.count && a.passes >= b.passes;
+                  a.noise_multiplier <= b.noise_multiplier &&
+                  (a.sampling == Sampling::balls_in_bins ? a.rate == b.rate : a.rate >= b.rate) && a.count >= b.count &&
+                  a.passes >= b.passes && a.rows >= b.rows;
          });
 }
 
@@ -139,6 +173,7 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
                                 const Spending& papers, const Accountant& accountant) {
   const LedgerStatement& promised = *header.at(level);
   PrivacyStatement statement{.level = level, .who = who, .delta = promised.delta, .budget = promised.epsilon};
+  statement.users = promised.users;
   statement.accountant = part_name(accountant);
   if (!spending.empty()) {
     const PrivacyBound bound = epsilon_by(accountant, spending, promised.delta);
@@ -204,10 +239,14 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
     const auto worst = static_cast<std::uint32_t>(std::ranges::max_element(epsilons) - epsilons.begin());
     ClientId client = 0;
     while (totals.history_of(client) != worst) ++client;
-    statements.push_back(make_statement(header, Level::example, "every example in the released model", totals.examples(client),
-                                        totals.examples_as_in_papers(client), accountant));
+    statements.push_back(
+        make_statement(header, Level::example,
+                       promised.users ? "every user of a client in the released model" : "every example in the released model",
+                       totals.examples(client), totals.examples_as_in_papers(client), accountant));
     auto& list = statements.back().assumptions;
-    list.insert(list.begin() + 1, "the largest of the clients' epsilons, not their sum: an example belongs to only one client");
+    list.insert(list.begin() + 1,
+                promised.users ? "the largest of the clients' epsilons, not their sum: what is protected is inside one client"
+                               : "the largest of the clients' epsilons, not their sum: an example belongs to only one client");
   }
   return statements;
 }
@@ -215,9 +254,9 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_
 std::string epsilon_text(double epsilon) { return rounded_up(epsilon); }
 
 std::string statement_text(const PrivacyStatement& statement) {
-  std::string text = std::string(name_of(statement.level)) + " level, " + statement.who + ": epsilon " +
-                     epsilon_text(statement.epsilon) + " at delta " + number_text(statement.delta) + " (" + statement.accountant +
-                     ")";
+  std::string text = std::string(statement.users ? "user" : name_of(statement.level)) + " level, " + statement.who +
+                     ": epsilon " + epsilon_text(statement.epsilon) + " at delta " + number_text(statement.delta) + " (" +
+                     statement.accountant + ")";
   if (std::isfinite(statement.budget)) text += ", budget " + number_text(statement.budget);
   if (statement.as_in_papers)
     text += "\n  as in the papers, assuming Poisson sampling: epsilon " + epsilon_text(*statement.as_in_papers) +
@@ -228,7 +267,7 @@ std::string statement_text(const PrivacyStatement& statement) {
 }
 
 std::string statement_json(const PrivacyStatement& statement) {
-  Json json{{"level", name_of(statement.level)},
+  Json json{{"level", statement.users ? "user" : name_of(statement.level)},
             {"who", statement.who},
             {"epsilon", number_or_null(statement.epsilon)},
             {"delta", statement.delta},

@@ -20,6 +20,7 @@ struct PrivacyStatement {
   std::string accountant = {};
   std::string warning = {};  ///< of the accountant
   std::vector<std::string> assumptions = {};
+  bool users = false;                       ///< at example level: of users, each with all rows inside a client
   std::optional<double> as_in_papers = {};  ///< shuffled lots: the epsilon for Poisson sampling, not valid for them
 };
 

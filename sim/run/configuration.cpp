@@ -146,6 +146,8 @@ std::vector<KnownName> known_datasets() {
 DataOptions data_options(const Configuration& configuration) {
   DataOptions options{
       .data_dir = configuration.data_dir, .data = configuration.data, .read = configuration, .brought = configuration.brought};
+  if (const UserSettings* users = user_level(configuration.privacy); users != nullptr && !users->user_column.empty())
+    options.read.client_column = users->user_column;
   options.read.rows_are_protected = is_private(configuration) && configuration.partition.as<OwnRows>() == nullptr;
   return options;
 }
@@ -346,7 +348,7 @@ Configuration resolve_unchecked(const Settings& given) {
 PartFamily& PrivacyPart::family() {
   static PartFamily family = [] {
     PartFamily all("dp", "whose privacy is protected", Question::privacy, Shown::often);
-    add_parts<PrivacyPart, NoPrivacy, ExamplePrivacy, ClientPrivacy, BothPrivacy>(all);
+    add_parts<PrivacyPart, NoPrivacy, ExamplePrivacy, ClientPrivacy, BothPrivacy, UserPrivacy>(all);
     return all;
   }();
   return family;

@@ -12,6 +12,7 @@
 #include "dp/ledger/ledger_file.hpp"
 #include "server/cohorts.hpp"
 #include "sim/run/neighbours.hpp"
+#include "sim/run/privacy_setup.hpp"
 
 namespace fedstride {
 namespace {
@@ -78,6 +79,8 @@ class LedgerComparer {
       const double budget = terms.epsilon > 0 ? terms.epsilon : std::numeric_limits<double>::infinity();
       differs(terms.prefix + "epsilon", budget_text(budget), budget_text(statement->epsilon));
       differs(terms.prefix + "neighbours", terms.neighbours, name_of(statement->neighbours));
+      if (terms.level == Level::example)
+        differs("dp", user_level(configuration_.privacy) != nullptr ? "user" : "example", statement->users ? "user" : "example");
       if (terms.accountant != AccountantChoice::automatic)
         differs(terms.prefix + "accountant", choice_name(terms.accountant), statement->accountant);
       if (terms.level != Level::client) continue;
@@ -154,6 +157,11 @@ class LedgerComparer {
     const auto* settings = example_level(configuration_.privacy);
     differs(round + terms.prefix + "neighbours", terms.neighbours, name_of(group.neighbours));
     if (group.sampling != Sampling::full) differs(round + "sampling", choice_name(settings->sampling), name_of(group.sampling));
+    if (const UserSettings* users = user_level(configuration_.privacy)) {
+      const bool by_users =
+          users->user_sampling == UserSampling::users || (users->user_sampling == UserSampling::automatic && group.rows == 1);
+      differs(round + "user-examples", std::to_string(by_users ? 1 : users->user_examples), std::to_string(group.rows));
+    }
     if (settings->sampling_rate > 0 && settings->sampling == LotSampling::poisson)
       differs(round + "sampling-rate", number_text(settings->sampling_rate), number_text(group.rate));
     else
@@ -162,11 +170,12 @@ class LedgerComparer {
 
   void client(const std::string& round, const LedgerGroup& group) {
     const ClientSettings& settings = *client_level(configuration_.privacy);
-    const bool local = settings.client_noise == ClientNoiseBy::local || settings.has_shares();
     if (settings.has_shares()) differs(round + "noise-law", choice_name(settings.noise_law), choice_name(group.law));
     const double rate = configuration_.cohort->rate(clients_);
-    const bool amplified = !has_time(configuration_) && !local && is_amplified_in_groups({.mechanism = settings.mechanism()}) &&
-                           rate < 1 && configuration_.cohort.as<PoissonCohort>() != nullptr;
+    const bool amplified = rate < 1 && amplifies_cohort(configuration_);
+    const bool binned = amplified && configuration_.cohort.as<BinsCohort>() != nullptr;
+    differs(round + "cohort's bins", binned ? "balls-in-bins" : "none",
+            group.sampling == Sampling::balls_in_bins ? "balls-in-bins" : "none");
     differs(round + "cohort's rate", number_text(amplified ? rate : 1), number_text(group.rate));
   }
 

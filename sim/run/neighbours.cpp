@@ -23,7 +23,8 @@ std::string moves_others(const Configuration& configuration) {
   if (has_time(configuration)) return "with devices, the times of tasks follow from numbers of rows";
   if (configuration.limit_per_client > 0) return "limit-per-client keeps a fixed number of rows";
   if (configuration.client_test > 0) return "client-test always leaves each client a row to train on";
-  if (const LotSampling sampling = example_level(configuration.privacy)->sampling; sampling != LotSampling::poisson)
+  if (const LotSampling sampling = example_level(configuration.privacy)->sampling;
+      !(sampling == LotSampling::poisson || sampling == LotSampling::balls_in_bins))
     return "sampling '" + std::string(choice_name(sampling)) + "' draws lots of a fixed size";
   return {};
 }
@@ -47,6 +48,7 @@ bool is_dealt_by_contents(const Configuration& configuration) {
 
 Neighbours example_neighbours(const Configuration& configuration) {
   const ExampleSettings& settings = *example_level(configuration.privacy);
+  if (user_level(configuration.privacy) != nullptr) return Neighbours::zero_out;  // how many rows a user has is public
   if (const auto choice = named(settings.neighbours)) return *choice;
   if (settings.sampling == LotSampling::without_replacement) return Neighbours::replace_one;
   return moves_others(configuration).empty() ? Neighbours::add_remove : Neighbours::zero_out;

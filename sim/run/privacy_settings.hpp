@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -14,8 +15,8 @@ namespace fedstride {
 enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basic };
 constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic"); }
 /// How a client's lots are sampled.
-enum class LotSampling { poisson, shuffle, without_replacement };
-constexpr auto choice_names(LotSampling) { return names("poisson", "shuffle", "without-replacement"); }
+enum class LotSampling { poisson, shuffle, without_replacement, balls_in_bins };
+constexpr auto choice_names(LotSampling) { return names("poisson", "shuffle", "without-replacement", "balls-in-bins"); }
 enum class ClipPer { model, layer };
 constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
 /// Who adds the noise that protects clients, and its kind.
@@ -187,6 +188,37 @@ struct BothSettings : ExampleSettings, ClientSettings {
                      ClientSettings::kBothFields);
 };
 
+/// Whether a user's examples are drawn one by one, or users, each with the mean gradient of its examples.
+enum class UserSampling { automatic, examples, users };
+constexpr auto choice_names(UserSampling) { return names("auto", "examples", "users"); }
+
+/// Settings of user-level privacy inside clients: those of example level that it has, and what a user is.
+struct UserSettings : ExampleSettings {
+  std::string user_column = {};
+  UserSampling user_sampling = UserSampling::automatic;
+  int user_examples = 1;
+
+  bool may_draw_examples() const { return user_sampling != UserSampling::users; }
+  static constexpr auto kFields = std::tuple{
+      Field{"clip", &ExampleSettings::clip, "largest L2 norm of one record's contribution", kPositive},
+      Field{"noise-multiplier", &ExampleSettings::noise_multiplier, settings_help::kNoise, kNonNegative},
+      Field{"epsilon", &ExampleSettings::epsilon, settings_help::kEpsilon, kNonNegative},
+      Field{"delta", &ExampleSettings::delta, settings_help::kDeltaHelp, settings_help::kDelta},
+      Field{"accountant", &ExampleSettings::accountant, settings_help::kAccountant},
+      Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows", kFraction},
+      Field{"target-epochs", &ExampleSettings::target_epochs,
+            "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
+            Valid{.low = 0, .high = 2e9}},
+      Field{"user-column", &UserSettings::user_column,
+            "your own data: column or key that names each row's user (default: client-column, or the data's natural clients)"},
+      Field{"user-sampling", &UserSettings::user_sampling,
+            "draw a user's examples one by one, at most user-examples of them, or users with their mean gradient; auto: less "
+            "noise"},
+      Field{"user-examples", &UserSettings::user_examples, "examples of a user that are used at most, drawn once",
+            Valid{.low = 1, .high = 100}, Shapes::model, &UserSettings::may_draw_examples},
+  };
+};
+
 /// The chosen privacy: the settings of each level, or nullptr if the level is off.
 class PrivacyPart : public Part {
  public:
@@ -194,6 +226,8 @@ class PrivacyPart : public Part {
 
   virtual const ExampleSettings* example() const { return nullptr; }
   virtual const ClientSettings* client() const { return nullptr; }
+  /// Example level whose records are users inside clients: what users are.
+  virtual const UserSettings* users() const { return nullptr; }
   ExampleSettings* example() { return const_cast<ExampleSettings*>(std::as_const(*this).example()); }
   ClientSettings* client() { return const_cast<ClientSettings*>(std::as_const(*this).client()); }
 };
@@ -223,10 +257,18 @@ struct BothPrivacy final : PartBase<PrivacyPart, BothPrivacy, BothSettings> {
   const ClientSettings* client() const override { return this; }
 };
 
+struct UserPrivacy final : PartBase<PrivacyPart, UserPrivacy, UserSettings> {
+  static constexpr std::string_view kName = "user";
+  static constexpr std::string_view kSummary = "every user inside a client is protected, with all its examples there";
+  const ExampleSettings* example() const override { return this; }
+  const UserSettings* users() const override { return this; }
+};
+
 using Privacy = Chosen<PrivacyPart>;
 
 /// The settings of a level, or nullptr if it is off.
 inline const ExampleSettings* example_level(const Privacy& privacy) { return privacy->example(); }
+inline const UserSettings* user_level(const Privacy& privacy) { return privacy->users(); }
 inline const ClientSettings* client_level(const Privacy& privacy) { return privacy->client(); }
 
 }  // namespace fedstride

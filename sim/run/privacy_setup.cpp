@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <set>
+#include <vector>
 
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
@@ -64,6 +67,102 @@ void add_beside(const DataSetup& setup, LevelSetup& level, const Spending& compo
   level.evaluate_every = static_cast<std::uint32_t>(configuration.evaluate_every);
 }
 
+// The number of rows and of units of each client; of users, all must be known here.
+std::vector<LotSizes> lot_sizes(const DataSetup& setup, const PrivateRules& rules) {
+  std::vector<LotSizes> sizes;
+  const Dataset& data = setup.data.train;
+  for (std::size_t client = 0; client < setup.clients.size(); ++client) {
+    const std::size_t count = setup.clients.row_counts[client];
+    sizes.push_back({count, count});
+    if (rules.unit == LotUnit::examples) continue;
+    std::map<std::uint32_t, std::size_t> rows_of;
+    for (const Row row : setup.clients.rows[client]) ++rows_of[data.clients[row]];
+    sizes.back().units = 0;
+    for (const auto& [user, rows] : rows_of)
+      sizes.back().units += rules.unit == LotUnit::users ? 1 : std::min<std::size_t>(rows, rules.bound);
+  }
+  return sizes;
+}
+
+std::set<LotSizes> kinds_of(const std::vector<LotSizes>& sizes) {
+  std::set<LotSizes> kinds(sizes.begin(), sizes.end());
+  std::erase_if(kinds, [](const LotSizes& one) { return one.rows == 0; });
+  return kinds;
+}
+
+// The accountant of lots by these rules: an epoch of clients of every size is probed, for a lot may have all rows of the smallest.
+Accountant accountant_of_lots(const ExampleSettings& settings, const PrivateRules& rules, const Optimizer& optimizer,
+                              const std::set<LotSizes>& sizes, const Spending& beside) {
+  Spending any = beside;
+  for (const LotSizes& size : sizes) merge(any, planned(PrivatePlan(rules, optimizer, size), 1, {}));
+  return accountant_for(settings.accountant, any);
+}
+
+// The sampling rate depends on the client's size; the client that spends most determines the noise of all.
+double noise_of_lots(const Accountant& accountant, PrivateRules rules, const Optimizer& optimizer,
+                     const std::set<LotSizes>& sizes, const Spending& beside, double epsilon, double delta) {
+  double least = 0;
+  for (const LotSizes& size : sizes) {
+    const auto spending = [&](double noise_multiplier) {
+      rules.noise.noise_multiplier = noise_multiplier;
+      return planned(PrivatePlan(rules, optimizer, size), rules.target_epochs, beside);
+    };
+    // Curves of bins and of mixtures take longer; most sizes need no more noise than one before.
+    const bool is_slow = rules.sampling == Sampling::balls_in_bins || rules.unit == LotUnit::some_examples;
+    if (is_slow && least > 0 && meets(accountant, spending(least), epsilon, delta)) continue;
+    least = std::max(least, calibrate(accountant, spending, epsilon, delta));
+  }
+  return least;
+}
+
+// Chooses what lots of users are made of: that with less noise on the mean at the same epsilon, from public sizes alone. Returns what
+// people should know of it.
+std::string choose_user_lots(const UserSettings& settings, const DataSetup& setup, PrivateRules& rules) {
+  if (setup.data.train.clients.empty())
+    throw usage_error("dp is 'user', but the data name no users; name their column or key (--user-column)");
+  rules.bound = static_cast<std::uint64_t>(settings.user_examples);
+  rules.unit = settings.user_sampling == UserSampling::examples ? LotUnit::some_examples : LotUnit::users;
+  if (settings.user_sampling != UserSampling::automatic) return {};
+  const std::string text = "lots of users (user-sampling auto)";
+  if (rules.bound == 1) return text + ", who bring the mean of all their examples at the cost of one example each";
+  const Optimizer& optimizer = setup.configuration.optimizer;
+  double epsilon = settings.noise_multiplier > 0 ? 0 : settings.epsilon;
+  const auto deviation_of = [&](LotUnit unit) {  // of the noise on the mean, in clip bounds; infinite if nothing reaches epsilon
+    PrivateRules tried = rules;
+    tried.unit = unit;
+    const std::vector<LotSizes> sizes = lot_sizes(setup, tried);
+    const std::set<LotSizes> kinds = kinds_of(sizes);
+    double noise = settings.noise_multiplier;
+    if (noise == 0 || unit == LotUnit::some_examples) tried.noise.noise_multiplier = 1;
+    const Accountant accountant = accountant_of_lots(settings, tried, optimizer, kinds, {});
+    if (noise > 0 && unit == LotUnit::users) {
+      for (const LotSizes& size : kinds)
+        epsilon = std::max(
+            epsilon,
+            epsilon_by(accountant, planned(PrivatePlan(tried, optimizer, size), tried.target_epochs, {}), settings.delta).value);
+    } else {
+      try {
+        noise = noise_of_lots(accountant, tried, optimizer, kinds, {}, epsilon, settings.delta);
+      } catch (const Error&) {
+        return std::numeric_limits<double>::infinity();
+      }
+    }
+    tried.noise.noise_multiplier = noise;
+    double expected = 0;
+    for (const LotSizes& size : sizes)
+      if (size.rows > 0) expected += PrivatePlan(tried, optimizer, size).denominator();
+    return noise / expected * static_cast<double>(sizes.size());
+  };
+  const double users = deviation_of(LotUnit::users);
+  const double examples = deviation_of(LotUnit::some_examples);
+  if (examples < users) rules.unit = LotUnit::some_examples;
+  const std::string at_most = "lots of examples, at most " + std::to_string(rules.bound) + " a user";
+  const auto deviation = [](double value) { return "deviation " + number_text(std::round(value * 1e4) / 1e4) + " clip"; };
+  return (examples < users ? at_most + " (user-sampling auto)" : text) + ": at the same epsilon the noise on their mean has " +
+         deviation(std::min(users, examples)) + ", on that of " + (examples < users ? "lots of users " : at_most + " ") +
+         deviation(std::max(users, examples));
+}
+
 void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Model& model, const ExampleSettings& settings) {
   refuse_mixing_layers(model.layers(), model.line());
   const Configuration& configuration = setup.configuration;
@@ -78,32 +177,23 @@ void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Mode
                    .noise_multiplier = settings.noise_multiplier};
   add_beside(setup, level, privacy.components);
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));
-  std::set<std::size_t> sizes(setup.clients.row_counts.begin(), setup.clients.row_counts.end());
-  sizes.erase(0);
   const Optimizer& optimizer = configuration.optimizer;
+  if (const UserSettings* users = user_level(configuration.privacy)) privacy.user_lots = choose_user_lots(*users, setup, rules);
+  privacy.sizes = lot_sizes(setup, rules);
+  const std::set<LotSizes> sizes = kinds_of(privacy.sizes);
 
-  // The sampling rate depends on the client's size; the client that spends most determines the noise of all.
   PrivateRules probe = rules;
   if (level.noise_multiplier == 0) probe.noise.noise_multiplier = 1;
-  Spending any = beside;  // an epoch of clients of every size: a lot may have all rows of the smallest
-  for (const std::size_t size : sizes) merge(any, planned(PrivatePlan(probe, optimizer, size), 1, {}));
-  level.accountant = accountant_for(settings.accountant, any);
+  level.accountant = accountant_of_lots(settings, probe, optimizer, sizes, beside);
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
     // Yu et al., Algorithm 1, line 2: with a target, the noise is that of a constant clip; what a falling clip saves pays for steps
     // beyond the target.
     if (settings.target_epochs > 0) probe.noise.clip_schedule = ClipSchedule::constant;
-    for (const std::size_t size : sizes) {
-      const auto spending = [&](double noise_multiplier) {
-        probe.noise.noise_multiplier = noise_multiplier;
-        return planned(PrivatePlan(probe, optimizer, size), probe.target_epochs, beside);
-      };
-      level.noise_multiplier =
-          std::max(level.noise_multiplier, calibrate(level.accountant, spending, level.epsilon, level.delta));
-    }
+    level.noise_multiplier = noise_of_lots(level.accountant, probe, optimizer, sizes, beside, level.epsilon, level.delta);
   }
   rules.noise.noise_multiplier = level.noise_multiplier;
-  for (const std::size_t size : sizes) privacy.plans.emplace(size, std::make_shared<const PrivatePlan>(rules, optimizer, size));
+  for (const LotSizes& size : sizes) privacy.plans.emplace(size, std::make_shared<const PrivatePlan>(rules, optimizer, size));
   privacy.example = std::move(level);
 }
 
@@ -124,12 +214,15 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
   const double rate = configuration.cohort->rate(setup.clients.size());  // within a group, if there are any
   privacy.shares = plan_shares(setup, model);
   // Members of a cohort know that they are, and whom noise in shares protects against may be members.
-  const bool amplified = !has_time(configuration) && settings.client_noise != ClientNoiseBy::local && !privacy.shares &&
-                         is_amplified_in_groups(correlation) && rate < 1 && configuration.cohort.as<PoissonCohort>() != nullptr;
-  Releases release{.sampling = amplified ? Sampling::poisson : Sampling::full,
+  const bool amplified = amplifies_cohort(configuration) && rate < 1;
+  const bool binned = amplified && configuration.cohort.as<BinsCohort>() != nullptr;
+  Releases release{.sampling = binned      ? Sampling::balls_in_bins
+                               : amplified ? Sampling::poisson
+                                           : Sampling::full,
                    .neighbours = level.neighbours,
                    .rate = amplified ? rate : 1,
                    .noise_multiplier = level.noise_multiplier > 0 ? level.noise_multiplier : 1,
+                   .passes = binned ? std::uint64_t{1} : 0,
                    .correlation = correlation};
   const auto with_noise = [&](double noise_multiplier) {
     if (privacy.shares) return privacy.shares->release(noise_multiplier, level.neighbours);
@@ -144,9 +237,8 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
     const auto spending = [&](double noise_multiplier) {
-      const Releases all = of_rounds(with_noise(noise_multiplier), static_cast<std::uint64_t>(configuration.rounds));
       Spending everything = beside;
-      merge(everything, all);
+      merge(everything, PrivacySetup::in_rounds(with_noise(noise_multiplier), static_cast<std::uint64_t>(configuration.rounds)));
       return everything;
     };
     level.noise_multiplier = calibrate(level.accountant, spending, level.epsilon, level.delta);
@@ -158,6 +250,21 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
 }
 
 }  // namespace
+
+bool amplifies_cohort(const Configuration& configuration) {
+  const ClientSettings* settings = client_level(configuration.privacy);
+  return settings != nullptr && !has_time(configuration) && settings->client_noise != ClientNoiseBy::local &&
+         !settings->has_shares() && is_amplified_in_groups({.mechanism = settings->mechanism()}) &&
+         (configuration.cohort.as<PoissonCohort>() != nullptr || configuration.cohort.as<BinsCohort>() != nullptr);
+}
+
+Releases PrivacySetup::in_rounds(Releases release, std::uint64_t rounds) {
+  release = of_rounds(release, rounds);
+  if (release.sampling != Sampling::balls_in_bins) return release;
+  const std::uint64_t bins = lots_an_epoch(release.rate);
+  release.passes = (rounds + bins - 1) / bins;
+  return release;
+}
 
 Spending LevelSetup::beside(std::uint64_t rounds) const {
   Spending spending = once;

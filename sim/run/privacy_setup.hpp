@@ -12,6 +12,7 @@
 #include "client/private_plan.hpp"
 #include "core/error.hpp"
 #include "dp/accountants/accountants.hpp"
+#include "dp/accountants/spending.hpp"
 #include "nn/model.hpp"
 #include "sim/run/data_setup.hpp"
 #include "sim/run/noise_shares.hpp"
@@ -39,12 +40,22 @@ struct LevelSetup {
 struct PrivacySetup {
   std::optional<LevelSetup> example = {};
   std::optional<LevelSetup> client = {};
-  /// Example level: plans by the client's number of rows.
-  std::map<std::size_t, std::shared_ptr<const PrivatePlan>> plans = {};
-  Releases client_release = {};          ///< client level: one round, as the accountant sees it; see of_rounds
+  /// Example level: plans by what a client has of rows and units, and what each has.
+  std::map<LotSizes, std::shared_ptr<const PrivatePlan>> plans = {};
+  std::vector<LotSizes> sizes = {};
+  std::string user_lots = {};            ///< what was chosen for users, and why; empty: nothing was
+  Releases client_release = {};          ///< client level: one round, as the accountant sees it; see client_releases
   std::optional<SharePlan> shares = {};  ///< client level: of noise that clients add
   double largest_weight = 1;             ///< client level: weight that enters the sensitivity
   Spending components = {};              ///< of the private components; empty without them
+
+  /// Client level: what this many rounds release, as the accountant sees it; and whether this one adds to that. Of a cycle of bins, its
+  /// first round is charged for all.
+  Releases client_releases(std::uint64_t rounds) const { return in_rounds(client_release, rounds); }
+  bool charges(std::uint32_t round) const {
+    return client_release.sampling != Sampling::balls_in_bins || (round - 1) % lots_an_epoch(client_release.rate) == 0;
+  }
+  static Releases in_rounds(Releases release, std::uint64_t rounds);
 
   bool on() const { return example.has_value() || client.has_value(); }
 };
@@ -62,6 +73,9 @@ void refuse_mixing_layers(const Layers& layers, std::string_view model) {
                         "' has a layer that mixes the examples of a batch; example-level privacy needs separate per-example "
                         "gradients");
 }
+
+/// True if clients are protected and their cohorts amplify: each is drawn by itself, and nobody has to see who was.
+bool amplifies_cohort(const Configuration& configuration);
 
 /// True if the noise depends on the number of rounds, which then must not change.
 bool rounds_decide_noise(const Configuration& configuration, const PrivacySetup& privacy);

@@ -17,6 +17,7 @@
 #include "server/federated_averaging.hpp"
 #include "sim/run/client_reports.hpp"
 #include "sim/run/neighbours.hpp"
+#include "sim/run/privacy_setup.hpp"
 
 namespace fedstride {
 namespace {
@@ -30,6 +31,8 @@ bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
 // Whether the noise is added to the sum of all updates.
 bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
 bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)->has_shares(); }
+bool has_users(C c) { return user_level(c.privacy) != nullptr; }
+bool has_bins(C c) { return is_example_level(c) && example_level(c.privacy)->sampling == LotSampling::balls_in_bins; }
 bool adapts_clip(C c) { return is_client_level(c) && client_level(c.privacy)->adapts_clip(); }
 bool is_separated(C c) { return minimum_separation(c) > 1; }
 bool is_correlated(C c) { return is_client_level(c) && client_level(c.privacy)->mechanism() != NoiseMechanism::independent; }
@@ -41,6 +44,7 @@ template <class P>
 bool is(const ChosenPart& chosen) {
   return chosen.as<P>() != nullptr;
 }
+bool has_bins_of_clients(C c) { return amplifies_cohort(c) && is<BinsCohort>(c.cohort); }
 // False if the number of clients is to be read from the data.
 bool has_count(C c) { return c.clients > 0; }
 std::size_t clients(C c) { return static_cast<std::size_t>(c.clients); }
@@ -247,6 +251,38 @@ const Rule kCommonRules[] = {
      [](C c) { return is_central(c) && client_neighbours(c) == Neighbours::add_remove && !moves_other_clients(c).empty(); },
      "; {client mover}", "cohort attack"},
 
+    // Privacy: users inside clients, whose releases are lots alone.
+    {"user-column",
+     [](C c) {
+       return has_users(c) && !user_level(c.privacy)->user_column.empty() && !c.client_column.empty() &&
+              c.client_column != user_level(c.privacy)->user_column;
+     },
+     "; only one column of names is read, and {client-column} is another: leave that out, or deal users' rows out to clients by "
+     "--partition file"},
+    {"normalize", [](C c) { return c.is_normalized_privately() && has_users(c); },
+     ", whose release counts rows one by one; {dp} protects users"},
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && has_users(c); },
+     ", whose releases count rows one by one; {dp} protects users"},
+
+    // Privacy: balls in bins, whose exact pair of distributions covers equal releases alone.
+    {"neighbours", [](C c) { return has_bins(c) && example_neighbours(c) == Neighbours::replace_one; },
+     "; with {sampling} no bound is proven for them", "sampling"},
+    {"clip-schedule", [](C c) { return has_bins(c) && example_level(c.privacy)->clip_schedule != ClipSchedule::constant; },
+     "; with {sampling} all releases must have the same noise", "sampling"},
+    {"noise-schedule", [](C c) { return has_bins(c) && example_level(c.privacy)->noise_schedule != NoiseSchedule::constant; },
+     "; with {sampling} all releases must have the same noise", "sampling"},
+    {"private-components", [](C c) { return has_bins(c) && has_components(c); },
+     "; their release and those with {sampling} have no bound together", "private-components sampling"},
+    {"client-neighbours", [](C c) { return has_bins_of_clients(c) && client_neighbours(c) == Neighbours::replace_one; },
+     "; with {cohort} no bound is proven for them", "cohort"},
+    {"cohort", [](C c) { return has_bins_of_clients(c) && is_secure(c); },
+     ", whose amplification holds only if nobody sees who is in a round; with {secure-aggregation} its clients see each other",
+     "secure-aggregation"},
+    {"normalize", [](C c) { return c.is_normalized_privately() && (has_bins(c) || has_bins_of_clients(c)); },
+     ", whose release has no bound together with balls in bins", "sampling cohort"},
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && (has_bins(c) || has_bins_of_clients(c)); },
+     ", whose releases have no bound together with balls in bins", "sampling cohort"},
+
     // Privacy: parts that use more than a release.
     {"optimizer", [](C c) { return c.optimizer->reads_losses() && is_example_level(c); },
      ", which reads the loss of each batch, and no release covers that; {dp} protects examples"},
@@ -324,7 +360,7 @@ const Rule kCommonRules[] = {
      "secure-aggregation"},
     {"weights", [](C c) { return is_distributed(c) && weighs_examples(c); },
      ", which counts updates differently; with {client-noise} each counts once"},
-    {"cohort", [](C c) { return is_distributed(c) && is<PoissonCohort>(c.cohort); },
+    {"cohort", [](C c) { return is_distributed(c) && (is<PoissonCohort>(c.cohort) || is<BinsCohort>(c.cohort)); },
      ", whose rounds may have fewer clients than {client-noise} needs for its noise"},
 
     // Privacy: principal components.
@@ -351,6 +387,7 @@ const Rule kCommonRules[] = {
 
 // The user's own code trains the clients.
 const Rule kOwnCodeRules[] = {
+    {"dp", has_users, "; your own code trains the clients, and its lots have no users"},
     {"dp", [](C c) { return is_example_level(c) && !is_clipped_outside(c); },
      "; your own code trains the clients, and under example-level privacy it must declare that it takes every gradient from "
      "Task.lots() (fedstride.uses_clipped_sum)"},
@@ -383,6 +420,7 @@ const Rule kLocalRowsRules[] = {
 };
 
 const Rule kNetworkRules[] = {
+    {"dp", has_users, "; over a network the users of other clients' rows are unknown: use 'fedstride run'"},
     {"secure-aggregation", [](C c) { return c.secure_aggregation == SecureAggregation::ring; },
      ", which masks nothing, so that a coordinator over a network would see every update; use 'real'"},
     {"secure-leaving", [](C c) { return is_secure(c) && c.secure_leaving > 0; },
@@ -572,6 +610,9 @@ void check_reading(const Configuration& configuration) {
   const std::span<const DatasetSource> sources = dataset_sources();
   const auto source = std::ranges::find(sources, configuration.dataset, &DatasetSource::name);
   if (source == sources.end() || source->read) return;
+  if (const UserSettings* users = user_level(configuration.privacy); users != nullptr && !users->user_column.empty())
+    throw usage_error("user-column is given; it applies to your own data (--data FILE), not to data set '" +
+                      configuration.dataset + "'");
   const Configuration defaults;
   for (const SettingInfo& info : settings_of<Configuration>()) {
     const bool may_be_named = info.name == "classes" && !source->is_published;

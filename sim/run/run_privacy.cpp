@@ -37,6 +37,7 @@ std::vector<std::string> constants_of(const Setup& setup) {
   if (setup.data.has_public_test) constants.emplace_back("the test part");
   if (!configuration.init.empty())
     constants.emplace_back("the first weights, from a file (init): whatever they were trained on is not counted here");
+  if (!setup.privacy.user_lots.empty()) constants.push_back(setup.privacy.user_lots);
   if (!setup.privacy.client) return constants;
   const auto clients = static_cast<double>(setup.clients.row_counts.size());
   const double rate = participation_rate(configuration, setup.clients.row_counts.size());
@@ -85,7 +86,11 @@ LedgerHeader header_of(const Setup& setup) {
     if (level.epsilon > 0) header.statements.back().epsilon = level.epsilon;
     return header.statements.back();
   };
-  if (setup.privacy.example) add(Level::example, *setup.privacy.example).own_code = is_clipped_outside(setup.configuration);
+  if (setup.privacy.example) {
+    LedgerStatement& statement = add(Level::example, *setup.privacy.example);
+    statement.own_code = is_clipped_outside(setup.configuration);
+    statement.users = user_level(setup.configuration.privacy) != nullptr;
+  }
   if (setup.privacy.client) {
     LedgerStatement& statement = add(Level::client, *setup.privacy.client);
     statement.largest_weight = setup.privacy.largest_weight;
@@ -198,7 +203,8 @@ Spending RunPrivacy::with_evaluation(Spending spending, const LevelSetup& level,
 }
 
 std::uint64_t RunPrivacy::charged_updates(std::uint32_t round) const {
-  return participations_ ? participations_->most(round) - participations_->most(round - 1) : 1;
+  if (participations_) return participations_->most(round) - participations_->most(round - 1);
+  return setup_.privacy.charges(round) ? 1 : 0;
 }
 
 Spending RunPrivacy::after_update(const SpendingTotals& before, std::uint32_t round) const {
@@ -259,7 +265,7 @@ std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32
                        .sampling = next.sampling,
                        .neighbours = next.neighbours,
                        .rate = next.rate,
-                       .passes = 0,
+                       .passes = next.passes,
                        .first = round - 1,
                        .runs = {{next.noise_multiplier, clip > 0 ? clip : level.clip, 1}},
                        .largest_weight = setup_.privacy.largest_weight,
@@ -291,16 +297,16 @@ RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, st
     if (charged[i].empty() || allowed[i] == 0) continue;
     const PrivatePlan& plan = *classes.all[i].plan;
     const std::uint64_t first = planned(plan, round).first;
-    const bool shuffled = plan.sampling() == Sampling::shuffle;
     reserved_.push_back({.level = Level::example,
                          .clients = std::move(charged[i]),
                          .sampling = plan.sampling(),
                          .neighbours = level.neighbours,
                          .rate = plan.rate(),
-                         .passes = shuffled ? static_cast<std::uint64_t>(setup_.training.epochs) : 0,
+                         .passes = plan.passes(allowed[i], setup_.training.epochs),
                          .first = first,
                          .runs = plan.noise().runs(first, allowed[i]),
-                         .largest_weight = 1});
+                         .largest_weight = 1,
+                         .rows = plan.bound()});
   }
   return permission;
 }
@@ -413,7 +419,7 @@ double rounds_within_budget(const Setup& setup) {
     const auto fits = [&](std::uint64_t count) {
       Spending spending = level.beside(count);
       const std::uint64_t charged = participations ? participations->most(static_cast<std::uint32_t>(count)) : count;
-      if (charged > 0) merge(spending, of_rounds(privacy.client_release, charged));
+      if (charged > 0) merge(spending, privacy.client_releases(charged));
       return meets(level.accountant, spending, level.epsilon, level.delta);
     };
     rounds = std::min(rounds, static_cast<double>(largest_count(static_cast<std::uint64_t>(rounds), 1, fits)));

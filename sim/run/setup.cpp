@@ -216,8 +216,8 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
   }
   if (privacy.example) {
     PrivateTraining& lots = training.privacy.emplace();
-    for (const std::uint64_t rows : setup.clients.row_counts) {
-      const auto plan = privacy.plans.find(rows);
+    for (const LotSizes& sizes : privacy.sizes) {
+      const auto plan = privacy.plans.find(sizes);
       lots.plans.push_back(plan == privacy.plans.end() ? nullptr : plan->second);
     }
   }

@@ -13,8 +13,8 @@ namespace {
 // The clients of round 2. Six have 10, 20, ..., 60 examples and last losses 1, 6, 2, 5, 3, 4; cohorts of a fixed size have two, a rate is 0.4, and a trace
 // lists clients 0 and 4. Draws are of seed 9; how often each client is drawn is known too, by its law.
 const KnownAnswers<std::string> kKnown = {
-    {"all", "0, 1, 2, 3, 4, 5"}, {"poisson", "1"},  {"fixed", "1, 2"}, {"by-size", "3, 5"}, {"round-robin", "2, 3"},
-    {"power-of-choice", "1, 3"}, {"trace", "0, 4"},
+    {"all", "0, 1, 2, 3, 4, 5"}, {"poisson", "1"},  {"fixed", "1, 2"},      {"by-size", "3, 5"}, {"round-robin", "2, 3"},
+    {"power-of-choice", "1, 3"}, {"trace", "0, 4"}, {"balls-in-bins", "4"},
 };
 
 }  // namespace
@@ -25,6 +25,7 @@ TEST_CASE("every kind of cohort takes the clients that it says, as often as it s
   for_each_known<Cohort>(kKnown, [&](Cohort& cohort, const std::string& expected) {
     set_if_there(cohort, "cohort-size", std::int64_t{2});
     set_if_there(cohort, "cohort-rate", 0.4);
+    set_if_there(cohort, "cohort-bins", std::int64_t{3});
     set_if_there(cohort, "trace", folder / "trace.csv");
     set_if_there(cohort, "at-most", std::int64_t{2});
     const std::vector<std::uint64_t> rows{10, 20, 30, 40, 50, 60};

@@ -33,12 +33,12 @@ Transport transport_of(const ServeOptions& options) {
 
 // A report has room for a limited number of different releases; a client with more could never answer.
 void require_reportable(const Setup& setup) {
-  for (const auto& [rows, plan] : setup.privacy.plans) {
+  for (const auto& [sizes, plan] : setup.privacy.plans) {
     const std::uint64_t releases = plan->releases_before(setup.training.epochs);
     const std::size_t runs = plan->noise().runs(0, std::min<std::uint64_t>(releases, 4 * kMaxReleaseRuns)).size();
     if (runs > kMaxReleaseRuns)
       throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " + counted(releases, "noisy release") +
-                        " per round for a client of " + counted(rows, "row") + ", of which more than " +
+                        " per round for a client of " + counted(sizes.rows, "row") + ", of which more than " +
                         std::to_string(kMaxReleaseRuns) +
                         " differ, the most that a report can hold; use fewer local epochs or larger batches");
   }

@@ -153,7 +153,7 @@ TEST_CASE("inside: conformance" * doctest::skip()) {
     // These data name no clients, and no process of a job has rows that clients bring.
     CHECK(joined(refused) ==
           "partition natural, partition natural-grouped, partition own, partition outside, feature-skew rotation, feature-skew "
-          "color, attack backdoor, cohort trace, devices table, availability table");
+          "color, attack backdoor, cohort trace, dp user, devices table, availability table");
     std::size_t at = 0;
     if (kOneOf > 1) std::erase_if(cases, [&](const Case&) { return at++ % 4 != 0; });
     for (std::size_t i = 0; i < cases.size(); ++i) {
