@@ -12,9 +12,11 @@
 #include "cli/terminal/results.hpp"
 #include "cli/terminal/sweep_progress.hpp"
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "sweep/cells/accounted.hpp"
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/cells/estimate.hpp"
@@ -44,6 +46,9 @@ struct SweepFlags {
   bool quiet = false;
   bool json = false;
   bool report = false;
+  bool accounted = false;
+  double accounted_mean = 10;
+  std::string accounted_shape = "1";
   Settings fixed;
 };
 
@@ -217,6 +222,43 @@ void carry_out(const SweepFlags& arguments, const CLI::App& command, const Sweep
     std::printf("page: %s\n", has_page ? page.c_str() : ("fedstride report " + shell_quoted(summary.folder.string())).c_str());
 }
 
+Selection selection_of(const SweepFlags& arguments) {
+  Selection selection{.mean = arguments.accounted_mean};
+  if (arguments.accounted_shape == "poisson")
+    selection.runs = SelectionRuns::poisson;
+  else if (!parse_number(arguments.accounted_shape, selection.shape))
+    throw usage_error("accounted-shape is '" + arguments.accounted_shape +
+                      "'; valid: poisson, or the shape of a truncated negative binomial law (1: geometric, 0: logarithmic)");
+  return selection;
+}
+
+// Shows the winner and nothing else.
+void choose(const SweepFlags& arguments, const CLI::App& command) {
+  check_flags(command);
+  if (arguments.jobs != 1 || arguments.shard != "1/1" || arguments.dry_run || arguments.report || !arguments.by.empty())
+    throw usage_error("--accounted shows one winner only: it does not go with --jobs, --shard, --dry-run, --report and --by");
+  const StopLater until_told;
+  const AccountedChoice choice = sweep_accounted(
+      read_experiment(arguments.file, arguments.scale, arguments.fixed),
+      {.out = arguments.out, .threads = arguments.threads, .selection = selection_of(arguments), .stop = stop_on_signals()});
+  if (choice.interrupted) {
+    std::cerr << "fedstride: stopped; resume with: " << own_command(command) << "\n";
+    throw CLI::RuntimeError(130);
+  }
+  const std::filesystem::path statement = choice.folder / "statement.json";
+  if (arguments.json) return print_json(parse_json(read_file(statement, 1 << 20)));
+  if (arguments.quiet) return;
+  if (choice.cell.empty())
+    std::printf("no run was drawn, so there is no winner\n");
+  else
+    std::printf("winner: %s, test %s %s, in %s\n", choice.cell.c_str(), choice.metric.c_str(), number_text(choice.score).c_str(),
+                (choice.folder / "winner").c_str());
+  for (const AccountedStatement& one : choice.statements)
+    std::printf("%s level: epsilon %s at delta %s, the choice included (one run: %s); all other runs are deleted\n",
+                std::string(name_of(one.level)).c_str(), rounded_up(one.total).c_str(), number_text(one.delta).c_str(),
+                rounded_up(one.single).c_str());
+}
+
 void carry_out_here(const SweepFlags& arguments, const CLI::App& command) {
   carry_out(arguments, command, [](const SweepPlan& plan, const SweepObserver& observer) {
     return sweep(plan.experiment, plan.cells, plan.options, observer);
@@ -272,6 +314,12 @@ void add_sweep_command(CLI::App& app) {
   add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
   add_switch(command, "--report", arguments->report, "write report.html to the sweep's folder when the cells are done");
   add_json_switch(command, arguments->json);
+  add_switch(command, "--accounted", arguments->accounted,
+             "make a secret, random number of private runs, show and keep the best, account for the choice");
+  add_number_flag(command, "--accounted-mean", arguments->accounted_mean, {.low = 0, .high = 1e6},
+                  "--accounted: expected number of runs");
+  add_flag(command, "--accounted-shape", arguments->accounted_shape, {.word = "SHAPE"},
+           "--accounted: law of the number: shape of a truncated negative binomial (1: geometric, 0: logarithmic), or poisson");
   const auto is_fixable = [](const KeyInfo& key) { return key.name != "out" && key.name != "threads" && key.name != "quiet"; };
   add_settings_flags(command, arguments->fixed, is_fixable);
   for (const KeyInfo& key : all_keys())
@@ -280,6 +328,10 @@ void add_sweep_command(CLI::App& app) {
   add_number_flag(command, "--ranks-per-cell", arguments->ranks_per_cell, {.low = 1, .high = 1e6},
                   "MPI ranks that work on one cell together, with --fleet mpi");
   command.callback([arguments, &command] {
+    if (arguments->accounted) {
+      if (arguments->fleet.on_ranks()) throw usage_error("--accounted does not go with --fleet mpi");
+      return choose(*arguments, command);
+    }
     arguments->fleet.on_ranks() ? carry_out_on_ranks(*arguments, command) : carry_out_here(*arguments, command);
   });
 }

@@ -41,10 +41,12 @@ class LotDraws {
   bool draws_users() const { return plan_.unit() == LotUnit::users; }
   /// The number of the last lot drawn in this round, from 0.
   std::uint32_t step() const { return drawn_lots_ - 1; }
+  NoiseStep noise() const { return plan_.noise().at(place_.first_release + step()); }
+  double denominator() const { return plan_.denominator(); }
   /// Releases that lot: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if already released.
   template <LotOfExamples Lot>
   double release(Lot& lot, ClippedSum& sum, GradientSink sink, ForEachPiece for_each_piece) {
-    const NoiseStep noise = plan_.noise().at(place_.first_release + step());
+    const NoiseStep noise = this->noise();
     return sum.release(lot,
                        {.clip = noise.clip,
                         .noise_multiplier = noise.noise_multiplier,

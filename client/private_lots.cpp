@@ -25,7 +25,10 @@ class PrivateLots::Lot {
   }
 
   bool next() {
-    if (part_ == parts_) return false;
+    if (part_ == parts_) {
+      at_canaries_ = !at_canaries_ && canaries() != nullptr && canaries()->in_lot();
+      return at_canaries_;
+    }
     PrivateBuffers& buffers = lots_.places_.buffers;
     const std::size_t drawn = buffers.drawn_.size();
     const std::size_t first = drawn * part_ / parts_;
@@ -43,13 +46,30 @@ class PrivateLots::Lot {
                      .loss_sum;
     return true;
   }
-  std::span<const double> norms() const { return lots_.places_.buffers.norms_; }
+  std::span<const double> norms() const { return at_canaries_ ? canaries()->norms() : lots_.places_.buffers.norms_; }
   void weighted_sum(std::span<const float> factors, GradientSink sink) {
-    lots_.places_.network.weighted_sum(factors, sink, lots_.places_.for_each_piece);
+    Network& network = lots_.places_.network;
+    if (canaries() == nullptr) {
+      network.weighted_sum(factors, sink, lots_.places_.for_each_piece);
+    } else if (at_canaries_) {
+      canaries()->weighted_sum(factors, sink);
+    } else {
+      network.weighted_sum(
+          factors,
+          [&](std::size_t offset, std::span<const float> part) {
+            canaries()->know(offset, part);
+            return sink(offset, part);
+          },
+          lots_.places_.for_each_piece);
+      if (part_ == 1) canaries()->probe(network, factors, lots_.places_.for_each_piece);
+    }
   }
   double loss_sum() const { return loss_sum_; }
 
  private:
+  Canaries* canaries() const { return lots_.places_.canaries; }
+
+  bool at_canaries_ = false;
   PrivateLots& lots_;
   const float* weights_;
   std::size_t parts_ = 0;
@@ -113,15 +133,23 @@ class PrivateLots::UserLot {
 PrivateLots::Result PrivateLots::gradient(const float* weights, GradientSink sink) {
   draws_.draw(places_.buffers.drawn_);
   address_.step = draws_.step();
+  Canaries* canaries = places_.canaries;
+  if (canaries != nullptr) canaries->begin(places_.buffers.drawn_, draws_.noise());
   Result result{.examples = places_.buffers.drawn_.size()};
+  const auto heard = [&](std::size_t offset, std::span<const float> values) {
+    canaries->hear(offset, values);
+    return sink(offset, values);
+  };
   const auto release = [&](auto lot) {
-    result.sink_sum = draws_.release(lot, places_.buffers.sum_, sink, places_.for_each_piece);
+    result.sink_sum =
+        draws_.release(lot, places_.buffers.sum_, canaries != nullptr ? GradientSink(heard) : sink, places_.for_each_piece);
     result.loss_sum = lot.loss_sum();
   };
   if (draws_.draws_users())
     release(UserLot(*this, weights));
   else
     release(Lot(*this, weights));
+  if (canaries != nullptr) canaries->score(draws_.denominator());
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/canaries.hpp"
 #include "client/lot_draws.hpp"
 #include "core/task.hpp"
 #include "data/batch.hpp"
@@ -16,6 +17,8 @@ namespace fedstride {
 struct PrivateTraining {
   std::vector<std::shared_ptr<const PrivatePlan>> plans;  ///< one per client; clients of the same size share one
   RandomSource source{std::uint64_t{0}};                  ///< for lots and noise
+  std::shared_ptr<Canaries> canaries = {};                ///< among the rows of one client (privacy measure); null: none
+  ClientId canary_client = 0;
 };
 
 /// The stretches in which a network's noisy gradient is reported.
@@ -45,7 +48,8 @@ class PrivateLots {
     Network& network;
     PrivateBuffers& buffers;
     ForEachPiece for_each_piece;
-    ClientSkew skew = {};  ///< the client's feature skew
+    ClientSkew skew = {};          ///< the client's feature skew
+    Canaries* canaries = nullptr;  ///< among the rows that lots are drawn from
   };
 
   /// `address` is that of the round's first batch; `draws` selects each lot's rows and releases it.

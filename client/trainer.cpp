@@ -334,13 +334,16 @@ ClientReport Trainer::train_with(PartState& state, const Task& task, ClientId cl
   const Pass pass{first_epoch, training_.epochs, objective_.corrected()};
   if (training_.privacy) {
     const PrivatePlan& plan = *training_.privacy->plans[client];
-    PrivateLots source({data_, training_.augmentation, network_, *private_buffers_, for_each_piece, training_.skew_of(client)},
-                       {plan,
-                        training_.privacy->source,
-                        rows,
-                        {task.round, client, plan.releases_before(first_epoch), task.releases[client]},
-                        data_.clients},
-                       address);
+    Canaries* canaries = training_.privacy->canary_client == client ? training_.privacy->canaries.get() : nullptr;
+    const std::vector<Row> with_canaries = canaries != nullptr ? canaries->beside(rows) : std::vector<Row>{};
+    const std::span<const Row> drawn_from = canaries != nullptr ? std::span(with_canaries) : rows;
+    PrivateLots source(
+        {data_, training_.augmentation, network_, *private_buffers_, for_each_piece, training_.skew_of(client), canaries},
+        {plan,
+         training_.privacy->source,
+         drawn_from,
+         {task.round, client, plan.releases_before(first_epoch), task.releases[client]}},
+        address);
     train_epochs(pass, state, source, signals, report);
     source.report(report);
   } else {

@@ -45,6 +45,8 @@ enum class Purpose : std::uint32_t {
   secure_rounding = 28,   ///< of an update to the secure grid (step 0), and when a simulated client drops out (step 1)
   asynchrony = 31,        ///< which client starts next, and the tier of a round
   separation = 38,        ///< which rounds a client may be in, under a minimum separation
+  canaries = 40,          ///< directions and coins of canaries (privacy measure)
+  run_count = 41,         ///< how many runs an accounted sweep makes, and of which cells
   test = 1000,
 };
 

@@ -75,6 +75,7 @@ Json finite_json(double number);
 // Subcommands of `fedstride privacy` with a file of their own.
 
 void add_privacy_audit(CLI::App& privacy);
+void add_privacy_measure(CLI::App& privacy);
 void add_privacy_schedule(CLI::App& privacy);
 
 }  // namespace fedstride

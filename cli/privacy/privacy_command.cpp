@@ -146,9 +146,9 @@ struct PrivacyEvaluateFlags {
 }  // namespace
 
 void add_privacy_command(CLI::App& app) {
-  CLI::App& privacy =
-      add_command(app, "privacy", "Compute epsilon, delta, noise or steps of noisy releases; audit a run.",
-                  "Example: fedstride privacy epsilon --sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", {});
+  CLI::App& privacy = add_command(
+      app, "privacy", "Compute epsilon, delta, noise or steps of noisy releases; audit a run's ledger, measure its program.",
+      "Example: fedstride privacy epsilon --sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", {});
   privacy.require_subcommand(1);
   const auto question = std::make_shared<PrivacyQuestion>();
   const auto add = [&](const std::string& name, const std::string& what, const QuestionFlags& flags, const std::string& example,
@@ -184,6 +184,7 @@ void add_privacy_command(CLI::App& app) {
 
   add_privacy_schedule(privacy);
   add_privacy_audit(privacy);
+  add_privacy_measure(privacy);
 }
 
 }  // namespace fedstride

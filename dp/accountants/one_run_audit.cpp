@@ -13,6 +13,7 @@
 #include "core/text.hpp"
 #include "dp/accountants/accountants.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
+#include "dp/accountants/score_fit.hpp"
 
 namespace fedstride {
 namespace {
@@ -135,8 +136,7 @@ FittedAudit fitted_audit(std::span<const double> in, std::span<const double> out
   if (!(squares > 0) || !std::isfinite(squares))
     throw usage_error("scores are all equal, or not finite: there is no noise to fit");
   FittedAudit found{.mu = apart / std::sqrt(squares / freedom)};
-  const double deviation = std::sqrt(1 / present + 1 / absent + found.mu * found.mu / (2 * freedom));
-  found.least_mu = std::max(0.0, found.mu + probit(significance) * deviation);
+  found.least_mu = std::max(0.0, least_in_deviations(found.mu, std::sqrt(1 / present + 1 / absent), freedom, significance));
   found.epsilon = epsilon_of_mu(found.least_mu, delta);
   return found;
 }

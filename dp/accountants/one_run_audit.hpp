@@ -34,7 +34,7 @@ struct ScoredAudit {
 ScoredAudit one_run_audit(std::span<const double> in, std::span<const double> out, double delta, double significance);
 
 /// A Gaussian fitted to scores that are one known direction each of a noisy release: mu, the distance of the means in deviations (pooled),
-/// its lower end at this confidence (normal approximation), and the epsilon at `delta` of that. Sees halved noise with a few hundred
+/// its lower end at this confidence (Student's t and chi-squared, half of the significance each), and the epsilon at `delta` of that. Sees halved noise with a few hundred
 /// canaries, where the bounds above do not; valid only if scores are Gaussian, as they are in a white-box audit of Gaussian noise (Andrew
 /// et al. 2023). Throws Error (usage) with fewer than 10 scores of either kind.
 struct FittedAudit {

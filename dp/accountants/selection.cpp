@@ -41,6 +41,34 @@ double negative_binomial_gamma(double shape, double mean) {
   return low;
 }
 
+std::uint64_t draw_runs(const Selection& selection, RandomStream& random) {
+  constexpr std::uint64_t kMostRuns = 100'000'000;
+  // The least number whose cumulative probability is above a uniform draw; `rise` is the probability of k + 1 divided by that of k.
+  const auto invert = [&](std::uint64_t first, double probability, auto rise) {
+    double left = random.uniform() - probability;
+    std::uint64_t k = first;
+    for (; left >= 0 && k < kMostRuns; ++k) {
+      probability *= rise(static_cast<double>(k));
+      left -= probability;
+    }
+    return k;
+  };
+  if (selection.runs == SelectionRuns::poisson) {
+    if (!(selection.mean > 0) || !(selection.mean <= 1e9))
+      throw usage_error("mean is " + number_text(selection.mean) + "; it must be above 0, at most 1e9");
+    constexpr double kPart = 100;  // a sum of Poisson numbers is one
+    std::uint64_t runs = 0;
+    for (double left = selection.mean; left > 0 && runs < kMostRuns; left -= kPart) {
+      const double mean = std::min(left, kPart);
+      runs += invert(0, std::exp(-mean), [mean](double k) { return mean / (k + 1); });
+    }
+    return runs;
+  }
+  const double shape = selection.shape, gamma = negative_binomial_gamma(shape, selection.mean);
+  const double once = shape == 0 ? (1 - gamma) / -std::log(gamma) : shape * (1 - gamma) / std::expm1(-shape * std::log(gamma));
+  return invert(1, once, [=](double k) { return (1 - gamma) * (k + shape) / (k + 1); });
+}
+
 double selection_epsilon(const Selection& selection, std::span<const double> orders, std::span<const double> divergences,
                          double delta) {
   check_delta(delta);

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
+
+#include "core/random.hpp"
 
 namespace fedstride {
 
@@ -21,6 +24,9 @@ struct Selection {
 /// eta <= -1, gamma outside (0, 1), a mean below 1.
 double negative_binomial_mean(double shape, double gamma);
 double negative_binomial_gamma(double shape, double mean);
+
+/// The number of runs, drawn from it. Throws Error (usage) for a law that selection_epsilon refuses.
+std::uint64_t draw_runs(const Selection& selection, RandomStream& random);
 
 /// The epsilon of the published result at `delta`, from the Rényi divergences of one run at these orders (the same number, all above
 /// 1), by the improved conversion. Negative binomial (their Theorem 2): R(a) + (1 + eta) min_b ((1 - 1/b) R(b) + ln(1/gamma) / b) +

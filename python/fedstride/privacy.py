@@ -23,7 +23,7 @@ from ._settings import of_command, takes
 from ._types import Place, Value
 
 __all__ = ["adaptive_clip_noise", "audit", "audit_scores", "balls_in_bins", "buffered_toeplitz", "calibrate", "compare", "delta",
-           "epsilon", "evaluate", "fitted_audit", "one_run", "prefix_error", "selection", "sensitivity", "steps", "toeplitz", "tree", "user_rows"]
+           "epsilon", "evaluate", "fitted_audit", "measure", "one_run", "prefix_error", "selection", "sensitivity", "steps", "toeplitz", "tree", "user_rows"]
 
 
 @takes(of_command("privacy epsilon"), describe=True)
@@ -68,6 +68,13 @@ def evaluate(file: Place) -> list[dict[str, Any]]:
 def audit(folder: Place, **flags: Value) -> dict[str, Any]:
     """The audit of a run's ledger: a dict of what was released and its privacy cost. Raises Error if the audit fails."""
     return asked("privacy", "audit", folder, **flags)
+
+
+@takes(of_command("privacy measure"), describe=True)
+def measure(folder: Place | None = None, **flags: Value) -> dict[str, Any]:
+    """Trains a run's configuration again (or that of `config=FILE`) with canaries and returns the lower bounds on epsilon that they show
+    beside the ledger's, a dict for each of "levels" (docs/privacy-mechanisms.md). Raises Error if one is above the ledger's epsilon."""
+    return asked("privacy", "measure", *([] if folder is None else [folder]), **flags)
 
 
 def adaptive_clip_noise(noise_multiplier: float, clients: float, count_noise: float = 0) -> dict[str, float]:

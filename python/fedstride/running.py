@@ -153,7 +153,8 @@ def sweep(file: Place, *, dry_run: Literal[False] = False, **flags: Value | Part
 @takes(of_command("sweep"))
 def sweep(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep | dict[str, Any]:
     """Runs every unfinished cell of an experiment file (docs/sweeps.md) and returns the `Sweep`: its cells as runs, tables and claims.
-    With `dry_run=True`, a dict of the cells and their estimated time.
+    With `dry_run=True`, a dict of the cells and their estimated time; with `accounted=True`, the statement on the winner, which is the
+    run in `out`/winner.
 
     Keywords are `out`, `jobs`, `threads`, `shard`, `scale`, `report` and those of `run`, which fix a setting. Raises Error if a cell
     failed, after finishing the others; `Sweep(folder)` opens what there is. Ctrl-C stops it, and the same call resumes.
@@ -165,7 +166,7 @@ def sweep(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep
             place = f" in '{_place(flags['out'])}'" if flags.get("out") else ""
             error.args = (f"the sweep of '{_place(file)}'{place} was stopped; the same call continues it",)
         raise
-    return told if dry_run else Sweep(told["folder"], told=told)
+    return told if dry_run or flags.get("accounted") else Sweep(told["folder"], told=told)
 
 
 @takes(of_command("report"), describe=True)

@@ -20,7 +20,6 @@
 #include "sim/run/wired_fleet.hpp"
 
 namespace fedstride {
-namespace {
 
 // In a run that continues, the initial weights are unknown and the state is loaded afterwards.
 Server make_server(const Setup& setup) {
@@ -48,6 +47,8 @@ Server make_server(const Setup& setup) {
   return with_losses(
       Server(configuration.server, setup.model.size(), configuration.objective, configuration.optimizer->begin_pool(plan)));
 }
+
+namespace {
 
 // One session of a run, from its checkpoint (round 0: the initial weights) to its last round.
 class Session {

@@ -11,6 +11,8 @@
 
 namespace fedstride {
 
+class Server;
+
 /// Callbacks of a run. Any may be empty.
 struct RunObserver {
   std::function<void(const Setup&, const std::string& folder, std::uint32_t rounds_done,
@@ -32,5 +34,8 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
 /// as without the interruption. `configure` adds what no file can hold, a program's own data and parts, to the configuration.
 RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer = {},
                   const FleetMaker& make_fleet = {in_process_fleet}, const std::function<void(Configuration&)>& configure = {});
+
+/// The server of a run's first round.
+Server make_server(const Setup& setup);
 
 }  // namespace fedstride

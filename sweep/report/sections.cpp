@@ -1,6 +1,7 @@
 #include "sweep/report/sections.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/text.hpp"
@@ -70,6 +71,26 @@ std::string claims(const SweepResults& sweep) {
   return html + "</tbody></table></div>\n";
 }
 
+// What a reader of all private runs has seen, by basic composition.
+std::string cost_of_looking(const SweepResults& sweep) {
+  std::string text;
+  for (const auto& [level, prefix] : {std::pair<std::string, std::string>{"example", ""}, {"client", "client_"}}) {
+    double epsilon = 0, delta = 0;
+    std::size_t runs = 0;
+    for (const CellResult& cell : sweep.cells) {
+      if (cell.status != "finished" || !cell.numbers.contains(prefix + "epsilon_spent")) continue;
+      epsilon += cell.numbers.of(prefix + "epsilon_spent");
+      delta += cell.numbers.of(prefix + "delta_spent");
+      ++runs;
+    }
+    if (runs > 0)
+      text += "Whoever sees the results of " + (runs == 1 ? "the private run" : "all " + std::to_string(runs) + " private runs") +
+              " has an epsilon of at most " + (std::isfinite(epsilon) ? rounded_up(epsilon) : "infinity") + " at delta " +
+              rounded_up(delta) + " at " + level + " level.";
+  }
+  return text;
+}
+
 std::string notes(const SweepResults& sweep) {
   const Tuning& tuning = sweep.experiment.tuning;
   bool is_private = false, is_seeded = false;
@@ -90,7 +111,10 @@ std::string notes(const SweepResults& sweep) {
                           ". A result reported on the data that it was chosen on is optimistic, the more so the more "
                           "candidates there were.",
                       "note");
-  if (is_private) html += paragraph("No epsilon on this page includes the cost of choices made on private data.", "note");
+  if (is_private)
+    html += paragraph("No epsilon on this page includes the cost of choices made on private data. " + cost_of_looking(sweep) +
+                          " fedstride sweep --accounted shows one winner, for less.",
+                      "note");
   if (is_seeded)
     html += paragraph(
         "These runs drew their noise from a published seed: every epsilon is that of the mechanism with a secret seed.", "note");

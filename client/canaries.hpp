@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/gradient.hpp"
+#include "core/random.hpp"
+#include "core/vector.hpp"
+#include "data/dataset.hpp"
+#include "dp/accountants/score_fit.hpp"
+#include "dp/noise/noise_plan.hpp"
+#include "nn/model.hpp"
+#include "nn/network.hpp"
+
+namespace fedstride {
+
+/// Records (or clients) made for measuring a run's privacy, whose contributions are random directions, each in or out by a fair coin.
+/// They go through the run's own sampler, clip, sum and noise, and each noisy release is scored in the direction of every canary, less
+/// what other records added to it, which the adversary of the guarantee knows. Directions have no coordinate in common, so that scores
+/// are independent: half of the canaries have coordinates in all layers, the others in one layer, so that each layer has its own.
+/// Used by one thread at a time, but for hear() and know() of different coordinates.
+class Canaries {
+ public:
+  static constexpr double kLength = 10;           ///< of a contribution before clipping, in clip bounds
+  static constexpr std::size_t kMostSpread = 64;  ///< coordinates of one
+
+  /// At most `count` canaries, no more than the model's `trained` parameters have room for. `kind` tells those of one source apart.
+  Canaries(const Model& model, const std::vector<bool>& unsent, std::size_t count, const RandomSource& source,
+           std::uint32_t kind);
+
+  std::size_t count() const { return in_.size(); }
+  bool in(std::size_t canary) const { return in_[canary]; }
+  /// The numbers of those that are in.
+  const std::vector<std::uint32_t>& present() const { return present_; }
+
+  // --- one release, example level ---
+  /// The client's rows, and those of the canaries that are in.
+  std::vector<Row> beside(std::span<const Row> rows) const;
+  /// Takes the canaries out of the rows of a lot.
+  void begin(std::vector<Row>& drawn, const NoiseStep& noise);
+  bool in_lot() const { return !drawn_.empty(); }
+  std::span<const double> norms() const { return norms_; }
+  void weighted_sum(std::span<const float> factors, GradientSink sink);
+  /// What other records add to the sum.
+  void know(std::size_t offset, std::span<const float> part);
+  /// Now and then measures the contribution of one row as it is in the sum (largest_contribution()).
+  void probe(Network& network, std::span<const float> factors, ForEachPiece for_each_piece);
+  /// The release, as divided by the denominator that score() gets.
+  void hear(std::size_t offset, std::span<const float> values);
+  void score(double denominator);
+
+  // --- one release, client level ---
+  /// The update of a canary, `length` long, in a vector of that size.
+  void write(std::size_t canary, double length, Vector& update) const;
+  /// A release of canaries `drawn`, whose contributions have this norm, and the noise this standard deviation.
+  void score(std::span<const float> released, std::span<const float> known, double denominator,
+             std::span<const std::uint32_t> drawn, double contribution, double deviation);
+
+  // --- results ---
+  std::uint64_t releases() const { return releases_; }
+  /// The sums of the canaries that are in (or out) over all releases.
+  std::vector<double> totals(bool in) const;
+  /// Their scores in another vector.
+  std::vector<double> scores(std::span<const float> vector, bool in) const;
+  /// The fit of each group: first canaries of all layers, then those of one.
+  const std::vector<ScoreFit>& fits() const { return fits_; }
+  /// How often each canary that is in was in a release.
+  const std::vector<std::uint64_t>& hits() const { return hits_; }
+  /// Of a row that was probed, in clip bounds; 0: none was.
+  double largest_contribution() const { return largest_; }
+
+ private:
+  static constexpr Row kFirst = 0xF000'0000;
+  /// The places in coordinates_ of those in a stretch.
+  std::pair<std::size_t, std::size_t> within(std::size_t offset, std::size_t size) const;
+  void score(std::span<const std::uint32_t> drawn, double contribution, double deviation);
+
+  std::vector<std::uint32_t> coordinates_;  ///< of all canaries, in order
+  std::vector<std::uint32_t> owner_;        ///< of each of them
+  std::vector<float> direction_;            ///< its value there
+  std::vector<std::uint32_t> group_;
+  std::vector<bool> in_;
+  std::vector<std::uint32_t> present_;
+  std::size_t extent_ = 0;  ///< end of the last parameter
+
+  std::vector<std::uint32_t> drawn_;
+  std::vector<double> norms_;
+  NoiseStep noise_;
+  std::vector<float> known_, heard_;  ///< at coordinates_
+  Vector own_;                        ///< all 0 between uses
+
+  std::uint64_t releases_ = 0;
+  std::vector<double> totals_;
+  std::vector<ScoreFit> fits_;
+  std::vector<std::uint64_t> hits_;
+  double largest_ = 0;
+};
+
+}  // namespace fedstride

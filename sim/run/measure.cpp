@@ -1,0 +1,397 @@
+#include "sim/run/measure.hpp"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "client/canaries.hpp"
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/hash.hpp"
+#include "core/seconds_since.hpp"
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "dp/accountants/one_run_audit.hpp"
+#include "dp/accountants/spending.hpp"
+#include "server/round.hpp"
+#include "sim/fleet/threads.hpp"
+#include "sim/run/private_inputs.hpp"
+#include "sim/run/run.hpp"
+#include "sim/run/run_privacy.hpp"
+#include "sim/run/virtual_time.hpp"
+#include "sim/run/wired_fleet.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of its own for the ledger and the clients' states, removed at the end.
+class PassingFolder {
+ public:
+  PassingFolder() : path_((fs::temp_directory_path() / "fedstride-measure-XXXXXX").string()) {
+    if (::mkdtemp(path_.data()) == nullptr) throw failure("cannot make a temporary folder '" + path_ + "'");
+  }
+  ~PassingFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  PassingFolder(const PassingFolder&) = delete;
+  PassingFolder& operator=(const PassingFolder&) = delete;
+  fs::path path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Canaries as clients, numbered after the others, and the last round's releases.
+struct ClientCanaries {
+  Canaries canaries;
+  ClientId first;   ///< its number as a client
+  bool alternates;  ///< between updates shorter and longer than the bound, so that a bound that adapts does not follow them
+  double weight;
+  std::vector<std::uint32_t> drawn = {};
+  Vector known = {};  ///< sum of the other clients' updates
+  double bound = 0;   ///< of the round
+};
+
+// Passes the other clients on to the run's own fleet, adds the canaries' updates like any client's.
+class CanaryFleet final : public Fleet {
+ public:
+  CanaryFleet(std::shared_ptr<Fleet> fleet, ClientCanaries& clients, double clip)
+      : fleet_(std::move(fleet)), clients_(clients), clip_(clip) {}
+
+  void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override {
+    std::vector<ClientId> others;
+    clients_.drawn.clear();
+    for (const ClientId client : cohort)
+      if (client < clients_.first)
+        others.push_back(client);
+      else
+        clients_.drawn.push_back(clients_.canaries.present()[client - clients_.first]);
+    const auto part = updates.fresh_part();
+    fleet_->collect(task, others, *part);
+    const PartOfSum sum = std::move(*part).hand_over();
+    sum.sum.divided_by(1, clients_.known);
+    updates.merge(sum);
+    clients_.bound = updates.bound() > 0 ? updates.bound() : clip_;
+    Vector update(size_of(task));
+    ClientReport report;
+    for (std::size_t i = 0; i < cohort.size(); ++i) {
+      if (cohort[i] < clients_.first) continue;
+      check_stop();
+      report.client = cohort[i];
+      update.fill(0);
+      const std::size_t place = cohort[i] - clients_.first;
+      const double length = clients_.alternates && place % 2 == 0 ? kShort : Canaries::kLength;
+      clients_.canaries.write(clients_.canaries.present()[place], length * clients_.bound, update);
+      updates.add({report, view(std::as_const(update))});
+    }
+  }
+  void update_size(std::size_t size) { size_ = size; }
+
+ private:
+  static constexpr double kShort = 0.999;
+
+  std::size_t size_of(const Task& task) const { return size_ > 0 ? size_ : task.model.size(); }
+
+  std::shared_ptr<Fleet> fleet_;
+  ClientCanaries& clients_;
+  double clip_;
+  std::size_t size_ = 0;
+};
+
+// The run's aggregation, which also shows the canaries the noisy sum that it reads.
+struct ScoredAggregation final : PartBase<SummingAggregation, ScoredAggregation> {
+  static constexpr std::string_view kName = "scored";
+  static constexpr std::string_view kSummary = "the run's aggregation; canaries see what it sees";
+
+  std::optional<Vector> mean_change(const ReleasedSum& sum) const override {
+    if (const auto mean = sum.mean())
+      clients->canaries.score(view(*mean), view(std::as_const(clients->known)), denominator, clients->drawn,
+                              clients->bound * clients->weight, deviation / bound * clients->bound);
+    return dynamic_cast<const SummingAggregation&>(*inner).mean_change(sum);
+  }
+
+  Aggregation inner = {};
+  ClientCanaries* clients = nullptr;
+  double denominator = 1;
+  double deviation = 1;  ///< of the noise at the first round's bound
+  double bound = 1;
+};
+
+void check_measurable(const Configuration& configuration) {
+  const auto refuse = [](const std::string& why) { throw usage_error("privacy measure: " + why); };
+  if (!is_private(configuration)) refuse("dp is 'none', so there is no epsilon to measure; valid: example, client, both");
+  if (is_trained_outside(configuration)) refuse("code of your own trains the clients; canaries go only through the program's");
+  if (has_time(configuration)) refuse("devices, availability and modes other than sync are not measured; leave them out");
+  if (configuration.is_secure()) refuse("updates are secured, so that nobody sees a noisy sum of known updates");
+  if (user_level(configuration.privacy) != nullptr)
+    refuse("dp is 'user', whose records are not rows; valid: example, client, both");
+  if (const auto* client = client_level(configuration.privacy);
+      client != nullptr && client->mechanism() != NoiseMechanism::independent)
+    refuse("noise-mechanism is '" + std::string(choice_name(client->mechanism())) +
+           "', whose releases are not scored one by one; valid: independent");
+  if (const auto* client = client_level(configuration.privacy);
+      client != nullptr && client->client_noise != ClientNoiseBy::central && client->client_noise != ClientNoiseBy::discrete)
+    refuse("client-noise is '" + std::string(choice_name(client->client_noise)) + "'; valid: central, discrete");
+}
+
+// The client whose rows the canaries are among: the one that is in most rounds, of these the one with the fewest rows, whose lots have
+// the highest rate.
+ClientId client_of_canaries(const Setup& setup) {
+  std::vector<std::uint64_t> rounds(setup.clients.row_counts.size());
+  for (std::uint32_t round = 1; round <= static_cast<std::uint32_t>(setup.configuration.rounds); ++round)
+    for (const ClientId client : setup.rules.cohort->sample(setup.rules.question(round, {}))) ++rounds[client];
+  ClientId best = 0;
+  const auto rank = [&](ClientId client) {
+    const bool has_plan = setup.training.privacy->plans[client] != nullptr;
+    return std::tuple(has_plan, rounds[client], -static_cast<double>(setup.clients.row_counts[client]));
+  };
+  for (ClientId client = 1; client < rounds.size(); ++client)
+    if (rank(client) > rank(best)) best = client;
+  return best;
+}
+
+// The spending if noise is `ratio` times too small, and records are drawn at `rate`.
+Spending as_measured(Spending spending, double ratio, double rate) {
+  for (Releases& releases : spending) {
+    releases.noise_multiplier /= ratio;
+    if (releases.sampling != Sampling::poisson) continue;
+    releases.rate = std::min(1.0, rate);
+    if (releases.rate == 1) releases.sampling = Sampling::full;
+  }
+  return spending;
+}
+
+struct LevelCanaries {
+  const Canaries& canaries;
+  const LevelSetup& level;
+  const Spending& spending;  ///< of a record in the scored releases
+  Vector moved;              ///< the final model less the first, in the direction of a contribution
+};
+
+MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& ledger, double significance) {
+  const Canaries& canaries = at.canaries;
+  MeasuredLevel found{.ledger = ledger,
+                      .canaries = canaries.count(),
+                      .releases = canaries.releases(),
+                      .largest_contribution = canaries.largest_contribution()};
+  if (canaries.releases() == 0) return found;
+  const bool is_gaussian = std::ranges::all_of(at.spending, [](const Releases& one) { return one.sampling == Sampling::full; });
+  const std::array<std::vector<double>, 2> totals{canaries.totals(true), canaries.totals(false)};
+  const std::array<std::vector<double>, 2> last{canaries.scores(view(at.moved), true), canaries.scores(view(at.moved), false)};
+  constexpr std::size_t kLeast = 10;
+  const bool has_guesses = std::min(totals[0].size(), totals[1].size()) >= kLeast;
+  const bool has_last = has_guesses && std::ranges::all_of(at.moved, [](float value) { return std::isfinite(value); });
+  const std::size_t kinds = is_gaussian ? 2 : 1;
+  const double each = significance / static_cast<double>(1 + (has_guesses ? kinds : 0) + (has_last ? kinds + 1 : 0));
+  const auto add = [&](std::string view, std::string method, double epsilon) {
+    found.bounds.push_back({std::move(view), std::move(method), epsilon, 1 - each});
+  };
+
+  // The fit: half of its significance for noise and bound, over all groups; the other for the rate, over all canaries and for each.
+  const std::vector<ScoreFit>& fits = canaries.fits();
+  const double of_group = each / 2 / static_cast<double>(fits.size());
+  found.ratio = fits.front().ratio();
+  for (const ScoreFit& fit : fits) found.least_ratio = std::max(found.least_ratio, fit.least_ratio(of_group));
+  const auto present = static_cast<std::uint64_t>(canaries.present().size());
+  std::uint64_t hits = 0;
+  for (const std::uint64_t count : canaries.hits()) hits += count;
+  const std::uint64_t trials = present * canaries.releases();
+  if (present > 0) {
+    found.rate = static_cast<double>(hits) / static_cast<double>(trials);
+    found.least_rate = least_probability(hits, trials, each / 4);
+    for (const std::uint32_t canary : canaries.present())
+      found.least_rate = std::max(found.least_rate, least_probability(canaries.hits()[canary], canaries.releases(),
+                                                                      each / 4 / static_cast<double>(present)));
+  }
+  double fitted = 0;
+  constexpr double kNothing = 1e-3;  // ratios and rates below it show nothing
+  if (found.least_ratio > kNothing && (found.least_rate > kNothing * kNothing || is_gaussian)) {
+    const Spending measured = as_measured(at.spending, found.least_ratio, found.least_rate);
+    const Accountant accountant = unsound_by(Tight{}, measured).empty() ? Accountant{Tight{}} : at.level.accountant;
+    fitted = epsilon_by(accountant, measured, at.level.delta).value;
+  }
+  add("every release", "fit of noise, bound and rate", fitted);
+  const auto guesses = [&](const std::string& view, const std::array<std::vector<double>, 2>& scores) {
+    const ScoredAudit audit = one_run_audit(scores[0], scores[1], at.level.delta, each);
+    add(view, "guesses, any mechanism", audit.epsilon);
+    if (is_gaussian) add(view, "guesses, Gaussian mechanism", audit.gaussian_epsilon);
+  };
+  if (has_guesses) guesses("every release", totals);
+  if (has_last) {
+    guesses("final model", last);
+    add("final model", "fit of Gaussian scores", fitted_audit(last[0], last[1], at.level.delta, each).epsilon);
+  }
+
+  constexpr double kRounding = 1e-3;
+  if (found.largest_contribution > 1 + kRounding) {
+    found.contradiction =
+        "a row moved a sum by " + rounded_down(found.largest_contribution) + " clip bounds; the ledger claims at most 1";
+    return found;
+  }
+  for (const LowerBound& bound : found.bounds)
+    if (bound.epsilon > ledger.epsilon) {
+      found.contradiction = "epsilon is at least " + rounded_down(bound.epsilon) + " (" + bound.view + ", " + bound.method +
+                            ", confidence " + number_text(1 - significance) + "), above the ledger's " +
+                            rounded_up(ledger.epsilon) + " at delta " + number_text(ledger.delta);
+      break;
+    }
+  return found;
+}
+
+// One training with canaries.
+class Measuring {
+ public:
+  Measuring(const Configuration& configuration, const MeasureOptions& options)
+      : options_(options), setup_(prepared(configuration)), threads_(configuration.threads) {
+    const std::optional<SecretKey> key = begin_secrets(setup_, folder_.path());
+    privacy_.emplace(setup_, folder_.path(), std::nullopt, key);
+    use_secrets(setup_, key);
+    privacy_->enter_once();
+    const RandomSource once = private_source(setup_, key);
+    release_moments(setup_, once);
+    project_on_components(setup_, once);
+    poison(setup_);
+    // Coins must not be those of a client's own draws; nobody else reads this purpose.
+    coins_ = source_of(setup_);
+    place_in_lots();
+    rules_ = setup_.rules;
+    place_among_clients();
+  }
+
+  Measurement all() {
+    Server server = make_server(setup_);
+    std::shared_ptr<Fleet> fleet =
+        std::make_shared<WiredFleet>(setup_, in_process_fleet({setup_, threads_, options_.stop, folder_.path(), "measure", 0}));
+    if (clients_) {
+      const auto with = std::make_shared<CanaryFleet>(fleet, *clients_, setup_.privacy.client->clip);
+      with->update_size(server.update_size());
+      fleet = with;
+    }
+    Vector model = setup_.initial;
+    const auto spread = [&](int count, function_ref<void(int)> piece) {
+      threads_.for_each_task(static_cast<std::size_t>(count), [&](std::size_t i) { piece(static_cast<int>(i)); });
+    };
+    Measurement measurement;
+    const auto start = std::chrono::steady_clock::now();
+    for (std::uint32_t round = 1; round <= static_cast<std::uint32_t>(setup_.configuration.rounds); ++round) {
+      check_stop();
+      RunPrivacy::Permission permission = privacy_->reserve(round, model_hash(model), server.clip());
+      if (!permission.refusal.empty()) break;
+      if (!permission.releases.empty()) permission.releases.resize(rules_.sum.weights.size(), 1);  // the canaries'
+      std::vector<ClientReport> reports;
+      try {
+        reports = run_round(round, rules_, *fleet, server, model, permission.releases, spread);
+      } catch (const Interrupted&) {
+        throw Stopped();
+      }
+      std::erase_if(reports, [&](const ClientReport& report) { return report.client >= setup_.clients.row_counts.size(); });
+      privacy_->record(round, reports);
+      fleet->end_round(round);
+      count(reports, round);
+      measurement.rounds = round;
+    }
+    measurement.seconds = seconds_since(start);
+    conclude(model, measurement);
+    return measurement;
+  }
+
+ private:
+  static Setup prepared(const Configuration& configuration) {
+    check_measurable(configuration);
+    require_fleet(configuration, {in_process_fleet});
+    return prepare(configuration);
+  }
+
+  std::size_t wanted(std::uint64_t usual) const {
+    return static_cast<std::size_t>(options_.canaries > 0 ? options_.canaries : usual);
+  }
+
+  void place_in_lots() {
+    if (!setup_.privacy.example) return;
+    PrivateTraining& lots = *setup_.training.privacy;
+    lots.canaries =
+        std::make_shared<Canaries>(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kExampleCanaries), coins_, 1);
+    lots.canary_client = client_of_canaries(setup_);
+  }
+
+  void place_among_clients() {
+    if (!setup_.privacy.client) return;
+    clients_.emplace(ClientCanaries{
+        .canaries = Canaries(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kClientCanaries), coins_, 2),
+        .first = static_cast<ClientId>(setup_.clients.row_counts.size()),
+        .alternates = rules_.sum.release->adaptive.has_value(),
+        .weight = setup_.privacy.largest_weight});
+    const std::size_t present = clients_->canaries.present().size();
+    const auto weight = static_cast<std::uint64_t>(std::llround(clients_->weight));
+    rules_.sum.weights.insert(rules_.sum.weights.end(), present, weight);
+    if (!rules_.rows.empty())
+      rules_.rows.insert(rules_.rows.end(), present, *std::ranges::max_element(setup_.clients.row_counts));
+    ScoredAggregation scored;
+    scored.inner = rules_.aggregation;
+    scored.clients = &*clients_;
+    scored.denominator = rules_.sum.denominator;
+    scored.deviation = rules_.sum.release->noise.standard_deviation;
+    scored.bound = setup_.privacy.client->clip;
+    rules_.aggregation = Aggregation(std::move(scored));
+  }
+
+  // The spending of a record in the releases that were scored.
+  void count(const std::vector<ClientReport>& reports, std::uint32_t round) {
+    if (clients_) merge(client_spent_, setup_.privacy.client_release);
+    if (!setup_.privacy.example) return;
+    const PrivateTraining& lots = *setup_.training.privacy;
+    for (const ClientReport& report : reports) {
+      if (report.client != lots.canary_client) continue;
+      std::uint64_t made = 0;
+      for (const ReleaseRun& run : report.releases) made += run.count;
+      const PrivatePlan& plan = *lots.plans[report.client];
+      const std::uint64_t first = plan.releases_before(setup_.training.first_epoch(round));
+      merge(example_spent_, plan.spending(first, made, setup_.training.epochs));
+    }
+  }
+
+  void conclude(const Vector& model, Measurement& measurement) {
+    const std::vector<PrivacyStatement> statements = privacy_->statements();
+    const double significance = (1 - options_.confidence) / static_cast<double>(std::max<std::size_t>(statements.size(), 1));
+    for (const PrivacyStatement& statement : statements) {
+      const bool of_examples = statement.level == Level::example;
+      Vector moved(model.size());  // a gradient is gone down
+      for (std::size_t i = 0; i < moved.size(); ++i)
+        moved[i] = of_examples ? setup_.initial[i] - model[i] : model[i] - setup_.initial[i];
+      const Canaries& canaries = of_examples ? *setup_.training.privacy->canaries : clients_->canaries;
+      const LevelSetup& level = of_examples ? *setup_.privacy.example : *setup_.privacy.client;
+      measurement.levels.push_back(measured_level(
+          {canaries, level, of_examples ? example_spent_ : client_spent_, std::move(moved)}, statement, significance));
+    }
+  }
+
+  const MeasureOptions& options_;
+  PassingFolder folder_;
+  Setup setup_;
+  Threads threads_;
+  std::optional<RunPrivacy> privacy_ = {};
+  RandomSource coins_{std::uint64_t{0}};
+  RoundRules rules_ = {};
+  std::optional<ClientCanaries> clients_ = {};
+  Spending example_spent_ = {}, client_spent_ = {};
+};
+
+}  // namespace
+
+Measurement measure_privacy(const Configuration& configuration, const MeasureOptions& options) {
+  if (!(options.confidence > 0) || !(options.confidence < 1))
+    throw usage_error("confidence is " + number_text(options.confidence) + "; it must be between 0 and 1");
+  return Measuring(configuration, options).all();
+}
+
+}  // namespace fedstride

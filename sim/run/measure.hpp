@@ -1,0 +1,56 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dp/ledger/statement.hpp"
+#include "sim/run/configuration.hpp"
+
+namespace fedstride {
+
+struct MeasureOptions {
+  std::uint64_t canaries = 0;  ///< of each level; 0: kExampleCanaries, kClientCanaries
+  double confidence = 0.99;    ///< of all bounds together
+  const std::atomic<bool>* stop = nullptr;
+
+  static constexpr std::uint64_t kExampleCanaries = 1000;
+  static constexpr std::uint64_t kClientCanaries = 200;  ///< each adds a whole update
+};
+
+/// One lower bound on epsilon.
+struct LowerBound {
+  std::string view;    ///< "every release" or "final model"
+  std::string method;  ///< and what it assumes
+  double epsilon = 0;
+  double confidence = 0;
+};
+
+/// What canaries show of one level.
+struct MeasuredLevel {
+  PrivacyStatement ledger = {};  ///< the upper bound
+  std::uint64_t canaries = 0;
+  std::uint64_t releases = 0;       ///< that were scored
+  double ratio = 0;                 ///< a canary's mean in the noise, divided by what is claimed: 1 as claimed
+  double least_ratio = 0;           ///< the largest lower end over the groups of canaries
+  double rate = 0;                  ///< how often a canary was in a release
+  double least_rate = 0;            ///< likewise, also over single canaries
+  double largest_contribution = 0;  ///< of a row in the sum, in clip bounds; 0: none was measured
+  std::vector<LowerBound> bounds = {};
+  std::string contradiction = {};  ///< one line; empty if nothing contradicts the ledger
+};
+
+struct Measurement {
+  std::vector<MeasuredLevel> levels = {};
+  std::uint32_t rounds = 0;
+  double seconds = 0;  ///< of the rounds
+};
+
+/// Trains as run() does, with the program's own rounds, cohorts, lots, clips, sums and noise, but with canaries among the rows of one
+/// client (example level) or among the clients (client level), and without evaluations, in a folder that is removed. The canaries'
+/// scores give lower bounds on epsilon, which must not exceed what the ledger of that training says. Throws Error (usage) for a
+/// configuration without privacy, and for one whose noisy releases are not made in this process in plain rounds.
+Measurement measure_privacy(const Configuration& configuration, const MeasureOptions& options = {});
+
+}  // namespace fedstride

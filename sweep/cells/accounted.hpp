@@ -1,0 +1,50 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "dp/accountants/selection.hpp"
+#include "dp/ledger/ledger_entry.hpp"
+#include "sweep/file/experiment.hpp"
+
+namespace fedstride {
+
+struct AccountedOptions {
+  std::string out = {};  ///< folder; empty: sweeps/NAME
+  int threads = 0;
+  Selection selection = {};  ///< the law of the number of runs
+  const std::atomic<bool>* stop = nullptr;
+};
+
+/// What the choice costs at one level, by Rényi divergences.
+struct AccountedStatement {
+  Level level = Level::example;
+  double delta = 0;
+  double single = 0;  ///< epsilon of one run
+  double total = 0;   ///< of the winner, its choice included
+};
+
+/// The statements on choosing among these cells. Throws Error (usage) unless all have the same privacy: levels, delta, neighbors and
+/// releases, so that any of their runs costs the same; secret randomness, whose runs are independent; and a score that the statement
+/// covers, on public test rows or by evaluate private.
+std::vector<AccountedStatement> account_choice(const Experiment& experiment, const std::vector<Cell>& cells,
+                                               const Selection& selection);
+
+struct AccountedChoice {
+  std::filesystem::path folder;
+  bool interrupted = false;
+  std::string cell = {};  ///< the winner's point; empty if no run was drawn
+  std::string metric = "accuracy";
+  double score = 0;  ///< NaN: unknown
+  std::vector<AccountedStatement> statements = {};
+};
+
+/// Makes a random number of runs, each of a cell drawn uniformly, and keeps the one with the best score of its final model (Papernot &
+/// Steinke 2022). The number follows from runs.key, readable by its owner alone, so that a killed sweep goes on with the same; nobody is
+/// told it. In the end the folder has winner/, the run's folder, and statement.json, and everything of other runs, the key and the state
+/// are removed. Throws Error: usage as account_choice, or if the folder is another sweep's or was finished; failure if a run fails.
+AccountedChoice sweep_accounted(const Experiment& experiment, const AccountedOptions& options);
+
+}  // namespace fedstride

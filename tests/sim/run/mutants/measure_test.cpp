@@ -1,0 +1,157 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/normals.hpp"
+#include "dp/accountants/score_fit.hpp"
+#include "dp/noise/client_release.hpp"
+#include "dp/noise/sampling.hpp"
+#include "nn/network.hpp"
+#include "sim/run/measure.hpp"
+#include "tests/sim/run/csv_runs.hpp"
+#include "tests/support/refusal.hpp"
+
+// The linker calls these in place of the program's own functions (--wrap in tests/CMakeLists.txt), so that the program is wrong where
+// a test says so and otherwise as it is.
+namespace fedstride::test::measure_test {
+namespace {
+
+enum class Wrong { nothing, noise_halved, layer_not_clipped, layer_not_in_norm, always_in };
+Wrong wrong = Wrong::nothing;
+constexpr std::size_t kLayer = 168;  // end of the first layer: 40 x 3 weights, padding, 40 biases
+
+}  // namespace
+
+void real_add_normals(const RandomSource&, const Address&, std::uint64_t, float, std::span<float>) asm(
+    "__real__ZN9fedstride11add_normalsERKNS_12RandomSourceERKNS_7AddressEmfSt4spanIfLm18446744073709551615EE");
+void wrapped_add_normals(const RandomSource&, const Address&, std::uint64_t, float, std::span<float>) asm(
+    "__wrap__ZN9fedstride11add_normalsERKNS_12RandomSourceERKNS_7AddressEmfSt4spanIfLm18446744073709551615EE");
+void wrapped_add_normals(const RandomSource& source, const Address& address, std::uint64_t first, float scale,
+                         std::span<float> values) {
+  real_add_normals(source, address, first, wrong == Wrong::noise_halved ? scale / 2 : scale, values);
+}
+
+void real_add_noise(ExactSum&, const ClientNoise&, const RandomSource&, const Address&, ForEachPiece) asm(
+    "__real__ZN9fedstride9add_noiseERNS_8ExactSumERKNS_11ClientNoiseERKNS_12RandomSourceERKNS_7AddressENS_12function_refIFviNSB_"
+    "IFviEEEEEE");
+void wrapped_add_noise(ExactSum&, const ClientNoise&, const RandomSource&, const Address&, ForEachPiece) asm(
+    "__wrap__ZN9fedstride9add_noiseERNS_8ExactSumERKNS_11ClientNoiseERKNS_12RandomSourceERKNS_7AddressENS_12function_refIFviNSB_"
+    "IFviEEEEEE");
+void wrapped_add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
+                       ForEachPiece for_each_piece) {
+  ClientNoise other = noise;
+  if (wrong == Wrong::noise_halved) other.standard_deviation /= 2;
+  real_add_noise(sum, other, source, address, for_each_piece);
+}
+
+void real_draw_poisson(const RandomSource&, const Address&, double, std::span<const std::uint32_t>, std::vector<std::uint32_t>&) asm(
+    "__real__ZN9fedstride12draw_poissonERKNS_12RandomSourceERKNS_7AddressEdSt4spanIKjLm18446744073709551615EERSt6vectorIjSaIjEE");
+void wrapped_draw_poisson(const RandomSource&, const Address&, double, std::span<const std::uint32_t>, std::vector<std::uint32_t>&) asm(
+    "__wrap__ZN9fedstride12draw_poissonERKNS_12RandomSourceERKNS_7AddressE"
+    "dSt4spanIKjLm18446744073709551615EERSt6vectorIjSaIjEE");
+void wrapped_draw_poisson(const RandomSource& source, const Address& address, double rate, std::span<const std::uint32_t> ids,
+                          std::vector<std::uint32_t>& drawn) {
+  real_draw_poisson(source, address, rate, ids, drawn);
+  if (wrong == Wrong::always_in && (drawn.empty() || drawn.back() != ids.back())) drawn.push_back(ids.back());
+}
+
+double real_clip(const UpdateClip*, std::span<const float>,
+                 Vector&) asm("__real__ZNK9fedstride10UpdateClip4clipESt4spanIKfLm18446744073709551615EERNS_6VectorE");
+double wrapped_clip(const UpdateClip*, std::span<const float>,
+                    Vector&) asm("__wrap__ZNK9fedstride10UpdateClip4clipESt4spanIKfLm18446744073709551615EERNS_6VectorE");
+double wrapped_clip(const UpdateClip* clip, std::span<const float> change, Vector& out) {
+  const double norm = real_clip(clip, change, out);
+  if (wrong == Wrong::layer_not_clipped) std::copy_n(change.begin(), kLayer, out.begin());
+  return norm;
+}
+
+BatchLoss real_per_example(Network*, const float*, const Batch&, std::span<double>, ForEachPiece) asm(
+    "__real__ZN9fedstride7Network11per_exampleEPKfRKNS_5BatchESt4spanIdLm18446744073709551615EENS_12function_refIFviNS8_"
+    "IFviEEEEEE");
+BatchLoss wrapped_per_example(Network*, const float*, const Batch&, std::span<double>, ForEachPiece) asm(
+    "__wrap__ZN9fedstride7Network11per_exampleEPKfRKNS_5BatchESt4spanIdLm18446744073709551615EENS_12function_refIFviNS8_"
+    "IFviEEEEEE");
+BatchLoss wrapped_per_example(Network* network, const float* weights, const Batch& batch, std::span<double> norms,
+                              ForEachPiece for_each_piece) {
+  const BatchLoss loss = real_per_example(network, weights, batch, norms, for_each_piece);
+  if (wrong != Wrong::layer_not_in_norm) return loss;
+  for (std::size_t i = 0; i < norms.size(); ++i) {
+    std::vector<float> one(norms.size(), 0);
+    one[i] = 1;
+    double squares = 0;
+    network->weighted_sum(one, [&](std::size_t offset, std::span<const float> part) {
+      for (std::size_t j = 0; j < part.size(); ++j)
+        if (offset + j >= kLayer) squares += static_cast<double>(part[j]) * static_cast<double>(part[j]);
+      return 0.0;
+    });
+    norms[i] = std::sqrt(squares) * (1 + 1e-6);
+  }
+  return loss;
+}
+
+namespace {
+
+const std::string kModel = "model = 'dense 40 | relu | dense classes'\noptimizer = 'sgd'\nlearning-rate = 0.05\nthreads = 1\n";
+const std::string kExample = kModel + "dp = 'example'\nnoise-multiplier = 1\nclip = 0.3\nbatch = 6\nrounds = 4\n";
+const std::string kClient = kModel + "dp = 'client'\nnoise-multiplier = 1\nclip = 0.2\nrounds = 30\n";
+const std::string kPoisson = kClient + "cohort = 'poisson'\ncohort-rate = 0.3\n";
+
+Measurement measured(const std::string& settings, int seed, Wrong as = Wrong::nothing) {
+  static const TemporaryFolder folder;
+  static const bool written = (write_data(folder), true);
+  (void)written;
+  wrong = as;
+  const Configuration configuration = resolve(settings_for(folder, "none", settings + "seed = " + std::to_string(seed) + "\n"));
+  const Measurement found = measure_privacy(configuration, {.canaries = 100});
+  wrong = Wrong::nothing;
+  return found;
+}
+
+int accused(const std::string& settings, Wrong as, int runs) {
+  int count = 0;
+  for (int seed = 1; seed <= runs; ++seed) count += measured(settings, seed, as).levels.at(0).contradiction.empty() ? 0 : 1;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("halved noise, a clip that skips a layer and a record that is always in are measured in 19 of 20 runs") {
+  CHECK(accused(kExample, Wrong::noise_halved, 20) >= 19);
+  CHECK(accused(kExample, Wrong::layer_not_in_norm, 20) >= 19);
+  CHECK(accused(kExample, Wrong::always_in, 20) >= 19);
+  CHECK(accused(kPoisson, Wrong::noise_halved, 20) >= 19);
+  CHECK(accused(kPoisson, Wrong::layer_not_clipped, 20) >= 19);
+  CHECK(accused(kPoisson + "clip-per = 'layer'\n", Wrong::layer_not_clipped, 20) >= 19);
+  CHECK(accused(kPoisson, Wrong::always_in, 20) >= 19);
+}
+
+TEST_CASE("an honest program is not accused, and its bounds come near the ledger's") {
+  CHECK(accused(kExample, Wrong::nothing, 20) == 0);
+  CHECK(accused(kPoisson, Wrong::nothing, 20) == 0);
+  for (const std::string& settings : {kExample, kPoisson, kClient + "clip-rule = 'adaptive'\n"}) {
+    const MeasuredLevel level = measured(settings, 1).levels.at(0);
+    CHECK(level.ratio > 0.9);
+    CHECK(level.ratio < 1.1);
+    CHECK(level.bounds.at(0).epsilon > 0.25 * level.ledger.epsilon);
+    CHECK(level.bounds.at(0).epsilon <= level.ledger.epsilon);
+  }
+  const Measurement both = measured(kModel +
+                                        "dp = 'both'\nnoise-multiplier = 1\nclip = 0.3\nbatch = 6\nrounds = "
+                                        "4\nclient-noise-multiplier = 1\nclient-clip = 0.2\n",
+                                    1);
+  REQUIRE(both.levels.size() == 2);
+  for (const MeasuredLevel& level : both.levels) {
+    CHECK(level.contradiction.empty());
+    CHECK(level.bounds.at(0).epsilon > 0.3 * level.ledger.epsilon);
+  }
+}
+
+TEST_CASE("what cannot be measured is refused") {
+  CHECK_USAGE_ERROR(measured("", 1), "dp is 'none'", "valid: example, client, both");
+  CHECK_USAGE_ERROR(measured(kClient + "client-noise = 'local'\n", 1), "client-noise is 'local'", "central, discrete");
+  CHECK_USAGE_ERROR(measured(kClient + "devices = 'uniform'\n", 1), "devices");
+}
+
+}  // namespace fedstride::test::measure_test
