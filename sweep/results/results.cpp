@@ -65,6 +65,25 @@ std::vector<Cell> read_run(const fs::path& folder, SweepResults& results) {
            .command = "fedstride run --config " + file.string()}};
 }
 
+/// The rounds of a long run that need not be held: those without an evaluation, if others have one. An asynchronous run has a round for
+/// each update.
+std::set<std::uint32_t> unevaluated_rounds(const std::vector<CellResult>& cells) {
+  constexpr std::size_t kLongRun = 1000;
+  std::set<std::uint32_t> without;
+  bool any = false;
+  for (const CellResult& cell : cells) {
+    if (cell.rounds.size() <= kLongRun) return {};
+    for (const auto& round : cell.rounds) {
+      const bool has = std::ranges::any_of(round.numbers, [](const auto& number) {
+        return number.first.starts_with("test_") || number.first.starts_with("validation_");
+      });
+      any |= has;
+      if (!has) without.insert(round.round);
+    }
+  }
+  return any ? without : std::set<std::uint32_t>{};
+}
+
 /// Collects rows of the summary, and drops a kind of row once there are more than `most` of it.
 class HeldSummary {
  public:
@@ -83,7 +102,9 @@ class HeldSummary {
   void add(const std::vector<CellResult>& cells) {
     Seeds seeds;
     for (const CellResult& cell : cells) seeds.push_back(&cell);
+    const std::set<std::uint32_t> skipped = unevaluated_rounds(cells);
     summarize_configuration(seeds, kinds_, [&](const SummaryLine& line) {
+      if (line.round && !kinds_.some_rounds.contains(*line.round) && skipped.contains(*line.round)) return;
       rows_.push_back(summary_row(seeds.front()->cell, 0, line));
       if (line.round && line.client) ++client_rounds_;
       if (line.round && !line.client) ++rounds_;
