@@ -327,15 +327,17 @@ Error fixed_on_resume(const std::string& key) {
 
 // Correlated noise is planned for a number of rounds, which its cost and every round's noise depend on.
 void refuse_new_horizon(const std::string& folder, const Settings& settings, const Settings& overrides) {
-  const auto rounds = overrides.find("rounds");
-  if (rounds == overrides.end()) return;
-  const Configuration before = resolve_unchecked(settings);
-  const auto* level = client_level(before.privacy);
-  if (level == nullptr || (level->mechanism() == NoiseMechanism::independent && level->minimum_separation == 1)) return;
-  if (const std::string asked = value_text(rounds->second.value); asked != std::to_string(before.rounds))
-    throw usage_error("rounds is " + asked + "; the noise of the run in '" + folder + "' (" +
-                      std::string(choice_name(level->mechanism())) + ") was planned for " + std::to_string(before.rounds) +
-                      ", at which it costs what was said: a run with correlated noise cannot be prolonged or cut short");
+  const auto text = [](const Settings& all, std::string_view key) {
+    const auto found = all.find(key);
+    return found == all.end() ? std::string() : value_text(found->second.value);
+  };
+  const std::string asked = text(overrides, "rounds"), planned = text(settings, "rounds");
+  const std::string mechanism = text(settings, "noise-mechanism"), separation = text(settings, "minimum-separation");
+  const bool is_apart = !separation.empty() && separation != "1";  // one band is independent noise
+  const bool is_planned = mechanism == choice_name(NoiseMechanism::tree) || mechanism == choice_name(NoiseMechanism::blt);
+  if (asked.empty() || asked == planned || !(is_apart || is_planned)) return;
+  throw usage_error("rounds is " + asked + "; the noise of the run in '" + folder + "' (" + mechanism + ") was planned for " +
+                    planned + ", at which it costs what was said: a run with correlated noise cannot be prolonged or cut short");
 }
 
 Settings settings_to_resume(const std::string& folder, const Settings& overrides) {
