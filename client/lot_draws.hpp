@@ -28,7 +28,7 @@ class LotDraws {
   /// Plan, source, rows and users must outlive this object. `users` has the user of each row of the data set, if the plan draws users or
   /// bounds their examples.
   LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place,
-           std::span<const std::uint32_t> users = {});
+           std::span<const std::uint32_t> users);
 
   void begin_epoch(int epoch);
   std::size_t steps(int epoch) const { return plan_.steps(epoch); }

@@ -110,7 +110,7 @@ OutsideLots::OutsideLots(const OutsideLotsTerms& terms, std::span<const Paramete
     : terms_(terms),
       rows_(numbered(terms_.rows)),
       draws_(terms_.plan, terms_.source, rows_,
-             {terms_.round, terms_.client, terms_.plan.releases_before(terms_.first_epoch), terms_.reserved}),
+             {terms_.round, terms_.client, terms_.plan.releases_before(terms_.first_epoch), terms_.reserved}, {}),
       stretches_(stretches_of(tensors)),
       sum_(stretches_),
       next_epoch_(terms_.first_epoch) {

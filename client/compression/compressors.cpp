@@ -31,7 +31,7 @@ PartFamily made(std::string_view key, std::string_view purpose) {
       all);
   // They lose more than they are given, which a model that is followed by its changes would not bear.
   if constexpr (Way::kIsUp) add_compressors<Way, TernGrad, RandomK>(all);
-  if constexpr (Way::kIsUp) all.add(std::make_unique<PowerSgd>());
+  if constexpr (Way::kIsUp) add_parts<UpCompressor, PowerSgd>(all);
   return all;
 }
 

@@ -108,9 +108,9 @@ class CanaryFleet final : public Fleet {
   std::size_t size_ = 0;
 };
 
-// The run's aggregation, which also shows the canaries the noisy sum that it reads.
+// The run's aggregation, which also shows the canaries the noisy sum that it reads. In no list of parts: nobody can choose it.
 struct ScoredAggregation final : PartBase<SummingAggregation, ScoredAggregation> {
-  static constexpr std::string_view kName = "scored";
+  static constexpr std::string_view kName{"scored"};
   static constexpr std::string_view kSummary = "the run's aggregation; canaries see what it sees";
 
   std::optional<Vector> mean_change(const ReleasedSum& sum) const override {

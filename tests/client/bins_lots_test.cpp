@@ -23,7 +23,7 @@ std::vector<Row> numbered(std::size_t count) {
 std::vector<std::vector<Row>> lots_of(const PrivatePlan& plan, const std::vector<Row>& rows, std::uint32_t round,
                                       std::uint64_t first, std::uint64_t count, std::uint64_t seed = 5, ClientId client = 3) {
   const RandomSource source(seed);
-  LotDraws draws(plan, source, rows, {.round = round, .client = client, .first_release = first, .reserved = count});
+  LotDraws draws(plan, source, rows, {.round = round, .client = client, .first_release = first, .reserved = count}, {});
   std::vector<std::vector<Row>> lots(count);
   for (auto& lot : lots) draws.draw(lot);
   return lots;
