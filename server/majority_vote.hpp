@@ -6,11 +6,11 @@ namespace fedstride {
 
 struct MajorityVoteSettings {
   double server_learning_rate = 0.001;
-  static constexpr auto kFields = std::tuple{Field{"server-learning-rate", &MajorityVoteSettings::server_learning_rate,
-                                                   "length of a round's step in each number", kPositive}};
+  static constexpr auto kFields =
+      std::tuple{Field{"server-learning-rate", &MajorityVoteSettings::server_learning_rate, kServerRateHelp, kPositive}};
 };
 
-/// model += rate sign(mean change), 0 where that is 0. With clients of equal weight that send signs of one magnitude (compress-up sign
+/// model += rate sign(mean change), 0 where that is 0: the rate is the length of a round's step in each number. With clients of equal weight that send signs of one magnitude (compress-up sign
 /// with up-magnitude) it is signSGD with majority vote (Bernstein, Wang, Azizzadenesheli & Anandkumar 2018, Algorithm 1).
 struct MajorityVote final : ServerOptimizerBase<MajorityVote, MajorityVoteSettings> {
   using ServerOptimizerBase::ServerOptimizerBase;

@@ -63,8 +63,8 @@ std::vector<ClientId> SecureRound::take_part(const std::vector<ClientId>& cohort
   if (number != terms_.number) return all;
   for (ClientId client = 0; text >> client;) kept_.push_back(client);
   if (kept_.size() < cohort.size())
-    say("was unmasked before, without " + counted(cohort.size() - kept_.size(), "client") +
-        ": it is repeated over the same list");
+    log_("round " + std::to_string(terms_.number) + " was unmasked before, without " +
+         counted(cohort.size() - kept_.size(), "client") + ": it is repeated over the same list");
   return kept_;
 }
 
