@@ -172,11 +172,10 @@ class LedgerComparer {
     const ClientSettings& settings = *client_level(configuration_.privacy);
     if (settings.has_shares()) differs(round + "noise-law", choice_name(settings.noise_law), choice_name(group.law));
     const double rate = configuration_.cohort->rate(clients_);
-    const bool amplified = rate < 1 && amplifies_cohort(configuration_);
-    const bool binned = amplified && configuration_.cohort.as<BinsCohort>() != nullptr;
-    differs(round + "cohort's bins", binned ? "balls-in-bins" : "none",
-            group.sampling == Sampling::balls_in_bins ? "balls-in-bins" : "none");
-    differs(round + "cohort's rate", number_text(amplified ? rate : 1), number_text(group.rate));
+    const Sampling sampling = rate < 1 ? cohort_sampling(configuration_) : Sampling::full;
+    const auto bins = [](Sampling one) { return one == Sampling::balls_in_bins ? "balls-in-bins" : "none"; };
+    differs(round + "cohort's bins", bins(sampling), bins(group.sampling));
+    differs(round + "cohort's rate", number_text(sampling == Sampling::full ? 1 : rate), number_text(group.rate));
   }
 
   void differs(const std::string& what, std::string_view settings, std::string_view ledger) {

@@ -214,15 +214,12 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
   const double rate = configuration.cohort->rate(setup.clients.size());  // within a group, if there are any
   privacy.shares = plan_shares(setup, model);
   // Members of a cohort know that they are, and whom noise in shares protects against may be members.
-  const bool amplified = amplifies_cohort(configuration) && rate < 1;
-  const bool binned = amplified && configuration.cohort.as<BinsCohort>() != nullptr;
-  Releases release{.sampling = binned      ? Sampling::balls_in_bins
-                               : amplified ? Sampling::poisson
-                                           : Sampling::full,
+  const Sampling sampling = rate < 1 ? cohort_sampling(configuration) : Sampling::full;
+  Releases release{.sampling = sampling,
                    .neighbours = level.neighbours,
-                   .rate = amplified ? rate : 1,
+                   .rate = sampling == Sampling::full ? 1 : rate,
                    .noise_multiplier = level.noise_multiplier > 0 ? level.noise_multiplier : 1,
-                   .passes = binned ? std::uint64_t{1} : 0,
+                   .passes = sampling == Sampling::balls_in_bins ? std::uint64_t{1} : 0,
                    .correlation = correlation};
   const auto with_noise = [&](double noise_multiplier) {
     if (privacy.shares) return privacy.shares->release(noise_multiplier, level.neighbours);
@@ -251,11 +248,13 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
 
 }  // namespace
 
-bool amplifies_cohort(const Configuration& configuration) {
+Sampling cohort_sampling(const Configuration& configuration) {
   const ClientSettings* settings = client_level(configuration.privacy);
-  return settings != nullptr && !has_time(configuration) && settings->client_noise != ClientNoiseBy::local &&
-         !settings->has_shares() && is_amplified_in_groups({.mechanism = settings->mechanism()}) &&
-         (configuration.cohort.as<PoissonCohort>() != nullptr || configuration.cohort.as<BinsCohort>() != nullptr);
+  if (settings == nullptr || has_time(configuration) || settings->client_noise == ClientNoiseBy::local ||
+      settings->has_shares() || !is_amplified_in_groups({.mechanism = settings->mechanism()}))
+    return Sampling::full;
+  if (configuration.cohort.as<BinsCohort>() != nullptr) return Sampling::balls_in_bins;
+  return configuration.cohort.as<PoissonCohort>() != nullptr ? Sampling::poisson : Sampling::full;
 }
 
 Releases PrivacySetup::in_rounds(Releases release, std::uint64_t rounds) {

@@ -74,8 +74,8 @@ void refuse_mixing_layers(const Layers& layers, std::string_view model) {
                         "gradients");
 }
 
-/// True if clients are protected and their cohorts amplify: each is drawn by itself, and nobody has to see who was.
-bool amplifies_cohort(const Configuration& configuration);
+/// How cohorts amplify the privacy of clients, if these are protected, each is drawn by itself and nobody has to see who was; else full.
+Sampling cohort_sampling(const Configuration& configuration);
 
 /// True if the noise depends on the number of rounds, which then must not change.
 bool rounds_decide_noise(const Configuration& configuration, const PrivacySetup& privacy);

@@ -44,7 +44,7 @@ template <class P>
 bool is(const ChosenPart& chosen) {
   return chosen.as<P>() != nullptr;
 }
-bool has_bins_of_clients(C c) { return amplifies_cohort(c) && is<BinsCohort>(c.cohort); }
+bool has_bins_of_clients(C c) { return cohort_sampling(c) == Sampling::balls_in_bins; }
 // False if the number of clients is to be read from the data.
 bool has_count(C c) { return c.clients > 0; }
 std::size_t clients(C c) { return static_cast<std::size_t>(c.clients); }
