@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "client/compression/hadamard.hpp"
+#include "core/elementary.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/distributed_noise.hpp"
@@ -105,7 +106,7 @@ Vector NoiseShare::decode(std::span<const double> sum, const RandomSource& commo
 
 unsigned bits_of_shares(double bound, double deviation, double step, std::size_t size, std::size_t clients) {
   // Bernstein's bound holds for both laws: P(noise >= t) <= exp(-t^2 / (2 (V + t / 3))). A deviation is rounded up by less than a step.
-  const double exponent = 41 * std::log(2) + std::log(static_cast<double>(size) * 2);
+  const double exponent = portable::log(0x1p42 * static_cast<double>(size));
   const double variance = static_cast<double>(clients) * (deviation / step + 1) * (deviation / step + 1);
   const double noise = exponent / 3 + std::sqrt(exponent * exponent / 9 + 2 * exponent * variance);
   const double largest = static_cast<double>(clients) * (bound / step + 1) + noise;

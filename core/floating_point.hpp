@@ -1,26 +1,61 @@
 #pragma once
 
+#include <cstdint>
+
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
 
 namespace fedstride {
 
-/// Puts this thread's floating-point unit into the mode that all arithmetic uses (round to nearest, denormals are zero)
-/// and restores the earlier mode at the end. Each thread that computes holds one: the mode affects the bits of a result.
+/// The calling thread's floating-point mode, as its processor has it; 0 on processors where it is left alone.
+inline std::uint64_t floating_point_mode() {
+#if defined(__SSE__)
+  return _mm_getcsr();
+#elif defined(__aarch64__)
+  std::uint64_t mode;
+  asm volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+#else
+  return 0;
+#endif
+}
+
+inline void set_floating_point_mode([[maybe_unused]] std::uint64_t mode) {
+#if defined(__SSE__)
+  _mm_setcsr(static_cast<unsigned>(mode));
+#elif defined(__aarch64__)
+  asm volatile("msr fpcr, %0" : : "r"(mode));
+#endif
+}
+
+/// Round to nearest, denormal arguments and results are zero. (What rounds up to 2^-126 from below is kept by x86 and zero on ARM,
+/// which looks before it rounds: one number in 2^23 next to the smallest.)
+inline constexpr std::uint64_t kFloatingPointMode =
+#if defined(__SSE__)
+    0x9FC0;  // FTZ, all exceptions masked, nearest, DAZ
+#else
+    std::uint64_t{1} << 24;  // FZ
+#endif
+/// The mode of a process that has set nothing: denormals are numbers.
+inline constexpr std::uint64_t kDefaultFloatingPointMode =
+#if defined(__SSE__)
+    0x1F80;  // all exceptions masked
+#else
+    0;
+#endif
+
+/// Puts this thread's floating-point unit into the mode that all arithmetic uses and restores the earlier mode at the end. Each
+/// thread that computes holds one: the mode affects the bits of a result.
 class FloatingPointMode {
  public:
-#if defined(__SSE__)
-  FloatingPointMode() : saved_(_mm_getcsr()) { _mm_setcsr(0x9FC0); }  // FTZ, all exceptions masked, nearest, DAZ
-  ~FloatingPointMode() { _mm_setcsr(saved_); }
-#else
-  FloatingPointMode() = default;
-#endif
+  FloatingPointMode() : saved_(floating_point_mode()) { set_floating_point_mode(kFloatingPointMode); }
+  ~FloatingPointMode() { set_floating_point_mode(saved_); }
   FloatingPointMode(const FloatingPointMode&) = delete;
   FloatingPointMode& operator=(const FloatingPointMode&) = delete;
 
  private:
-  [[maybe_unused]] unsigned saved_ = 0;
+  std::uint64_t saved_;
 };
 
 }  // namespace fedstride

@@ -17,7 +17,7 @@ namespace fedstride {
 /// tails are right beyond 8. The second word is the angle: bit 31 the sign of the cosine, bit 30 whether cosine and
 /// sine are then exchanged, the others, signed, an angle in (-pi/4, pi/4). Sixteen blocks of W words make 16 W normals:
 /// words 2p and 2p + 1 of block i the normals 32p + i and 32p + 16 + i. An address serves add_normals or a RandomStream,
-/// not both: they read the same words. The bits are the same for one build on one kind of processor.
+/// not both: they read the same words.
 void add_normals(const RandomSource& source, const Address& address, std::uint64_t first, float scale, std::span<float> values);
 inline constexpr std::uint64_t kMaxNormals = std::uint64_t{1} << 33;
 

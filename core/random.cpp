@@ -1,9 +1,9 @@
 #include "core/random.hpp"
+#include "core/elementary.hpp"
 
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <numbers>
 #include <string_view>
 
 #include "core/error.hpp"
@@ -121,30 +121,30 @@ double RandomStream::normal() {
     has_spare_normal_ = false;
     return spare_normal_;
   }
-  const double radius = std::sqrt(-2 * std::log(1 - uniform()));
-  const double angle = 2 * std::numbers::pi * uniform();
-  spare_normal_ = radius * std::sin(angle);
+  const double radius = std::sqrt(-2 * portable::log(1 - uniform()));
+  const portable::Direction direction = portable::direction(uniform());
+  spare_normal_ = radius * direction.sine;
   has_spare_normal_ = true;
-  return radius * std::cos(angle);
+  return radius * direction.cosine;
 }
 
 double RandomStream::gamma(double shape) {
-  if (shape < 1) return std::fmax(std::exp(log_of_gamma(shape)), 1e-300);
+  if (shape < 1) return std::fmax(portable::exp(log_of_gamma(shape)), 1e-300);
   const double d = shape - 1.0 / 3;
   const double c = 1 / std::sqrt(9 * d);
   for (;;) {
     const double x = normal();
     const double v = (1 + c * x) * (1 + c * x) * (1 + c * x);
     if (v <= 0) continue;
-    if (std::log(1 - uniform()) < 0.5 * x * x + d - d * v + d * std::log(v)) return d * v;
+    if (portable::log(1 - uniform()) < 0.5 * x * x + d - d * v + d * portable::log(v)) return d * v;
   }
 }
 
 double RandomStream::log_of_gamma(double shape) {
-  if (shape >= 1) return std::log(gamma(shape));
+  if (shape >= 1) return portable::log(gamma(shape));
   // gamma(a) = gamma(a + 1) U^(1/a), in logarithms because the power underflows.
-  const double boosted = std::log(gamma(shape + 1));
-  return boosted + std::log(1 - uniform()) / shape;
+  const double boosted = portable::log(gamma(shape + 1));
+  return boosted + portable::log(1 - uniform()) / shape;
 }
 
 }  // namespace fedstride

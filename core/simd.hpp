@@ -8,12 +8,16 @@
 
 #if defined(__SSE__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 namespace fedstride {
 
 // Lanes: the floats that fit in a vector register, as the compiler's vector extension: +, *, < and ?: work lane by lane.
-// a * b + c becomes one fused multiply-add if the processor has one (-ffp-contract=fast).
+//
+// Results do not depend on that width, nor on the compiler. Nothing but fma() is fused (-ffp-contract=off), and whatever adds up
+// along a vector has kSumLanes lanes, which take as many registers as they need.
 
 #if defined(__AVX512F__)
 inline constexpr int kLanes = 16;
@@ -21,9 +25,24 @@ inline constexpr int kRegisters = 32;
 #elif defined(__AVX__)
 inline constexpr int kLanes = 8;
 inline constexpr int kRegisters = 16;
+#elif defined(__aarch64__)
+inline constexpr int kLanes = 4;
+inline constexpr int kRegisters = 32;
 #else
 inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 16;
+#endif
+
+/// Sums along a vector: element i goes to lane i % kSumLanes, on every processor. As many as AVX-512 has, which thus pays nothing.
+inline constexpr int kSumLanes = 16;
+/// The registers that they take.
+inline constexpr int kSumParts = kSumLanes / kLanes;
+
+/// Whether fma() rounds once. Without such an instruction it rounds twice, and results are others (x86-64 before 2013).
+#if defined(__FMA__) || defined(__aarch64__)
+inline constexpr bool kFused = true;
+#else
+inline constexpr bool kFused = false;
 #endif
 
 typedef float Lanes __attribute__((vector_size(kLanes * 4)));
@@ -56,12 +75,35 @@ FEDSTRIDE_INLINE void store(float* to, Lanes value) { *reinterpret_cast<Unaligne
 FEDSTRIDE_INLINE Lanes broadcast(float value) { return value - Lanes{}; }
 FEDSTRIDE_INLINE IntLanes broadcast(std::int32_t value) { return value - IntLanes{}; }
 
+/// a * b + c, rounded once if kFused.
+FEDSTRIDE_INLINE Lanes fma(Lanes a, Lanes b, Lanes c) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Lanes>(
+      _mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
+#elif defined(__AVX__) && defined(__FMA__)
+  return reinterpret_cast<Lanes>(
+      _mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
+#elif defined(__aarch64__)
+  return reinterpret_cast<Lanes>(
+      vfmaq_f32(reinterpret_cast<float32x4_t>(c), reinterpret_cast<float32x4_t>(a), reinterpret_cast<float32x4_t>(b)));
+#else
+  return a * b + c;
+#endif
+}
+FEDSTRIDE_INLINE Lanes fma(Lanes a, Lanes b, float c) { return fma(a, b, broadcast(c)); }
+FEDSTRIDE_INLINE Lanes fma(Lanes a, float b, Lanes c) { return fma(a, broadcast(b), c); }
+FEDSTRIDE_INLINE Lanes fma(Lanes a, float b, float c) { return fma(a, broadcast(b), broadcast(c)); }
+FEDSTRIDE_INLINE float fma(float a, float b, float c) { return kFused ? __builtin_fmaf(a, b, c) : a * b + c; }
+FEDSTRIDE_INLINE double fma(double a, double b, double c) { return kFused ? __builtin_fma(a, b, c) : a * b + c; }
+
 /// The same value, forced into a register: else the compiler loads it again at each use.
 FEDSTRIDE_INLINE Lanes in_register(Lanes value) {
 #if defined(__AVX512F__)
   asm("" : "+v"(value));
 #elif defined(__x86_64__)
   asm("" : "+x"(value));
+#elif defined(__aarch64__)
+  asm("" : "+w"(value));
 #endif
   return value;
 }
@@ -184,65 +226,123 @@ FEDSTRIDE_INLINE void transpose_steps(Lanes (&rows)[kLanes]) {
 /// Exchanges rows[i][j] and rows[j][i].
 FEDSTRIDE_INLINE void transpose(Lanes (&rows)[kLanes]) { detail::transpose_steps<1>(rows); }
 
-/// Lane i % kLanes of packed[i / kLanes] is the sum of the lanes of rows[i]; the rows are overwritten.
-template <int kRows, int kStep = 1>
+namespace detail {
+
+/// Lanes in the order of their numbers' bits read backwards.
+template <int... kLane>
+FEDSTRIDE_INLINE Lanes bits_reversed(Lanes a, std::integer_sequence<int, kLane...>) {
+  constexpr auto reversed = [](int lane) {
+    int result = 0;
+    for (int bit = 1; bit < kLanes; bit *= 2) result = 2 * result + ((lane & bit) != 0 ? 1 : 0);
+    return result;
+  };
+  return __builtin_shufflevector(a, a, reversed(kLane)...);
+}
+
+}  // namespace detail
+
+/// Lane i % kLanes of packed[i / kLanes] is the sum of the lanes of rows[i], halves first; the rows are overwritten.
+template <int kRows, int kStep = kLanes / 2>
 FEDSTRIDE_INLINE void packed_sums(Lanes* rows, Lanes* packed) {
-  if constexpr (kStep == kLanes) {
-    unrolled<kRows>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { packed[i] = rows[i]; });
+  if constexpr (kStep == 0) {
+    unrolled<kRows>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
+      packed[i] = detail::bits_reversed(rows[i], std::make_integer_sequence<int, kLanes>{});
+    });
   } else {
     unrolled<kRows / 2>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
       rows[i] = detail::lower<kStep>(rows[2 * i], rows[2 * i + 1]) + detail::upper<kStep>(rows[2 * i], rows[2 * i + 1]);
     });
     if constexpr (kRows % 2 != 0)
       rows[kRows / 2] = detail::lower<kStep>(rows[kRows - 1], Lanes{}) + detail::upper<kStep>(rows[kRows - 1], Lanes{});
-    packed_sums<(kRows + 1) / 2, kStep * 2>(rows, packed);
+    packed_sums<(kRows + 1) / 2, kStep / 2>(rows, packed);
   }
 }
 
-/// Adds up the lanes, always in the same order.
-FEDSTRIDE_INLINE float sum(Lanes value) {
+/// The kSumLanes lanes of a sum; lane i is lane i % kLanes of part[i / kLanes].
+struct LaneSums {
+  Lanes part[kSumParts] = {};
+};
+
+/// Calls body(part, i, get) for every part of every kSumLanes of `count` floats, the first at i; get(from) loads those of them that
+/// exist, and zeros.
+template <class Count, class Body>
+FEDSTRIDE_INLINE void for_sum_lanes(Count count, Body&& body) {
+  Count i = 0;
+  for (; i + kSumLanes <= count; i += kSumLanes)
+    unrolled<kSumParts>([&](auto part) FEDSTRIDE_INLINE_LAMBDA {
+      body(part, i + part * kLanes, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); });
+    });
+  if (i < count)
+    unrolled<kSumParts>([&](auto part) FEDSTRIDE_INLINE_LAMBDA {
+      const int left = static_cast<int>(count - i) - part * kLanes;
+      const int some = left < 0 ? 0 : left > kLanes ? kLanes : left;
+      body(part, i + part * kLanes, [=](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, some); });
+    });
+}
+
+/// Adds up the lanes: i and i + 8, then i and i + 4, ...
+FEDSTRIDE_INLINE float sum(LaneSums sums) {
+  for (int step = kSumParts / 2; step > 0; step /= 2)
+    for (int i = 0; i < step; ++i) sums.part[i] += sums.part[i + step];
+  Lanes value = sums.part[0];
   for (int step = kLanes / 2; step > 0; step /= 2)
     for (int i = 0; i < step; ++i) value[i] += value[i + step];
   return value[0];
 }
 
-/// e^x to about 2 units in the last place for x <= 88, e^88 above, 0 below -87.3 (Cephes' expf).
+/// packed_sums of kSumLanes lanes: part p of row i is sums[p][i]; they are overwritten.
+template <int kRows>
+FEDSTRIDE_INLINE void packed_sums(Lanes (&sums)[kSumParts][kRows], Lanes* packed) {
+  unrolled<kRows>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
+    if constexpr (kSumParts == 2) sums[0][i] += sums[1][i];
+    if constexpr (kSumParts == 4) sums[0][i] = (sums[0][i] + sums[2][i]) + (sums[1][i] + sums[3][i]);
+  });
+  packed_sums<kRows>(sums[0], packed);
+}
+
+/// e^x within 1 unit in the last place for x <= 88, e^88 above, 0 below -87.3.
 FEDSTRIDE_INLINE Lanes exp(Lanes x) {
-  const Lanes low = broadcast(-87.3F);
-  const Lanes high = broadcast(88.0F);
-  const IntLanes vanishes = x < low;
-  x = x > high ? high : x;
-  x = x < low ? low : x;
+  const Lanes least = broadcast(-87.3F);
+  const Lanes most = broadcast(88.0F);
+  const IntLanes vanishes = x < least;
+  x = x > most ? most : x;
+  x = x < least ? least : x;
   const Lanes rounder = broadcast(12582912.0F);  // 1.5 * 2^23: adding it rounds to a whole number
-  const Lanes shifted = x * 1.44269504088896341F + rounder;
+  const Lanes shifted = fma(x, 1.44269504088896341F, rounder);
   const Lanes n = shifted - rounder;
-  const Lanes r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
-  Lanes p = broadcast(1.9875691500e-4F);
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * (r * r) + r + 1.0F;
+  const Lanes r = fma(n, 2.12194440e-4F, fma(n, -0.693359375F, x));
+  Lanes p = broadcast(1.9875691500e-4F);  // (e^r - 1 - r) / r^2
+  p = fma(p, r, 1.3981999507e-3F);
+  p = fma(p, r, 8.3334519073e-3F);
+  p = fma(p, r, 4.1665795894e-2F);
+  p = fma(p, r, 1.6666665459e-1F);
+  p = fma(p, r, 5.0000001201e-1F);
+  p = fma(fma(p, r, 1.0F), r, 1.0F);
   const IntLanes exponent = (reinterpret_cast<IntLanes>(shifted) - reinterpret_cast<IntLanes>(rounder) + 127) << 23;
   const Lanes result = p * reinterpret_cast<Lanes>(exponent);
   return vanishes ? Lanes{} : result;
 }
 
-/// 1 / (1 + e^-x).
+/// 1 / (1 + e^-x) within 2.5 units in the last place.
 FEDSTRIDE_INLINE Lanes sigmoid(Lanes x) { return 1.0F / (1.0F + exp(-x)); }
 
-/// tanh x (Cephes' tanhf).
+/// tanh x within 1 unit in the last place.
 FEDSTRIDE_INLINE Lanes tanh(Lanes x) {
   const Lanes size = x < Lanes{} ? -x : x;
   const Lanes z = x * x;
   Lanes p = broadcast(-5.70498872745e-3F);
-  p = p * z + 2.06390887954e-2F;
-  p = p * z - 5.37397155531e-2F;
-  p = p * z + 1.33314422036e-1F;
-  p = p * z - 3.33332819422e-1F;
-  const Lanes near = p * z * x + x;
-  const Lanes far = 1.0F - 2.0F / (exp(size * 2.0F) + 1.0F);
+  p = fma(p, z, 2.06390887954e-2F);
+  p = fma(p, z, -5.37397155531e-2F);
+  p = fma(p, z, 1.33314422036e-1F);
+  p = fma(p, z, -3.33332819422e-1F);
+  const Lanes near = fma(p * z, x, x);
+  // 1 - 2 / (e^2|x| + 1), and what rounding took from the divisor, the quotient and the difference.
+  const Lanes power = exp(size * 2.0F);
+  const Lanes divisor = power + 1.0F;
+  const Lanes quotient = 2.0F / divisor;
+  const Lanes lost = fma(-quotient, 1.0F - (divisor - power), fma(-quotient, divisor, broadcast(2.0F)));
+  const Lanes rest = 1.0F - quotient;
+  const Lanes far = rest + fma(lost * quotient, -0.5F, (1.0F - rest) - quotient);
   return size < broadcast(0.625F) ? near : (x < Lanes{} ? -far : far);
 }
 
@@ -256,16 +356,16 @@ struct NormalLanes {
 FEDSTRIDE_INLINE NormalLanes standard_normal(Lanes x) {
   const Lanes size = x < Lanes{} ? -x : x;
   const Lanes bell = exp(size * size * -0.5F);
-  const Lanes u = 1.0F / (size * 0.282842712474619F + 1.0F);
+  const Lanes u = 1.0F / fma(size, 0.282842712474619F, 1.0F);
   Lanes p = broadcast(0.050187841057777405F);
-  p = p * u - 0.18261758983135223F;
-  p = p * u + 0.16864755749702454F;
-  p = p * u - 0.005258617922663689F;
-  p = p * u + 0.14127890765666962F;
-  p = p * u + 0.16857774555683136F;
-  p = p * u + 0.20783863961696625F;
-  p = p * u + 0.2256697714328766F;
-  p = p * u + 0.22567586600780487F;
+  p = fma(p, u, -0.18261758983135223F);
+  p = fma(p, u, 0.16864755749702454F);
+  p = fma(p, u, -0.005258617922663689F);
+  p = fma(p, u, 0.14127890765666962F);
+  p = fma(p, u, 0.16857774555683136F);
+  p = fma(p, u, 0.20783863961696625F);
+  p = fma(p, u, 0.2256697714328766F);
+  p = fma(p, u, 0.22567586600780487F);
   const Lanes tail = bell * (p * u) * 0.5F;
   return {x > Lanes{} ? 1.0F - tail : tail, bell * 0.3989422804014327F};
 }

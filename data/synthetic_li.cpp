@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/elementary.hpp"
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
@@ -29,7 +30,7 @@ Device draw_device(const SyntheticLi& parameters, std::uint32_t client) {
   Device device;
   const double model_mean = std::sqrt(parameters.alpha) * random.normal();
   const double input_mean = std::sqrt(parameters.beta) * random.normal();
-  device.examples = 50 + static_cast<std::size_t>(std::exp(4 + 2 * random.normal()));
+  device.examples = 50 + static_cast<std::size_t>(portable::exp(4 + 2 * random.normal()));
   for (auto& row : device.weights)
     for (double& weight : row) weight = model_mean + random.normal();
   for (double& bias : device.biases) bias = model_mean + random.normal();
@@ -54,7 +55,7 @@ Label label_of(const Device& device, const float* x) {
 
 DataPair make_synthetic_li(const SyntheticLi& parameters) {
   std::array<double, kFeatures> deviations;
-  for (std::size_t j = 0; j < kFeatures; ++j) deviations[j] = std::pow(static_cast<double>(j + 1), -0.6);
+  for (std::size_t j = 0; j < kFeatures; ++j) deviations[j] = portable::pow(static_cast<double>(j + 1), -0.6);
   DataPair pair;
   for (Dataset* part : {&pair.train, &pair.test}) {
     part->shape = {1, 1, static_cast<int>(kFeatures)};

@@ -30,7 +30,7 @@ try:
 except ImportError:  # without python3-cryptography
     secure_sum = None
 
-VERSION = 11
+VERSION = 12
 HELLO, WELCOME, READY, MODEL, TRAIN, UPDATE, RECEIVED, HEARTBEAT, REFUSED, FINISHED = range(1, 11)
 SECURE, SECURED, MASKED = 13, 14, 15
 MAX_BODY = 1 << 28  # more than any message of a model of this kind has
@@ -163,10 +163,10 @@ class Client:
         return '{"client": %d, "rows": %d, "data": "%s"}' % (self.number, len(self.labels), self.data_hash)
 
     def hello(self):
-        return struct.pack('<I', self.number) + text('client.py') + text('Python') + text('') + text('') + struct.pack('<I', 0)
+        return struct.pack('<I', self.number) + text('client.py') + text('unfused') + struct.pack('<I', 0)
 
     def welcome(self, fields):
-        for _ in range(4):
+        for _ in range(2):
             fields.text()  # the build, which this client does not share
         fields.number('I')
         self.settings = tomllib.loads(fields.text())

@@ -17,11 +17,11 @@ FEDSTRIDE_INLINE Lanes activation_gradient(const LeakyRelu& kind, Lanes x, Lanes
 FEDSTRIDE_INLINE Lanes activation(const Gelu&, Lanes x) { return x * standard_normal(x).distribution; }
 FEDSTRIDE_INLINE Lanes activation_gradient(const Gelu&, Lanes x, Lanes, Lanes dy) {
   const NormalLanes normal = standard_normal(x);
-  return dy * (normal.distribution + x * normal.density);
+  return dy * fma(x, normal.density, normal.distribution);
 }
 
 FEDSTRIDE_INLINE Lanes activation(const Tanh&, Lanes x) { return tanh(x); }
-FEDSTRIDE_INLINE Lanes activation_gradient(const Tanh&, Lanes, Lanes y, Lanes dy) { return dy * (1.0F - y * y); }
+FEDSTRIDE_INLINE Lanes activation_gradient(const Tanh&, Lanes, Lanes y, Lanes dy) { return dy * fma(-y, y, broadcast(1.0F)); }
 
 FEDSTRIDE_INLINE Lanes activation(const Sigmoid&, Lanes x) { return sigmoid(x); }
 FEDSTRIDE_INLINE Lanes activation_gradient(const Sigmoid&, Lanes, Lanes y, Lanes dy) { return dy * (y * (1.0F - y)); }

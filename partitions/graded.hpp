@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/elementary.hpp"
 #include "partitions/dealing.hpp"
 #include "partitions/partitions.hpp"
 
@@ -37,7 +38,7 @@ struct Square final : Graded<Square> {
 struct Exponential final : Graded<Exponential> {
   static constexpr std::string_view kName = "exponential";
   static constexpr std::string_view kSummary = "random rows, client k's size proportional to exp(k)";
-  static double weight(double client, int clients) { return std::exp(client - (clients - 1)); }
+  static double weight(double client, int clients) { return portable::exp(client - (clients - 1)); }
 };
 
 }  // namespace fedstride

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/elementary.hpp"
 #include "partitions/dealing.hpp"
 #include "partitions/simplex.hpp"
 
@@ -40,7 +41,7 @@ class Priors {
       if (!by_class[label].empty() && (likeliest == classes_ || logs[label] > logs[likeliest])) likeliest = label;
     double sum = 0;
     for (std::size_t label = 0; label < classes_; ++label)
-      cumulative_[label] = sum += by_class[label].empty() ? 0 : std::exp(logs[label] - logs[likeliest]);
+      cumulative_[label] = sum += by_class[label].empty() ? 0 : portable::exp(logs[label] - logs[likeliest]);
     const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), random.uniform() * sum);
     return found == cumulative_.end() ? likeliest : static_cast<std::size_t>(found - cumulative_.begin());
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/elementary.hpp"
+
 namespace fedstride {
 
 std::vector<double> log_gammas(std::span<const double> concentrations, RandomStream& random) {
@@ -18,7 +20,7 @@ std::vector<double> normalized(std::span<const double> logs) {
   shares.reserve(logs.size());
   double sum = 0;
   for (const double value : logs) {
-    shares.push_back(std::exp(value - largest));
+    shares.push_back(portable::exp(value - largest));
     sum += shares.back();
   }
   for (double& share : shares) share /= sum;

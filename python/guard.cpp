@@ -57,20 +57,6 @@ bool is_main_thread() {
   return threading.attr("current_thread")().is(threading.attr("main_thread")());
 }
 
-unsigned floating_point_mode() {
-#if defined(__SSE__)
-  return _mm_getcsr();
-#else
-  return 0;
-#endif
-}
-
-void set_floating_point_mode([[maybe_unused]] unsigned mode) {
-#if defined(__SSE__)
-  _mm_setcsr(mode);
-#endif
-}
-
 }  // namespace
 
 void watch_forks() {
@@ -132,8 +118,7 @@ void Computing::finish() {
 
 InPython::InPython(bool may_take_long) : may_take_long_(may_take_long), mode_(floating_point_mode()) {
   in_python.fetch_add(may_take_long_ ? 1 : 0);
-  constexpr unsigned kDefaultMode = 0x1F80;  // all exceptions masked, nearest, denormals are numbers
-  set_floating_point_mode(kDefaultMode);
+  set_floating_point_mode(kDefaultFloatingPointMode);
 }
 
 InPython::~InPython() {

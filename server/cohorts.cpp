@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "core/elementary.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
@@ -87,7 +88,7 @@ std::vector<ClientId> draw_by_size(const CohortQuestion& question, std::size_t c
   for (ClientId client = 0; client < question.clients(); ++client) {
     if (question.rows[client] == 0) continue;
     RandomStream random = question.source.at({.purpose = Purpose::cohort, .round = question.round, .client = client});
-    keys.emplace_back(std::log(1 - random.uniform()) / static_cast<double>(question.rows[client]), client);
+    keys.emplace_back(portable::log(1 - random.uniform()) / static_cast<double>(question.rows[client]), client);
   }
   count = std::min(count, keys.size());
   std::ranges::partial_sort(keys, keys.begin() + static_cast<std::ptrdiff_t>(count), [](const auto& a, const auto& b) {

@@ -7,6 +7,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "core/elementary.hpp"
+
 namespace fedstride {
 namespace {
 
@@ -54,8 +56,8 @@ std::vector<std::uint32_t> largest_places(std::span<const float> numbers, std::s
 int golomb_bits(std::size_t count, std::size_t d) {
   if (count == 0 || count >= d) return 0;
   const double share = static_cast<double>(count) / static_cast<double>(d);
-  const double ratio = std::log(std::numbers::phi - 1) / std::log1p(-share);
-  return std::clamp(1 + static_cast<int>(std::floor(std::log2(ratio))), 0, 31);
+  const double ratio = portable::log(std::numbers::phi - 1) / portable::log(1 - share);
+  return std::clamp(1 + std::ilogb(ratio), 0, 31);
 }
 
 void put_places(BitWriter& bits, std::span<const std::uint32_t> places, std::size_t d) {

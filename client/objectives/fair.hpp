@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "client/objectives/local_objective.hpp"
+#include "core/elementary.hpp"
 
 namespace fedstride {
 
@@ -28,7 +29,7 @@ struct Fair final : ObjectiveBase<Fair, FairSettings> {
   ObjectiveScale scale(const ObjectiveEnd& round) const override {
     constexpr double kLeastLoss = 1e-10;  // F^(q-1) is infinite at 0
     const double loss = std::max(round.start_loss, kLeastLoss);
-    const double power = std::pow(loss, q);
+    const double power = portable::pow(loss, q);
     double square = 0;
     for (const float value : round.change) square += static_cast<double>(value) * static_cast<double>(value);
     const double lipschitz = round.rate > 0 ? 1 / round.rate : 0;

@@ -2,11 +2,10 @@
 
 #include <cstddef>
 
+#include "core/simd.hpp"
 #include "core/vector.hpp"
 
 namespace fedstride {
-
-inline constexpr std::size_t kSumLanes = 16;
 
 /// A sum of `size` terms in double, in 16 lanes that are then added in order: whatever vector width up to that the compiler uses,
 /// the order of additions, and so the bits, are the same. add(from, count, lanes) adds terms from ... from + count - 1 to

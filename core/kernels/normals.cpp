@@ -42,31 +42,31 @@ FEDSTRIDE_INLINE Lanes radius(Lanes scaled, Lanes complement) {
   const Lanes f = exponent == Lanes{} ? complement * -0x1p-32F : m - 1.0F;
   // -2 ln(1 + f) / f, relative error 2^-25.2 (minimax, Remez).
   Lanes p = broadcast(-0x1.65448ap-3F);
-  p = p * f + 0x1.263ba2p-2F;
-  p = p * f - 0x1.3238f0p-2F;
-  p = p * f + 0x1.5332a4p-2F;
-  p = p * f - 0x1.98b748p-2F;
-  p = p * f + 0x1.000570p-1F;
-  p = p * f - 0x1.555792p-1F;
-  p = p * f + 0x1.fffff8p-1F;
-  p = p * f - 2.0F;
-  return square_root(p * f + exponent * -0x1.62e430p+0F);  // -2 ln 2
+  p = fma(p, f, 0x1.263ba2p-2F);
+  p = fma(p, f, -0x1.3238f0p-2F);
+  p = fma(p, f, 0x1.5332a4p-2F);
+  p = fma(p, f, -0x1.98b748p-2F);
+  p = fma(p, f, 0x1.000570p-1F);
+  p = fma(p, f, -0x1.555792p-1F);
+  p = fma(p, f, 0x1.fffff8p-1F);
+  p = fma(p, f, -2.0F);
+  return square_root(fma(p, f, exponent * -0x1.62e430p+0F));  // -2 ln 2
 }
 
 /// (cos, sin) of a uniform angle: two bits of the word say which quarter of the circle, 30 bits where in it.
 FEDSTRIDE_INLINE void direction(WordLanes word, Lanes& cosine, Lanes& sine) {
-  const Lanes t = as_floats(reinterpret_cast<IntLanes>(word << 2)) * 0x1p-32F + 0x1p-33F;  // quarter turns, |t| <= 1/2
+  const Lanes t = fma(as_floats(reinterpret_cast<IntLanes>(word << 2)), 0x1p-32F, 0x1p-33F);  // quarter turns, |t| <= 1/2
   const Lanes square = t * t;
   Lanes s = broadcast(-0x1.2d9302p-8F);  // sin(pi t / 2) / t, relative error 2^-28.2
-  s = s * square + 0x1.465e92p-4F;
-  s = s * square - 0x1.4abbbap-1F;
-  s = s * square + 0x1.921fb6p+0F;
+  s = fma(s, square, 0x1.465e92p-4F);
+  s = fma(s, square, -0x1.4abbbap-1F);
+  s = fma(s, square, 0x1.921fb6p+0F);
   s = s * t;
   Lanes c = broadcast(0x1.d99f54p-11F);  // cos(pi t / 2), relative error 2^-34
-  c = c * square - 0x1.55c4eap-6F;
-  c = c * square + 0x1.03c1dap-2F;
-  c = c * square - 0x1.3bd3ccp+0F;
-  c = c * square + 1.0F;
+  c = fma(c, square, -0x1.55c4eap-6F);
+  c = fma(c, square, 0x1.03c1dap-2F);
+  c = fma(c, square, -0x1.3bd3ccp+0F);
+  c = fma(c, square, 1.0F);
   c = reinterpret_cast<Lanes>(reinterpret_cast<WordLanes>(c) ^ (word & 0x80000000U));
   const auto swapped = reinterpret_cast<IntLanes>((word & 0x40000000U) != WordLanes{});
   cosine = swapped ? s : c;
@@ -102,8 +102,8 @@ FEDSTRIDE_INLINE void add_group(const BlockKey& from, WordLanes numbers, Lanes s
     Lanes cosine, sine;
     direction(words[kRow + 1], cosine, sine);
     float* to = values + kRow * kBlocksAtOnce;
-    store(to, length * cosine + load(to));
-    store(to + kBlocksAtOnce, length * sine + load(to + kBlocksAtOnce));
+    store(to, fma(length, cosine, load(to)));
+    store(to + kBlocksAtOnce, fma(length, sine, load(to + kBlocksAtOnce)));
   });
 }
 

@@ -36,7 +36,7 @@ void filter_tile(const Part& part, float* to, std::size_t to_stride, int tail) {
       unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { value[v] = load(input + v * kLanes); });
       unrolled<kOutputs>([&](auto o) FEDSTRIDE_INLINE_LAMBDA {
         const Lanes gradient = broadcast(dy[o]);
-        unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[o][v] += gradient * value[v]; });
+        unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[o][v] = fma(gradient, value[v], sum[o][v]); });
       });
     }
   }

@@ -28,7 +28,7 @@ void conv_tile(const ConvShape& shape, const float* input, const float* packed, 
       unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { weight[v] = load(packed + v * kLanes); });
       unrolled<kPositions>([&](auto p) FEDSTRIDE_INLINE_LAMBDA {
         const Lanes value = broadcast(from[p * step]);
-        unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[p][v] += value * weight[v]; });
+        unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[p][v] = fma(value, weight[v], sum[p][v]); });
       });
       packed += to_stride;
     }

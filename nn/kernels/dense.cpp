@@ -32,7 +32,7 @@ void forward_loop(const float* x, std::size_t x_stride, const float* w, std::siz
     });
     unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
       const Lanes value = broadcast(x[r * x_stride]);
-      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] += value * weight[v]; });
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] = fma(value, weight[v], sum[r][v]); });
     });
     w += w_stride;
     ++x;
@@ -50,23 +50,49 @@ void forward_tile(const float* x, std::size_t x_stride, const float* w, std::siz
     forward_loop<kRows, kVectors, true>(x, x_stride, w, w_stride, depth, y, y_stride, tail);
 }
 
+/// Sums along the outputs, of which kSums vectors fit in the registers: the parts of the lanes take turns with a piece of the
+/// outputs, which stays in the first-level cache. body(sum, o, get, put) adds outputs o, o + 1, ...; get and put touch nothing
+/// after the last one.
+template <int kSums, class Body>
+FEDSTRIDE_INLINE void sum_outputs(int outputs, Lanes (&sums)[kSumParts][kSums], Body&& body) {
+  constexpr int kPiece = 1024;
+  const int piece = kSumParts == 1 ? outputs : kPiece;
+  for (int first = 0; first < outputs; first += piece) {
+    const int last = std::min(first + piece, outputs);
+    unrolled<kSumParts>([&](auto part) FEDSTRIDE_INLINE_LAMBDA {
+      Lanes sum[kSums];
+      unrolled<kSums>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i] = sums[part][i]; });
+      int o = first + part * kLanes;
+      for (; o + kLanes <= last; o += kSumLanes)
+        body(
+            sum, o, [](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load(from); },
+            [](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store(to, value); });
+      if (const int tail = last - o; tail > 0)
+        body(
+            sum, o, [=](const float* from) FEDSTRIDE_INLINE_LAMBDA { return load_first(from, tail); },
+            [=](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store_first(to, value, tail); });
+      unrolled<kSums>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sums[part][i] = sum[i]; });
+    });
+  }
+}
+
 /// to[i * kRows + r] = sum_o dy[r][o] w[i][o]; whole vectors are written.
 template <int kRows, int kInputs>
 void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outputs, float* to) {
   constexpr int kSums = kInputs * kRows;
-  Lanes sum[kSums] = {};
-  for_vectors(outputs, [&](int o, auto get, auto) FEDSTRIDE_INLINE_LAMBDA {
+  Lanes sums[kSumParts][kSums] = {};
+  sum_outputs(outputs, sums, [&](auto& sum, int o, auto get, auto) FEDSTRIDE_INLINE_LAMBDA {
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { prefetch(w + (kPrefetchInputs + i) * outputs + o); });
     Lanes weight[kInputs];
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = get(w + i * outputs + o); });
     unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
       const Lanes value = in_register(load(dy + r * dy_stride + o));
-      unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i * kRows + r] += value * weight[i]; });
+      unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i * kRows + r] = fma(value, weight[i], sum[i * kRows + r]); });
     });
   });
   constexpr int kPacked = (kSums + kLanes - 1) / kLanes;
   Lanes packed[kPacked];
-  packed_sums<kSums>(sum, packed);
+  packed_sums(sums, packed);
   unrolled<kPacked>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store(to + i * kLanes, packed[i]); });
 }
 
@@ -85,7 +111,7 @@ void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const in
     unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { value[v] = in_register(load(dy + v * kLanes)); });
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
       const Lanes factor = broadcast(inputs[i]);
-      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[i][v] += factor * value[v]; });
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[i][v] = fma(factor, value[v], sum[i][v]); });
     });
     dy += dy_stride;
   }
@@ -105,23 +131,23 @@ template <int kRows>
 void both_tile(const float* factors, const float* dy, std::size_t dy_stride, const float* w, int outputs, float* sums,
                float* dw) {
   constexpr int kInputs = 2;
-  Lanes sum[kInputs * kRows] = {};
-  for_vectors(outputs, [&](int o, auto get, auto put) FEDSTRIDE_INLINE_LAMBDA {
+  Lanes parts[kSumParts][kInputs * kRows] = {};
+  sum_outputs(outputs, parts, [&](auto& sum, int o, auto get, auto put) FEDSTRIDE_INLINE_LAMBDA {
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { prefetch(w + (kPrefetchInputs + i) * outputs + o); });
     Lanes weight[kInputs], gradient[kInputs] = {};
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { weight[i] = get(w + i * outputs + o); });
     unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
       const Lanes value = in_register(load(dy + r * dy_stride + o));
       unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
-        sum[i * kRows + r] += value * weight[i];
-        gradient[i] += value * factors[r * kInputs + i];
+        sum[i * kRows + r] = fma(value, weight[i], sum[i * kRows + r]);
+        gradient[i] = fma(value, factors[r * kInputs + i], gradient[i]);
       });
     });
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { put(dw + i * outputs + o, gradient[i]); });
   });
   constexpr int kPacked = (kInputs * kRows + kLanes - 1) / kLanes;
   Lanes packed[kPacked];
-  packed_sums<kInputs * kRows>(sum, packed);
+  packed_sums(parts, packed);
   unrolled<kPacked>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store(sums + i * kLanes, packed[i]); });
 }
 

@@ -34,9 +34,10 @@ double sum_of(const double* sums, std::size_t first, std::size_t last) {
 /// The sum of term(first channel), a vector of doubles, and of one(channel) for the remaining channels.
 template <class Term, class One>
 FEDSTRIDE_INLINE double sum_channels(std::size_t channels, Term&& term, One&& one) {
-  DoubleLanes sums{};
+  DoubleSums sums;
   std::size_t c = 0;
-  for (; c + kDoubleLanes <= channels; c += kDoubleLanes) sums += term(c);
+  for (; c + kDoubleSumLanes <= channels; c += kDoubleSumLanes)
+    unrolled<kSumParts>([&](auto part) FEDSTRIDE_INLINE_LAMBDA { sums.part[part] += term(c + part * kDoubleLanes); });
   double total = sum(sums);
   for (; c < channels; ++c) total += one(c);
   return total;
@@ -63,7 +64,7 @@ void group_norm_forward(const GroupNormShape& shape, double epsilon, const Group
   for (std::size_t p = 0; p < shape.places; ++p)
     for (std::size_t c = 0; c < channels; ++c) {
       const auto distance = static_cast<double>(x[p * channels + c] - mean[c]);
-      sums[c] += distance * distance;
+      sums[c] = fma(distance, distance, sums[c]);
     }
   for_each_group(shape, [&](std::size_t first, std::size_t last) {
     const double variance = sum_of(sums, first, last) / count;
@@ -73,7 +74,7 @@ void group_norm_forward(const GroupNormShape& shape, double epsilon, const Group
   with_relu(output.relu, [&](auto relu) {
     for (std::size_t p = 0; p < shape.places; ++p)
       for (std::size_t c = 0; c < channels; ++c) {
-        const float value = (x[p * channels + c] - mean[c]) * factors[c] + shift[c];
+        const float value = fma(x[p * channels + c] - mean[c], factors[c], shift[c]);
         y[p * channels + c] = !relu || value > 0 ? value : 0.0F;
       }
   });
@@ -92,14 +93,14 @@ void group_norm_sums(const GroupNormShape& shape, const GroupNormOutput& output,
     const float* gradient = dy + p * channels;
     if (output.relu) {  // a separate loop, which the compiler vectorizes
       for (std::size_t c = 0; c < channels; ++c) {
-        const float y = (x[p * channels + c] - mean[c]) * factors[c] + shift[c];
+        const float y = fma(x[p * channels + c] - mean[c], factors[c], shift[c]);
         passed[c] = y > 0 ? gradient[c] : 0.0F;
       }
       gradient = passed;
     }
     for (std::size_t c = 0; c < channels; ++c) {
       sums[c] += static_cast<double>(gradient[c]);
-      products[c] += static_cast<double>(gradient[c]) * static_cast<double>(x[p * channels + c] - mean[c]);
+      products[c] = fma(static_cast<double>(gradient[c]), static_cast<double>(x[p * channels + c] - mean[c]), products[c]);
     }
   }
   for (std::size_t c = 0; c < channels; ++c) products[c] *= static_cast<double>(inverse[c]);
@@ -134,8 +135,8 @@ void group_norm_data_gradient(const GroupNormShape& shape, const GroupNormOutput
       for (std::size_t c = 0; c < channels; ++c) {
         const float distance = x[p * channels + c] - mean[c];
         const float by_output = dy[p * channels + c];
-        const float gradient = !relu || distance * factors[c] + shift[c] > 0 ? by_output : 0.0F;
-        dx[p * channels + c] = gradient * factors[c] - distance * slope[c] - offset[c];
+        const float gradient = !relu || fma(distance, factors[c], shift[c]) > 0 ? by_output : 0.0F;
+        dx[p * channels + c] = fma(gradient, factors[c], -fma(distance, slope[c], offset[c]));
       }
   });
 }
@@ -162,7 +163,7 @@ void layer_norm_forward(std::size_t places, std::size_t channels, std::size_t st
           return distance * distance;
         });
     inverse[p] = static_cast<float>(1 / std::sqrt(squares / count + epsilon));
-    for (std::size_t c = 0; c < channels; ++c) y[c] = (x[c] - mean[p]) * inverse[p] * scale[c] + shift[c];
+    for (std::size_t c = 0; c < channels; ++c) y[c] = fma((x[c] - mean[p]) * inverse[p], scale[c], shift[c]);
   }
 }
 
@@ -176,7 +177,7 @@ void layer_norm_backward(std::size_t places, std::size_t channels, std::size_t s
   std::fill_n(shift_gradient, channels, 0.0F);
   for (std::size_t p = 0; p < places; ++p, x += stride, dy += stride) {
     for (std::size_t c = 0; c < channels; ++c) {
-      scale_gradient[c] += dy[c] * ((x[c] - mean[p]) * inverse[p]);
+      scale_gradient[c] = fma(dy[c], (x[c] - mean[p]) * inverse[p], scale_gradient[c]);
       shift_gradient[c] += dy[c];
     }
     if (dx == nullptr) continue;
@@ -194,7 +195,7 @@ void layer_norm_backward(std::size_t places, std::size_t channels, std::size_t s
     const auto deviations = static_cast<double>(inverse[p]);
     const auto offset = static_cast<float>(gradients / count);
     const auto slope = static_cast<float>(deviations * deviations * products / count);
-    for (std::size_t c = 0; c < channels; ++c) dx[c] = inverse[p] * (dy[c] * scale[c] - offset - (x[c] - mean[p]) * slope);
+    for (std::size_t c = 0; c < channels; ++c) dx[c] = inverse[p] * fma(dy[c], scale[c], -fma(x[c] - mean[p], slope, offset));
     dx += stride;
   }
 }

@@ -10,10 +10,9 @@ namespace fedstride {
 namespace {
 
 float dot(const float* a, const float* b, int size) {
-  Lanes total{};
-  int i = 0;
-  for (; i + kLanes <= size; i += kLanes) total += load(a + i) * load(b + i);
-  if (i < size) total += load_first(a + i, size - i) * load_first(b + i, size - i);
+  LaneSums total;
+  for_sum_lanes(size, [&](auto part, int i, auto get)
+                          FEDSTRIDE_INLINE_LAMBDA { total.part[part] = fma(get(a + i), get(b + i), total.part[part]); });
   return sum(total);
 }
 
@@ -21,17 +20,13 @@ float dot(const float* a, const float* b, int size) {
 void softmax(float* values, int count) {
   float largest = values[0];
   for (int s = 1; s < count; ++s) largest = std::max(largest, values[s]);
-  Lanes total{};
-  for (int s = 0; s < count; s += kLanes) {
-    const int some = std::min(kLanes, count - s);
-    Lanes power = exp(load_first(values + s, some) - largest);
-    power = lane_numbers() < broadcast(some) ? power : Lanes{};
-    store_first(values + s, power, some);
-    total += power;
-  }
-  const float share = 1 / sum(total);
+  const float share = 1 / sum_of_powers(values, count, largest, [&](int s, Lanes power, int some) FEDSTRIDE_INLINE_LAMBDA {
+                        store_first(values + s, power, some);
+                      });
   for (int s = 0; s < count; ++s) values[s] *= share;
 }
+
+FEDSTRIDE_INLINE Lanes one_less_square(Lanes x) { return fma(-x, x, broadcast(1.0F)); }
 
 }  // namespace
 
@@ -70,7 +65,7 @@ void attention_backward(const AttentionShape& shape, const float* input, const f
       float mean = 0;
       for (int s = 0; s <= t; ++s) {
         scratch[s] = dot(d_out, at(input, 2, s), size);
-        mean += row[s] * scratch[s];
+        mean = fma(row[s], scratch[s], mean);
       }
       for (int s = 0; s <= t; ++s) {
         const float d_score = factor * row[s] * (scratch[s] - mean);
@@ -87,7 +82,7 @@ void lstm_forward(int units, float* gates, const float* recurrent, const float* 
     const auto sum = [&](int gate)
                          FEDSTRIDE_INLINE_LAMBDA { return get(gates + gate * units + j) + get(recurrent + gate * units + j); };
     const Lanes in = sigmoid(sum(0)), forget = sigmoid(sum(1)), candidate = tanh(sum(2)), out = sigmoid(sum(3));
-    const Lanes now = forget * get(last_cell + j) + in * candidate;
+    const Lanes now = fma(forget, get(last_cell + j), in * candidate);
     put(gates + j, in);
     put(gates + units + j, forget);
     put(gates + 2 * units + j, candidate);
@@ -103,10 +98,10 @@ void lstm_backward(int units, const float* gates, const float* last_cell, const 
     const Lanes in = get(gates + j), forget = get(gates + units + j);
     const Lanes candidate = get(gates + 2 * units + j), out = get(gates + 3 * units + j);
     const Lanes squashed = tanh(get(cell + j)), d_out = get(d_output + j);
-    const Lanes d_now = get(d_cell + j) + d_out * out * (1.0F - squashed * squashed);
+    const Lanes d_now = fma(d_out * out, one_less_square(squashed), get(d_cell + j));
     put(d_gates + j, d_now * candidate * in * (1.0F - in));
     put(d_gates + units + j, d_now * get(last_cell + j) * forget * (1.0F - forget));
-    put(d_gates + 2 * units + j, d_now * in * (1.0F - candidate * candidate));
+    put(d_gates + 2 * units + j, d_now * in * one_less_square(candidate));
     put(d_gates + 3 * units + j, d_out * squashed * out * (1.0F - out));
     put(d_cell + j, d_now * forget);
   });
@@ -117,12 +112,12 @@ void gru_forward(int units, float* gates, const float* recurrent, const float* l
     const Lanes reset = sigmoid(get(gates + j) + get(recurrent + j));
     const Lanes update = sigmoid(get(gates + units + j) + get(recurrent + units + j));
     const Lanes product = get(recurrent + 2 * units + j);
-    const Lanes candidate = tanh(get(gates + 2 * units + j) + reset * product);
+    const Lanes candidate = tanh(fma(reset, product, get(gates + 2 * units + j)));
     put(gates + j, reset);
     put(gates + units + j, update);
     put(gates + 2 * units + j, candidate);
     put(kept + j, product);
-    put(output + j, candidate + update * (get(last_output + j) - candidate));
+    put(output + j, fma(update, get(last_output + j) - candidate, candidate));
   });
 }
 
@@ -131,7 +126,7 @@ void gru_backward(int units, const float* gates, const float* last_output, const
   for_vectors(units, [&](int j, auto get, auto put) FEDSTRIDE_INLINE_LAMBDA {
     const Lanes reset = get(gates + j), update = get(gates + units + j), candidate = get(gates + 2 * units + j);
     const Lanes d_out = get(d_output + j);
-    const Lanes d_candidate = d_out * (1.0F - update) * (1.0F - candidate * candidate);
+    const Lanes d_candidate = d_out * (1.0F - update) * one_less_square(candidate);
     const Lanes d_update = d_out * (get(last_output + j) - candidate) * update * (1.0F - update);
     const Lanes d_reset = d_candidate * get(kept + j) * reset * (1.0F - reset);
     put(d_gates + j, d_reset);

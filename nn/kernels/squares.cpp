@@ -3,29 +3,30 @@
 #include "nn/kernels/tiles.hpp"
 
 namespace fedstride {
+
 double squared_norm(const float* values, std::size_t size) {
-  constexpr std::size_t kHalf = kLanes / 2;
   constexpr int kSums = 4;
-  DoubleLanes sum[kSums] = {};
-  std::size_t i = 0;
-  for (; i + kSums * kHalf <= size; i += kSums * kHalf)
-    unrolled<kSums>([&](auto k) FEDSTRIDE_INLINE_LAMBDA {
-      const DoubleLanes value = load_doubles(values + i + k * kHalf);
-      sum[k] += value * value;
+  DoubleSums sums[kSums];
+  const auto add = [&](auto k, const float* from) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kSumParts>([&](auto part) FEDSTRIDE_INLINE_LAMBDA {
+      const DoubleLanes value = load_doubles(from + part * kDoubleLanes);
+      sums[k].part[part] += value * value;
     });
-  for (; i + kHalf <= size; i += kHalf) {
-    const DoubleLanes value = load_doubles(values + i);
-    sum[0] += value * value;
-  }
-  sum[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-  double total = fedstride::sum(sum[0]);
+  };
+  std::size_t i = 0;
+  for (; i + kSums * kDoubleSumLanes <= size; i += kSums * kDoubleSumLanes)
+    unrolled<kSums>([&](auto k) FEDSTRIDE_INLINE_LAMBDA { add(k, values + i + k * kDoubleSumLanes); });
+  for (; i + kDoubleSumLanes <= size; i += kDoubleSumLanes) add(std::integral_constant<int, 0>{}, values + i);
+  for (int part = 0; part < kSumParts; ++part)
+    sums[0].part[part] = (sums[0].part[part] + sums[1].part[part]) + (sums[2].part[part] + sums[3].part[part]);
+  double total = sum(sums[0]);
   for (; i < size; ++i) total += static_cast<double>(values[i]) * static_cast<double>(values[i]);
   return total;
 }
 
 void add_scaled(float* to, const float* from, float factor, std::size_t size) {
   for_vectors(size, [&](std::size_t i, auto get, auto put)
-                        FEDSTRIDE_INLINE_LAMBDA { put(to + i, get(to + i) + get(from + i) * factor); });
+                        FEDSTRIDE_INLINE_LAMBDA { put(to + i, fma(get(from + i), factor, get(to + i))); });
 }
 
 void scale(float* to, const float* from, float factor, std::size_t size) {

@@ -79,22 +79,46 @@ FEDSTRIDE_INLINE void for_vectors(Count count, Body&& body) {
         [=](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store_first(to, value, tail); });
 }
 
-// Half as many doubles as there are Lanes, which fit in a vector register.
+/// The sum of e^(value - largest) over `count` values; put(i, powers, some) receives them, `some` of whose lanes are values and the
+/// others 0.
+template <class Put>
+FEDSTRIDE_INLINE float sum_of_powers(const float* values, int count, float largest, Put&& put) {
+  LaneSums total;
+  for (int group = 0; group < count; group += kSumLanes)
+    unrolled<kSumParts>([&](auto part) FEDSTRIDE_INLINE_LAMBDA {
+      const int i = group + part * kLanes;
+      if (i >= count) return;
+      const int some = count - i < kLanes ? count - i : kLanes;
+      Lanes power = exp(load_first(values + i, some) - largest);
+      power = lane_numbers() < broadcast(some) ? power : Lanes{};
+      put(i, power, some);
+      total.part[part] += power;
+    });
+  return sum(total);
+}
+
+// Half as many doubles as there are Lanes, which fit in a vector register; sums of them have kDoubleSumLanes lanes.
 
 typedef double DoubleLanes __attribute__((vector_size(kLanes * 4)));
 typedef float HalfLanes __attribute__((vector_size(kLanes * 2)));
 typedef float UnalignedHalfLanes __attribute__((vector_size(kLanes * 2), aligned(4), may_alias));
 
 inline constexpr std::size_t kDoubleLanes = kLanes / 2;
+inline constexpr std::size_t kDoubleSumLanes = kSumLanes / 2;
 
 FEDSTRIDE_INLINE DoubleLanes load_doubles(const float* from) {
   return __builtin_convertvector(static_cast<HalfLanes>(*reinterpret_cast<const UnalignedHalfLanes*>(from)), DoubleLanes);
 }
 
-/// Adds up the lanes, always in the same order.
-FEDSTRIDE_INLINE double sum(DoubleLanes value) {
+struct DoubleSums {
+  DoubleLanes part[kSumParts] = {};
+};
+
+/// Adds up the lanes, one after another.
+FEDSTRIDE_INLINE double sum(const DoubleSums& sums) {
   double total = 0;
-  for (std::size_t lane = 0; lane < kDoubleLanes; ++lane) total += value[lane];
+  for (int part = 0; part < kSumParts; ++part)
+    for (std::size_t lane = 0; lane < kDoubleLanes; ++lane) total += sums.part[part][lane];
   return total;
 }
 

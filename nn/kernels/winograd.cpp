@@ -19,12 +19,12 @@ std::size_t matrix_stride(std::size_t size) {
 
 /// B^T d: six values of one row or column of a field.
 FEDSTRIDE_INLINE void transform_input(Lanes (&d)[kField]) {
-  const Lanes a = d[4] - 4.0F * d[2];
-  const Lanes b = d[3] - 4.0F * d[1];
+  const Lanes a = fma(d[2], -4.0F, d[4]);
+  const Lanes b = fma(d[1], -4.0F, d[3]);
   const Lanes c = d[4] - d[2];
   const Lanes e = 2.0F * (d[3] - d[1]);
-  d[0] = 4.0F * d[0] + (d[4] - 5.0F * d[2]);
-  d[5] = 4.0F * d[1] + (d[5] - 5.0F * d[3]);
+  d[0] = fma(d[0], 4.0F, fma(d[2], -5.0F, d[4]));
+  d[5] = fma(d[1], 4.0F, fma(d[3], -5.0F, d[5]));
   d[1] = a + b;
   d[2] = a - b;
   d[3] = c + e;
@@ -63,7 +63,7 @@ constexpr int kMaxVectors = kRegisters == 32 ? 4 : 2;
 FEDSTRIDE_INLINE void transform_filter(Lanes g0, Lanes g1, Lanes g2, Lanes (&to)[kField]) {
   const Lanes a = (g0 + g2) * (-1.0F / 6);
   const Lanes b = g1 * (1.0F / 6);
-  const Lanes c = g0 * (1.0F / 24) + g2 * (1.0F / 6);
+  const Lanes c = fma(g0, 1.0F / 24, g2 * (1.0F / 6));
   const Lanes e = g1 * (1.0F / 12);
   to[0] = g0 * 0.25F;
   to[1] = a - b;
@@ -80,9 +80,9 @@ FEDSTRIDE_INLINE void transform_output(const Lanes (&m)[kField], Lanes (&to)[kTi
   const Lanes c = m[3] + m[4];
   const Lanes e = m[3] - m[4];
   to[0] = m[0] + a + c;
-  to[1] = b + 2.0F * e;
-  to[2] = a + 4.0F * c;
-  to[3] = b + 8.0F * e + m[5];
+  to[1] = fma(e, 2.0F, b);
+  to[2] = fma(c, 4.0F, a);
+  to[3] = fma(e, 8.0F, b) + m[5];
 }
 
 template <int kRows, int kVectors>
@@ -93,7 +93,7 @@ void product_tile(const float* v, std::size_t v_stride, const float* u, std::siz
     unrolled<kVectors>([&](auto c) FEDSTRIDE_INLINE_LAMBDA { weight[c] = load(u + c * kLanes); });
     unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
       const Lanes value = broadcast(v[r * v_stride]);
-      unrolled<kVectors>([&](auto c) FEDSTRIDE_INLINE_LAMBDA { sum[r][c] += value * weight[c]; });
+      unrolled<kVectors>([&](auto c) FEDSTRIDE_INLINE_LAMBDA { sum[r][c] = fma(value, weight[c], sum[r][c]); });
     });
   }
   store_tile(sum, m, u_stride);
@@ -145,8 +145,8 @@ constexpr int kMaxInputs = 2;       // vectors
 FEDSTRIDE_INLINE void transform_gradient(const Lanes (&y)[kTile], Lanes (&to)[kField]) {
   const Lanes a = y[0] + y[2];
   const Lanes b = y[1] + y[3];
-  const Lanes c = y[0] + 4.0F * y[2];
-  const Lanes e = 2.0F * y[1] + 8.0F * y[3];
+  const Lanes c = fma(y[2], 4.0F, y[0]);
+  const Lanes e = fma(y[3], 8.0F, 2.0F * y[1]);
   to[0] = y[0];
   to[1] = a + b;
   to[2] = a - b;
@@ -159,9 +159,9 @@ FEDSTRIDE_INLINE void transform_gradient(const Lanes (&y)[kTile], Lanes (&to)[kF
 FEDSTRIDE_INLINE void transform_sums(const Lanes (&m)[kField], Lanes (&to)[3]) {
   const Lanes a = (m[1] + m[2]) * (1.0F / 6);
   const Lanes b = m[3] + m[4];
-  to[0] = m[0] * 0.25F - a + b * (1.0F / 24);
-  to[1] = (m[2] - m[1]) * (1.0F / 6) + (m[3] - m[4]) * (1.0F / 12);
-  to[2] = b * (1.0F / 6) - a + m[5];
+  to[0] = fma(b, 1.0F / 24, fma(m[0], 0.25F, -a));
+  to[1] = fma(m[2] - m[1], 1.0F / 6, (m[3] - m[4]) * (1.0F / 12));
+  to[2] = fma(b, 1.0F / 6, m[5] - a);
 }
 
 /// u[f * stride + o] = (A dy A^T)[f][o] of the tile that begins at `from`; values beyond rows x columns count as zeros.
@@ -195,7 +195,7 @@ void sum_tile(const float* u, std::size_t u_stride, const float* v, std::size_t 
     unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { value[i] = load(v + i * kLanes); });
     unrolled<kOutputs>([&](auto o) FEDSTRIDE_INLINE_LAMBDA {
       const Lanes gradient = broadcast(u[o]);
-      unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[o][i] += gradient * value[i]; });
+      unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[o][i] = fma(gradient, value[i], sum[o][i]); });
     });
   }
   store_tile(sum, sums, v_stride);
@@ -207,7 +207,7 @@ constexpr auto kSumTiles =
 }  // namespace
 
 bool winograd_fits(const ConvShape& shape) {
-  return shape.kernel == 3 && shape.stride == 1 && shape.input.channels % kLanes == 0 && shape.input.channels >= 16 &&
+  return shape.kernel == 3 && shape.stride == 1 && shape.input.channels % kSumLanes == 0 && shape.input.channels >= 16 &&
          shape.output.channels >= 16 && shape.output.height >= kTile && shape.output.width >= kTile;
 }
 

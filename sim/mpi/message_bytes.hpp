@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-// Encodes anything that cereal can write, for messages between ranks of the same build on the same kind of machine. Only for .cpp
+// Encodes anything that cereal can write, for messages between ranks of one version of the program. Only for .cpp
 // files.
 
 template <class Value>

@@ -27,8 +27,8 @@ void serialize(Archive& archive, PartOfSum::Update& update) {
 }
 template <class Archive>
 void serialize(Archive& archive, BuildIdentity& build) {
-  auto& [version, compiler, flags, instruction_set, numerics] = build;
-  archive(version, compiler, flags, instruction_set, numerics);
+  auto& [version, arithmetic, numerics] = build;
+  archive(version, arithmetic, numerics);
 }
 template <class Archive>
 void serialize(Archive& archive, EvaluatedBlocks& blocks) {

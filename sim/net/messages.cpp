@@ -118,9 +118,7 @@ void load(auto& archive, Releases& field) {
   }
 }
 
-void fields(auto& archive, BuildIdentity& build) {
-  archive(line(build.version), line(build.compiler), line(build.flags), line(build.instruction_set), build.numerics);
-}
+void fields(auto& archive, BuildIdentity& build) { archive(line(build.version), line(build.arithmetic), build.numerics); }
 void fields(auto& archive, Hello& message) {
   archive(message.client);
   fields(archive, message.build);
@@ -168,15 +166,6 @@ void fields(auto& archive, MaskedMessage& message) { archive(message.round, mess
 void fields(auto& archive, Refused& message) { archive(line(message.reason), Flag{message.for_good}); }
 void fields(auto& archive, Finished& message) { archive(message.rounds, line(message.model_hash)); }
 
-/// The words of `text` that are not in `other`.
-std::string words_without(const std::string& text, const std::string& other) {
-  const auto others = split(other, ' ');
-  std::vector<std::string> words;
-  for (const std::string_view word : split(text, ' '))
-    if (std::ranges::find(others, word) == others.end()) words.emplace_back(word);
-  return joined(words, " ");
-}
-
 /// Reads a body in place, without copying it.
 class BodyBuffer : public std::streambuf {
  public:
@@ -191,7 +180,7 @@ class BodyBuffer : public std::streambuf {
 
 BuildIdentity build_identity() {
   const BuildInfo info = build_info();
-  return {info.version, info.compiler, flags_but_instructions(info.flags), info.instructions, kNumericsVersion};
+  return {info.version, info.arithmetic, kNumericsVersion};
 }
 
 std::string difference(const BuildIdentity& here, const BuildIdentity& there) {
@@ -201,11 +190,7 @@ std::string difference(const BuildIdentity& here, const BuildIdentity& there) {
   if (here.version != there.version) return differ("version", here.version, there.version);
   if (here.numerics != there.numerics)
     return differ("numerics version", std::to_string(here.numerics), std::to_string(there.numerics));
-  if (here.compiler != there.compiler) return differ("compiler", here.compiler, there.compiler);
-  if (here.instruction_set != there.instruction_set)
-    return differ("instructions", words_without(here.instruction_set, there.instruction_set),
-                  words_without(there.instruction_set, here.instruction_set));
-  if (here.flags != there.flags) return differ("flags", here.flags, there.flags);
+  if (here.arithmetic != there.arithmetic) return differ("arithmetic", here.arithmetic, there.arithmetic);
   return {};
 }
 

@@ -19,13 +19,11 @@ inline constexpr std::uint32_t kMaxDealtClients = 1 << 20;
 /// The properties that two builds must share to give bit-identical results.
 struct BuildIdentity {
   std::string version;
-  std::string compiler;
-  std::string flags;            ///< without those that select instructions
-  std::string instruction_set;  ///< the instructions they select: BuildInfo::instructions
-  std::uint32_t numerics = 0;   ///< kNumericsVersion
+  std::string arithmetic;      ///< BuildInfo::arithmetic
+  std::uint32_t numerics = 0;  ///< kNumericsVersion
 };
 BuildIdentity build_identity();
-/// The first difference between two builds ("compiler 'GCC 12.2.0' here, 'GCC 13.1.0' there"); empty if there is none.
+/// The first difference between two builds ("version '0.3.0' here, '0.2.0' there"); empty if there is none.
 std::string difference(const BuildIdentity& here, const BuildIdentity& there);
 
 // One struct for each frame that has a body. docs/WIRE.md lists the fields in order. All texts except settings and model are

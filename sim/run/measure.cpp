@@ -1,6 +1,5 @@
 #include "sim/run/measure.hpp"
 
-#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
+#include "core/passing_folder.hpp"
 #include "core/seconds_since.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -32,24 +32,6 @@ namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder of its own for the ledger and the clients' states, removed at the end.
-class PassingFolder {
- public:
-  PassingFolder() : path_((fs::temp_directory_path() / "fedstride-measure-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) throw failure("cannot make a temporary folder '" + path_ + "'");
-  }
-  ~PassingFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  PassingFolder(const PassingFolder&) = delete;
-  PassingFolder& operator=(const PassingFolder&) = delete;
-  fs::path path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // Canaries as clients, numbered after the others, and the last round's releases.
 struct ClientCanaries {
@@ -376,7 +358,7 @@ class Measuring {
   }
 
   const MeasureOptions& options_;
-  PassingFolder folder_;
+  PassingFolder folder_{"measure"};
   Setup setup_;
   Threads threads_;
   std::optional<RunPrivacy> privacy_ = {};

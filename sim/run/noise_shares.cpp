@@ -25,7 +25,7 @@ secagg::Grid SharePlan::grid_for(double noise_multiplier) const {
   constexpr double kSteps = 4096;
   secagg::Grid made{.range = bound, .step = 0x1p-40, .bits = 32};
   const double share = deviation(noise_multiplier);
-  if (share / kSteps > made.step) made.step = std::exp2(std::floor(std::log2(share / kSteps)));
+  if (share / kSteps > made.step) made.step = std::ldexp(1.0, std::ilogb(share / kSteps));
   while (made.step < bound && bits_of_shares(bound, share, made.step, size, clients) > made.bits) made.step *= 2;
   return made;
 }
@@ -53,8 +53,7 @@ NoiseShare SharePlan::share(double noise_multiplier) const {
   if (law == NoiseLaw::discrete_gaussian && share < kLeastDiscreteSteps * used.step)
     throw usage_error("noise-law is 'discrete-gaussian' and " + noise + ", " + number_text(share / used.step) +
                       " steps of secure-grid; it must be at least 2 steps: a step of 2^" +
-                      std::to_string(static_cast<int>(std::floor(std::log2(share / kLeastDiscreteSteps)))) +
-                      " or less, or noise-law skellam");
+                      std::to_string(std::ilogb(share / kLeastDiscreteSteps)) + " or less, or noise-law skellam");
   if (const double steps = share / used.step; law == NoiseLaw::skellam && steps * steps > Skellam::kMaxVariance)
     throw usage_error(
         "noise-law is 'skellam' and " + noise + ", " + number_text(steps) + " steps of secure-grid; it can be drawn up to " +

@@ -450,7 +450,7 @@ std::string identity(const Setup& setup) {
       .text(setup.data.hash)
       .text(setup.clients.partition_hash)
       .text(setup.cohort_hash + setup.time_hash)
-      .text(build.version + build.compiler + build.instructions)
+      .text(build.version + build.arithmetic)
       .hex();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/elementary.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/random.hpp"
@@ -29,7 +30,7 @@ Presence MarkovPresence::at(ClientId client, Nanoseconds time, std::uint64_t see
   // Exponential times have no memory, so the first is drawn like the others.
   for (Nanoseconds now = 0;; is_there = !is_there) {
     const double mean = is_there ? there_seconds : away_seconds;
-    now = later(now, std::max<Nanoseconds>(1, std::llround(-std::log(1 - random.uniform()) * mean * 1e9)));
+    now = later(now, std::max<Nanoseconds>(1, std::llround(-portable::log(1 - random.uniform()) * mean * 1e9)));
     if (now > time) return {is_there, now};
   }
 }

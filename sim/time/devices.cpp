@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/elementary.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
@@ -29,8 +30,8 @@ Nanoseconds later(Nanoseconds time, Nanoseconds span) {
   return sum;
 }
 
-double ExponentialDevices::factor(RandomStream& random) const { return -std::log(1 - random.uniform()); }
-double LognormalDevices::factor(RandomStream& random) const { return std::exp(device_sigma * random.normal()); }
+double ExponentialDevices::factor(RandomStream& random) const { return -portable::log(1 - random.uniform()); }
+double LognormalDevices::factor(RandomStream& random) const { return portable::exp(device_sigma * random.normal()); }
 double HalfNormalDevices::factor(RandomStream& random) const { return std::abs(random.normal()); }
 
 double TierDevices::factor(RandomStream& random) const {

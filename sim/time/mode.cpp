@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/elementary.hpp"
+
 namespace fedstride {
 
 double AsynchronousSettings::weight_at(std::uint32_t staleness) const {
@@ -10,7 +12,7 @@ double AsynchronousSettings::weight_at(std::uint32_t staleness) const {
     case StalenessWeight::constant:
       break;
     case StalenessWeight::polynomial:
-      return staleness_power == 0.5 ? 1 / std::sqrt(1.0 + staleness) : std::pow(1.0 + staleness, -staleness_power);
+      return staleness_power == 0.5 ? 1 / std::sqrt(1.0 + staleness) : portable::pow(1.0 + staleness, -staleness_power);
     case StalenessWeight::hinge:
       return late <= 0 ? 1 : 1 / (hinge_slope * late + 1);
   }

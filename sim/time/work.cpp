@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "core/elementary.hpp"
+
 namespace fedstride {
 
 double example_flops(const Model& model) {
@@ -24,7 +26,7 @@ Nanoseconds TimeTerms::length(ClientId client, std::uint32_t count) const {
   double seconds = examples(client, count) * its.example_seconds;
   if (const double deviation = devices->jitter(); deviation > 0) {
     RandomStream random(seed, {.purpose = Purpose::device_jitter, .round = count, .client = client});
-    seconds *= std::exp(deviation * random.normal());
+    seconds *= portable::exp(deviation * random.normal());
   }
   if (its.download > 0) seconds += static_cast<double>(traffic.down) / its.download;
   if (its.upload > 0) seconds += static_cast<double>(traffic.up) / its.upload;

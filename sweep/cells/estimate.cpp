@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
+#include "core/passing_folder.hpp"
 #include "core/seconds_since.hpp"
 #include "sim/fleet/threads.hpp"
 #include "sim/run/run.hpp"
@@ -32,27 +32,6 @@ constexpr double kMeasuredInAll = 15;
 constexpr double kMinMeasuredSeconds = 0.1;
 constexpr double kMaxGradientSeconds = 30;  // seconds to wait for a first gradient
 constexpr double kMaxCommandSeconds = 10;   // seconds to wait for another command
-
-// A folder for the measured runs, removed afterwards.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "fedstride-estimate-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw failure("cannot create a folder in '" + fs::temp_directory_path().string() + "'");
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // The costs of a kind of cell.
 struct Speed {
@@ -234,7 +213,7 @@ class Estimator {
   const SweepOptions& options_;
   int threads_;
   double length_ = kMeasured;
-  ScratchFolder scratch_;
+  const PassingFolder scratch_{"estimate"};
   std::map<std::string, Speed> speeds_ = {};
   std::optional<double> command_seconds_ = {};
 };

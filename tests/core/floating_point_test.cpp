@@ -9,7 +9,7 @@
 namespace fedstride::test::floating_point_test {
 namespace {
 
-#if defined(__SSE__)
+#if defined(__SSE__) || defined(__aarch64__)
 
 // Out of line and through volatiles: the processor computes, not the compiler, and at the place of the call.
 [[gnu::noinline]] float product(float a, float b) {

@@ -1,4 +1,4 @@
-# Options for every target. One instruction set for all of them: mixing them would mix the bits.
+# Options for every target.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -44,8 +44,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
    CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-mmove-max=128 -mstore-max=128)
 endif()
-# Contraction is stated, not left to a default: a fused multiply-add rounds once, and the bits depend on it.
-add_compile_options(-ffp-contract=fast -fno-math-errno)
+# The compiler fuses nothing: where a multiply-add rounds once, the code says fma() (core/simd.hpp), so that every compiler gives the
+# same bits on every processor. `char` has a sign everywhere, as on x86.
+add_compile_options(-ffp-contract=off -fno-math-errno -fsigned-char)
 # Debian's Eigen aligns to the widest vector of the build; state it, so that a portable build aligns alike.
 add_compile_definitions(EIGEN_MAX_ALIGN_BYTES=64)
 

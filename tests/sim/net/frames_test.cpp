@@ -29,8 +29,7 @@ bool alike(const Vector& a, const Vector& b) {
 }
 
 bool same(const BuildIdentity& a, const BuildIdentity& b) {
-  return a.version == b.version && a.compiler == b.compiler && a.flags == b.flags && a.instruction_set == b.instruction_set &&
-         a.numerics == b.numerics;
+  return a.version == b.version && a.arithmetic == b.arithmetic && a.numerics == b.numerics;
 }
 bool same(const Hello& a, const Hello& b) { return a.client == b.client && same(a.build, b.build); }
 bool same(const Welcome& a, const Welcome& b) {

@@ -1,0 +1,89 @@
+#include <chrono>
+#include <cstdio>
+
+#include "cli/commands.hpp"
+#include "cli/flags.hpp"
+#include "cli/terminal/host.hpp"
+#include "core/build_info.hpp"
+#include "core/error.hpp"
+#include "core/json.hpp"
+#include "core/simd.hpp"
+#include "core/stop.hpp"
+#include "core/text.hpp"
+#include "sim/run/reference_runs.hpp"
+
+namespace fedstride {
+namespace {
+
+struct VerifyFlags {
+  std::string file;
+  std::string only;
+  int threads = 0;
+  bool update = false;
+  bool json = false;
+};
+
+std::vector<ReferenceRun> wanted_runs(const VerifyFlags& arguments) {
+  std::vector<ReferenceRun> runs = read_reference_runs(arguments.file, arguments.update);
+  if (arguments.only.empty()) return runs;
+  if (arguments.update)
+    throw usage_error("--only and --update exclude each other: the file's hashes are of one numerics version");
+  std::vector<std::string> names;
+  for (const ReferenceRun& run : runs) names.push_back(run.name);
+  std::erase_if(runs, [&](const ReferenceRun& run) { return run.name != arguments.only; });
+  if (runs.empty()) throw usage_error(unknown_name("run", arguments.only, names));
+  return runs;
+}
+
+void verify(const VerifyFlags& arguments) {
+  const std::vector<ReferenceRun> runs = wanted_runs(arguments);
+  const std::atomic<bool>* stop = stop_on_signals();
+  const BuildInfo build = build_info();
+  const std::string here = build.version + ", " + build.compiler + ", " + build.instruction_set;
+  if (!kFused && !arguments.json)
+    std::printf("note: this build (%s) rounds each multiply-add twice, so that its hashes are others\n", here.c_str());
+  std::vector<std::string> hashes;
+  std::size_t equal = 0;
+  Json results = Json::array();
+  for (const ReferenceRun& run : runs) {
+    const auto start = std::chrono::steady_clock::now();
+    hashes.push_back(hash_of(run, arguments.threads, stop));
+    if (hashes.back().empty()) throw Stopped();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const bool is_equal = hashes.back() == run.hash;
+    equal += is_equal ? 1 : 0;
+    results.push_back({{"name", run.name}, {"hash", hashes.back()}, {"expected", run.hash}, {"equal", is_equal}});
+    if (arguments.json) continue;
+    if (is_equal)
+      std::printf("%-28s %.16s  %.1f s\n", run.name.c_str(), run.hash.c_str(), seconds);
+    else
+      std::printf("%-28s DIFFERS: %s, expected '%s'\n", run.name.c_str(), hashes.back().c_str(), run.hash.c_str());
+    std::fflush(stdout);
+  }
+  if (arguments.json) print_json(results);
+  if (arguments.update) {
+    update_reference_runs(arguments.file, hashes);
+    return;
+  }
+  const std::string count = std::to_string(equal) + " of " + counted(runs.size(), "run") + " have their hashes (" + here + ")";
+  if (equal < runs.size()) throw failure(count);
+  if (!arguments.json) std::printf("%s\n", count.c_str());
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app) {
+  const auto [command, flags] = add_command<VerifyFlags>(
+      app, "verify", "Repeat reference runs and compare their models' hashes.",
+      "The same settings give the same bits on every processor with fused multiply-adds (x86 since 2013, ARMv8), with every\n"
+      "compiler and on any number of threads. Ends with code 1 if a hash differs.\n"
+      "Example: fedstride verify examples/reference.toml",
+      verify);
+  add_flag(command, "FILE", flags.file, Place::file, "reference runs, with their hashes (docs/results.md)", Needed::yes);
+  add_flag(command, "--only", flags.only, {.word = "NAME"}, "one of them");
+  add_number_flag(command, "--threads", flags.threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
+  add_switch(command, "--update", flags.update, "put the hashes found into the file, for a new numerics version");
+  add_json_switch(command, flags.json);
+}
+
+}  // namespace fedstride

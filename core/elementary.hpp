@@ -1,0 +1,25 @@
+#pragma once
+
+// Elementary functions with the same bits everywhere. Those of C libraries differ in last bits from one version and processor to
+// the next; what reaches a result of training calls these. Each is within one unit in the last place of the exact value, as
+// tests/core/elementary_test.cpp checks against 50 digits. Results below 2^-1022 are 0. For vectors of floats: core/simd.hpp.
+
+namespace fedstride::portable {
+
+/// e^x; 0 below -708.4, infinity above 709.78.
+double exp(double x);
+
+/// ln x; -infinity for 0, NaN below.
+double log(double x);
+
+/// x^y for x >= 0, within one unit where |y ln x| <= 700.
+double pow(double x, double y);
+
+struct Direction {
+  double cosine;
+  double sine;
+};
+/// cos and sin of 2 pi x, for x in [0, 1]: the reduction is exact.
+Direction direction(double turns);
+
+}  // namespace fedstride::portable

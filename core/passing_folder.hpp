@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace fedstride {
+
+/// A new folder of the system's temporary folder, its user's alone, removed with all it holds at the end.
+class PassingFolder {
+ public:
+  /// `purpose` is part of its name. Throws Error (failure) if it cannot be created.
+  explicit PassingFolder(const std::string& purpose);
+  ~PassingFolder();
+  PassingFolder(const PassingFolder&) = delete;
+  PassingFolder& operator=(const PassingFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,109 @@
+#include "sim/run/reference_runs.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/build_info.hpp"
+#include "core/files.hpp"
+#include "core/passing_folder.hpp"
+#include "core/text.hpp"
+#include "sim/run/document.hpp"
+#include "sim/run/run.hpp"
+
+namespace fedstride {
+namespace {
+
+constexpr std::string_view kVersionKey = "numerics-version";
+constexpr std::size_t kMaxFile = 1 << 20;
+
+const DocumentNode* child(const DocumentNode& table, std::string_view key) {
+  const auto found = std::ranges::find(*table.table(), key, &DocumentNode::Table::value_type::first);
+  return found == table.table()->end() ? nullptr : &found->second;
+}
+
+/// Adds a table's settings, except `hash`, to those of all runs.
+void add_settings(const Document& document, const DocumentNode& table, Settings& settings) {
+  for (const auto& [key, node] : *table.table()) {
+    if (key == "hash") continue;
+    if (!node.is_scalar()) throw document.wrong(node, key + " must be one value: a number, a text, true or false");
+    const auto& known = all_keys();
+    if (std::ranges::find(known, key, &KeyInfo::name) == known.end()) throw document.wrong(node, unknown_key(key).what());
+    if (key == "out") throw document.wrong(node, "out is chosen for each run; leave it out");
+    settings[key] = node.setting();
+  }
+  if (const auto data = settings.find("data"); data != settings.end())
+    if (auto* path = std::get_if<std::string>(&data->second.value))
+      *path = (std::filesystem::path(document.name).parent_path() / *path).string();
+}
+
+std::int64_t version_of(const Document& document) {
+  const DocumentNode* node = child(document.root, kVersionKey);
+  const auto* version = node == nullptr ? nullptr : std::get_if<std::int64_t>(&node->value);
+  if (version == nullptr)
+    throw document.wrong(node == nullptr ? document.root : *node,
+                         "a file of reference runs names its numerics-version, such as " + std::to_string(kNumericsVersion));
+  return *version;
+}
+
+std::vector<ReferenceRun> runs_of(const Document& document) {
+  Settings common;
+  for (const auto& [key, node] : *document.root.table())
+    if (key != kVersionKey && ((key != "common" && key != "run") || node.table() == nullptr))
+      throw document.wrong(node, "'" + key + "' is not valid; valid: numerics-version, [common], [run.NAME]");
+  if (const DocumentNode* table = child(document.root, "common")) add_settings(document, *table, common);
+  std::vector<ReferenceRun> runs;
+  const DocumentNode* all = child(document.root, "run");
+  if (all == nullptr) throw document.wrong(document.root, "there is no run; a run is a table [run.NAME]");
+  for (const auto& [name, node] : *all->table()) {
+    if (node.table() == nullptr) throw document.wrong(node, "run." + name + " must be a table: [run." + name + "]");
+    const DocumentNode* hash = child(node, "hash");
+    if (hash == nullptr || hash->text() == nullptr)
+      throw document.wrong(node, "run '" + name + "' has no hash; add hash = \"...\", or \"\" and --update");
+    runs.push_back({.name = name, .hash = *hash->text(), .settings = common, .line = hash->line});
+    add_settings(document, node, runs.back().settings);
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::vector<ReferenceRun> read_reference_runs(const std::string& path, bool any_version) {
+  const Document document = parse_document(read_file(path, kMaxFile), path);
+  const std::int64_t version = version_of(document);
+  if (version != kNumericsVersion && !any_version)
+    throw usage_error("'" + path + "' has the hashes of numerics version " + std::to_string(version) + "; this build's is " +
+                      std::to_string(kNumericsVersion));
+  return runs_of(document);
+}
+
+std::string hash_of(const ReferenceRun& reference, int threads, const std::atomic<bool>* stop) {
+  const PassingFolder folder("verify");
+  Settings settings = reference.settings;
+  settings["out"] = {(folder.path() / "run").string(), true};
+  settings["threads"] = {std::int64_t{threads}, true};
+  std::string hash;
+  RunObserver observer;
+  observer.stop = stop;
+  observer.round = [&](const RoundRecord& round) { hash = round.model_hash; };
+  const RunSummary summary = [&] {
+    try {
+      return run(resolve(settings), settings, observer);
+    } catch (const Error& error) {
+      throw Error(error.kind(), "run '" + reference.name + "': " + error.what());
+    }
+  }();
+  return summary.interrupted ? std::string() : hash;
+}
+
+void update_reference_runs(const std::string& path, const std::vector<std::string>& hashes) {
+  const std::string text = read_file(path, kMaxFile);
+  const Document document = parse_document(text, path);
+  const std::vector<ReferenceRun> runs = runs_of(document);
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
+  for (std::size_t i = 0; i < runs.size(); ++i) lines.at(runs[i].line - 1) = "hash = \"" + hashes.at(i) + "\"";
+  lines.at(child(document.root, kVersionKey)->line - 1) = std::string(kVersionKey) + " = " + std::to_string(kNumericsVersion);
+  write_file(path, joined(lines, "\n"));
+}
+
+}  // namespace fedstride

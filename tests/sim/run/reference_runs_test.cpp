@@ -1,0 +1,75 @@
+#include "sim/run/reference_runs.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "core/build_info.hpp"
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/simd.hpp"
+#include "core/text.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/refusal.hpp"
+
+namespace fedstride::test::reference_runs_test {
+namespace {
+
+const std::string kFile = std::string(FEDSTRIDE_SOURCE_DIR) + "/examples/reference.toml";
+const std::string kVersion = "numerics-version = " + std::to_string(kNumericsVersion) + "\n";
+
+// With sanitizers a sample suffices: all runs are in the release build.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t kEvery = 12;
+#else
+constexpr std::size_t kEvery = 1;
+#endif
+
+void read(const std::string& text) {
+  const test::TemporaryFolder folder;
+  write_file(folder / "runs.toml", text);
+  read_reference_runs(folder / "runs.toml");
+}
+
+}  // namespace
+
+TEST_CASE("the reference runs have their hashes in this build") {
+  if (!kFused) {
+    MESSAGE("skipped: this build rounds multiply-adds twice");
+    return;
+  }
+  const auto runs = read_reference_runs(kFile);
+  CHECK(runs.size() >= 60);
+  for (std::size_t i = 0; i < runs.size(); i += kEvery) {
+    CAPTURE(runs[i].name);
+    CHECK(hash_of(runs[i], 2) == runs[i].hash);
+  }
+}
+
+TEST_CASE("an update puts hashes and version in place and leaves the rest of the file alone") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "runs.toml";
+  write_file(
+      path,
+      "# mine\nnumerics-version = 1\n[common]\nrounds = 1\n[run.a]\nhash = \"\"\n\n[run.b]\nseed = 2\nhash = \"x\"  # old\n");
+  CHECK_USAGE_ERROR(read_reference_runs(path), "version 1", std::to_string(kNumericsVersion));
+  CHECK(read_reference_runs(path, true).size() == 2);
+  update_reference_runs(path, {"11", "22"});
+  CHECK(read_file(path) ==
+        "# mine\n" + kVersion + "[common]\nrounds = 1\n[run.a]\nhash = \"11\"\n\n[run.b]\nseed = 2\nhash = \"22\"\n");
+  CHECK(read_reference_runs(path)[1].hash == "22");
+}
+
+TEST_CASE("what is not a file of reference runs is refused, with the line") {
+  CHECK_USAGE_ERROR(read(""), "numerics-version");
+  CHECK_USAGE_ERROR(read("numerics-version = \"7\"\n[run.a]\nhash = \"\"\n"), "line 1", "numerics-version");
+  CHECK_USAGE_ERROR(read(kVersion), "[run.NAME]");
+  CHECK_USAGE_ERROR(read(kVersion + "rounds = 3\n"), "line 2", "'rounds'", "[common]");
+  CHECK_USAGE_ERROR(read(kVersion + "[run.a]\nrounds = 3\n"), "'a'", "hash");
+  CHECK_USAGE_ERROR(read(kVersion + "[run.a]\nhash = \"\"\nroundz = 3\n"), "line 4", "roundz", "rounds");
+  CHECK_USAGE_ERROR(read(kVersion + "[run.a]\nhash = \"\"\nout = \"x\"\n"), "line 4", "out");
+  CHECK_USAGE_ERROR(read(kVersion + "[run]\na = 1\n"), "run.a", "table");
+  CHECK_USAGE_ERROR(read("x = ["), "runs.toml", "line 1");
+}
+
+}  // namespace fedstride::test::reference_runs_test
