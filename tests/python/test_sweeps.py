@@ -101,5 +101,5 @@ def test_a_tune_is_a_sweep_with_a_winner(tmp_path):
     assert sorted(len(cell.rounds) for cell in done.cells) == [1, 1, 2, 4]
     winner = fedstride.open_run(done.folder / done["winner"]["run"])
     assert winner.rounds[-1]["validation_accuracy"] == done["winner"]["score"]
-    with refused(fedstride.UsageError, "dp", "accounted"):
+    with refused(fedstride.UsageError, "dp", "--accounted"):
         fedstride.tune(tmp_path / "rates.toml", out=tmp_path / "other", dp="client", noise_multiplier=1, clip=1)
