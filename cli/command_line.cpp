@@ -99,6 +99,7 @@ struct Command {
 
 constexpr Command kCommands[] = {{"run", add_run_command},
                                  {"sweep", add_sweep_command},
+                                 {"tune", add_tune_command},
                                  {"report", add_report_command},
                                  {"explain", add_explain_command},
                                  {"export", add_export_command},

@@ -11,6 +11,7 @@ namespace fedstride {
 
 void add_run_command(CLI::App& app);
 void add_sweep_command(CLI::App& app);
+void add_tune_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_explain_command(CLI::App& app);
 void add_export_command(CLI::App& app);

@@ -8,6 +8,7 @@
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "sim/run/former_names.hpp"
+#include "sweep/cells/cell_keys.hpp"
 
 namespace fedstride {
 namespace {
@@ -262,6 +263,18 @@ Settings merged(const std::string& path, const Settings& from_command_line) {
   Settings settings = path.empty() ? Settings{} : read_settings(path);
   for (const auto& [key, setting] : from_command_line) settings[key] = setting;
   return settings;
+}
+
+std::string own_command(const CLI::App& command) {
+  std::string text = full_name(command);
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& value : option->results()) {
+      const bool is_switch = option->get_expected_max() == 0;
+      if (is_switch && value != "true") continue;
+      if (!option->get_positional()) text += " --" + option->get_lnames().front();  // a hidden option has no get_name()
+      if (!is_switch) text += " " + shell_quoted(value);
+    }
+  return text;
 }
 
 }  // namespace fedstride

@@ -118,6 +118,9 @@ Command<Flags> add_command(CLI::App& parent, const std::string& name, const std:
 /// variable in a script.
 void check_flags(const CLI::App& command);
 
+/// The command line as it was given, quoted for a shell, to resume with.
+std::string own_command(const CLI::App& command);
+
 /// "fedstride data verify"
 std::string full_name(const CLI::App& command);
 std::vector<std::string> command_names(const CLI::App& command);

@@ -63,19 +63,6 @@ void read_shard(const std::string& text, SweepOptions& options) {
   options.shard = which - 1;
 }
 
-// The command line, as it was given, to resume with.
-std::string own_command(const CLI::App& command) {
-  std::string text = full_name(command);
-  for (const CLI::Option* option : command.get_options())
-    for (const std::string& value : option->results()) {
-      const bool is_switch = option->get_expected_max() == 0;
-      if (is_switch && value != "true") continue;
-      if (!option->get_positional()) text += " --" + option->get_lnames().front();  // a hidden option has no get_name()
-      if (!is_switch) text += " " + shell_quoted(value);
-    }
-  return text;
-}
-
 void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options, bool as_json) {
   const auto folder = sweep_path(experiment, options.out);
   check_sweep_folder(folder, experiment);

@@ -106,7 +106,7 @@ class Reader {
     if (!command.starts_with("fedstride ") || !command.ends_with(kHelp)) return {};
     std::string name(command.substr(0, command.size() - kHelp.size()));
     const bool known = name.starts_with("fedstride privacy ") || name == "fedstride run" || name == "fedstride sweep" ||
-                       name == "fedstride report";
+                       name == "fedstride tune" || name == "fedstride report";
     std::ranges::replace(name, ' ', '.');
     return known ? name : "";
   }

@@ -108,15 +108,15 @@ const std::vector<Subject>& subjects() {
       {.name = "sweeps",
        .text = "An experiment file is a run's settings in TOML plus a [sweep] table of lists. 'sweep' trains every "
                "combination, resumes where it was stopped, and never repeats a finished cell. --dry-run estimates the time "
-               "and rejects invalid combinations before any data are read. 'report' turns the results into a page of figures, "
-               "tables and tests.",
+               "and rejects invalid combinations before any data are read. 'tune' finds the best combination on validation rows "
+               "for less work. 'report' turns the results into a page of figures, tables and tests.",
        .choices = {},
        .families = {},
        .settings = {},
        .command = "sweep",
        .flags = {"--out", "--jobs", "--scale", "--dry-run", "--report", "--shard"},
        .example = "fedstride sweep experiments/field/checks/experiment.toml --scale quick --dry-run",
-       .more = "docs/sweeps.md, fedstride sweep --help, fedstride report --help"},
+       .more = "docs/sweeps.md, fedstride sweep --help, fedstride tune --help, fedstride report --help"},
   };
   return all;
 }

@@ -15,7 +15,7 @@
 #include "sim/run/results.hpp"
 #include "sweep/cells/sweep.hpp"
 
-// Included only by sweep_command.cpp.
+// Included only by sweep_command.cpp and tune_command.cpp.
 
 namespace fedstride {
 

@@ -26,7 +26,7 @@ from ._program import program
 from .data import load_dataset, partition
 from .folder import Run, open_run
 from .parts import *
-from .running import report, resume, run, sweep
+from .running import report, resume, run, sweep, tune
 from .sweeps import Sweep
 from .tensors import load_tensors, save_tensors
 from .torch_models import LayeredModel, from_torch
@@ -39,7 +39,7 @@ _core.set_program(program() or "")
 # Without the classes of parts, whose names are common words.
 __all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Sweep", "Task", "Trained", "UsageError", "__version__", "from_torch",
            "load_dataset", "load_tensors", "named", "open_run", "parts", "partition", "privacy", "program", "report", "resume", "run", "save_tensors", "sweep",
-           "tracker", "uses_clipped_sum"]
+           "tracker", "tune", "uses_clipped_sum"]
 
 
 def __getattr__(name):

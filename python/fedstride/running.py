@@ -1,4 +1,4 @@
-"""Running experiments: `run`, `resume`, `sweep`, `report`."""
+"""Running experiments: `run`, `resume`, `sweep`, `tune`, `report`."""
 
 from __future__ import annotations
 
@@ -159,14 +159,35 @@ def sweep(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep
     Keywords are `out`, `jobs`, `threads`, `shard`, `scale`, `report` and those of `run`, which fix a setting. Raises Error if a cell
     failed, after finishing the others; `Sweep(folder)` opens what there is. Ctrl-C stops it, and the same call resumes.
     """
+    told = _told_of_cells("sweep", file, dry_run, flags)
+    return told if dry_run or flags.get("accounted") else Sweep(told["folder"], told=told)
+
+
+@overload
+def tune(file: Place, *, dry_run: Literal[True], **flags: Value | Part) -> dict[str, Any]: ...
+@overload
+def tune(file: Place, *, dry_run: Literal[False] = False, **flags: Value | Part) -> Sweep: ...
+@takes(of_command("tune"))
+def tune(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep | dict[str, Any]:
+    """Chooses among the configurations of an experiment file on validation rows, by successive halving or Hyperband (docs/sweeps.md), and
+    returns the `Sweep`, whose tuned["winner"] and tuned["rungs"] have scores with their noise. With `dry_run=True`, a dict of the rungs.
+
+    Keywords are `out`, `hyperband`, `eta`, `min_rounds`, `configurations`, `draw_seed`, `jobs`, `threads`, `scale` and those of `run`,
+    which fix a setting. Raises Error if a cell failed. Ctrl-C stops it, and the same call resumes.
+    """
+    told = _told_of_cells("tune", file, dry_run, flags)
+    return told if dry_run else Sweep(told["folder"], told=told)
+
+
+def _told_of_cells(command, file, dry_run, flags):
+    """What `sweep` or `tune` prints. A KeyboardInterrupt says how to go on."""
     try:
-        told = asked("sweep", file, dry_run=dry_run, **spread(flags))
+        return asked(command, file, dry_run=dry_run, **spread(flags))
     except KeyboardInterrupt as error:
         if not error.args:
             place = f" in '{_place(flags['out'])}'" if flags.get("out") else ""
-            error.args = (f"the sweep of '{_place(file)}'{place} was stopped; the same call continues it",)
+            error.args = (f"the {command} of '{_place(file)}'{place} was stopped; the same call continues it",)
         raise
-    return told if dry_run or flags.get("accounted") else Sweep(told["folder"], told=told)
 
 
 @takes(of_command("report"), describe=True)

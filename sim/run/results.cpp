@@ -385,6 +385,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["training_rows"] =
       setup.clients.rows.row_count() > 0 ? setup.data.train.size() - setup.data.validation_rows.size() : brought;
   json["test_rows"] = setup.data.test.size();
+  if (!setup.data.validation_rows.empty() && !setup.privacy.on()) json["validation_rows"] = setup.data.validation_rows.size();
   json["notes"] = notes_on(setup, summary);
   json["numerics_version"] = kNumericsVersion;
   json["version"] = build.version;

@@ -85,6 +85,10 @@ class Session {
   RunSummary carry_out() {
     if (observer_.started) observer_.started(setup_, summary_.folder, checkpoint_.round, fleet_->progress());
     while (checkpoint_.round < static_cast<std::uint32_t>(setup_.configuration.rounds)) {
+      if (observer_.pause_after > 0 && checkpoint_.round >= observer_.pause_after) {
+        summary_.interrupted = true;
+        break;
+      }
       RoundRecord record{.round = checkpoint_.round + 1, .metric = metric_of(setup_.data.train.targets)};
       if (!train(record)) break;
       count(record);

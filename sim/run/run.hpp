@@ -21,6 +21,8 @@ struct RunObserver {
   std::function<void(const RoundRecord&)> round;
   std::function<void()> ended;              ///< after `started`, however the session ends; `examples` is valid until it returns
   const std::atomic<bool>* stop = nullptr;  ///< if true, the current round is abandoned and the run ends as interrupted
+  /// After this round the run ends as interrupted, with its checkpoint; schedules are still those of all rounds. 0: none.
+  std::uint32_t pause_after = 0;
 };
 
 /// Carries out a new run in a new folder (configuration.out, or a free name under runs/). `settings` is the source of the configuration.

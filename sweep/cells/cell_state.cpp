@@ -48,7 +48,7 @@ CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes&
   if (summary.value("numerics_version", Json()) != kNumericsVersion)
     return damaged("its numerics_version is not " + std::to_string(kNumericsVersion));
   const bool complete = rounds == static_cast<std::uint64_t>(wanted.rounds) || summary.contains("halted");
-  if (finished != true || !complete) return {CellState::Kind::unfinished};
+  if (finished != true || !complete) return {CellState::Kind::unfinished, "", rounds.get<std::uint64_t>()};
   if (line_count(folder / "rounds.jsonl") != rounds)
     return damaged("its rounds.jsonl does not have as many rounds as its summary.json");
   if (!wanted.publishable && !fs::exists(folder / "partition.json")) return damaged("its partition.json is missing");

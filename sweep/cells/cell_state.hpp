@@ -17,7 +17,8 @@ struct CellState {
     damaged,  ///< contains something else, or unreadable files
   };
   Kind kind = Kind::fresh;
-  std::string why = {};  ///< reason for `damaged`
+  std::string why = {};      ///< reason for `damaged`
+  std::uint64_t rounds = 0;  ///< of an unfinished run, at the end of its last session that was not killed
 };
 
 /// The state of the cell in SWEEP/cells/KEY. A run made elsewhere and copied there under this name counts if its configuration,

@@ -42,6 +42,7 @@ struct CellWork {
   int threads = 1;              ///< per cell
   const std::atomic<bool>* stop = nullptr;
   FleetMaker fleet = {in_process_fleet};
+  std::uint32_t pause_after = 0;  ///< SweepOptions::pause_after
 };
 
 Setting of_command_line(const std::string& text) { return {.value = text, .from_command_line = true}; }
@@ -94,12 +95,15 @@ CellOutcome carry_out_run(const Cell& cell, bool fresh, const fs::path& folder, 
   std::uint32_t rounds = 0;
   RunObserver observer;
   observer.stop = work.stop;
+  observer.pause_after = work.pause_after;
   observer.started = [&](const Setup& setup, const std::string&, std::uint32_t, const std::atomic<std::uint64_t>&) {
     rounds = static_cast<std::uint32_t>(setup.configuration.rounds);
+    if (work.pause_after > 0) rounds = std::min(rounds, work.pause_after);
   };
   observer.round = [&](const RoundRecord& record) { round(record, rounds); };
   const RunSummary summary = run_or_resume(cell, fresh, folder, work, observer);
-  return {summary.interrupted ? CellOutcome::Kind::interrupted : CellOutcome::Kind::finished};
+  const bool is_paused = work.pause_after > 0 && summary.rounds >= work.pause_after;
+  return {summary.interrupted && !is_paused ? CellOutcome::Kind::interrupted : CellOutcome::Kind::finished};
 }
 
 CellOutcome carry_out_command(const Cell& cell, const fs::path& folder, const CellWork& work) {
@@ -156,7 +160,8 @@ class Sweep {
               .sweep = folder,
               .program = options.program,
               .stop = observer.stop,
-              .fleet = options.fleet},
+              .fleet = options.fleet,
+              .pause_after = options.pause_after},
         observer_(observer),
         inputs_(inputs),
         jobs_(options.jobs) {
@@ -189,7 +194,13 @@ class Sweep {
   }
 
  private:
-  CellState state_of(const Cell& cell) const { return cell_state(work_.sweep, work_.experiment, cell, inputs_); }
+  CellState state_of(const Cell& cell) const {
+    CellState state = cell_state(work_.sweep, work_.experiment, cell, inputs_);
+    const bool is_paused =
+        work_.pause_after > 0 && state.kind == CellState::Kind::unfinished && state.rounds >= work_.pause_after;
+    if (is_paused) state.kind = CellState::Kind::finished;
+    return state;
+  }
   bool stopped() const { return work_.stop != nullptr && work_.stop->load(); }
 
   void count_finished(const Cell& cell) {

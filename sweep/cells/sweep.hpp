@@ -24,6 +24,7 @@ struct SweepOptions {
   InputHashes inputs = {};                ///< as filled in by expand
   std::vector<std::size_t> order = {};    ///< indices of the cells to work on, in this order; empty: those of the shard
   FleetMaker fleet = {in_process_fleet};  ///< for cells that are runs; with any other fleet, jobs must be 1
+  std::uint32_t pause_after = 0;          ///< cells that are runs stop after this round, and then count as finished; 0: never
 };
 
 /// Callbacks for an observer of a sweep; called from several threads, one call at a time. Any may be empty.

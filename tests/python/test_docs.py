@@ -191,3 +191,32 @@ def test_the_example_of_a_resnet_runs(tmp_path, monkeypatch):
 
     assert sum(parameter.numel() for parameter in pytorch_resnet.resnet18().parameters()) == 11_173_962
     pytorch_resnet.main(str(tmp_path / "run"), rounds=1, rows=20, width=8, dataset="synthetic")
+
+
+def test_fedex_moves_its_distribution_by_exponentiated_gradient(monkeypatch):
+    monkeypatch.syspath_prepend(str(SOURCE / "examples" / "python"))
+    import fedex
+
+    one = fedex.FedEx(2)
+    assert list(one.odds(1)) == [0.5, 0.5]
+    # Worked by hand. Round 1: mean loss 0.5 = baseline; gradients 10 (0.2 - 0.5) / (0.5 x 40) = -0.15 and 30 (0.6 - 0.5) / 20 = 0.15; step
+    # sqrt(2 log 2) / 0.15, so that the odds are as exp(1.17741) to exp(-1.17741).
+    one.scores[1] = [(0, 10, 0.2), (1, 30, 0.6)]
+    assert one.odds(2) == pytest.approx([0.913317, 0.086683], abs=1e-6)
+    # Round 2: baseline 0.5; gradient (10 (0.4 - 0.5) + 30 (0.3 - 0.5)) / (0.913317 x 40) = -0.191609; step 1.17741 / 0.243338.
+    one.scores[2] = [(0, 10, 0.4), (0, 30, 0.3)]
+    assert one.odds(3) == pytest.approx([0.963810, 0.036190], abs=1e-5)
+    # Round 3: baseline (0.325 + 0.9 x 0.5) / 1.9 = 0.407895, which both settings meet: nothing moves.
+    one.scores[3] = [(0, 10, 0.775 / 1.9), (1, 30, 0.775 / 1.9)]
+    assert one.odds(4) == pytest.approx(one.odds(3), abs=1e-12)
+    assert one.odds(2) == pytest.approx([0.913317, 0.086683], abs=1e-6)  # of an earlier round, as before
+    drawn = [one.draw(3, client) for client in range(1000)]
+    assert drawn == [one.draw(3, client) for client in range(1000)] and 940 < drawn.count(0) < 985
+
+
+def test_the_example_of_fedex_goes_on_with_the_same_bits(tmp_path):
+    run_example(tmp_path, "fedex.py", tmp_path / "parts", 1)
+    text = run_example(tmp_path, "fedex.py", tmp_path / "parts", 2)
+    assert text == run_example(tmp_path, "fedex.py", tmp_path / "whole", 2) and len(text.splitlines()) == 7
+    parts, whole = (fedstride.open_run(tmp_path / name) for name in ("parts", "whole"))
+    assert [one["model_hash"] for one in parts.rounds] == [one["model_hash"] for one in whole.rounds]

@@ -67,6 +67,7 @@ def test_resume_takes_only_what_may_change():
     (fedstride.partition, {"partition", "alpha", "clients", "data", "config", "seed"}),
     (fedstride.load_dataset, {"label", "client_column", "data_dir", "format", "dataset"}),
     (fedstride.sweep, {"file", "out", "jobs", "shard", "scale", "learning_rate", "dry_run"}),
+    (fedstride.tune, {"file", "out", "jobs", "hyperband", "eta", "min_rounds", "configurations", "learning_rate", "dry_run"}),
     (fedstride.report, {"folders", "out", "latex"}),
     (fedstride.privacy.epsilon, {"sampling_rate", "noise_multiplier", "steps", "delta", "accountant", "details"}),
     (fedstride.privacy.audit, {"folder"}),

@@ -88,3 +88,18 @@ def test_a_sweep_over_another_command_has_tables_alone(tmp_path):
                                      'command = "privacy epsilon"\n[sweep]\nsteps = [10, 100]\n')
     sweep = fedstride.sweep(tmp_path / "a.toml", out=tmp_path / "sweep")
     assert sweep.cells == [] and len(sweep) == 2 and list(sweep.frame()["steps"]) == [10, 100]
+
+
+def test_a_tune_is_a_sweep_with_a_winner(tmp_path):
+    (tmp_path / "rates.toml").write_text('dataset = "synthetic-li"\nmodel = "logistic"\nrounds = 4\nthreads = 1\noptimizer = "sgd"\n'
+                                         'validation-fraction = 0.2\n[sweep]\nlearning-rate = [0.001, 0.01, 0.1, 1.0]\n')
+    planned = fedstride.tune(tmp_path / "rates.toml", out=tmp_path / "tuned", eta=2, dry_run=True)
+    assert [[rung["configurations"], rung["rounds"]] for rung in planned["brackets"][0]] == [[4, 1], [2, 2], [1, 4]]
+    assert (planned["rounds_of_work"], planned["rounds_of_the_grid"]) == (8, 16) and not (tmp_path / "tuned").exists()
+    done = fedstride.tune(tmp_path / "rates.toml", out=tmp_path / "tuned", eta=2)
+    assert isinstance(done, fedstride.Sweep) and done["winner"]["low"] < done["winner"]["score"] < done["winner"]["high"]
+    assert sorted(len(cell.rounds) for cell in done.cells) == [1, 1, 2, 4]
+    winner = fedstride.open_run(done.folder / done["winner"]["run"])
+    assert winner.rounds[-1]["validation_accuracy"] == done["winner"]["score"]
+    with refused(fedstride.UsageError, "dp", "--accounted"):
+        fedstride.tune(tmp_path / "rates.toml", out=tmp_path / "other", dp="client", noise_multiplier=1, clip=1)

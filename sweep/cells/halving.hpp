@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace fedstride {
+
+/// A step of successive halving: this many configurations are trained up to this round, and the best of them enter the next step.
+struct Rung {
+  std::size_t configurations = 0;
+  std::uint32_t rounds = 0;
+  bool operator==(const Rung&) const = default;
+};
+using Bracket = std::vector<Rung>;
+
+/// Successive halving (Jamieson & Talwalkar 2016) of n configurations: rung i of s + 1 has floor(n / eta^i) of them at floor(rounds /
+/// eta^(s - i)) rounds. s is as large as it can be with `least` rounds or more in the first rung and a configuration or more in the
+/// last. n, least > 0, least <= rounds, eta > 1.
+Bracket halving_bracket(std::size_t n, std::uint32_t least, std::uint32_t rounds, unsigned eta);
+
+/// The brackets of Hyperband (Li et al. 2018, algorithm 1) over at most n configurations: bracket s, from the largest down to 0, begins with
+/// ceil((largest + 1) eta^s / (s + 1)) of them. (The paper's table 1 has floor((largest + 1) / (s + 1)) eta^s, which leaves up to a
+/// fifth of the budget unused.)
+std::vector<Bracket> hyperband_brackets(std::size_t n, std::uint32_t least, std::uint32_t rounds, unsigned eta);
+
+/// A score with a 95 % interval; NaN where unknown.
+struct Score {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// A share measured on this many independent rows: Wilson's interval. NaN without rows.
+Score score_of_share(double share, double rows);
+/// The mean over seeds: Student's interval; none for one seed.
+Score score_of_seeds(const std::vector<double>& values);
+
+/// A configuration's place in a rung.
+struct RungPlace {
+  std::size_t configuration = 0;  ///< as the caller numbers them
+  Score score = {};
+  bool goes_on = false;
+  bool is_near_cut = false;  ///< the cut is within the score's interval
+};
+
+struct RungOrder {
+  std::vector<RungPlace> places = {};                     ///< the best first; of equal scores the one with the smaller number
+  double cut = std::numeric_limits<double>::quiet_NaN();  ///< halfway between the last that goes on and the first that does not
+  /// True if on both sides of the cut there are configurations within whose noise it is.
+  bool is_toss_up() const;
+};
+
+/// Orders a rung, of which `keep` go on; unknown scores are last.
+RungOrder order_rung(std::vector<RungPlace> places, std::size_t keep, bool highest_is_best);
+
+}  // namespace fedstride

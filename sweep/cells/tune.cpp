@@ -1,0 +1,345 @@
+#include "sweep/cells/tune.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+#include "core/folder_lock.hpp"
+#include "core/json.hpp"
+#include "core/random.hpp"
+#include "core/text.hpp"
+#include "server/round.hpp"
+#include "sweep/cells/cell_keys.hpp"
+#include "sweep/cells/grid.hpp"
+#include "sweep/cells/sweep_folder.hpp"
+#include "sweep/results/csv.hpp"
+#include "sweep/results/read_cell.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string seedless_text(const Cell& cell) {
+  Cell without = cell;
+  std::erase_if(without.point, [](const auto& one) { return one.first == "seed"; });
+  return point_text(without);
+}
+
+void check_tuned(const Experiment& experiment) {
+  const Tuning& tuning = experiment.tuning;
+  if (experiment.command != "run")
+    throw usage_error("tune trains; the command of '" + experiment.file + "' is '" + experiment.command + "'");
+  if (tuning.on != "validation")
+    throw usage_error("[tune] on is '" + tuning.on + "'; tune chooses on validation rows, and the test rows judge the winner");
+  if (tuning.metric != "accuracy" && tuning.metric != "r2" && tuning.metric != "loss")
+    throw usage_error("[tune] metric is '" + tuning.metric +
+                      "'; of a cell that stops early it is unknown; valid: accuracy, r2, loss");
+  if (tuning.keys.empty()) return;
+  for (const Axis& axis : experiment.axes)
+    for (const std::string& key : axis.keys)
+      if (key != "seed" && std::ranges::find(tuning.keys, key) == tuning.keys.end())
+        throw usage_error("[tune] keys are " + joined(tuning.keys) + ", but " + key +
+                          " is swept, too; tune has one winner: add " + key + " to keys, or fix it with --" + key);
+}
+
+// One cell's settings, before any data are read.
+std::uint32_t checked_rounds(const Configuration& configuration) {
+  if (is_private(configuration))
+    throw usage_error("dp is '" + std::string(configuration.privacy.name()) +
+                      "'; every score of every rung would be a release that no guarantee counts. Choose under dp with: fedstride "
+                      "sweep FILE --accounted");
+  if (!(configuration.validation_fraction > 0))
+    throw usage_error(
+        "validation-fraction is 0, so that there are no validation rows to choose on; it must be above 0, for example 0.1");
+  return static_cast<std::uint32_t>(configuration.rounds);
+}
+
+std::vector<std::string> swept_by(const Experiment& experiment) {
+  std::vector<std::string> keys;
+  for (const Axis& axis : experiment.axes)
+    for (const std::string& key : axis.keys)
+      if (key != "seed" && std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+  return keys;
+}
+
+void take_brackets(const TuneOptions& options, TunePlan& plan) {
+  const auto least = static_cast<std::uint32_t>(options.min_rounds);
+  const auto eta = static_cast<unsigned>(options.eta);
+  if (options.min_rounds < 1 || least > plan.rounds)
+    throw usage_error("min-rounds is " + std::to_string(options.min_rounds) + "; cells have " + counted(plan.rounds, "round") +
+                      ", and it must be from 1 to that");
+  if (options.eta < 2) throw usage_error("eta is " + std::to_string(options.eta) + "; it must be 2 or more: one in eta goes on");
+  const std::size_t grid = plan.configurations.size();
+  if (options.draws > grid)
+    throw usage_error("configurations is " + std::to_string(options.draws) + "; the grid has " + std::to_string(grid));
+  plan.pool.resize(grid);
+  std::iota(plan.pool.begin(), plan.pool.end(), std::size_t{0});
+  if (options.draws > 0 || options.hyperband) {
+    RandomStream random(options.draw_seed, {.purpose = Purpose::run_count, .step = 1});
+    shuffle(std::span(plan.pool), random);
+  }
+  if (options.draws > 0) plan.pool.resize(options.draws);
+  if (plan.pool.size() < 2)
+    throw usage_error("tune compares two configurations or more; there is one (lists in [sweep], except seed, make more)");
+  const std::size_t n = plan.pool.size();
+  plan.brackets = options.hyperband ? hyperband_brackets(n, least, plan.rounds, eta)
+                                    : std::vector<Bracket>{halving_bracket(n, least, plan.rounds, eta)};
+  std::size_t next = 0;  // brackets share as few configurations as they can
+  for (const Bracket& bracket : plan.brackets) {
+    std::vector<std::size_t>& entry = plan.entries.emplace_back();
+    for (std::size_t i = 0; i < bracket.front().configurations; ++i) entry.push_back(plan.pool[next++ % n]);
+  }
+}
+
+std::uint64_t rounds_of(const TunePlan& plan) {
+  std::uint64_t rounds = 0;
+  for (const Bracket& bracket : plan.brackets) {
+    std::uint32_t before = 0;
+    for (const Rung& rung : bracket) {
+      rounds += rung.configurations * (rung.rounds - before);
+      before = rung.rounds;
+    }
+  }
+  return rounds * plan.cells.size() / plan.configurations.size();
+}
+
+void add_score(const Score& score, Json& json) {
+  json["score"] = number_or_null(score.value);
+  json["low"] = number_or_null(score.low);
+  json["high"] = number_or_null(score.high);
+}
+
+Json places_json(const TunePlan& plan, const RungOrder& order) {
+  Json list = Json::array();
+  for (const RungPlace& one : order.places) {
+    Json json{{"configuration", plan.name_of(one.configuration)}};
+    add_score(one.score, json);
+    json["goes_on"] = one.goes_on;
+    json["near_cut"] = one.is_near_cut;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+class Tune {
+ public:
+  Tune(const Experiment& experiment, const TunePlan& plan, const TuneOptions& options, const TuneObserver& observer)
+      : experiment_(experiment), plan_(plan), observer_(observer), folder_(plan.folder / "tune") {
+    options_ = {.out = plan.folder.string(), .jobs = options.jobs, .threads = options.threads};
+  }
+
+  TuneSummary all() {
+    check_sweep_folder(plan_.folder, experiment_);
+    check_folder();
+    cells_ = expand(experiment_, options_.inputs, sweep_key(plan_.folder));
+    write_sweep_folder(plan_.folder, experiment_, options_.inputs);
+    make_folder(folder_);
+    const FolderLock lock = locked(folder_);
+    check_folder();
+    write();
+    for (std::size_t bracket = 0; bracket < plan_.brackets.size(); ++bracket)
+      if (!carry_out(bracket)) return std::move(summary_);
+    conclude();
+    return std::move(summary_);
+  }
+
+ private:
+  void check_folder() const {
+    const fs::path file = folder_ / "tune.json";
+    if (!is_there(file)) return;
+    constexpr std::uint64_t kMaxTuneBytes = std::uint64_t{1} << 28;
+    const Json json = parse_json(read_file(file, kMaxTuneBytes));
+    const Json text = json.is_object() ? json.value("tune", Json()) : Json();
+    if (!text.is_string())
+      throw usage_error("out '" + plan_.folder.string() +
+                        "' has a damaged tune/tune.json; remove it, and the cells are read again");
+    if (text.get<std::string>() != plan_.text)
+      throw usage_error("out '" + plan_.folder.string() + "' has another tune (" + text.get<std::string>() + "); this is " +
+                        plan_.text + ": name another folder");
+  }
+
+  // False unless all its rungs were decided.
+  bool carry_out(std::size_t bracket) {
+    std::vector<std::size_t> configurations = plan_.entries[bracket];
+    const Bracket& rungs = plan_.brackets[bracket];
+    for (std::size_t i = 0; i < rungs.size(); ++i) {
+      RungResult result{.bracket = bracket, .rung = i, .plan = rungs[i]};
+      if (!run_cells(result, configurations)) return false;
+      std::vector<RungPlace> places;
+      for (const std::size_t one : configurations)
+        places.push_back({.configuration = one, .score = score_of(one, rungs[i].rounds)});
+      const std::size_t keep = i + 1 < rungs.size() ? rungs[i + 1].configurations : 1;
+      result.order = order_rung(std::move(places), keep, experiment_.tuning.metric != "loss");
+      if (std::isnan(result.order.places.front().score.value))
+        throw failure("no configuration has a " + plan_.metric + " after round " + std::to_string(rungs[i].rounds) +
+                      ": all diverged, or the model gives none");
+      configurations.clear();
+      for (const RungPlace& one : result.order.places)
+        if (one.goes_on) configurations.push_back(one.configuration);
+      if (i + 1 == rungs.size())
+        for (const RungPlace& one : result.order.places) full_.emplace(one.configuration, one.score);
+      summary_.rungs.push_back(result);
+      write();
+      if (observer_.end) observer_.end(result);
+    }
+    return true;
+  }
+
+  bool run_cells(const RungResult& rung, const std::vector<std::size_t>& configurations) {
+    SweepOptions options = options_;
+    for (const std::size_t one : configurations)
+      options.order.insert(options.order.end(), plan_.configurations[one].begin(), plan_.configurations[one].end());
+    if (rung.plan.rounds < plan_.rounds) options.pause_after = rung.plan.rounds;
+    SweepObserver observer = observer_.begin ? observer_.begin(rung) : SweepObserver{};
+    observer.stop = observer_.stop;
+    SweepSummary summary = sweep_cells(experiment_, cells_, options, observer);
+    if (summary.finished == summary.cells) return true;
+    summary_.failed = std::move(summary.failed);
+    summary_.held_elsewhere = summary.held_elsewhere;
+    summary_.interrupted = summary.interrupted;
+    return false;
+  }
+
+  // Its score after a round: the mean over its seeds.
+  Score score_of(std::size_t configuration, std::uint32_t round) const {
+    std::vector<double> values;
+    double rows = 0;
+    bool is_share = plan_.metric == "validation_accuracy";
+    for (const std::size_t i : plan_.configurations[configuration]) {
+      const fs::path folder = plan_.folder / "cells" / cells_[i].key;
+      CellResult result{.cell = cells_[i]};
+      read_rounds(folder / "rounds.jsonl", false, result);
+      if (result.rounds.size() < round)
+        throw failure("'" + (folder / "rounds.jsonl").string() + "' has " + counted(result.rounds.size(), "round") + ", not " +
+                      std::to_string(round) + "; remove the cell's folder to run it again");
+      const Numbers& numbers = result.rounds[round - 1].numbers;
+      const bool has_no_accuracy = is_share && !numbers.contains(plan_.metric);
+      values.push_back(numbers.of(has_no_accuracy ? "validation_r2" : plan_.metric));
+      is_share = is_share && !has_no_accuracy;
+      constexpr std::uint64_t kMaxRunSummaryBytes = std::uint64_t{64} << 20;
+      const Json summary = parse_json(read_file(folder / "summary.json", kMaxRunSummaryBytes));
+      const Json count = summary.is_object() ? summary.value("validation_rows", Json()) : Json();
+      if (count.is_number()) rows += count.get<double>();
+    }
+    if (!is_share) return score_of_seeds(values);
+    return score_of_share(std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()), rows);
+  }
+
+  void conclude() {
+    std::vector<RungPlace> places;
+    for (const auto& [configuration, score] : full_) places.push_back({.configuration = configuration, .score = score});
+    summary_.final = order_rung(std::move(places), 1, experiment_.tuning.metric != "loss");
+    const Cell& cell = cells_[plan_.configurations[summary_.final.places.front().configuration].front()];
+    Settings settings = cell.settings;
+    for (const char* key : {"out", "threads", "quiet"}) settings.erase(key);
+    settings.try_emplace("accept-failures", Setting{std::string("all")});  // as cells of a sweep have it
+    summary_.winner = folder_ / "winner.toml";
+    summary_.run = plan_.folder / "cells" / cell.key;
+    write_file(summary_.winner, "# The winner of: fedstride tune " + experiment_.file + "\n# " + point_text(cell) + "\n" +
+                                    write_settings(with_absolute_paths(resolve(settings)), settings));
+    write();
+    SweepSummary tables{.folder = plan_.folder};
+    write_sweep_tables(cells_, tables);
+    if (!tables.tables_error.empty()) throw failure(tables.tables_error);
+  }
+
+  void write() const {
+    const std::vector<std::string> keys = swept_by(experiment_);
+    std::vector<std::string> columns{"bracket", "rung", "rounds", "place"};
+    columns.insert(columns.end(), keys.begin(), keys.end());
+    columns.insert(columns.end(), {"score", "low", "high", "goes_on", "near_cut"});
+    CsvFile table(folder_ / "rungs.csv", columns);
+    for (const RungResult& rung : summary_.rungs)
+      for (std::size_t place = 0; place < rung.order.places.size(); ++place) {
+        const RungPlace& one = rung.order.places[place];
+        table.whole(rung.bracket + 1).whole(rung.rung + 1).whole(rung.plan.rounds).whole(place + 1);
+        const Cell& cell = plan_.cells[plan_.configurations[one.configuration].front()];
+        for (const std::string& key : keys) table.text(cell.value_of(key));
+        table.number(one.score.value).number(one.score.low).number(one.score.high);
+        table.whole(one.goes_on ? 1 : 0).whole(one.is_near_cut ? 1 : 0);
+      }
+    table.finish();
+    write_file(folder_ / "tune.json", tune_json(plan_, summary_) + "\n");
+  }
+
+  const Experiment& experiment_;
+  const TunePlan& plan_;
+  const TuneObserver& observer_;
+  fs::path folder_;
+  SweepOptions options_;
+  std::vector<Cell> cells_ = {};
+  std::map<std::size_t, Score> full_ = {};  ///< of configurations at full length
+  TuneSummary summary_ = {};
+};
+
+}  // namespace
+
+std::string TunePlan::name_of(std::size_t configuration) const {
+  return seedless_text(cells[configurations[configuration].front()]);
+}
+
+TunePlan plan_tuning(const Experiment& experiment, const TuneOptions& options) {
+  check_tuned(experiment);
+  check_cells(experiment);
+  TunePlan plan{.folder = sweep_path(experiment, options.out), .metric = experiment.tuning.metric_name()};
+  std::map<std::string, std::size_t> known;
+  std::set<std::uint32_t> evaluated_every;
+  for_each_cell(experiment, [&](const Cell& cell) {
+    const Configuration configuration = resolve(cell.settings);
+    const std::uint32_t rounds = checked_rounds(configuration);
+    evaluated_every.insert(static_cast<std::uint32_t>(configuration.evaluate_every));
+    if (plan.rounds > 0 && rounds != plan.rounds)
+      throw usage_error("rounds is " + std::to_string(plan.rounds) + " and " + std::to_string(rounds) +
+                        "; all cells of a tune have the same, which its rungs divide");
+    plan.rounds = rounds;
+    const auto [at, is_new] = known.emplace(seedless_text(cell), plan.configurations.size());
+    if (is_new) plan.configurations.emplace_back();
+    plan.configurations[at->second].push_back(plan.cells.size());
+    plan.cells.push_back(cell);
+  });
+  take_brackets(options, plan);
+  for (const Bracket& bracket : plan.brackets)
+    for (const Rung& rung : bracket)
+      for (const std::uint32_t every : evaluated_every)
+        if (!EvaluatedRounds{every, plan.rounds}.has(rung.rounds))
+          throw usage_error("evaluate-every is " + std::to_string(every) + ", so that a rung of " +
+                            counted(rung.rounds, "round") + " has no score; 1 is valid, or a divisor of every rung's rounds");
+  plan.work = rounds_of(plan);
+  plan.text = std::string(options.hyperband ? "Hyperband" : "successive halving") + " of " +
+              counted(plan.pool.size(), "configuration") + " in a grid of " + std::to_string(plan.configurations.size()) +
+              " and " + counted(plan.cells.size(), "cell") + ", eta " + std::to_string(options.eta) + ", from " +
+              std::to_string(options.min_rounds) + " to " + counted(plan.rounds, "round") + ", by " + plan.metric;
+  if (options.draws > 0 || options.hyperband) plan.text += ", draw-seed " + std::to_string(options.draw_seed);
+  return plan;
+}
+
+TuneSummary tune(const Experiment& experiment, const TunePlan& plan, const TuneOptions& options, const TuneObserver& observer) {
+  return Tune(experiment, plan, options, observer).all();
+}
+
+std::string tune_json(const TunePlan& plan, const TuneSummary& summary) {
+  Json json{{"tune", plan.text}, {"metric", plan.metric}, {"rounds", plan.rounds}, {"rungs", Json::array()}};
+  for (const RungResult& rung : summary.rungs)
+    json["rungs"].push_back({{"bracket", rung.bracket + 1},
+                             {"rung", rung.rung + 1},
+                             {"rounds", rung.plan.rounds},
+                             {"cut", number_or_null(rung.order.cut)},
+                             {"toss_up", rung.order.is_toss_up()},
+                             {"configurations", places_json(plan, rung.order)}});
+  if (!summary.final.places.empty()) {
+    const RungPlace& first = summary.final.places.front();
+    Json& winner = json["winner"] = {{"configuration", plan.name_of(first.configuration)}};
+    add_score(first.score, winner);
+    winner["toss_up"] = summary.final.is_toss_up();
+    winner["config"] = "tune/winner.toml";
+    winner["run"] = "cells/" + summary.run.filename().string();
+  }
+  return dump_json(json, 2);
+}
+
+}  // namespace fedstride
