@@ -6,7 +6,8 @@ import numbers
 from collections.abc import Mapping
 
 from ._arrays import array_of
-from ._core import UsageError
+from ._core import Error, UsageError
+from ._kept import kept
 
 # Columns that hold inputs or labels, if neither a setting nor the column's type says which; the first there is.
 _INPUTS = ("x", "image", "img", "pixel_values", "input_ids", "tokens")
@@ -14,16 +15,22 @@ _LABELS = ("y", "label", "labels", "fine_label", "target")
 _TEST = ("test", "validation")
 
 
-def arrays_of_object(data, settings):
+def arrays_of_object(data, settings, is_plain=False):
     """The arrays of a data set by their keys, or None if `data` is not an object of another library. What holds what follows from
-    names, types and the settings `inputs`, `label` and `client_column`, never from rows."""
+    names, types and the settings `inputs`, `label` and `client_column`, never from rows. `is_plain`: as for _kept.kept."""
     train, test = _parts(data)
     if train is None:
         return None
-    arrays = _arrays_of(train, settings, "data")
-    if test is not None:
-        arrays.update({f"{key}_test": array for key, array in _arrays_of(test, settings, "the test part of data").items()})
-    return arrays
+
+    def convert():
+        arrays = _arrays_of(train, settings, "data")
+        if test is not None:
+            arrays.update({f"{key}_test": array for key, array in _arrays_of(test, settings, "the test part of data").items()})
+        return arrays
+
+    if _is_frame(train) or _tensors(train):  # reading them all to recognize them costs more than converting them
+        return convert()
+    return kept((train, test), settings, is_plain, convert)
 
 
 def _is_frame(data):
@@ -55,10 +62,15 @@ def _arrays_of(data, settings, where):
         raise UsageError(f"{where} has no rows; it must have at least one")
     if hasattr(data, "column_names") and hasattr(data, "with_format"):
         return _of_columns(data, settings, where)
-    tensors = getattr(data, "tensors", None)  # of a TensorDataset
-    if isinstance(tensors, tuple) and 2 <= len(tensors) <= 3:
-        return dict(zip(_keys(settings), map(array_of, tensors)))
+    if _tensors(data):
+        return dict(zip(_keys(settings), map(array_of, data.tensors)))
     return _of_rows(data, settings, where)
+
+
+def _tensors(data):
+    """True for a TensorDataset, whose tensors are the arrays."""
+    tensors = getattr(data, "tensors", None)
+    return isinstance(tensors, tuple) and 2 <= len(tensors) <= 3
 
 
 def _keys(settings):
@@ -88,9 +100,8 @@ def _of_frame(frame, settings, where):
     return arrays
 
 
-def _column(data, setting, chosen, names, kind, where):
+def _column(data, columns, setting, chosen, names, kind, where):
     """The name of a column: the one that is chosen, the only one of that type, or the first with a usual name."""
-    columns = list(data.column_names) if hasattr(data, "column_names") else list(data[0])
     if chosen:
         if chosen not in columns:
             raise UsageError(f"{setting} is '{chosen}'; the columns of {where} are {', '.join(map(str, columns))}")
@@ -103,16 +114,17 @@ def _column(data, setting, chosen, names, kind, where):
     return found[0]
 
 
-def _chosen_columns(data, settings, where):
-    chosen = {"inputs": _column(data, "inputs", settings.get("inputs"), _INPUTS, "Image", where),
-              "label": _column(data, "label", settings.get("label"), _LABELS, "ClassLabel", where)}
+def _chosen_columns(data, columns, settings, where):
+    columns = list(columns)
+    chosen = {"inputs": _column(data, columns, "inputs", settings.get("inputs"), _INPUTS, "Image", where),
+              "label": _column(data, columns, "label", settings.get("label"), _LABELS, "ClassLabel", where)}
     if settings.get("client_column"):
-        chosen["client_column"] = _column(data, "client_column", settings["client_column"], (), "", where)
+        chosen["client_column"] = _column(data, columns, "client_column", settings["client_column"], (), "", where)
     return chosen.values()
 
 
 def _of_columns(data, settings, where):
-    columns = list(_chosen_columns(data, settings, where))
+    columns = list(_chosen_columns(data, data.column_names, settings, where))
     rows = data.with_format("numpy")
     arrays = {}
     for key, name in zip(_keys(settings), columns):
@@ -124,9 +136,9 @@ def _of_columns(data, settings, where):
 
 
 def _of_rows(data, settings, where):
-    first = data[0]
+    first = _row(data, 0, lambda row: row, where)
     if isinstance(first, Mapping):
-        columns = list(_chosen_columns(data, settings, where))
+        columns = list(_chosen_columns(data, first, settings, where))
         pick = lambda row: [row[name] for name in columns]  # noqa: E731
     elif isinstance(first, (tuple, list)) and 2 <= len(first) <= 3:
         columns = ["inputs", "label", "client"][: len(first)]
@@ -136,9 +148,20 @@ def _of_rows(data, settings, where):
     filled = [None] * len(columns)
     count = len(data)
     for index in range(count):
-        for at, value in enumerate(pick(data[index] if index else first)):
+        values = _row(data, index, pick, where) if index else pick(first)
+        if len(values) != len(columns):
+            raise UsageError(f"{where}, row {index} has {len(values)} values; row 0 has {len(columns)}, and all must be alike")
+        for at, value in enumerate(values):
             _put(filled, at, value, index, count, columns[at], where)
     return dict(zip(_keys(settings), filled))
+
+
+def _row(data, index, pick, where):
+    """A row, of the user's own code. Raises Error from whatever that raises."""
+    try:
+        return pick(data[index])
+    except Exception as error:
+        raise Error(f"{where}, row {index} of {len(data)}: {type(error).__name__}: {' '.join(str(error).split())}; every row must be readable") from error
 
 
 def _stacked(column, name, where):

@@ -47,7 +47,7 @@ def partition(*, config: Place | None = None, data: Data | None = None, **settin
     Keywords are those of `run`; the irrelevant ones are still checked. Row numbers count the training part; if a sixth of a file's or
     the arrays' rows is held out for testing, they count the rows of the file or the arrays, as in partition.json.
     """
-    path, arrays = split_data(data, settings)
+    path, arrays = split_data(data, settings, config)
     given: dict[str, Any] = {"data": path, **spread(settings)}
     given["dataset"] = _named(given.get("dataset"), arrays)
     with partition_file(given) as (chosen, _):
@@ -58,14 +58,16 @@ def _named(dataset, arrays):
     return "file" if dataset is None and arrays is not None else dataset
 
 
-def split_data(data, settings=None):
+def split_data(data, settings=None, config=None):
     """(path, None) for a file or a folder, (None, arrays by their keys) for arrays and objects, (None, None) for None. `settings` may
-    name an object's columns."""
+    name an object's columns; `config`, a file of settings, may name what changes how arrays are read."""
     if data is None:
         return None, None
     if isinstance(data, (str, os.PathLike)):
         return data, None
-    arrays = arrays_of_object(data, settings or {})
+    settings = settings or {}
+    is_plain = config is not None or bool(settings.get("shape")) or settings.get("dp") not in (None, "", "none")
+    arrays = arrays_of_object(data, settings, is_plain)
     if arrays is not None:
         data = arrays
     if isinstance(data, (tuple, list)):

@@ -73,7 +73,7 @@ def run(
     The GIL is released while C++ computes, and several threads may run at the same time. Ctrl-C stops runs on the main thread. Raises
     UsageError for invalid settings, Error for failures; finished rounds stay on disk.
     """
-    path, arrays = split_data(data, settings)
+    path, arrays = split_data(data, settings, config)
     settings = {**spread(settings), "data": path}
     if arrays is not None and settings.get("dataset") is None:
         settings["dataset"] = "file"  # a file of settings may name another
