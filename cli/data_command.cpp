@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "data/download.hpp"
+#include "data/kept_objects.hpp"
 #include "data/official.hpp"
 #include "data/png.hpp"
 #include "partitions/own_rows.hpp"
@@ -32,6 +34,7 @@ struct DataFlags {
   ClientId client = 0;
   bool json = false;
   bool replace = false;
+  bool dry_run = false;
   DataOptions options;
 };
 
@@ -266,12 +269,37 @@ void get(const DataFlags& flags) {
   std::cout << flags.name << ": in " << place << ", " << found << "\n";
 }
 
+void forget(const DataFlags& flags) {
+  std::vector<KeptObject> chosen = kept_objects();
+  if (flags.dry_run)
+    std::erase_if(chosen, [&](const KeptObject& one) { return !one.name.starts_with(flags.name); });
+  else if (!flags.name.empty())
+    chosen = {forget_object(flags.name)};
+  else
+    forget_objects();
+  std::uint64_t bytes = 0;
+  Json files = Json::array();
+  for (const KeptObject& one : chosen) {
+    bytes += one.bytes;
+    char day[32] = "";
+    if (std::tm local{}; ::localtime_r(&one.last_used, &local) != nullptr)
+      std::strftime(day, sizeof day, "%Y-%m-%d %H:%M", &local);
+    files.push_back({{"name", one.name}, {"made_of", one.made_of}, {"bytes", one.bytes}, {"last_used", day}});
+    if (!flags.json)
+      std::printf("%s  %8.1f MB  last used %s  %s\n", one.name.c_str(), static_cast<double>(one.bytes) / 1e6, day,
+                  one.made_of.empty() ? "damaged" : one.made_of.c_str());
+  }
+  if (flags.json) return print_json({{"forgotten", !flags.dry_run}, {"files", files}, {"bytes", bytes}});
+  std::printf("%s, %.1f MB%s\n", counted(chosen.size(), "data set").c_str(), static_cast<double>(bytes) / 1e6,
+              flags.dry_run ? "" : ", forgotten");
+}
+
 }  // namespace
 
 void add_data_command(CLI::App& app) {
   const auto flags = std::make_shared<DataFlags>();
-  CLI::App& data =
-      add_command(app, "data", "List data sets; show, verify or download one.", "Example: fedstride data get cifar10", {});
+  CLI::App& data = add_command(app, "data", "List data sets; show, verify, download or forget one.",
+                               "Example: fedstride data get cifar10", {});
   data.require_subcommand(1);
   const auto add = [&data, flags](const std::string& name, const std::string& what, const std::string& example,
                                   const std::vector<KnownName>& known, void (*carry_out)(const DataFlags&)) -> CLI::App& {
@@ -284,8 +312,8 @@ void add_data_command(CLI::App& app) {
     } else if (!known.empty())
       add_flag(command, "NAME", flags->name, set, "a data set of 'fedstride data list'", Needed::yes);
     if (name == "verify" || name == "roster") add_data_flag(command, flags->options.data);
-    if (name != "get" && name != "list") add_reading_flags(command, flags->settings);
-    add_data_folder_flag(command, flags->options.data_dir);
+    if (name != "get" && name != "list" && name != "forget") add_reading_flags(command, flags->settings);
+    if (name != "forget") add_data_folder_flag(command, flags->options.data_dir);
     add_json_switch(command, flags->json);
     return command;
   };
@@ -305,6 +333,11 @@ void add_data_command(CLI::App& app) {
                           downloadable_datasets(), get);
   getting.add_option("--url", flags->url, "mirror: URL of the archive, or of the folder that holds the files");
   add_switch(getting, "--replace", flags->replace, "replace files that are there and are not as published");
+  CLI::App& forgetting =
+      add("forget", "Remove data sets of Python objects that were converted and kept (docs/python.md), all or one.",
+          "forget --dry-run", {}, forget);
+  add_flag(forgetting, "NAME", flags->name, FlagValue{.word = "NAME"}, "the one whose name begins like that; without: all");
+  add_switch(forgetting, "--dry-run", flags->dry_run, "list them, and remove nothing");
 }
 
 }  // namespace fedstride

@@ -12,6 +12,7 @@
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "data/files/readers.hpp"
+#include "data/kept_objects.hpp"
 #include "python/guard.hpp"
 #include "sim/run/data_setup.hpp"
 
@@ -116,7 +117,8 @@ Bringer bringer_of(const py::object& arrays) {
     const auto name = key.cast<std::string>();
     held.emplace(name, lent_array(name, array.cast<py::array>()));
   }
-  return [held](const ReadSettings& settings) {
+  const bool has_planes = held.erase("planes") > 0;  // python/fedstride/_kept.py turned them
+  return [held, has_planes](const ReadSettings& settings) {
     if (settings.format != FileForm::automatic)
       throw usage_error("format is '" + std::string(choice_name(settings.format)) +
                         "'; it does not go with data that are arrays");
@@ -124,12 +126,17 @@ Bringer bringer_of(const py::object& arrays) {
     for (const auto& [key, array] : held)
       if (std::ranges::find(keys, key) == keys.end()) throw usage_error("data: " + unknown_name("key", key, keys));
     Assembly both("data", "data", settings);
+    both.shared.planes_are_known = has_planes;
     take_arrays(held, "data", settings, both);
     return both.finish(false);
   };
 }
 
 void register_data(py::module_& module) {
+  module.def("object_place", [](const py::bytes& digest) {
+    const KeptPlace place = place_of_object(std::string_view(digest));
+    return std::pair(place.folder.string(), place.name);
+  });
   module.def("load_dataset", load_known, py::arg("settings"), py::arg("arrays"));
   module.def("partition", partition, py::arg("settings"), py::arg("config"), py::arg("arrays"));
 }

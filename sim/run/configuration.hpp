@@ -132,6 +132,7 @@ struct Configuration : ReadSettings {
   int threads = 0;
   bool quiet = false;
   std::string timeline;
+  std::string tensorboard;
   std::string out;
   CodeNames code;
 

@@ -197,6 +197,9 @@ struct ConfigurationFields {
                 .often(),
             Field{"timeline", &Configuration::timeline,
                   "write the run's tasks in virtual time to this file, in Chrome's trace format", kFile, Shapes::screen},
+            Field{"tensorboard", &Configuration::tensorboard,
+                  "write TensorBoard's event file while the run goes on, to the folder of the run's name in this one", kFolder,
+                  Shapes::work},
             Field{"quiet", &Configuration::quiet, "print errors only", {}, Shapes::screen},
             Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder, Shapes::folder}
                 .first()),

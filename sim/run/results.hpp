@@ -64,6 +64,7 @@ struct RunSummary {
   std::uint64_t failed_rounds = 0;                    ///< of these, rounds with updates left out
   std::map<std::string, std::uint64_t> reasons = {};  ///< why, and how often
   std::string failed = {};                            ///< why it ended with a round that failed; empty if it did not
+  std::string board_failure = {};                     ///< why TensorBoard's file ends early; empty if it does not
   std::optional<TimeTotals> time = {};                ///< of all sessions, with virtual time
   std::vector<PrivacyStatement> privacy = {};
   LedgerMark ledger = {};
@@ -80,6 +81,9 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
 
 /// "in 2 of 3 rounds clients were left out, 7 updates in all: its training diverged (7)"
 std::string failures_text(const RunSummary& summary);
+
+/// "cannot write 'FILE': No space left on device; the run went on without TensorBoard"
+std::string board_failure_text(const RunSummary& summary);
 
 /// "in 3 of 40 rounds every step of every client was undone; start with a --learning-rate below 0.1, ...": the number of idle rounds
 /// (RoundRecord::is_idle) with advice; and the advice only.

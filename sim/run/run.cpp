@@ -8,11 +8,13 @@
 
 #include "client/told_evaluation.hpp"
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "core/hash.hpp"
 #include "core/seconds_since.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "sim/fleet/threads.hpp"
+#include "sim/run/live_board.hpp"
 #include "sim/run/model_tests.hpp"
 #include "sim/run/private_inputs.hpp"
 #include "sim/run/run_folder.hpp"
@@ -74,6 +76,8 @@ class Session {
     if (has_time(setup_.configuration)) time_.emplace(setup_, folder.path(), checkpoint_.configuration);
     if (time_) time_->load(checkpoint_.time_state, checkpoint_.round);
     server_.prolong(static_cast<std::uint32_t>(setup_.configuration.rounds));
+    if (!setup.configuration.tensorboard.empty())
+      board_.emplace(setup.configuration.tensorboard, folder.path(), checkpoint_.round);
   }
 
   ~Session() {
@@ -196,7 +200,8 @@ class Session {
     checkpoint_.evaluation_seconds += record.evaluation_seconds;
     checkpoint_.idle_rounds += record.is_idle() ? 1 : 0;
     checkpoint_.ledger = privacy_.mark();
-    folder_.append(record, setup_.configuration, checkpoint_);
+    const std::string line = folder_.append(record, setup_.configuration, checkpoint_);
+    if (board_) board_->add(line);
     if (record.round % static_cast<std::uint32_t>(setup_.configuration.checkpoint_every) == 0) save();
   }
 
@@ -232,6 +237,7 @@ class Session {
     summary_.seconds = checkpoint_.seconds;
     summary_.idle_rounds = checkpoint_.idle_rounds;
     summary_.pieces_helped = threads_.pieces_helped();
+    if (board_) summary_.board_failure = board_->failure();
     if (time_) summary_.time = time_->totals();
     if (time_ && !setup_.configuration.timeline.empty()) time_->write_timeline(setup_.configuration.timeline);
     summary_.privacy = privacy_.statements();
@@ -256,12 +262,18 @@ class Session {
   const std::shared_ptr<WiredFleet> fleet_;
   Server server_;
   std::optional<VirtualTime> time_ = {};
+  std::optional<LiveBoard> board_ = {};
   ModelTests tests_;
   RunSummary summary_;
   std::string hash_;     // of the checkpoint's model
   std::uint32_t saved_;  // round of the checkpoint on disk
   std::optional<Evaluation> latest_;
 };
+
+// A run does not begin without a folder for its board; later it goes on without (LiveBoard::failure).
+void require_board(const Configuration& configuration) {
+  if (!configuration.tensorboard.empty()) make_folder(configuration.tensorboard);
+}
 
 // The state from which a session starts: the run's last checkpoint.
 struct Start {
@@ -288,6 +300,7 @@ Start begin(Setup& setup, const RunFolder& folder) {
 // The same for a new run, whose files are removed if it cannot begin.
 Start begin_in_new_folder(Setup& setup, RunFolder& folder, const std::string& settings) {
   try {
+    require_board(setup.configuration);
     folder.write_configuration(settings);
     return begin(setup, folder);
   } catch (...) {
@@ -398,6 +411,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
     throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has already finished " +
                       std::to_string(saved->round) + ", so rounds must be at least that");
   Setup setup = prepared(configuration, saved ? FirstWeights::continued : FirstWeights::drawn, make_fleet);
+  require_board(configuration);
   Start start = saved ? from_checkpoint(setup, folder, *std::move(saved), name) : begin(setup, folder);
   folder.cut_results(start.checkpoint);
   if (!overrides.empty()) folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));

@@ -38,8 +38,8 @@ class RunFolder {
   /// Cuts rounds.jsonl back to the checkpoint's length. Throws Error (failure) if that part was altered.
   void cut_results(const Checkpoint& checkpoint) const;
   void start_results() const;  ///< writes an empty rounds.jsonl
-  /// Appends a line to rounds.jsonl and updates the checkpoint's length and hash of that file.
-  void append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const;
+  /// Appends a line to rounds.jsonl, updates the checkpoint's length and hash of that file, and returns the line.
+  std::string append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const;
   void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
   /// Removes the folder and its files if a run could not begin. Does nothing if its ledger has a reservation.
   void discard();

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/event_file.hpp"
 #include "core/files.hpp"
-#include "sweep/report/event_file.hpp"
 #include "sweep/results/read_cell.hpp"
 
 namespace fedstride {
@@ -18,29 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxRunName = 180;  // file systems allow 255 bytes
-
-constexpr std::pair<std::string_view, std::string_view> kTags[] = {
-    {"epsilon_spent", "privacy/epsilon"},
-    {"delta_spent", "privacy/delta"},
-    {"client_epsilon_spent", "privacy/client_epsilon"},
-    {"client_delta_spent", "privacy/client_delta"},
-    {"worst_client_accuracy", "clients/worst_accuracy"},
-    {"best_client_accuracy", "clients/best_accuracy"},
-    {"client_accuracy_deviation", "clients/accuracy_deviation"},
-    {"own_accuracy", "clients/own_accuracy"},
-    {"own_accuracy_worst_tenth", "clients/own_accuracy_worst_tenth"},
-    {"personal_accuracy", "clients/personal_accuracy"},
-    {"personal_accuracy_worst_tenth", "clients/personal_accuracy_worst_tenth"},
-    {"own_r2", "clients/own_r2"},
-    {"own_r2_worst_tenth", "clients/own_r2_worst_tenth"},
-    {"personal_r2", "clients/personal_r2"},
-    {"personal_r2_worst_tenth", "clients/personal_r2_worst_tenth"},
-    {"backdoor_success", "attack/backdoor_success"},
-    {"failed_updates", "clients/failed_updates"},
-    {"seconds", "time/seconds"},
-    {"evaluation_seconds", "time/evaluation_seconds"},
-    {"examples_per_second", "time/examples_per_second"},
-};
 
 /// Keys whose values differ between cells, in the order of the axes.
 std::vector<std::string> varying_keys(const SweepResults& results) {
@@ -121,19 +98,6 @@ std::string events_of(const CellResult& cell, double end) {
 
 }  // namespace
 
-std::string tensorboard_tag(std::string_view metric) {
-  for (const auto& [name, tag] : kTags)
-    if (name == metric) return std::string(tag);
-  // test_accuracy: accuracy/test.
-  for (const std::string_view group : {"accuracy", "r2", "loss"})
-    if (metric == group)
-      return std::string(group) + "/" + std::string(group);
-    else if (metric.ends_with(std::string("_") + std::string(group)))
-      return std::string(group) + "/" + std::string(metric.substr(0, metric.size() - group.size() - 1));
-  if (metric.find("epsilon") != metric.npos) return "privacy/" + std::string(metric);
-  return "training/" + std::string(metric);
-}
-
 TensorBoardExport export_tensorboard(const SweepResults& results, const fs::path& folder) {
   if (results.experiment.command != "run")
     throw usage_error("'" + results.folder.string() + "' contains results of '" + results.experiment.command +
@@ -153,7 +117,7 @@ TensorBoardExport export_tensorboard(const SweepResults& results, const fs::path
     if (clients > kMaxExportedClients)
       written.clients_left_out = std::max<std::size_t>(written.clients_left_out, clients - kMaxExportedClients);
     make_folder(folder / names[i]);
-    write_file(folder / names[i] / "events.out.tfevents.fedstride", events_of(cell, end_of(place / "rounds.jsonl")));
+    write_file(folder / names[i] / kEventFile, events_of(cell, end_of(place / "rounds.jsonl")));
     written.runs.push_back(names[i]);
   }
   return written;

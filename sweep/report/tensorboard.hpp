@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/run/live_board.hpp"
 #include "sweep/results/results.hpp"
 
 namespace fedstride {
@@ -15,16 +16,10 @@ struct TensorBoardExport {
   std::size_t clients_left_out = 0;    ///< clients beyond kMaxExportedClients, in the cell with the most
 };
 
-/// The number of clients of a run that get their own curves.
-inline constexpr std::uint32_t kMaxExportedClients = 32;
-
 /// Writes FOLDER/RUN/events.out.tfevents.fedstride, one step per round, for every run that has a round; replaces existing files.
 /// A cell of a sweep is named by the settings that vary ("optimizer=adadp,seed=1"), a single run by its folder. Wall times are
 /// those of an uninterrupted run that ends when the last round did. Throws Error: usage for results of commands other than run,
 /// failure if a file cannot be written.
 TensorBoardExport export_tensorboard(const SweepResults& results, const std::filesystem::path& folder);
-
-/// The tag of a metric of the federation: "accuracy/test", "privacy/epsilon".
-std::string tensorboard_tag(std::string_view metric);
 
 }  // namespace fedstride

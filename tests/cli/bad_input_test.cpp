@@ -18,6 +18,7 @@ const Refusal kRefusals[] = {
     {{"data", "verify", "csv", "--datadir", "x"}, 2, {"flag", "--datadir", "--data-dir"}},
     {{"data", "verify", "cifar"}, 2, {"dataset", "cifar", "cifar10"}},
     {{"data", "get", "csv"}, 2, {"'csv'"}},
+    {{"data", "forget", "x"}, 2, {"name", "'x'", "--dry-run"}},
     {{"data", "get", "cifar10", "--url", ""}, 2, {"url", "''"}},
     {{"--lerning-rate", "1"}, 2, {"flag", "--lerning-rate", "--learning-rate"}},
     {{"--lerning-rate=1"}, 2, {"flag", "--lerning-rate", "--learning-rate"}},

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "tests/cli/refusal.hpp"
-#include "tests/sweep/report/events.hpp"
+#include "tests/support/events.hpp"
 
 namespace fedstride::test::export_test {
 namespace {

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 PROGRAM = os.environ["FEDSTRIDE_PROGRAM"]
+os.environ["FEDSTRIDE_CACHE_LIMIT"] = "0"  # nothing in this user's cache; test_kept.py has one of its own
 SOURCE = pathlib.Path(os.environ["FEDSTRIDE_SOURCE_DIR"])
 # A round of it takes a hundredth of a second.
 SMALL = {"dataset": "synthetic-li:0.5,0.5,5", "partition": "natural", "model": "logistic", "rounds": 3, "threads": 1}

@@ -7,8 +7,8 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "tests/support/events.hpp"
 #include "tests/support/folder.hpp"
-#include "tests/sweep/report/events.hpp"
 #include "tests/sweep/report/made_results.hpp"
 
 namespace fedstride::test::tensorboard_test {

@@ -1,4 +1,4 @@
-#include "sweep/report/event_file.hpp"
+#include "core/event_file.hpp"
 
 #include <bit>
 #include <boost/crc.hpp>
@@ -32,6 +32,29 @@ void put_text(std::string& bytes, unsigned number, std::string_view text) {
   bytes += text;
 }
 
+template <class Whole>
+Whole little_endian(std::string_view bytes) {
+  Whole value = 0;
+  for (std::size_t i = 0; i < sizeof value; ++i)
+    value = static_cast<Whole>(value | static_cast<Whole>(static_cast<unsigned char>(bytes[i])) << (8 * i));
+  return value;
+}
+
+/// The step of an event as scalar_event writes it; 0 for that of first_event, -1 for any other.
+std::int64_t step_of(std::string_view event) {
+  constexpr std::size_t kStep = 1 + sizeof(double);  // after the wall time
+  if (event.size() <= kStep) return -1;
+  if (event[kStep] == (3 << 3 | kBytes)) return 0;
+  if (event[kStep] != (2 << 3 | kVarint)) return -1;
+  std::uint64_t step = 0;
+  for (std::size_t i = 0; i < 9 && kStep + 1 + i < event.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(event[kStep + 1 + i]);
+    step |= static_cast<std::uint64_t>(byte & 0x7f) << (7 * i);
+    if (byte < 0x80) return static_cast<std::int64_t>(step);
+  }
+  return -1;
+}
+
 /// TFRecord: length, its checksum, the bytes, their checksum.
 std::string record(const std::string& event) {
   std::string bytes;
@@ -43,6 +66,20 @@ std::string record(const std::string& event) {
 }
 
 }  // namespace
+
+EventsRead events_up_to(std::string_view file, std::int64_t last) {
+  constexpr std::size_t kAround = 8 + 4 + 4;
+  EventsRead read;
+  for (std::string_view rest = file; rest.size() >= kAround; rest = file.substr(read.bytes)) {
+    const auto size = little_endian<std::uint64_t>(rest);
+    if (size > rest.size() - kAround || masked_crc32c(rest.substr(0, 8)) != little_endian<std::uint32_t>(rest.substr(8))) break;
+    const std::string_view event = rest.substr(12, size);
+    const std::int64_t step = step_of(event), due = read.bytes == 0 ? 0 : read.last_step + 1;
+    if (step != due || step > last || masked_crc32c(event) != little_endian<std::uint32_t>(rest.substr(12 + size))) break;
+    read = {.bytes = read.bytes + kAround + size, .last_step = step};
+  }
+  return read;
+}
 
 std::uint32_t crc32c(std::string_view bytes) {
   boost::crc_optimal<32, 0x1edc6f41, 0xffffffff, 0xffffffff, true, true> sum;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -22,6 +23,13 @@ std::string first_event(double wall_time);
 /// A record with the scalars of one step: Event{wall_time, step, summary: {value: {tag, simple_value}}}. Values are rounded to
 /// float.
 std::string scalar_event(double wall_time, std::int64_t step, std::span<const Scalar> scalars);
+
+/// The part of a file that its writer can go on with: whole records in the order of their steps, up to step `last`.
+struct EventsRead {
+  std::size_t bytes = 0;       ///< of the file; 0 if it does not begin as such files do
+  std::int64_t last_step = 0;  ///< among them; 0 if there is none
+};
+EventsRead events_up_to(std::string_view file, std::int64_t last);
 
 /// CRC-32C (Castagnoli, RFC 3720) of the bytes, and as TFRecord masks it.
 std::uint32_t crc32c(std::string_view bytes);

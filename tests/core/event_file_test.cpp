@@ -1,10 +1,11 @@
-#include "sweep/report/event_file.hpp"
+#include "core/event_file.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <vector>
 
-#include "tests/sweep/report/events.hpp"
+#include "tests/support/events.hpp"
 
 namespace fedstride::test::event_file_test {
 
@@ -44,6 +45,32 @@ TEST_CASE("a reader of its own finds every number again, and a changed bit") {
     changed[i] = static_cast<char>(changed[i] ^ 16);
     CHECK_THROWS(EventReader::read(changed));
   }
+}
+
+TEST_CASE("what a writer can go on with is whole records in the order of their steps") {
+  const Scalar scalars[] = {{"accuracy/test", 0.5}};
+  std::string file = first_event(1);
+  std::vector<std::size_t> ends{file.size()};
+  for (std::int64_t step = 1; step <= 300; ++step) {  // steps of one byte and of two
+    file += scalar_event(2, step, scalars);
+    ends.push_back(file.size());
+  }
+  for (const std::int64_t last : {0, 1, 127, 128, 300}) {
+    const EventsRead read = events_up_to(file, last);
+    CHECK(read.last_step == last);
+    CHECK(read.bytes == ends[static_cast<std::size_t>(last)]);
+  }
+  CHECK(events_up_to(file, 1000).bytes == file.size());
+  for (std::size_t cut = 0; cut < ends[2]; ++cut) {
+    const std::size_t expected = cut < ends[0] ? 0 : cut < ends[1] ? ends[0] : ends[1];
+    CHECK(events_up_to(std::string_view(file).substr(0, cut), 300).bytes == expected);
+    std::string changed = file;
+    changed[cut] = static_cast<char>(changed[cut] ^ 1);
+    CHECK(events_up_to(changed, 300).bytes == (cut < ends[0] ? 0 : cut < ends[1] ? ends[0] : ends[1]));
+  }
+  CHECK(events_up_to(file.substr(ends[0]), 300).bytes == 0);                              // without its beginning
+  CHECK(events_up_to(first_event(1) + scalar_event(2, 2, scalars), 300).last_step == 0);  // without step 1
+  CHECK(events_up_to(std::string(16, '\xff'), 300).bytes == 0);
 }
 
 }  // namespace fedstride::test::event_file_test

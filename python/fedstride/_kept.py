@@ -1,0 +1,266 @@
+"""Data sets of other libraries, converted once: files in a folder of the user's own (data/kept_objects.hpp), read as memory maps."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import logging
+import mmap
+import os
+import re
+import secrets
+import stat
+import time
+
+from . import _core
+from ._naming import NotNamed, digest_of
+
+_KIND = b"fedstride object 1\n"  # raise the number if conversion gives other arrays
+_PAGE = 4096  # what arrays begin at, and what a sum is of
+_LIMIT, _DEFAULT_LIMIT = "FEDSTRIDE_CACHE_LIMIT", "10G"
+_WORTH = 0.2  # seconds of conversion
+_SUFFIX, _NEW = ".object", ".new-"
+_CHANNELS = (1, 3, 4)
+_log = logging.getLogger("fedstride")
+
+
+def kept(parts, settings, is_plain, convert):
+    """convert(), or what it returned in an earlier run for equal parts of a data set. `is_plain`: the arrays exactly; otherwise in a form that
+    the program reads alike and sooner, 8 bits for 255ths and channels first. Whatever fails here, the data set is converted."""
+    limit = _limit()
+    place = None
+    try:
+        if limit > 0:
+            chosen = [settings.get(key) or "" for key in ("inputs", "label", "client_column")]
+            place = os.path.join(*_core.object_place(digest_of(_KIND.decode(), [str(one) for one in chosen], list(parts))))
+            arrays = _read(place, is_plain)
+            if arrays is not None:
+                return arrays
+    except NotNamed as error:
+        _log.info("data are converted in every run: %s", error)
+    except Exception as error:  # of the user's objects, too
+        _log.warning("converted data cannot be kept: %s; 'fedstride data forget' starts afresh", error)
+        place = None
+    begun = time.monotonic()
+    arrays = convert()
+    if place is None or time.monotonic() - begun < _WORTH:
+        return arrays
+    compact, turned = _compact(arrays)
+    if any(array.dtype.hasobject for array in compact.values()):
+        return arrays
+    try:
+        if not _write(place, compact, turned, limit, f"{type(parts[0]).__module__}.{type(parts[0]).__qualname__}"):
+            _log.warning("converted data are not kept: they need more than %s=%s", _LIMIT, os.environ.get(_LIMIT, _DEFAULT_LIMIT))
+    except OSError as error:
+        _log.warning("converted data are not kept in '%s': %s", os.path.dirname(place), error.strerror)
+    return arrays if is_plain else _as_read(compact, turned, False)
+
+
+def _limit():
+    """The bound in bytes."""
+    text = os.environ.get(_LIMIT) or _DEFAULT_LIMIT
+    match = re.fullmatch(r"(\d{1,12})([KMGT]?)", text)
+    if match is None:
+        raise _core.UsageError(f"{_LIMIT} is '{text}'; it must be a number of bytes, such as 500M or 10G, or 0 to keep nothing")
+    return int(match[1]) << 10 * " KMGT".index(match[2] or " ")
+
+
+def _compact(arrays):
+    """Arrays that take less and are read sooner, and how each was changed: "255ths" that were floats, "planes" whose channels were last."""
+    import numpy
+
+    result = {key: numpy.ascontiguousarray(array) for key, array in arrays.items()}
+    inputs = [key for key, array in result.items() if array.ndim >= 3]
+    turned = {key: [] for key in inputs}
+    in_255ths = {key: _in_255ths(result[key]) for key in inputs if result[key].dtype == numpy.float32}
+    if inputs and len(in_255ths) == len(inputs) and all(array is not None for array in in_255ths.values()):
+        result.update(in_255ths)
+        for key in inputs:
+            turned[key].append("255ths")
+    for key in inputs:
+        array = result[key]
+        if array.dtype == numpy.uint8 and array.ndim == 4 and array.shape[3] in _CHANNELS and not {*array.shape[1:3]} & {*_CHANNELS}:
+            result[key] = numpy.ascontiguousarray(array.transpose(0, 3, 1, 2))
+            turned[key].append("planes")
+    return result, turned
+
+
+def _in_255ths(array):
+    """float32 numbers as the bytes that they are 255ths of, or None if one is none; 0 and 1 alone may be flags."""
+    import numpy
+
+    result = numpy.empty(array.shape, numpy.uint8)
+    is_between = False
+    step = max(1, (1 << 20) // max(1, array[0].size))
+    for at in range(0, len(array), step):
+        piece = array[at : at + step]
+        with numpy.errstate(invalid="ignore"):
+            whole = numpy.rint(piece * numpy.float32(255))
+            if not ((whole >= 0) & (whole <= 255) & ~numpy.signbit(piece)).all():
+                return None
+        result[at : at + step] = whole
+        if not (_floats(result[at : at + step]) == piece).all():
+            return None
+        is_between = is_between or bool(((whole > 0) & (whole < 255)).any())
+    return result if is_between else None
+
+
+def _floats(bytes_):
+    import numpy
+
+    return bytes_.astype(numpy.float32) / numpy.float32(255)
+
+
+def _as_read(compact, turned, is_plain):
+    """The arrays as they were, or as they are kept; these with a key by which no note says that channels are first."""
+    import numpy
+
+    if not is_plain:
+        has_planes = any("planes" in how for how in turned.values())
+        return {**compact, "planes": numpy.array(1)} if has_planes else compact
+    result = dict(compact)
+    for key, how in turned.items():
+        if "planes" in how:
+            result[key] = numpy.ascontiguousarray(result[key].transpose(0, 2, 3, 1))
+        if "255ths" in how:
+            result[key] = _floats(result[key])
+    return result
+
+
+def _pages(size):
+    return -(-size // _PAGE) * _PAGE
+
+
+def _sums(pages):
+    """The sum of each page's 64-bit words: faster than memory, and any damage that is not made on purpose shows."""
+    import numpy
+
+    return numpy.frombuffer(pages, "<u8").reshape(-1, _PAGE // 8).sum(axis=1, dtype="<u8")
+
+
+def _write(place, arrays, turned, limit, made_of):
+    """False if the file would be larger than all may be."""
+    import numpy
+
+    body = sum(_pages(array.nbytes) for array in arrays.values())
+    header = {"made_of": made_of, "arrays": {}, "turned": {key: how for key, how in turned.items() if how}}
+    at = 0
+    for key, array in arrays.items():
+        header["arrays"][key] = {"dtype": array.dtype.str, "shape": list(array.shape), "at": at}
+        at += _pages(array.nbytes)
+    line = json.dumps(header).encode() + b"\n"
+    begin = _pages(len(_KIND) + 65 + len(line) + body // _PAGE * 8)
+    folder = os.path.dirname(place)
+    if not _make_room(folder, begin + body, limit):
+        return False
+    new = os.path.join(folder, _NEW + secrets.token_hex(8))
+    file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: what nobody holds is of a process that is gone
+        os.posix_fallocate(file, 0, begin + body)
+        with mmap.mmap(file, begin + body) as memory:
+            for key, array in arrays.items():
+                if array.nbytes:
+                    at = begin + header["arrays"][key]["at"]
+                    numpy.frombuffer(memory, numpy.uint8, array.nbytes, at)[:] = array.reshape(-1).view(numpy.uint8)
+            sums = _sums(memoryview(memory)[begin:]).tobytes() if body else b""
+            seal = hashlib.sha256(line + sums).hexdigest().encode() + b"\n"
+            top = _KIND + seal + line + sums
+            memory[: len(top)] = top
+        os.rename(new, place)
+        return True
+    except BaseException:
+        os.unlink(new)
+        raise
+    finally:
+        os.close(file)
+
+
+def _make_room(folder, size, limit):
+    """Removes what has been unused longest until so many bytes more fit, and what ended processes left; False if they never do."""
+    if size > limit:
+        return False
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_NEW):
+                _remove_if_left(entry.path)
+            elif entry.name.endswith(_SUFFIX):
+                status = entry.stat(follow_symlinks=False)
+                found.append((status.st_mtime_ns, status.st_size, entry.path))
+    total = size + sum(bytes_ for _, bytes_, _ in found)
+    for _, bytes_, path in sorted(found):
+        if total <= limit:
+            break
+        _remove(path)
+        total -= bytes_
+    return True
+
+
+def _remove_if_left(path):
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _remove(path)
+    except OSError:
+        pass  # its writer lives
+    finally:
+        os.close(file)
+
+
+def _remove(path):
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def _read(place, is_plain):
+    """The arrays of a file; None if there is none, or it is damaged, which removes it."""
+    try:
+        file = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    try:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+            raise ValueError("it is no file of this user alone")
+        memory = mmap.mmap(file, 0, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0), prot=mmap.PROT_READ)
+        compact, turned = _parsed(memory)
+        with contextlib.suppress(OSError):
+            os.utime(place)  # the least recently used go first
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        _log.warning("converted data in '%s' are damaged (%s) and removed", place, error)
+        _remove(place)
+        return None
+    finally:
+        os.close(file)
+    return _as_read(compact, turned, is_plain)
+
+
+def _parsed(memory):
+    import numpy
+
+    begin_of_line = len(_KIND) + 65
+    end = memory.find(b"\n", begin_of_line)
+    if memory[: len(_KIND)] != _KIND or end < 0:
+        raise ValueError("another form")
+    line = memory[begin_of_line : end + 1]
+    header = json.loads(line)
+    arrays = {key: (numpy.dtype(one["dtype"]), one["shape"], one["at"]) for key, one in header["arrays"].items()}
+    sizes = {key: kind.itemsize * int(numpy.prod(shape, dtype=object)) for key, (kind, shape, _) in arrays.items()}
+    body = sum(map(_pages, sizes.values()))
+    begin = _pages(end + 1 + body // _PAGE * 8)
+    if len(memory) != begin + body:
+        raise ValueError("another size")
+    sums = memory[end + 1 : end + 1 + body // _PAGE * 8]
+    is_same = not body or _sums(memoryview(memory)[begin:]).tobytes() == sums
+    if hashlib.sha256(line + sums).hexdigest().encode() + b"\n" != memory[len(_KIND) : begin_of_line] or not is_same:
+        raise ValueError("another checksum")
+    return {key: numpy.frombuffer(memory, kind, sizes[key] // kind.itemsize if kind.itemsize else 0, begin + at).reshape(shape)
+            for key, (kind, shape, at) in arrays.items()}, header["turned"]

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/descriptor.hpp"
+
+namespace fedstride {
+
+/// The event file of a run while it goes on, DIR/NAME/events.out.tfevents.fedstride: NAME is that of the run's folder, and each round is
+/// a step, written as soon as it is done. Under privacy it has only what releases cover, even if rounds.jsonl has more.
+class LiveBoard {
+ public:
+  /// A new file, or that of the run's earlier sessions: its steps up to `rounds_done` stay, and those that it lacks are added from
+  /// rounds.jsonl in `run`.
+  LiveBoard(const std::filesystem::path& board, const std::filesystem::path& run, std::uint32_t rounds_done);
+
+  /// Adds a round by its line of rounds.jsonl.
+  void add(std::string_view line);
+
+  /// Why the file ends before the run does; empty if it does not. A run goes on without its board.
+  const std::string& failure() const { return failure_; }
+
+ private:
+  void begin(const std::filesystem::path& run, std::uint32_t rounds_done);
+  void write(std::string_view bytes);
+
+  std::filesystem::path path_;
+  Descriptor file_;
+  std::string failure_;
+};
+
+/// The name of the event files.
+inline constexpr std::string_view kEventFile = "events.out.tfevents.fedstride";
+/// The number of clients of a run that get their own curves.
+inline constexpr std::uint32_t kMaxExportedClients = 32;
+
+/// The tag of a metric of the federation: "accuracy/test", "privacy/epsilon".
+std::string tensorboard_tag(std::string_view metric);
+
+}  // namespace fedstride
