@@ -118,6 +118,8 @@ std::string instructions_in_use() {
     if (macro.is_set) words.push_back(word_of(macro.name));
 #if defined(__x86_64__)
   words.emplace_back("x86-64");
+#elif defined(__aarch64__)
+  words.emplace_back("aarch64");
 #endif
   std::ranges::sort(words);
   return joined(words, " ");
@@ -160,6 +162,8 @@ BuildInfo build_info() {
   info.instruction_set = "x86-64 AVX";
 #elif defined(__x86_64__)
   info.instruction_set = "x86-64 SSE";
+#elif defined(__aarch64__)
+  info.instruction_set = "ARMv8 NEON";
 #else
   info.instruction_set = "other";
 #endif

@@ -57,20 +57,6 @@ bool is_main_thread() {
   return threading.attr("current_thread")().is(threading.attr("main_thread")());
 }
 
-unsigned floating_point_mode() {
-#if defined(__SSE__)
-  return _mm_getcsr();
-#else
-  return 0;
-#endif
-}
-
-void set_floating_point_mode([[maybe_unused]] unsigned mode) {
-#if defined(__SSE__)
-  _mm_setcsr(mode);
-#endif
-}
-
 }  // namespace
 
 void watch_forks() {
@@ -130,15 +116,14 @@ void Computing::finish() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-InPython::InPython(bool may_take_long) : may_take_long_(may_take_long), mode_(floating_point_mode()) {
+InPython::InPython(bool may_take_long) : may_take_long_(may_take_long), mode_(floating_point_control()) {
   in_python.fetch_add(may_take_long_ ? 1 : 0);
-  constexpr unsigned kDefaultMode = 0x1F80;  // all exceptions masked, nearest, denormals are numbers
-  set_floating_point_mode(kDefaultMode);
+  set_floating_point_control(kDefaultControl);
 }
 
 InPython::~InPython() {
   in_python.fetch_sub(may_take_long_ ? 1 : 0);
-  set_floating_point_mode(mode_);
+  set_floating_point_control(mode_);
 }
 
 }  // namespace fedstride::python

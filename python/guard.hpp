@@ -53,7 +53,7 @@ class InPython {
 
  private:
   bool may_take_long_;
-  unsigned mode_;
+  std::uint64_t mode_;
   py::gil_scoped_acquire held_;
 };
 
