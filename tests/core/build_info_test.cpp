@@ -36,7 +36,7 @@ bool leaves_arithmetic_alone(const std::string& macro) {
       "__PREFETCHI__", "__PREFETCHWT1__", "__PRFCHW__",     "__PTWRITE__",   "__RDPID__",    "__RDPRU__",    "__RDRND__",
       "__RDSEED__",    "__SERIALIZE__",   "__SGX__",        "__SHA__",       "__SHSTK__",    "__TBM__",      "__TSXLDTRK__",
       "__UINTR__",     "__VAES__",        "__VPCLMULQDQ__", "__WAITPKG__",   "__WBNOINVD__", "__WIDEKL__",   "__XSAVEC__",
-      "__XSAVEOPT__",  "__XSAVES__",      "__XSAVE__"};
+      "__XSAVEOPT__",  "__XSAVES__",      "__XSAVE__",      "__EVEX256__",   "__EVEX512__"};
   return kOthers.contains(macro) || macro.starts_with("__FP_FAST_FMA") || macro.starts_with("__GCC_HAVE_SYNC_COMPARE") ||
          macro.starts_with("__GCC_ATOMIC");
 }
