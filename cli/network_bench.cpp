@@ -47,8 +47,10 @@ std::vector<double> times(double seconds, auto&& body) {
 FEDSTRIDE_INLINE void opaque(Lanes& value) {
 #if defined(__AVX512F__)
   asm volatile("" : "+v"(value));
-#else
+#elif defined(__x86_64__)
   asm volatile("" : "+x"(value));
+#else
+  asm volatile("" : "+m"(value));
 #endif
 }
 

@@ -23,6 +23,10 @@ namespace fs = std::filesystem;
 
 constexpr curl_off_t kMaxDownloadBytes = curl_off_t{1} << 30;
 
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
 struct Transfer {
   std::FILE* file = nullptr;
   std::string name;
@@ -61,7 +65,7 @@ Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset
   static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), curl_easy_cleanup);
   if (initialized != CURLE_OK || !handle) throw failure("libcurl cannot be initialized");
-  const std::unique_ptr<std::FILE, decltype(&std::fclose)> file(std::fopen(path.c_str(), offset > 0 ? "ab" : "wb"), std::fclose);
+  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), offset > 0 ? "ab" : "wb"));
   if (!file) throw failure("cannot write '" + path.string() + "': " + std::strerror(errno));
 
   Transfer transfer{.file = file.get(), .name = path.filename().string(), .offset = offset, .progress = progress};

@@ -233,7 +233,7 @@ Model model_of(const SafeTensors& file) {
   if (metadata_number(file, metadata_string(file, "fedstride.format"), "fedstride.format", 1 << 20) > kFormat)
     throw failure("'" + file.origin + "' has fedstride.format " + metadata_string(file, "fedstride.format") +
                   "; this version reads format " + std::to_string(kFormat));
-  const auto& line = metadata_string(file, "fedstride.model");
+  const std::string line = metadata_string(file, "fedstride.model");
   if (is_tensor_line(line)) return Model::parse(line, {});
   const auto sides = split(metadata_string(file, "fedstride.input"), 'x');
   if (sides.size() != 3)

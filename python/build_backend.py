@@ -32,12 +32,12 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     for path in sorted(package.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             files[f"fedstride/{path.relative_to(package)}"] = path
-    return _packed(wheel_directory, files, {})
+    return packed(wheel_directory, files, {})
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     package = _built(config_settings)
-    return _packed(wheel_directory, {}, {"fedstride.pth": f"{package.parent}\n"})
+    return packed(wheel_directory, {}, {"fedstride.pth": f"{package.parent}\n"})
 
 
 def build_sdist(sdist_directory, config_settings=None):
@@ -60,19 +60,19 @@ def _metadata_in(directory):
     return folder.name
 
 
-def _metadata():
+def _metadata(platform=None):
     about = ["Metadata-Version: 2.1", "Name: fedstride", f"Version: {version()}",
              "Summary: A federated-learning simulator with reproducible results", "Requires-Python: >=3.11",
              "Requires-Dist: numpy", "Provides-Extra: frames", "Requires-Dist: pandas; extra == 'frames'",
              "Provides-Extra: plots", "Requires-Dist: matplotlib; extra == 'plots'"]
-    wheel = ["Wheel-Version: 1.0", "Generator: fedstride", "Root-Is-Purelib: false", f"Tag: {_tag()}"]
+    wheel = ["Wheel-Version: 1.0", "Generator: fedstride", "Root-Is-Purelib: false", f"Tag: {_tag(platform)}"]
     return {"METADATA": "\n".join(about) + "\n", "WHEEL": "\n".join(wheel) + "\n",
             "entry_points.txt": "[console_scripts]\nfedstride = fedstride.__main__:main\n"}
 
 
-def _tag():
+def _tag(platform=None):
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    return f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+    return f"{python}-{python}-{platform or sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
 
 
 def _built(config_settings):
@@ -100,10 +100,11 @@ def _run(command):
         raise SystemExit(f"'{' '.join(command)}' failed; its output is above")
 
 
-def _packed(directory, files, texts):
-    name = f"fedstride-{version()}-{_tag()}.whl"
+def packed(directory, files, texts, platform=None):
+    """The name of the wheel, made in the directory, of `files` (paths inside: files) and `texts`."""
+    name = f"fedstride-{version()}-{_tag(platform)}.whl"
     info = f"fedstride-{version()}.dist-info"
-    texts = {**texts, **{f"{info}/{key}": text for key, text in _metadata().items()}}
+    texts = {**texts, **{f"{info}/{key}": text for key, text in _metadata(platform).items()}}
     record = []
     with zipfile.ZipFile(pathlib.Path(directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
 

@@ -88,3 +88,15 @@ build() {
   }
   say "built preset '$preset' in $((SECONDS - begun)) s"
 }
+
+# build_levels TARGET...: those of the builds for newer processors that packages, archives and wheels have beside the portable one.
+build_levels() {
+  local level
+  for level in x86-64-v3 x86-64-v4; do build "$level" --target "$@"; done
+}
+
+# date_as_epoch: the same tree makes the same files, whatever the day: reproducible-builds.org/specs/source-date-epoch
+date_as_epoch() {
+  [ -n "${SOURCE_DATE_EPOCH:-}" ] || SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct 2>/dev/null) || SOURCE_DATE_EPOCH=$(date +%s)
+  export SOURCE_DATE_EPOCH
+}

@@ -6,10 +6,11 @@ import os
 import pathlib
 import sys
 
-# From best to least, with the flags of /proc/cpuinfo that each level adds (psABI, x86-64 supplement).
+# From best to least, with the flags of /proc/cpuinfo that each level adds (psABI, x86-64 supplement); without abm, which some virtual
+# machines do not list and the launcher finds there all the same: program and module must choose alike.
 _LEVELS = {
     "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
-    "x86-64-v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"},
+    "x86-64-v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"},
     "x86-64-v2": {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"},
 }
 

@@ -15,6 +15,7 @@
 #include <future>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
@@ -87,16 +88,20 @@ class BoundedStream : public httplib::Stream {
   const char* end_ = buffer_;
 };
 
-class BoundedQueue : public httplib::ThreadPool {
+class BoundedQueue : public httplib::TaskQueue {
  public:
-  explicit BoundedQueue(ConnectionSlots& connections) : ThreadPool(kMaxConnections), connections_(connections) {}
-  void enqueue(std::function<void()> task) override {
+  explicit BoundedQueue(ConnectionSlots& connections) : connections_(connections) {}
+  // Whether it is taken: newer versions of the library ask.
+  using Enqueued = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
+  Enqueued enqueue(std::function<void()> task) override {
     connections_.reserve();
-    ThreadPool::enqueue(std::move(task));
+    return threads_.enqueue(std::move(task));
   }
+  void shutdown() override { threads_.shutdown(); }
 
  private:
   ConnectionSlots& connections_;
+  httplib::ThreadPool threads_{kMaxConnections};
 };
 
 }  // namespace
@@ -120,12 +125,20 @@ class HttpServer : public httplib::Server {
     if (connections_.take(socket)) {
       BoundedStream stream(socket);
       bool closed = false;
-      answered = process_request(stream, true, closed, [this, socket](httplib::Request& request) {
+      const auto prepare = [this, socket](httplib::Request& request) {
         // No ranges (a range requested a thousand times would be sent a thousand times) and no compression.
         request.ranges.clear();
         request.headers.erase("Accept-Encoding");
         if (responses_.reserve()) responses_.take(socket);
-      });
+      };
+      // Version 0.18 takes both ends' addresses, which nothing here uses.
+      const auto respond = [&](auto& to) {
+        if constexpr (requires { this->process_request(to, true, closed, prepare); })
+          return this->process_request(to, true, closed, prepare);
+        else
+          return this->process_request(to, std::string(), 0, std::string(), 0, true, closed, prepare);
+      };
+      answered = respond(stream);
       ::shutdown(socket, SHUT_RDWR);
     }
     responses_.release(socket);

@@ -11,6 +11,12 @@ namespace {
 
 #if defined(__SSE__) || defined(__aarch64__)
 
+#if defined(__SSE__)
+constexpr std::uint64_t kRounding = 0x6000, kUpwards = 0x4000;
+#else
+constexpr std::uint64_t kRounding = 0xC00000, kUpwards = 0x400000;
+#endif
+
 // Out of line and through volatiles: the processor computes, not the compiler, and at the place of the call.
 [[gnu::noinline]] float product(float a, float b) {
   volatile float left = a;
@@ -39,15 +45,15 @@ TEST_CASE("denormal results and arguments are zero in the mode, and only there")
 }
 
 TEST_CASE("the mode rounds to nearest, whatever was set before, and puts that back") {
-  const unsigned before = _mm_getcsr();
-  _mm_setcsr((before & ~0x6000U) | 0x4000U);  // towards plus infinity
+  const std::uint64_t before = floating_point_mode();
+  set_floating_point_mode((before & ~kRounding) | kUpwards);  // towards plus infinity
   CHECK(sum(1.0F, 0x1p-30F) > 1.0F);
   {
     const FloatingPointMode mode;
     CHECK(sum(1.0F, 0x1p-30F) == 1.0F);
   }
   CHECK(sum(1.0F, 0x1p-30F) > 1.0F);
-  _mm_setcsr(before);
+  set_floating_point_mode(before);
 }
 
 TEST_CASE("the mode is that of one thread") {
@@ -55,7 +61,8 @@ TEST_CASE("the mode is that of one thread") {
   bool kept_elsewhere = false;
   bool kept_elsewhere_in_mode = true;
   std::thread([&] {
-    _mm_setcsr(0x1F80);  // a thread starts with its parent's mode here; this is the processor's own
+    set_floating_point_mode(
+        kDefaultFloatingPointMode);  // a thread starts with its parent's mode here; this is the processor's own
     kept_elsewhere = product(kSmallest, 0.5F) > 0;
     const FloatingPointMode inner;
     kept_elsewhere_in_mode = product(kSmallest, 0.5F) > 0;

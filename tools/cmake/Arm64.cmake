@@ -1,0 +1,15 @@
+# Compiles for 64-bit ARM (Debian's crossbuild-essential-arm64) with the libraries that tools/arm-sysroot puts in build/arm64-sysroot;
+# what the build runs, and its tests, run under qemu.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+get_filename_component(CMAKE_SYSROOT ${CMAKE_CURRENT_LIST_DIR}/../../build/arm64-sysroot ABSOLUTE)
+if(NOT EXISTS ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/libc.so)
+  message(FATAL_ERROR "there are no libraries for ARM in ${CMAKE_SYSROOT}; tools/arm-sysroot gets them")
+endif()
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${CMAKE_SYSROOT})
+foreach(what INCLUDE LIBRARY PACKAGE)
+  set(CMAKE_FIND_ROOT_PATH_MODE_${what} ONLY)
+endforeach()
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
