@@ -130,6 +130,18 @@ Json measure_codes(const BenchFlags& flags) {
   return rows;
 }
 
+Json measure_noises(const BenchFlags& flags) {
+  if (!flags.json) std::printf("Noise of a release of a million weights, compared with independent noise, in pairs:\n");
+  Json rows = Json::array();
+  for (const NoiseMechanism mechanism : {NoiseMechanism::banded, NoiseMechanism::blt, NoiseMechanism::tree}) {
+    const OptimizerSpeed speed = measure_noise(mechanism, flags.seconds);
+    const std::string name(choice_name(mechanism));
+    rows.push_back({{"name", name}, {"seconds", speed.step_seconds}, {"ratio", speed.ratio}});
+    if (!flags.json) std::printf("%-11s %6.2f ms  ratio %.3f\n", name.c_str(), speed.step_seconds * 1e3, speed.ratio);
+  }
+  return rows;
+}
+
 // Measures a round's messages between the ranks of a job.
 void bench_ranks(const BenchFlags& arguments) {
   const auto ranks = join_ranks(arguments.fleet, nullptr);
@@ -167,6 +179,7 @@ void bench(const BenchFlags& arguments) {
         measure_objective);
     json["private_steps"] = measure_private_steps(arguments);
     json["compression"] = measure_codes(arguments);
+    json["noise"] = measure_noises(arguments);
   }
   if (arguments.json) print_json(json);
 }

@@ -14,6 +14,9 @@
 #include "core/floating_point.hpp"
 #include "core/random.hpp"
 #include "core/simd.hpp"
+#include "dp/accountants/correlation.hpp"
+#include "dp/noise/client_release.hpp"
+#include "dp/noise/correlated_noise.hpp"
 #include "nn/network.hpp"
 
 namespace fedstride {
@@ -251,6 +254,27 @@ CodeSpeed measure_compression(const UpCompression& compression, double seconds) 
   speed.decode_seconds = median(times(seconds / 2, [&] { compression->decode(code, address, view(weights)); }));
   speed.bytes = code.size();
   return speed;
+}
+
+OptimizerSpeed measure_noise(NoiseMechanism mechanism, double seconds) {
+  const FloatingPointMode mode;
+  constexpr std::uint64_t kSeparation = 4, kRounds = 2000;
+  const Correlation correlation = plan_correlation(mechanism, kSeparation, kRounds);
+  ExactSum sum(1'000'000);
+  const RandomSource source(std::uint64_t{1});
+  CorrelatedNoise noise(correlation, sum.size());
+  std::vector<double> ratios;
+  const std::vector<double> all = times(seconds, [&] {
+    const double start = now();
+    add_noise(sum, {.standard_deviation = 1e-3}, source, {.purpose = Purpose::client_noise, .round = noise.rounds() + 1});
+    const double middle = now();
+    if (noise.rounds() == kRounds) noise = CorrelatedNoise(correlation, sum.size());
+    noise.add(sum, 1e-3, source, noise.rounds() + 1);
+    const double end = now();
+    ratios.push_back((end - middle) / (middle - start));
+  });
+  const double ratio = median(ratios);
+  return {.step_seconds = median(all) * ratio / (1 + ratio), .ratio = ratio};
 }
 
 double measure_fp32_peak() {

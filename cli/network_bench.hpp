@@ -5,6 +5,7 @@
 #include "client/compression/compressor.hpp"
 #include "client/objectives/local_objective.hpp"
 #include "client/optim/optimizer.hpp"
+#include "dp/accountants/mechanism.hpp"
 #include "nn/model.hpp"
 
 namespace fedstride {
@@ -53,6 +54,9 @@ struct CodeSpeed {
   std::size_t bytes = 0;
 };
 CodeSpeed measure_compression(const UpCompression& compression, double seconds);
+
+/// The noise of a release of a million weights, compared with independent noise.
+OptimizerSpeed measure_noise(NoiseMechanism mechanism, double seconds);
 
 /// Peak of one core in floating-point operations a second: independent fused multiply-adds on registers, best of several runs.
 double measure_fp32_peak();

@@ -11,7 +11,8 @@ constexpr double kNormRounding = 1e-5;  // of a direction in floats
 }  // namespace
 
 Canaries::Canaries(const Model& model, const std::vector<bool>& unsent, std::size_t count, const RandomSource& source,
-                   std::uint32_t kind) {
+                   std::uint32_t kind, bool alternates)
+    : alternates_(alternates) {
   RandomStream random = source.at({Purpose::canaries, 0, 0, kind});
   std::vector<std::vector<std::uint32_t>> pools(1);  // coordinates by group
   for (int layer = 0; layer < static_cast<int>(std::max<std::size_t>(model.layers().size(), 1)); ++layer) {
@@ -78,13 +79,15 @@ void Canaries::begin(std::vector<Row>& drawn, const NoiseStep& noise) {
     drawn_.push_back(row - kFirst);
     return true;
   });
-  norms_.assign(drawn_.size(), kLength * noise.clip * (1 + kNormRounding));
+  norms_.clear();
+  for (const std::uint32_t canary : drawn_) norms_.push_back(length_of(canary) * noise.clip * (1 + kNormRounding));
   std::ranges::fill(known_, 0.0F);
 }
 
 void Canaries::weighted_sum(std::span<const float> factors, GradientSink sink) {
   std::vector<float> length(in_.size(), 0);
-  for (std::size_t i = 0; i < drawn_.size(); ++i) length[drawn_[i]] = factors[i] * static_cast<float>(kLength * noise_.clip);
+  for (std::size_t i = 0; i < drawn_.size(); ++i)
+    length[drawn_[i]] = factors[i] * static_cast<float>(length_of(drawn_[i]) * noise_.clip);
   for (std::size_t i = 0; i < coordinates_.size(); ++i) own_[coordinates_[i]] = direction_[i] * length[owner_[i]];
   sink(0, view(std::as_const(own_)));
   for (const std::uint32_t coordinate : coordinates_) own_[coordinate] = 0;

@@ -25,11 +25,13 @@ namespace fedstride {
 class Canaries {
  public:
   static constexpr double kLength = 10;           ///< of a contribution before clipping, in clip bounds
+  static constexpr double kShort = 0.999;         ///< of one within the bound
   static constexpr std::size_t kMostSpread = 64;  ///< coordinates of one
 
   /// At most `count` canaries, no more than the model's `trained` parameters have room for. `kind` tells those of one source apart.
-  Canaries(const Model& model, const std::vector<bool>& unsent, std::size_t count, const RandomSource& source,
-           std::uint32_t kind);
+  /// With `alternates` every other record is a little shorter than the bound, so that one that adapts does not follow the canaries.
+  Canaries(const Model& model, const std::vector<bool>& unsent, std::size_t count, const RandomSource& source, std::uint32_t kind,
+           bool alternates = false);
 
   std::size_t count() const { return in_.size(); }
   bool in(std::size_t canary) const { return in_[canary]; }
@@ -86,6 +88,9 @@ class Canaries {
   std::vector<std::uint32_t> present_;
   std::size_t extent_ = 0;  ///< end of the last parameter
 
+  double length_of(std::uint32_t canary) const { return alternates_ && canary % 2 == 0 ? kShort : kLength; }
+
+  bool alternates_ = false;
   std::vector<std::uint32_t> drawn_;
   std::vector<double> norms_;
   NoiseStep noise_;

@@ -10,7 +10,7 @@ namespace fedstride {
 
 LotDraws::LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place,
                    std::span<const std::uint32_t> users)
-    : plan_(plan), source_(source), rows_(rows), place_(place), meter_(place.reserved) {
+    : plan_(plan), source_(source), rows_(rows), place_(place), meter_(place.reserved), count_noise_(plan.count_noise()) {
   if (plan_.sampling() == Sampling::balls_in_bins) fill_bins();
   if (plan_.unit() == LotUnit::some_examples) keep_some(users);
   if (plan_.unit() == LotUnit::users) group_by(users);

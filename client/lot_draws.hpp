@@ -23,6 +23,7 @@ class LotDraws {
     ClientId client = 0;
     std::uint64_t first_release = 0;  ///< number of the round's first release in the client's plan
     std::uint64_t reserved = 0;       ///< releases reserved in the ledger for this round
+    double clip = 0;                  ///< the round's bound, if it adapts
   };
 
   /// Plan, source, rows and users must outlive this object. `users` has the user of each row of the data set, if the plan draws users or
@@ -41,7 +42,11 @@ class LotDraws {
   bool draws_users() const { return plan_.unit() == LotUnit::users; }
   /// The number of the last lot drawn in this round, from 0.
   std::uint32_t step() const { return drawn_lots_ - 1; }
-  NoiseStep noise() const { return plan_.noise().at(place_.first_release + step()); }
+  NoiseStep noise() const {
+    NoiseStep noise = plan_.noise().at(place_.first_release + step());
+    if (plan_.adapts_clip()) noise.clip = place_.clip;
+    return noise;
+  }
   double denominator() const { return plan_.denominator(); }
   /// Releases that lot: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if already released.
   template <LotOfExamples Lot>
@@ -52,7 +57,8 @@ class LotDraws {
                         .noise_multiplier = noise.noise_multiplier,
                         .denominator = plan_.denominator(),
                         .source = source_,
-                        .address = {Purpose::noise, place_.round, place_.client, step()}},
+                        .address = {Purpose::noise, place_.round, place_.client, step()},
+                        .count_noise = count_noise_},
                        meter_, sink, for_each_piece, lots_);
   }
 
@@ -60,6 +66,9 @@ class LotDraws {
   void report(ClientReport& report) const {
     report.releases = meter_.runs();
     add_to_report(lots_, empty_, report);
+    if (!plan_.adapts_clip()) return;
+    report.within = lots_.within;
+    report.expected = static_cast<double>(place_.reserved - meter_.left()) * plan_.denominator();
   }
   const LotReport& lots() const { return lots_; }
   std::uint64_t empty() const { return empty_; }
@@ -77,6 +86,7 @@ class LotDraws {
   Place place_;
   Meter meter_;
   LotReport lots_;
+  double count_noise_ = 0;
   std::uint64_t empty_ = 0;
   std::uint32_t drawn_lots_ = 0;
   std::vector<Row> order_;              ///< for shuffled lots: the epoch's order; the rows by bin or user; or those that are used

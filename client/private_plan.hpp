@@ -2,6 +2,8 @@
 
 #include <compare>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "client/optim/optimizer.hpp"
 #include "dp/accountants/mechanism.hpp"
@@ -32,7 +34,9 @@ struct PrivateRules {
   NoisePlanRules noise = {};  ///< its target is set to each client's releases in target_epochs
   int target_epochs = 1;      ///< local epochs over which the schedules of clip and noise run
   LotUnit unit = LotUnit::examples;
-  std::uint64_t bound = 1;  ///< LotUnit::some_examples
+  std::uint64_t bound = 1;   ///< LotUnit::some_examples
+  bool adapts_clip = false;  ///< the clip is that of the first round, and follows counts released with the lots
+  double count_noise = 0;    ///< on a lot's count, as adaptive_clip_noise takes it
 };
 
 /// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
@@ -56,6 +60,15 @@ class PrivatePlan {
   const NoisePlan& noise() const { return noise_; }
   LotUnit unit() const { return unit_; }
   std::uint64_t bound() const { return bound_; }  ///< the most units of a record
+
+  /// The deviation of the noise on a lot's count (ReleaseRules::count_noise); 0: lots have none. Throws Error (usage) if that is too
+  /// small for the noise multiplier.
+  double count_noise() const;
+  bool adapts_clip() const { return adapts_clip_; }
+  /// The round's bound, of what the server tells; 0: that of noise(). Throws Error (failure) if it tells no such number.
+  double round_clip(std::span<const double> told) const;
+  /// noise().runs(first, count), at the bound `clip` of the round if it adapts.
+  std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count, double clip) const;
 
   /// The number of lots read by a step of that epoch.
   int lots_per_step(int epoch) const { return epoch < epoch_of_change_ ? first_lots_per_step_ : later_lots_per_step_; }
@@ -101,6 +114,8 @@ class PrivatePlan {
   int epoch_of_change_ = kNoChange;
   LotUnit unit_ = LotUnit::examples;
   std::uint64_t bound_ = 1;
+  bool adapts_clip_ = false;
+  double count_noise_ = 0;
   NoisePlan noise_;
 };
 

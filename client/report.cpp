@@ -30,6 +30,7 @@ ClientReport sendable(ClientReport report) {
   if (!in_range(report.statistic, kMaxStatistic)) report.statistic = 0, report.statistics = 0;
   if (!in_range(report.alignment, static_cast<double>(report.pairs))) report.alignment = 0, report.pairs = 0;
   if (!in_range(report.measure, kMaxRate)) report.measure = 0;
+  if (!in_range(std::abs(report.within), kMaxRate)) report.within = 0;
   return report;
 }
 
@@ -47,6 +48,10 @@ std::string impossible(const ClientReport& report) {
   if (!in_range(report.measure, kMaxRate))
     return "its report says that the measure of its local objective is " + number_text(report.measure) +
            "; it must be from 0 to " + number_text(kMaxRate);
+  if (!in_range(std::abs(report.within), kMaxRate) || !in_range(report.expected, kMaxRate) ||
+      (report.expected == 0 && report.within != 0))
+    return "its report says that the count of gradients within the bound is " + number_text(report.within) + " of " +
+           number_text(report.expected) + "; they must be finite, and 0 without lots";
   if (report.statistics > report.steps)
     return "its report has statistics of " + std::to_string(report.statistics) + " steps; it took only " +
            std::to_string(report.steps);

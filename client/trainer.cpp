@@ -342,7 +342,7 @@ ClientReport Trainer::train_with(PartState& state, const Task& task, ClientId cl
         {plan,
          training_.privacy->source,
          drawn_from,
-         {task.round, client, plan.releases_before(first_epoch), task.releases[client]},
+         {task.round, client, plan.releases_before(first_epoch), task.releases[client], plan.round_clip(task.told)},
          data_.clients},
         address);
     train_epochs(pass, state, source, signals, report);

@@ -19,6 +19,8 @@ struct PooledSums {
   std::uint64_t count = 0;  ///< steps in that sum
   double alignment = 0;     ///< of pairs of consecutive steps: squared cosines, from 0 to 1
   std::uint64_t pairs = 0;
+  double within = 0;    ///< ClientReport::within
+  double expected = 0;  ///< examples that those lots have on average
 };
 
 /// The server's side of a local optimizer that adapts with the whole federation: it takes a statistic of all clients' steps, and
@@ -32,6 +34,8 @@ class PooledStatistic {
   virtual void take(std::uint32_t round, const PooledSums& sums) = 0;
   /// Called when a run continues that is to have so many rounds.
   virtual void prolong(std::uint32_t /*rounds*/) {}
+  /// The round's bound on examples' gradients, if that is what adapts; otherwise 0.
+  virtual double clip() const { return 0; }
   /// The numbers behind the last round that was taken in this session.
   virtual std::vector<NamedNumber> numbers() const { return {}; }
   /// Cereal's portable binary form. load throws if the bytes are not in this form.

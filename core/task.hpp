@@ -66,6 +66,8 @@ struct ClientReport {
   double alignment = 0;          ///< sum of the alignments of its steps, likewise
   std::uint64_t pairs = 0;       ///< pairs of steps in that sum
   double measure = 0;            ///< a number for the server's side of the local objective (ObjectiveScale), from 0
+  double within = 0;    ///< released: noisy sum over its lots of 1/2 for a gradient within the bound, -1/2 for another (LotClip)
+  double expected = 0;  ///< examples that these lots have on average; 0: no such sum
   std::uint64_t personal_examples = 0;  ///< answers to rows of its own that its personal model was tested on; 0: it was not
   std::uint64_t personal_correct = 0;   ///< of these, classified rightly
   double personal_loss = 0;             ///< mean softmax cross-entropy on them; NaN: diverged

@@ -241,7 +241,7 @@ class Client:
             diverged = diverged or not self.secure.prepare(self.settings, asked, told, spread, examples_weight, examples, steps, loss / steps)
         update = (struct.pack('<I', asked[0]) + text(asked[1]) + struct.pack('<IQQ', self.number, rows, 0 if self.secure else examples) +
                   struct.pack('<ddQQ', *((nan, nan, 0, 0) if self.secure else (loss / steps if np.isfinite(loss) else nan, rate, steps, 0))) + struct.pack('<I', 0) +
-                  struct.pack('<QQdddQdQdQQdB', 0, 0, nan, nan, 0.0, 0, 0.0, 0, 0.0, 0, 0, 0.0, diverged) + struct.pack('<Q', len(floats) // 4) + floats +
+                  struct.pack('<QQdddQdQdddQQdB', 0, 0, nan, nan, 0.0, 0, 0.0, 0, 0.0, 0.0, 0.0, 0, 0, 0.0, diverged) + struct.pack('<Q', len(floats) // 4) + floats +
                   struct.pack('<Q', 0))
         accuracy = (probabilities(self.model[1], self.model[2], self.inputs).argmax(axis=1) == self.labels).mean()
         print(f'round {asked[0]}: loss {loss / steps:.4f}, accuracy of the model on these rows {accuracy:.3f}', flush=True)

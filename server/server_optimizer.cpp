@@ -1,6 +1,7 @@
 #include "server/server_optimizer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cereal/types/string.hpp>
 #include <cereal/types/vector.hpp>
 #include <cmath>
@@ -29,6 +30,8 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
   double measure = 0;
   ExactTotal statistic;
   ExactTotal alignment;
+  std::array<ExactTotal, 2> within;  // above and below 0
+  ExactTotal expected;
   PooledSums sums;
   for (const ClientReport& report : reports) {
     if (!report.failure.empty()) continue;
@@ -41,6 +44,8 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
     }
     alignment.add(report.alignment);
     sums.pairs += report.pairs;
+    within[report.within < 0 ? 1 : 0].add(std::abs(report.within));
+    expected.add(report.expected);
     if (!losses_.empty()) losses_[report.client] = report.loss;
   }
   const double divisor = rules.denominator > 0 ? rules.denominator : weight;
@@ -49,6 +54,8 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
             .measure = weight > 0 ? measure / weight : 0};
   sums.statistic = statistic.value();
   sums.alignment = alignment.value();
+  sums.within = within[0].value() - within[1].value();
+  sums.expected = expected.value();
   if (totals) sums = totals->sums;
   if (pool_ && !rules.release) pool_->take(round, sums);
 }

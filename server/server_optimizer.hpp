@@ -110,6 +110,8 @@ class Server {
   void adapt_clip(double bound) { clip_ = bound; }
   /// This round's bound of updates; 0: that of the rules.
   double clip() const { return clip_; }
+  /// This round's bound that adapts, of updates or of examples' gradients; 0: none does.
+  double adapted_clip() const { return pool_ && clip_ == 0 ? pool_->clip() : clip_; }
   /// From now on, releases have this noise, of sums of so many numbers. A checkpoint has its state.
   void correlate_noise(const Correlation& correlation, std::size_t size) { noise_.emplace(correlation, size); }
   CorrelatedNoise* noise() { return noise_ ? &*noise_ : nullptr; }

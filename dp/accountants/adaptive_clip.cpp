@@ -27,9 +27,7 @@ AdaptiveClipNoise adaptive_clip_noise(double noise_multiplier, double expected, 
 }
 
 double next_clip(const AdaptiveClip& rules, double clip, double mean_bit) {
-  constexpr double kLeast = 1e-6;
-  constexpr double kMost = 1e6;
-  return std::clamp(clip * std::exp(-rules.rate * (mean_bit + 0.5 - rules.quantile)), kLeast, kMost);
+  return std::clamp(clip * std::exp(-rules.rate * (mean_bit + 0.5 - rules.quantile)), kLeastClip, kMostClip);
 }
 
 }  // namespace fedstride

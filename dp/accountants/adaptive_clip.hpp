@@ -2,7 +2,7 @@
 
 namespace fedstride {
 
-/// A bound that follows a quantile of the clients' norms (Andrew et al. 2021). Each client sends, beside its clipped update, a bit:
+/// A bound that follows a quantile of the clients' norms (Andrew et al. 2021), or of the examples' (server/lot_clip.hpp). Each client sends, beside its clipped update, a bit:
 /// 1/2 if its norm was at most the bound C, -1/2 if it was above, and 0 if it did not come. Vector and bits are one Gaussian release.
 struct AdaptiveClip {
   double quantile = 0.5;  ///< gamma: the share of clients whose norm should be at most C
@@ -23,5 +23,7 @@ AdaptiveClipNoise adaptive_clip_noise(double noise_multiplier, double expected, 
 /// The next round's bound, from the noisy sum of bits divided by the expected number of clients. The share of clients at or below the
 /// bound is that plus 1/2; an absent client counts as half a client. Kept within [1e-6, 1e6], which a long run of noise must not leave.
 double next_clip(const AdaptiveClip& rules, double clip, double mean_bit);
+inline constexpr double kLeastClip = 1e-6;
+inline constexpr double kMostClip = 1e6;
 
 }  // namespace fedstride

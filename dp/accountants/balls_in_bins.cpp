@@ -132,7 +132,7 @@ double rounded_bins_delta(double delta) { return std::min(1.0, delta * (1 + 1e-9
 
 }  // namespace
 
-BallsInBins::BallsInBins(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs)
+BallsInBins::BallsInBins(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs, double coarseness)
     : mu_(std::sqrt(static_cast<double>(epochs)) / noise_multiplier), bins_(static_cast<double>(bins)) {
   if (bins == 0 || bins_ > kMaxBins) throw usage_error("bins are " + std::to_string(bins) + "; valid: 1 to 1000000");
   if (epochs == 0) throw usage_error("epochs are 0; valid: 1 or more");
@@ -143,7 +143,7 @@ BallsInBins::BallsInBins(double noise_multiplier, std::uint64_t bins, std::uint6
   // Beyond that delta is below 1e-14 for a Gaussian, which is never better.
   const double last = bins_ * std::exp(gaussian_epsilon(mu_, 1e-14));
   const auto doublings = static_cast<double>(std::bit_width(bins)) + std::popcount(bins) - 2;
-  const double ratio = std::min(1.2e-3 * std::sqrt(doublings), 5e-3);
+  const double ratio = coarseness * std::min(1.2e-3 * std::sqrt(doublings), 5e-3);
   const double spread = std::exp(-mu_ * mu_ / 2) * 2 * std::sinh(0.6745 * mu_);  // between the quartiles
   const BinsSum one = one_lognormal(mu_, spread * ratio, ratio, last);
   sum_ = one;

@@ -19,8 +19,9 @@ class BallsInBins {
   static constexpr double kMostMu = 10;  ///< of sqrt(epochs) / noise multiplier
   static constexpr double kLeastMu = 1e-4;
 
-  /// Throws Error (usage) unless noise multiplier / sqrt(epochs) is in [0.1, 1e4], 1 <= bins <= 1e6, epochs >= 1. 0.05 to 2 s.
-  BallsInBins(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs = 1);
+  /// Throws Error (usage) unless noise multiplier / sqrt(epochs) is in [0.1, 1e4], 1 <= bins <= 1e6, epochs >= 1. 0.05 to 1 s; the time
+  /// falls with the square of `coarseness`, with which the error of the bound grows.
+  BallsInBins(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs = 1, double coarseness = 1);
 
   double delta_remove(double epsilon) const;
   double delta_add(double epsilon) const;

@@ -50,29 +50,54 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
   const auto multiplier = [&](std::uint64_t n) {  // 969 / 1000 is the double that "0.969" reads as; 969 * 0.001 is not
     return divides ? static_cast<double>(n) / steps_a_unit : static_cast<double>(n) * resolution;
   };
-  const auto fails = [&](std::uint64_t n) {
+  const auto fails = [&](const Accountant& by, std::uint64_t n) {
     check_stop();
-    return !meets(accountant, spending_at(multiplier(n)), epsilon, delta);
+    return !meets(by, spending_at(multiplier(n)), epsilon, delta);
   };
   const auto most = static_cast<std::uint64_t>(kMaxNoiseMultiplier / resolution);
-  std::uint64_t low = 0;  // too small
-  std::uint64_t high = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps_a_unit));
-  if (fails(high)) {
-    while (low = high, high = std::min(most, high * 2), fails(high)) {
-      if (high < most) continue;
-      const auto reached = epsilon_by(accountant, spending_at(multiplier(most)), delta).value;
-      throw usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
-                        number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
+  // The least n that does not fail, between two of which the first fails.
+  const auto between = [&](const Accountant& by, std::uint64_t low, std::uint64_t high) {
+    while (high - low > 1) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      (fails(by, middle) ? low : high) = middle;
     }
-  } else {
-    for (std::uint64_t half = high / 2; half > 0 && !fails(half); half /= 2) high = half;
-    low = high / 2;
+    return high;
+  };
+  const auto least = [&](const Accountant& by) {
+    std::uint64_t low = 0;
+    std::uint64_t high = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps_a_unit));
+    if (fails(by, high)) {
+      while (low = high, high = std::min(most, high * 2), fails(by, high)) {
+        if (high < most) continue;
+        const auto reached = epsilon_by(by, spending_at(multiplier(most)), delta).value;
+        throw usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
+                          number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
+      }
+    } else {
+      for (std::uint64_t half = high / 2; half > 0 && !fails(by, half); half /= 2) high = half;
+      low = high / 2;
+    }
+    return between(by, low, high);
+  };
+  const Spending at_one = spending_at(1);
+  const bool is_slow = std::holds_alternative<Tight>(accountant) &&
+                       std::ranges::any_of(at_one, [](const Releases& some) { return some.sampling == Sampling::balls_in_bins; });
+  if (!is_slow) return multiplier(least(accountant));
+  // A quick bound says where to begin: a step or two from the answer.
+  Tight quick = std::get<Tight>(accountant);
+  quick.quick = true;
+  std::uint64_t high = least(quick);
+  std::uint64_t low = high;
+  for (std::uint64_t step = 1; fails(accountant, high); step *= 2) {
+    if (high == most) return multiplier(least(accountant));  // throws
+    low = high;
+    high = std::min(most, high + step);
   }
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (fails(middle) ? low : high) = middle;
+  if (low == high) {
+    low = high - 1;
+    for (std::uint64_t step = 2; low > 0 && !fails(accountant, low); step *= 2) high = low, low = low > step ? low - step : 0;
   }
-  return multiplier(high);
+  return multiplier(between(accountant, low, high));
 }
 
 std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases> spent, const Releases& next, double epsilon,

@@ -111,21 +111,30 @@ std::vector<double> mixture_rdp(const Releases& release, std::span<const double>
   constexpr std::size_t kMostKnown = 20'000;
   const double rows = static_cast<double>(release.rows), sigma = release.noise_multiplier;
   constexpr double kMostWork = 1000;  // beyond this times rows, high orders would take long and matter little
+  const auto key = [&](double order) { return Key{release.rows, release.rate, sigma, order}; };
+  const auto unamplified = [&](double order) { return order * rows * rows / (2 * sigma * sigma); };
+  std::map<double, double> exact;
+  std::vector<double> unknown;
+  {
+    const std::lock_guard lock(mutex);
+    for (const double order : orders) {
+      if (sigma < 0.1 || sigma > 1e4 || order * rows > kMostWork) continue;
+      if (const auto found = known.find(key(order)); found != known.end())
+        exact[order] = found->second;
+      else
+        unknown.push_back(order);
+    }
+  }
+  const std::vector<double> computed =
+      unknown.empty() ? std::vector<double>{} : user_mixture_rdp({release.rows, release.rate, sigma}, unknown);
+  const std::lock_guard lock(mutex);
+  if (known.size() + unknown.size() > kMostKnown) known.clear();
+  for (std::size_t i = 0; i < unknown.size(); ++i)
+    known[key(unknown[i])] = exact[unknown[i]] = std::min(unamplified(unknown[i]), computed[i]);
   std::vector<double> values;
   for (const double order : orders) {
-    check_stop();
-    const double unamplified = order * rows * rows / (2 * sigma * sigma);
-    const Key key{release.rows, release.rate, sigma, order};
-    std::optional<double> value;
-    if (const std::lock_guard lock(mutex); known.contains(key)) value = known[key];
-    if (!value) {
-      const bool exact = sigma >= 0.1 && sigma <= 1e4 && order * rows <= kMostWork;
-      value = exact ? std::min(unamplified, user_mixture_rdp({release.rows, release.rate, sigma}, order)) : unamplified;
-      const std::lock_guard lock(mutex);
-      if (known.size() >= kMostKnown) known.clear();
-      known[key] = *value;
-    }
-    values.push_back(*value);
+    const auto found = exact.find(order);
+    values.push_back(found != exact.end() ? found->second : unamplified(order));
   }
   return values;
 }

@@ -235,7 +235,7 @@ constexpr const char* kBinsRemark =
 
 /// The exact curve of balls-in-bins lots in the same bins, with the least of their noise; null if there are other releases as well, or
 /// if there is so little or so much noise that amplification hardly matters.
-std::shared_ptr<const BallsInBins> bins_curve(std::span<const Releases> spending) {
+std::shared_ptr<const BallsInBins> bins_curve(std::span<const Releases> spending, bool quick) {
   std::uint64_t passes = 0;
   std::uint64_t bins = 0;
   double noise = std::numeric_limits<double>::infinity();
@@ -250,17 +250,18 @@ std::shared_ptr<const BallsInBins> bins_curve(std::span<const Releases> spending
   const double mu = std::sqrt(static_cast<double>(passes)) / noise;
   if (passes == 0 || !(mu >= BallsInBins::kLeastMu && mu <= BallsInBins::kMostMu)) return nullptr;
   // Budgets and statements ask for one curve several times.
-  using Key = std::tuple<double, std::uint64_t, std::uint64_t>;
+  using Key = std::tuple<double, std::uint64_t, std::uint64_t, bool>;
   static std::mutex mutex;
   static std::deque<std::pair<Key, std::shared_ptr<const BallsInBins>>> known;
   constexpr std::size_t kMostKnown = 32;
-  const Key key{noise, bins, passes};
+  const Key key{noise, bins, passes, quick};
   {
     const std::lock_guard lock(mutex);
     const auto found = std::ranges::find(known, key, [](const auto& entry) { return entry.first; });
     if (found != known.end()) return found->second;
   }
-  auto curve = std::make_shared<const BallsInBins>(noise, bins, passes);
+  constexpr double kCoarse = 5;
+  auto curve = std::make_shared<const BallsInBins>(noise, bins, passes, quick ? kCoarse : 1);
   const std::lock_guard lock(mutex);
   if (known.size() == kMostKnown) known.pop_front();
   known.emplace_back(key, curve);
@@ -274,6 +275,20 @@ UserMixture mixture_of(const Releases& releases) { return {releases.rows, releas
 
 bool has_bins(std::span<const Releases> spending) {
   return std::ranges::any_of(spending, [](const Releases& some) { return some.sampling == Sampling::balls_in_bins; });
+}
+
+/// The bound of one release of a record with several rows, or of releases in bins, by their own curves; nothing for others. A bound is
+/// one on epsilon or delta, as the three functions are.
+template <class OfRows, class OfBins, class OfOthers>
+std::optional<PrivacyBound> rows_or_bins(std::span<const Releases> spending, bool quick, const OfRows& of_rows,
+                                         const OfBins& of_bins, const OfOthers& of_others) {
+  if (spending.size() == 1 && has_rows(spending.front()) && spending.front().count == 1)
+    return PrivacyBound{of_rows(mixture_of(spending.front())), {}};
+  if (!has_bins(spending)) return std::nullopt;
+  const Spending unamplified = merged(spending);
+  const PrivacyBound other = of_others(unamplified);
+  if (const auto curve = bins_curve(spending, quick)) return PrivacyBound{std::min(other.value, of_bins(*curve)), {}};
+  return PrivacyBound{other.value, unamplified.empty() ? "" : kBinsRemark};
 }
 
 }  // namespace
@@ -295,14 +310,11 @@ PrivacyBound Tight::least_epsilon(std::span<const Releases> spending, double del
     bound.value += 2 * like->log_factor;
     return bound;
   }
-  if (spending.size() == 1 && has_rows(spending.front()) && spending.front().count == 1)
-    return {user_mixture_epsilon(mixture_of(spending.front()), delta), {}};
-  if (has_bins(spending)) {
-    const Spending unamplified = merged(spending);
-    const PrivacyBound other = least_epsilon(unamplified, delta);
-    if (const auto curve = bins_curve(spending)) return {std::min(other.value, curve->epsilon(delta)), {}};
-    return {other.value, unamplified.empty() ? "" : kBinsRemark};
-  }
+  const auto own = rows_or_bins(
+      spending, quick, [&](const UserMixture& mixture) { return user_mixture_epsilon(mixture, delta); },
+      [&](const BallsInBins& curve) { return curve.epsilon(delta); },
+      [&](const Spending& others) { return least_epsilon(others, delta); });
+  if (own) return *own;
   const Schedule schedule(spending);
   if (schedule.empty() || schedule.total_variation() <= delta) return {};
   if (schedule.steps.empty()) return {gaussian_epsilon(std::sqrt(schedule.gaussian), delta)};
@@ -326,14 +338,11 @@ PrivacyBound Tight::least_delta(std::span<const Releases> spending, double epsil
     bound.value = std::min(1.0, bound.value * std::exp(like->log_factor));
     return bound;
   }
-  if (spending.size() == 1 && has_rows(spending.front()) && spending.front().count == 1)
-    return {user_mixture_delta(mixture_of(spending.front()), epsilon), {}};
-  if (has_bins(spending)) {
-    const Spending unamplified = merged(spending);
-    const PrivacyBound other = least_delta(unamplified, epsilon);
-    if (const auto curve = bins_curve(spending)) return {std::min(other.value, curve->delta(epsilon)), {}};
-    return {other.value, unamplified.empty() ? "" : kBinsRemark};
-  }
+  const auto own = rows_or_bins(
+      spending, quick, [&](const UserMixture& mixture) { return user_mixture_delta(mixture, epsilon); },
+      [&](const BallsInBins& curve) { return curve.delta(epsilon); },
+      [&](const Spending& others) { return least_delta(others, epsilon); });
+  if (own) return *own;
   const Schedule schedule(spending);
   if (schedule.empty()) return {};
   const auto answer = [&](double log_delta, std::string remark) {

@@ -1,5 +1,6 @@
 #include "dp/accountants/user_mixture.hpp"
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -82,38 +83,53 @@ class MixtureCurve {
     return std::clamp(std::max(remove, add) + kRounding * above(x) + 1e-15, 0.0, 1.0);
   }
 
-  double rdp(double order) const {
+  /// The divergence at each order. All share one grid, on which the ratio is computed once.
+  std::vector<double> rdp(std::span<const double> orders) const {
     const auto last = static_cast<double>(log_chances_.size() - 1);
     const double step = std::min(sigma_ / 24, sigma_ * sigma_ / 3);
-    const double from = -40 * sigma_ - last, to = order * last + 40 * sigma_;
-    const auto nodes = static_cast<std::int64_t>((to - from) / step);
-    if (static_cast<double>(nodes) * last > 3e7) return kNoBound;
-    double most[2] = {-kNoBound, -kNoBound};
-    double sums[2] = {0, 0};
-    for (std::int64_t i = 0; i <= nodes; ++i) {
-      if (i % 4096 == 0) check_stop();
-      const double x = from + step * static_cast<double>(i);
-      const double ratio = log_ratio(x);
-      const double density = -x * x / (2 * sigma_ * sigma_);
-      for (int add = 0; add < 2; ++add) {
-        const double log = density + ratio * (add == 0 ? order : 1 - order);
-        if (log > most[add]) {
-          sums[add] *= std::exp(most[add] - log);
-          most[add] = log;
-        }
-        sums[add] += std::exp(log - most[add]);
-      }
-    }
+    const double from = -40 * sigma_ - last;
+    const auto nodes = [&](double order) { return static_cast<Eigen::Index>((order * last + 40 * sigma_ - from) / step) + 1; };
+    const auto is_short = [&](double order) { return static_cast<double>(nodes(order)) * last <= 3e7; };
+    Eigen::Index count = 1;
+    for (const double order : orders)
+      if (is_short(order)) count = std::max(count, nodes(order));
+    const Eigen::ArrayXd x = from + step * Eigen::ArrayXd::LinSpaced(count, 0, static_cast<double>(count - 1));
+    const Eigen::ArrayXd density = -x.square() / (2 * sigma_ * sigma_);
+    const Eigen::ArrayXd ratio = log_ratios(x);
     const double scale = std::log(step / sigma_ / std::sqrt(2 * std::numbers::pi));
-    double divergence = 0;
-    for (int add = 0; add < 2; ++add) divergence = std::max(divergence, (most[add] + std::log(sums[add]) + scale) / (order - 1));
-    return divergence * (1 + 1e-9) + 1e-13 / (order - 1);
+    std::vector<double> divergences;
+    for (const double order : orders) {
+      check_stop();
+      divergences.push_back(is_short(order) ? 0 : kNoBound);
+      for (const double power : {order, 1 - order}) {  // removing, adding
+        if (!is_short(order)) continue;
+        const Eigen::ArrayXd log = density.head(nodes(order)) + power * ratio.head(nodes(order));
+        const double most = log.maxCoeff();
+        const double log_sum = most + std::log((log - most).exp().sum()) + scale;
+        divergences.back() = std::max(divergences.back(), log_sum / (order - 1));
+      }
+      divergences.back() = divergences.back() * (1 + 1e-9) + 1e-13 / (order - 1);
+    }
+    return divergences;
   }
 
  private:
   double term(std::size_t j, double x) const {
     const auto drawn = static_cast<double>(j);
     return log_chances_[j] + (drawn * x - drawn * drawn / 2) / (sigma_ * sigma_);
+  }
+  Eigen::ArrayXd log_ratios(const Eigen::ArrayXd& x) const {
+    Eigen::ArrayXd most = Eigen::ArrayXd::Constant(x.size(), -kNoBound), sum = Eigen::ArrayXd::Zero(x.size());
+    const auto terms = [&](std::size_t j) {
+      const auto drawn = static_cast<double>(j);
+      return log_chances_[j] + (drawn * x - drawn * drawn / 2) / (sigma_ * sigma_);
+    };
+    for (std::size_t j = 0; j < log_chances_.size(); ++j) most = most.max(terms(j));
+    for (std::size_t j = 0; j < log_chances_.size(); ++j) {
+      check_stop();
+      sum += (terms(j) - most).exp();
+    }
+    return most + sum.log();
   }
   template <class Part>
   double total(const Part& part) const {
@@ -148,19 +164,25 @@ double user_mixture_epsilon(const UserMixture& mixture, double delta) {
   return least_epsilon(low, high, 1e-12, [&](double epsilon) { return curve.delta(epsilon) <= delta; });
 }
 
-double user_mixture_rdp(const UserMixture& mixture, double order) {
+std::vector<double> user_mixture_rdp(const UserMixture& mixture, std::span<const double> orders) {
   check_mixture(mixture);
-  if (!(order > 1) || !(order <= 1e4)) throw usage_error("order is " + number_text(order) + "; valid: above 1, at most 1e4");
-  return MixtureCurve(mixture).rdp(order);
+  for (const double order : orders)
+    if (!(order > 1) || !(order <= 1e4)) throw usage_error("order is " + number_text(order) + "; valid: above 1, at most 1e4");
+  return MixtureCurve(mixture).rdp(orders);
+}
+
+double user_mixture_rdp(const UserMixture& mixture, double order) {
+  return user_mixture_rdp(mixture, std::span<const double>(&order, 1)).front();
 }
 
 double user_mixture_epsilon(const UserMixture& mixture, std::uint64_t releases, double delta) {
   check_mixture(mixture);
   check_delta(delta);
-  const MixtureCurve curve(mixture);
+  const std::span<const double> orders = order_grid(OrderGrid::standard);
+  const std::vector<double> divergences = MixtureCurve(mixture).rdp(orders);
   double least = kNoBound;
-  for (const double order : order_grid(OrderGrid::standard))
-    least = std::min(least, epsilon_at(Conversion::improved, order, static_cast<double>(releases) * curve.rdp(order), delta));
+  for (std::size_t i = 0; i < orders.size(); ++i)
+    least = std::min(least, epsilon_at(Conversion::improved, orders[i], static_cast<double>(releases) * divergences[i], delta));
   return std::max(least, 0.0);
 }
 

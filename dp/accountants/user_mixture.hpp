@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace fedstride {
 
@@ -20,6 +22,8 @@ double user_mixture_epsilon(const UserMixture& mixture, double delta);
 
 /// The larger Rényi divergence of one release at an order above 1: trapezoid rule, whose relative error is below 1e-9.
 double user_mixture_rdp(const UserMixture& mixture, double order);
+/// At several orders, little dearer than at the largest.
+std::vector<double> user_mixture_rdp(const UserMixture& mixture, std::span<const double> orders);
 /// Of many releases, by the orders of the standard grid and the improved conversion: an upper bound.
 double user_mixture_epsilon(const UserMixture& mixture, std::uint64_t releases, double delta);
 

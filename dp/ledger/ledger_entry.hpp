@@ -40,7 +40,7 @@ struct LedgerStatement {
   bool own_code = false;         ///< example level: the user's own code computes the gradients
   std::uint64_t survivors = 0;   ///< noise_at "distributed": the fewest clients in a round's sum
   std::uint64_t colluders = 0;   ///< likewise: that may tell the coordinator their noise
-  bool adaptive_clip = false;    ///< client level: S is that of the first round, and follows a count that is in the same release
+  bool adaptive_clip = false;    ///< the bound (S) is that of the first round, and follows counts that are in the same releases
   bool participations = false;   ///< client level: sums name the clients in them, a public fact; others are not charged
   Correlation correlation = {};  ///< client level: of the noise of all rounds, and the separation of a client's
   bool users = false;            ///< example level: a record is everything of one user inside a client

@@ -15,6 +15,7 @@ constexpr int kVersion = 1;
 constexpr int kVersionWithShares = 2;
 constexpr int kVersionWithCorrelation = 3;
 constexpr int kVersionWithParticipations = 4;
+constexpr int kVersionWithLotCounts = 5;  // a bound on examples' gradients that adapts
 
 std::string json_text(std::string_view text) { return dump_json(Json(std::string(text))); }
 
@@ -223,6 +224,7 @@ std::string header_text(const LedgerHeader& header) {
   for (const LedgerStatement& one : header.statements) {
     if (one.correlation.on()) version = kVersionWithCorrelation;
     if (one.participations) version = kVersionWithParticipations;
+    if (one.adaptive_clip && one.level == Level::example) version = kVersionWithLotCounts;
   }
   std::string text = "{\"kind\":\"ledger\",\"version\":" + std::to_string(version) + ",\"source\":" + json_text(header.source) +
                      ",\"clients\":" + std::to_string(header.clients) +
@@ -268,9 +270,9 @@ LedgerHeader read_header(std::string_view text) {
   if (text_at(json, "kind") != "ledger") throw failure("not the first line of a ledger");
   const Json& version = member(json, "version");
   if (version != kVersion && version != kVersionWithShares && version != kVersionWithCorrelation &&
-      version != kVersionWithParticipations)
+      version != kVersionWithParticipations && version != kVersionWithLotCounts)
     throw failure("the ledger has version " + dump_json(version) + "; this program reads versions " + std::to_string(kVersion) +
-                  " to " + std::to_string(kVersionWithParticipations));
+                  " to " + std::to_string(kVersionWithLotCounts));
   LedgerHeader header;
   header.source = text_at(json, "source");
   if (header.source != "seeded" && header.source != "secret")
@@ -308,6 +310,9 @@ LedgerHeader read_header(std::string_view text) {
     if (json_statement.contains("clip")) {
       if (text_at(json_statement, "clip") != "adaptive")
         throw failure("clip '" + text_at(json_statement, "clip") + "' is unknown; valid: adaptive");
+      if (statement.level == Level::example && version != kVersionWithLotCounts)
+        throw failure("a clip that is adaptive at example level needs a ledger of version " +
+                      std::to_string(kVersionWithLotCounts));
       statement.adaptive_clip = true;
     }
     if (json_statement.contains("record")) {

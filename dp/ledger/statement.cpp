@@ -50,6 +50,10 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
     list.emplace_back(
         "the user's own code computed the gradients, and declares that nothing else of a client's examples affects its "
         "weights; this has not been checked");
+  if (promised.adaptive_clip)
+    list.emplace_back(
+        "the bound on a gradient follows, from round to round, noisy counts of those within it; each lot's count is in one "
+        "release with its sum, and both together are charged");
   if (clients_too) list.emplace_back("every client is charged as if it took part in every round, drawn or not");
   std::uint64_t rows = 1;
   for (const Releases& some : spending) rows = std::max(rows, some.rows);

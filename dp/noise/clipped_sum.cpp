@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/normals.hpp"
+#include "dp/accountants/adaptive_clip.hpp"
 
 namespace fedstride {
 namespace {
@@ -44,6 +45,14 @@ void ClippedSum::set_factors(std::span<const double> norms, double clip, LotRepo
   }
 }
 
+double ClippedSum::noisy_count(const ReleaseRules& rules, const LotReport& before, const LotReport& after) {
+  const auto counted = static_cast<double>((after.examples - after.nonfinite) - (before.examples - before.nonfinite));
+  const auto beyond = static_cast<double>(after.clipped - before.clipped);
+  Address address = rules.address;
+  address.purpose = Purpose::clip_count;
+  return counted / 2 - beyond + rules.count_noise * rules.source.at(address).normal();
+}
+
 double ClippedSum::copy(std::size_t offset, std::span<const float> part) {
   std::ranges::copy(part, sum_.data() + offset);
   return 0;
@@ -58,7 +67,9 @@ double ClippedSum::add(std::size_t offset, std::span<const float> part) {
 
 double ClippedSum::add_noise_and_report(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece) {
   const auto factor = static_cast<float>(1 / rules.denominator);
-  const auto deviation = static_cast<float>(rules.noise_multiplier * rules.clip / rules.denominator);
+  const double noise_multiplier =
+      rules.count_noise > 0 ? adaptive_clip_noise(rules.noise_multiplier, 1, rules.count_noise).vector : rules.noise_multiplier;
+  const auto deviation = static_cast<float>(noise_multiplier * rules.clip / rules.denominator);
   const std::size_t pieces = (stretches_.size() + kStretchesPerPiece - 1) / kStretchesPerPiece;
   for_each_piece(static_cast<int>(pieces), [&](int piece) {
     alignas(64) std::array<float, kMaxStretch> gradient;

@@ -33,6 +33,9 @@ struct ReleaseRules {
   double denominator = 1;       ///< public constant that divides the noisy sum, never the number of examples drawn
   RandomSource source;          ///< of the noise
   Address address;              ///< purpose noise; round, client and step must never be used for two releases
+  /// Above 0: released together with the sum is a count, of 1/2 for each example whose norm is at most `clip` and -1/2 for each other,
+  /// with noise of this deviation. The noise on the sum is larger, so that both together cost what the noise multiplier says.
+  double count_noise = 0;
 };
 
 /// Counts of a lot's examples; no privacy guarantee covers them.
@@ -41,6 +44,7 @@ struct LotReport {
   std::uint64_t clipped = 0;    ///< examples whose gradient was scaled down
   std::uint64_t nonfinite = 0;  ///< examples that contribute nothing because their gradient is not finite
   double norms = 0;             ///< sum of the finite gradients' norms before clipping
+  double within = 0;            ///< unlike the others released: the sum of noisy counts (ReleaseRules::count_noise)
 };
 
 /// Part of the flat parameter vector; frozen parameters are reported as zeros, without noise.
@@ -82,7 +86,7 @@ class Meter {
 
 /// The only place where example gradients turn into a value that leaves a client: clip, sum, noise, charge.
 ///   g = ( sum_i min(1, C / |g_i|) g_i + N(0, (C z)^2 I) ) / denominator          (Abadi et al. 2016, Algorithm 1)
-/// with noise multiplier z and a constant denominator. Used by one thread at a time; holds one vector in memory.
+/// with noise multiplier z and a constant denominator; beside it possibly a count (ReleaseRules::count_noise). Used by one thread at a time; holds one vector in memory.
 class ClippedSum {
  public:
   /// The stretches in which the gradient is reported, each at most kMaxStretch floats long; they depend only on the model.
@@ -95,6 +99,7 @@ class ClippedSum {
   double release(Lot& lot, const ReleaseRules& rules, Meter& meter, GradientSink sink, ForEachPiece for_each_piece,
                  LotReport& report) {
     meter.charge(rules.address.step, rules.noise_multiplier, rules.clip);
+    const LotReport before = report;
     bool empty = true;
     while (lot.next()) {
       set_factors(lot.norms(), rules.clip, report);
@@ -105,12 +110,15 @@ class ClippedSum {
       empty = false;
     }
     if (empty) sum_.fill(0);
+    if (rules.count_noise > 0) report.within += noisy_count(rules, before, report);
     return add_noise_and_report(rules, sink, for_each_piece);
   }
 
  private:
   /// min(1, C / norm), rounded down; 0 for an example whose norm is not finite.
   void set_factors(std::span<const double> norms, double clip, LotReport& report);
+  /// Of the examples that were added to a report.
+  static double noisy_count(const ReleaseRules& rules, const LotReport& before, const LotReport& after);
   double copy(std::size_t offset, std::span<const float> part);
   double add(std::size_t offset, std::span<const float> part);
   double add_noise_and_report(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece);

@@ -14,11 +14,11 @@ void serialize(Archive& archive, ReleaseRun& run) {
 template <class Archive>
 void serialize(Archive& archive, ClientReport& report) {
   auto& [client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
-         statistics, alignment, pairs, measure, personal_examples, personal_correct, personal_loss, update_norm, change_norm,
-         payload, failure] = report;
+         statistics, alignment, pairs, measure, within, expected, personal_examples, personal_correct, personal_loss, update_norm,
+         change_norm, payload, failure] = report;
   archive(client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
-          statistics, alignment, pairs, measure, personal_examples, personal_correct, personal_loss, update_norm, change_norm,
-          payload, failure);
+          statistics, alignment, pairs, measure, within, expected, personal_examples, personal_correct, personal_loss,
+          update_norm, change_norm, payload, failure);
 }
 template <class Archive>
 void serialize(Archive& archive, PartOfSum::Update& update) {

@@ -151,8 +151,8 @@ void fields(auto& archive, UpdateMessage& message) {
   archive(message.round, line(message.model_hash), report.client, report.rows, report.examples, report.loss, report.learning_rate,
           report.steps, report.rejected, Releases{report.releases}, report.empty_lots, report.nonfinite, report.gradient_norm,
           report.clipped_share, report.statistic, report.statistics, report.alignment, report.pairs, report.measure,
-          report.personal_examples, report.personal_correct, report.personal_loss, Flag{message.diverged}, message.change,
-          Bytes{message.code});
+          report.within, report.expected, report.personal_examples, report.personal_correct, report.personal_loss,
+          Flag{message.diverged}, message.change, Bytes{message.code});
 }
 void fields(auto& archive, Received& message) { archive(message.round); }
 void fields(auto& archive, Heartbeat& message) { archive(message.examples); }

@@ -364,7 +364,7 @@ struct NetworkedFleet::Impl {
       if (size != 0 || !message.code.empty() || report.examples != 0 || report.steps != 0 || report.loss == report.loss)
         return "its update has numbers of its own; under secure aggregation they go through the sum";
       if (std::string why = impossible(report); !why.empty()) return why;
-      return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client]);
+      return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client], round->told);
     }
     const bool is_coded = terms.packings.update_coding.on();
     if ((message.diverged || !is_coded) && !message.code.empty())
@@ -381,7 +381,7 @@ struct NetworkedFleet::Impl {
       return "its update has " + std::to_string(size) + " numbers; in this experiment it must have " +
              std::to_string(terms.packings.update.size());
     if (std::string why = impossible(report); !why.empty()) return why;
-    return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client]);
+    return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client], round->told);
   }
 
   bool enough() const { return round->answered >= std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients)); }

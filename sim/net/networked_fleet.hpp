@@ -41,7 +41,8 @@ struct FleetStatus {
 class NetworkedFleet : public Fleet {
  public:
   /// The reason why a report contradicts the request to the client; empty if it does not.
-  using ReportCheck = std::function<std::string(std::uint32_t round, const ClientReport& report, std::uint64_t releases)>;
+  using ReportCheck = std::function<std::string(std::uint32_t round, const ClientReport& report, std::uint64_t releases,
+                                                std::span<const double> told)>;
 
   /// Starts listening. Throws Error (failure) if it cannot.
   NetworkedFleet(FederationTerms terms, const ReceptionRules& rules, const RoundTerms& round, ReportCheck check, NetworkLog log);

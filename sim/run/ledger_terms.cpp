@@ -83,10 +83,12 @@ class LedgerComparer {
         differs("dp", user_level(configuration_.privacy) != nullptr ? "user" : "example", statement->users ? "user" : "example");
       if (terms.accountant != AccountantChoice::automatic)
         differs(terms.prefix + "accountant", choice_name(terms.accountant), statement->accountant);
+      const bool adapts = terms.level == Level::example ? adapts_lot_clip(configuration_.privacy)
+                                                        : client_level(configuration_.privacy)->adapts_clip();
+      differs("clip-rule", choice_name(adapts ? ClipRule::adaptive : ClipRule::fixed),
+              choice_name(statement->adaptive_clip ? ClipRule::adaptive : ClipRule::fixed));
       if (terms.level != Level::client) continue;
       differs(terms.prefix + "clip", number_text(terms.clip), number_text(statement->bound));
-      differs("clip-rule", choice_name(client_level(configuration_.privacy)->clip_rule),
-              statement->adaptive_clip ? "adaptive" : "fixed");
       const ClientSettings& settings = *client_level(configuration_.privacy);
       const Correlation& noise = statement->correlation;
       differs("noise-mechanism", choice_name(settings.mechanism()), choice_name(noise.mechanism));
@@ -119,7 +121,9 @@ class LedgerComparer {
       const bool constant = settings == nullptr || (settings->clip_schedule == ClipSchedule::constant &&
                                                     settings->noise_schedule == NoiseSchedule::constant);
       if (!constant) not_compared("clip and noise of each release, which follow a schedule");
-      const bool follows = group.level == Level::client && client_level(configuration_.privacy)->adapts_clip();
+      const bool adapts = group.level == Level::client ? client_level(configuration_.privacy)->adapts_clip()
+                                                       : adapts_lot_clip(configuration_.privacy);
+      const bool follows = adapts && entry.round > 1;
       if (follows) not_compared("clip of each release, which follows the count released before it");
       for (const ReleaseRun& run : constant ? group.runs : std::vector<ReleaseRun>{}) {
         if (!follows) differs(round + terms->prefix + "clip", number_text(terms->clip), number_text(run.clip));

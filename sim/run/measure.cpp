@@ -72,7 +72,7 @@ class CanaryFleet final : public Fleet {
       report.client = cohort[i];
       update.fill(0);
       const std::size_t place = cohort[i] - clients_.first;
-      const double length = clients_.alternates && place % 2 == 0 ? kShort : Canaries::kLength;
+      const double length = clients_.alternates && place % 2 == 0 ? Canaries::kShort : Canaries::kLength;
       clients_.canaries.write(clients_.canaries.present()[place], length * clients_.bound, update);
       updates.add({report, view(std::as_const(update))});
     }
@@ -80,8 +80,6 @@ class CanaryFleet final : public Fleet {
   void update_size(std::size_t size) { size_ = size; }
 
  private:
-  static constexpr double kShort = 0.999;
-
   std::size_t size_of(const Task& task) const { return size_ > 0 ? size_ : task.model.size(); }
 
   std::shared_ptr<Fleet> fleet_;
@@ -267,7 +265,7 @@ class Measuring {
     const auto start = std::chrono::steady_clock::now();
     for (std::uint32_t round = 1; round <= static_cast<std::uint32_t>(setup_.configuration.rounds); ++round) {
       check_stop();
-      RunPrivacy::Permission permission = privacy_->reserve(round, model_hash(model), server.clip());
+      RunPrivacy::Permission permission = privacy_->reserve(round, model_hash(model), server.adapted_clip());
       if (!permission.refusal.empty()) break;
       if (!permission.releases.empty()) permission.releases.resize(rules_.sum.weights.size(), 1);  // the canaries'
       std::vector<ClientReport> reports;
@@ -301,8 +299,8 @@ class Measuring {
   void place_in_lots() {
     if (!setup_.privacy.example) return;
     PrivateTraining& lots = *setup_.training.privacy;
-    lots.canaries =
-        std::make_shared<Canaries>(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kExampleCanaries), coins_, 1);
+    lots.canaries = std::make_shared<Canaries>(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kExampleCanaries),
+                                               coins_, 1, adapts_lot_clip(setup_.configuration.privacy));
     lots.canary_client = client_of_canaries(setup_);
   }
 

@@ -26,7 +26,7 @@ constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete",
 enum class ShareLaw { skellam, discrete_gaussian };
 constexpr auto choice_names(ShareLaw) { return names("skellam", "discrete-gaussian"); }
 
-/// Whether the bound on clients' updates stays as it is, or follows a quantile of their norms (Andrew et al. 2021).
+/// Whether a bound on norms stays as it is, or follows a quantile of them (Andrew et al. 2021).
 enum class ClipRule { fixed, adaptive };
 constexpr auto choice_names(ClipRule) { return names("fixed", "adaptive"); }
 
@@ -42,6 +42,13 @@ inline constexpr std::string_view kEpsilon =
     "privacy budget: training stops before exceeding it; 0: none, noise from --noise-multiplier";
 inline constexpr std::string_view kDeltaHelp = "delta of every reported epsilon";
 inline constexpr std::string_view kAccountant = "accountant of epsilon; auto: tight, or the next tightest that has a bound";
+inline constexpr std::string_view kClipRule =
+    "clip to clip, or (adaptive) begin with that and follow a quantile of the norms (Andrew et al.); under both, of updates";
+inline constexpr std::string_view kClipQuantile = "share of the records that should not be clipped";
+inline constexpr std::string_view kClipRate = "rate at which the bound follows, in its logarithm";
+inline constexpr std::string_view kClipCountNoise =
+    "noise standard deviation of the count of records within the bound; 0: a twentieth of those expected, at least the noise "
+    "multiplier";
 inline constexpr std::string_view kNeighboursHelp =
     "neighboring data sets; auto: add-remove if adding a record moves no other, else zero-out (sizes are public)";
 }  // namespace settings_help
@@ -63,7 +70,13 @@ struct ExampleSettings {
   int target_epochs = 0;
   int components = 0;
   double components_noise = 0;
+  // Of dp 'example' alone: under 'both' the rule is that of updates.
+  ClipRule lot_clip_rule = ClipRule::fixed;
+  double lot_clip_quantile = 0.5;
+  double lot_clip_rate = 0.2;
+  double lot_clip_count_noise = 0;
 
+  bool adapts_lots() const { return lot_clip_rule == ClipRule::adaptive; }
   bool has_noise_schedule() const { return noise_schedule != NoiseSchedule::constant; }
   bool has_noise_momentum() const { return noise_schedule == NoiseSchedule::dynamic_momentum; }
   bool has_components() const { return components > 0; }
@@ -92,6 +105,21 @@ struct ExampleSettings {
       Field{"components-noise", &ExampleSettings::components_noise, "noise multiplier of the private components", kNonNegative,
             Shapes::model, &ExampleSettings::has_components},
   };
+};
+
+/// The same, with a bound that may adapt.
+struct ExampleAloneSettings : ExampleSettings {
+  static constexpr auto kFields =
+      std::tuple_cat(ExampleSettings::kFields,
+                     std::tuple{
+                         Field{"clip-rule", &ExampleSettings::lot_clip_rule, settings_help::kClipRule},
+                         Field{"clip-quantile", &ExampleSettings::lot_clip_quantile, settings_help::kClipQuantile,
+                               Valid{.low = 0, .high = 1}, Shapes::model, &ExampleSettings::adapts_lots},
+                         Field{"clip-rate", &ExampleSettings::lot_clip_rate, settings_help::kClipRate, kPositive, Shapes::model,
+                               &ExampleSettings::adapts_lots},
+                         Field{"clip-count-noise", &ExampleSettings::lot_clip_count_noise, settings_help::kClipCountNoise,
+                               kNonNegative, Shapes::model, &ExampleSettings::adapts_lots},
+                     });
 };
 
 /// Settings of client-level privacy: each client's update is clipped, the sum of the round noised.
@@ -139,17 +167,13 @@ struct ClientSettings {
             {},
             Shapes::model,
             &ClientSettings::has_shares},
-      Field{"clip-rule", &ClientSettings::clip_rule,
-            "clip clients' updates to clip, or (adaptive) begin with that and follow a quantile of their norms (Andrew et al.)"},
-      Field{"clip-quantile", &ClientSettings::clip_quantile, "share of the clients whose update should not be clipped",
-            Valid{.low = 0, .high = 1}, Shapes::model, &ClientSettings::adapts_clip},
-      Field{"clip-rate", &ClientSettings::clip_rate, "rate at which the bound follows, in its logarithm", kPositive,
+      Field{"clip-rule", &ClientSettings::clip_rule, settings_help::kClipRule},
+      Field{"clip-quantile", &ClientSettings::clip_quantile, settings_help::kClipQuantile, Valid{.low = 0, .high = 1},
             Shapes::model, &ClientSettings::adapts_clip},
-      Field{"clip-count-noise", &ClientSettings::clip_count_noise,
-            "noise standard deviation of the count of clients within the bound; 0: a twentieth of the expected clients, at least "
-            "the "
-            "noise multiplier",
-            kNonNegative, Shapes::model, &ClientSettings::adapts_clip},
+      Field{"clip-rate", &ClientSettings::clip_rate, settings_help::kClipRate, kPositive, Shapes::model,
+            &ClientSettings::adapts_clip},
+      Field{"clip-count-noise", &ClientSettings::clip_count_noise, settings_help::kClipCountNoise, kNonNegative, Shapes::model,
+            &ClientSettings::adapts_clip},
       Field{"noise-mechanism", &ClientSettings::noise_mechanism,
             "how the noise of rounds is correlated, so that it cancels in part in their sum: a tree (DP-FTRL), bands (as many as "
             "minimum-separation), or blt (a few buffers); client-noise central"},
@@ -238,7 +262,7 @@ struct NoPrivacy final : PartBase<PrivacyPart, NoPrivacy> {
   static constexpr std::string_view kSummary = "no differential privacy";
 };
 
-struct ExamplePrivacy final : PartBase<PrivacyPart, ExamplePrivacy, ExampleSettings> {
+struct ExamplePrivacy final : PartBase<PrivacyPart, ExamplePrivacy, ExampleAloneSettings> {
   static constexpr std::string_view kName = "example";
   static constexpr std::string_view kSummary = "every example is protected: gradients are clipped and noised";
   const ExampleSettings* example() const override { return this; }
@@ -270,5 +294,10 @@ using Privacy = Chosen<PrivacyPart>;
 inline const ExampleSettings* example_level(const Privacy& privacy) { return privacy->example(); }
 inline const UserSettings* user_level(const Privacy& privacy) { return privacy->users(); }
 inline const ClientSettings* client_level(const Privacy& privacy) { return privacy->client(); }
+
+/// True if the bound on examples' gradients follows a quantile of their norms.
+inline bool adapts_lot_clip(const Privacy& privacy) {
+  return example_level(privacy) != nullptr && example_level(privacy)->adapts_lots();
+}
 
 }  // namespace fedstride

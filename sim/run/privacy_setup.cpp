@@ -47,7 +47,9 @@ PrivateRules private_rules(const ExampleSettings& settings, const Configuration&
                     .noise_schedule = settings.noise_schedule,
                     .gamma = settings.noise_decay,
                     .momentum = settings.noise_momentum},
-          .target_epochs = fixed_target ? settings.target_epochs : static_cast<int>(all)};
+          .target_epochs = fixed_target ? settings.target_epochs : static_cast<int>(all),
+          .adapts_clip = settings.adapts_lots(),
+          .count_noise = settings.lot_clip_count_noise};
 }
 
 // A client's spending in `epochs` epochs, plus that of releases other than gradients.
@@ -193,7 +195,10 @@ void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Mode
     level.noise_multiplier = noise_of_lots(level.accountant, probe, optimizer, sizes, beside, level.epsilon, level.delta);
   }
   rules.noise.noise_multiplier = level.noise_multiplier;
-  for (const LotSizes& size : sizes) privacy.plans.emplace(size, std::make_shared<const PrivatePlan>(rules, optimizer, size));
+  for (const LotSizes& size : sizes) {
+    const auto plan = privacy.plans.emplace(size, std::make_shared<const PrivatePlan>(rules, optimizer, size)).first;
+    static_cast<void>(plan->second->count_noise());  // throws
+  }
   privacy.example = std::move(level);
 }
 

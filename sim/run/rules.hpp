@@ -32,6 +32,13 @@ struct Rule {
 };
 std::span<const Rule> rules(RuleScope scope);
 
+/// A word in braces that reasons may use besides keys.
+struct Fact {
+  std::string_view name;
+  std::string (*text)(const Configuration&);
+};
+std::span<const Fact> rule_facts();
+
 /// A rule that a configuration breaks.
 struct Refusal {
   std::string subject = {};  ///< "local-objective"

@@ -13,6 +13,7 @@
 #include "core/seconds_since.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "server/lot_clip.hpp"
 #include "sim/fleet/threads.hpp"
 #include "sim/run/live_board.hpp"
 #include "sim/run/model_tests.hpp"
@@ -36,6 +37,12 @@ Server make_server(const Setup& setup) {
       server.correlate_noise(release->correlation, server.update_size() + release->beside.count());
     return server;
   };
+  if (adapts_lot_clip(configuration.privacy)) {
+    const ExampleSettings& lots = *example_level(configuration.privacy);
+    return with_losses(Server(
+        configuration.server, setup.model.size(), configuration.objective,
+        std::make_unique<LotClip>(AdaptiveClip{.quantile = lots.lot_clip_quantile, .rate = lots.lot_clip_rate}, lots.clip)));
+  }
   if (!configuration.optimizer->is_told())
     return with_losses(Server(configuration.server, setup.model.size(), configuration.objective));
   const int adapting = configuration.optimizer->epoch_of_change() / configuration.local_epochs;
@@ -114,7 +121,7 @@ class Session {
       summary_.interrupted = true;
       return false;
     }
-    const RunPrivacy::Permission permission = privacy_.reserve(record.round, hash_, server_.clip());
+    const RunPrivacy::Permission permission = privacy_.reserve(record.round, hash_, server_.adapted_clip());
     summary_.halted = permission.refusal;
     if (!permission.refusal.empty()) return false;
     const auto spread = [&](int count, function_ref<void(int)> piece) {

@@ -38,6 +38,17 @@ std::vector<std::string> constants_of(const Setup& setup) {
   if (!configuration.init.empty())
     constants.emplace_back("the first weights, from a file (init): whatever they were trained on is not counted here");
   if (!setup.privacy.user_lots.empty()) constants.push_back(setup.privacy.user_lots);
+  if (adapts_lot_clip(configuration.privacy)) {
+    const ExampleSettings& lots = *example_level(configuration.privacy);
+    constants.push_back(
+        "the bound C on an example's gradient, " + number_text(lots.clip) + " in the first round, then C exp(-" +
+        number_text(lots.lot_clip_rate) + " (share - " + number_text(lots.lot_clip_quantile) +
+        ")), share being that of all clients' examples within it: each lot's count is in one release with its sum, with noise of "
+        "deviation " +
+        (lots.lot_clip_count_noise > 0
+             ? number_text(lots.lot_clip_count_noise)
+             : "max(m / 20, " + number_text(setup.privacy.example->noise_multiplier) + ") for lots of m expected examples"));
+  }
   if (!setup.privacy.client) return constants;
   const auto clients = static_cast<double>(setup.clients.row_counts.size());
   const double rate = participation_rate(configuration, setup.clients.row_counts.size());
@@ -90,6 +101,7 @@ LedgerHeader header_of(const Setup& setup) {
     LedgerStatement& statement = add(Level::example, *setup.privacy.example);
     statement.own_code = is_clipped_outside(setup.configuration);
     statement.users = user_level(setup.configuration.privacy) != nullptr;
+    statement.adaptive_clip = adapts_lot_clip(setup.configuration.privacy);
   }
   if (setup.privacy.client) {
     LedgerStatement& statement = add(Level::client, *setup.privacy.client);
@@ -248,7 +260,7 @@ RunPrivacy::Permission RunPrivacy::reserve(std::uint32_t round, const std::strin
   const SpendingTotals before = ledger_->book().before(round);
   Permission permission;
   if (setup_.privacy.client) permission.refusal = reserve_update(before, round, clip);
-  if (setup_.privacy.example && permission.refusal.empty()) permission = reserve_lots(before, round);
+  if (setup_.privacy.example && permission.refusal.empty()) permission = reserve_lots(before, round, clip);
   if (!permission.refusal.empty()) return permission;
   if (evaluates(round)) add_noisy(reserved_, Quantity::evaluation, setup_.configuration.evaluate_noise, round - 1);
   ledger_->reserve(round, Hash().text(identity_).text(model_hash).hex(), reserved_);
@@ -275,7 +287,7 @@ std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32
   return {};
 }
 
-RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, std::uint32_t round) {
+RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, std::uint32_t round, double clip) {
   const LevelSetup& level = *setup_.privacy.example;
   const Classes classes = this->classes(before);
   std::vector<std::uint64_t> allowed;  // by class
@@ -304,7 +316,7 @@ RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, st
                          .rate = plan.rate(),
                          .passes = plan.passes(allowed[i], setup_.training.epochs),
                          .first = first,
-                         .runs = plan.noise().runs(first, allowed[i]),
+                         .runs = plan.runs(first, allowed[i], clip),
                          .largest_weight = 1,
                          .rows = plan.bound()});
   }

@@ -57,8 +57,8 @@ class RunPrivacy {
     std::string refusal = {};
     std::vector<std::uint64_t> releases = {};  ///< by client; empty without example-level privacy
   };
-  /// Reserves the round in the ledger and syncs it to disk, before anything is released. `clip` is the round's bound on updates; 0: the
-  /// first round's.
+  /// Reserves the round in the ledger and syncs it to disk, before anything is released. `clip` is the round's bound, if it adapts; 0:
+  /// the first round's.
   Permission reserve(std::uint32_t round, const std::string& model_hash, double clip = 0);
   /// For a client's own ledger: the reason why the client must not make `releases` more noisy releases in this round, if they would
   /// exceed the limit at a level that the experiment protects; empty if it may. Reserves nothing.
@@ -103,7 +103,7 @@ class RunPrivacy {
   std::uint64_t allowed(const Class& alike, std::uint32_t round) const;
   /// These add to reserved_; reserve_update returns the reason to refuse, or nothing.
   std::string reserve_update(const SpendingTotals& before, std::uint32_t round, double clip);
-  Permission reserve_lots(const SpendingTotals& before, std::uint32_t round);
+  Permission reserve_lots(const SpendingTotals& before, std::uint32_t round, double clip);
   void add_noisy(LedgerGroups& groups, Quantity quantity, double noise_multiplier, std::uint64_t first) const;
 
   const Setup& setup_;

@@ -408,7 +408,10 @@ class Participant {
     if (options_.limit)
       if (const std::string why = privacy_->beyond(*options_.limit, train.round, train.releases); !why.empty())
         throw failure("round " + std::to_string(train.round) + " is not answered: " + why);
-    const RunPrivacy::Permission own = privacy_->reserve(train.round, start);
+    const auto& lots = experiment_->setup.training.privacy;
+    const PrivatePlan* const plan = lots ? lots->plans[options_.client].get() : nullptr;
+    const double clip = plan != nullptr ? plan->round_clip(train.told) : 0;
+    const RunPrivacy::Permission own = privacy_->reserve(train.round, start, clip);
     if (!own.refusal.empty()) throw failure("round " + std::to_string(train.round) + ": " + own.refusal);
     if (train.is_private != !own.releases.empty())
       throw failure("the coordinator and this client disagree on whether the experiment is private");

@@ -75,7 +75,8 @@ std::uint64_t target_count(const Dataset& data, std::span<const Row> rows) {
 }
 
 // The releases in a client's report must be a prefix of those it was allowed, since they go into the ledger.
-std::string check_report(const Setup& setup, std::uint32_t round, const ClientReport& report, std::uint64_t releases) {
+std::string check_report(const Setup& setup, std::uint32_t round, const ClientReport& report, std::uint64_t releases,
+                         std::span<const double> told) {
   std::uint64_t made = 0;
   for (const ReleaseRun& run : report.releases) made += std::min(run.count, releases + 1);
   if (made > releases) return "its report has more noisy releases than the " + std::to_string(releases) + " allowed";
@@ -103,14 +104,19 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
            (setup.training.privacy ? counted(made, "noisy release") : counted(report.examples, "gradient example"));
   if (report.empty_lots > made)
     return "its report has " + counted(report.empty_lots, "empty lot") + " but only " + counted(made, "noisy release");
+  const PrivatePlan* const plan = setup.training.privacy ? setup.training.privacy->plans[report.client].get() : nullptr;
+  const double expected = plan != nullptr && plan->adapts_clip() ? static_cast<double>(made) * plan->denominator() : 0;
+  if (report.expected != expected)
+    return "its report counts the gradients of " + number_text(report.expected) + " expected examples; it must be " +
+           number_text(expected);
   if (!setup.training.privacy) {
     if (report.nonfinite > 0 || report.gradient_norm > 0 || report.clipped_share > 0)
       return "its report has clipped gradients, but the experiment clips none";
     return {};
   }
-  const PrivatePlan& plan = *setup.training.privacy->plans[report.client];
-  const std::uint64_t first = plan.releases_before(setup.training.first_epoch(round));
-  if (report.releases != plan.noise().runs(first, made)) return "its report has other noisy releases than those requested";
+  const std::uint64_t first = plan->releases_before(setup.training.first_epoch(round));
+  if (report.releases != plan->runs(first, made, plan->round_clip(told)))
+    return "its report has other noisy releases than those requested";
   return {};
 }
 
@@ -313,8 +319,8 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
       };
     auto made = std::make_shared<NetworkedFleet>(
         std::move(terms), rules, round_terms,
-        [&setup](std::uint32_t round, const ClientReport& report, std::uint64_t releases) {
-          return check_report(setup, round, report, releases);
+        [&setup](std::uint32_t round, const ClientReport& report, std::uint64_t releases, std::span<const double> told) {
+          return check_report(setup, round, report, releases, told);
         },
         options.log);
     made->stop_when(task.stop);

@@ -70,4 +70,15 @@ TEST_CASE("noise is calibrated for epochs in bins, less than for the same releas
   CHECK(Tight{}.epsilon(Spending{binned(0.05, noise - 1e-3, 60, 3)}, 1e-5).value > 1);
 }
 
+TEST_CASE("a quick bound on bins is no lower than the exact one, and near it") {
+  Tight quick;
+  quick.quick = true;
+  for (const double noise : {0.7, 1.5, 4.0}) {
+    const Spending some{binned(0.05, noise, 60, 3)};
+    const double exact = Tight{}.delta(some, 1).value, found = quick.delta(some, 1).value;
+    CHECK(found >= exact);
+    CHECK(found <= exact * 1.02 + 1e-12);
+  }
+}
+
 }  // namespace fedstride::test::bins_accounting_test

@@ -269,6 +269,9 @@ TEST_CASE("a person with many rows: known numbers, one row, composition") {
     CHECK(user_mixture_rdp({1, 0.1, 1.5}, order) == to(release_rdp(release, order), 1e-7));
     CHECK(user_mixture_rdp({3, 1, 2}, order) == to(order * 9 / 8, 1e-7));
   }
+  const std::vector<double> orders{1.5, 64, 3, 8.5};  // at once as one by one
+  const std::vector<double> together = user_mixture_rdp({7, 0.05, 1.2}, orders);
+  for (std::size_t i = 0; i < orders.size(); ++i) CHECK(together[i] == to(user_mixture_rdp({7, 0.05, 1.2}, orders[i]), 1e-13));
   CHECK(user_mixture_epsilon({4, 0.01, 1}, std::uint64_t{1}, 1e-5) >= user_mixture_epsilon({4, 0.01, 1}, 1e-5));
 }
 

@@ -323,7 +323,7 @@ TEST_CASE("lines with impossible contents are refused by number, though their ch
           {"line 2", "client 4000000000", "3"});
   refused(head, group("\"clients\":\"2-1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'2-1'"});
   refused(head, group("\"clients\":\"1,1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'1,1'"});
-  refused("{\"kind\":\"ledger\",\"version\":5}", "{}", {"line 1", "version 5", "1", "4"});
+  refused("{\"kind\":\"ledger\",\"version\":6}", "{}", {"line 1", "version 6", "1", "5"});
   refused("{\"kind\":\"close\"}", "{}", {"line 1"});
 }
 

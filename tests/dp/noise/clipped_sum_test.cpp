@@ -87,6 +87,47 @@ TEST_CASE("long gradients are scaled to the clip bound, short ones stand, and th
   CHECK(released.report.clipped == 2);
 }
 
+TEST_CASE("a count goes with the sum: measured before clipping, of finite gradients, both at the cost of the multiplier") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto counted = [](GivenLot lot, double noise, double count_noise, std::uint32_t round = 1) {
+    const std::size_t size = 2;
+    ClippedSum sum(whole(size));
+    Meter meter(1);
+    Released result{std::vector<double>(size), {}};
+    const auto sink = [&](std::size_t offset, std::span<const float> stretch) {
+      std::copy(stretch.begin(), stretch.end(), result.gradient.begin() + static_cast<std::ptrdiff_t>(offset));
+      return 0.0;
+    };
+    sum.release(lot, {2, noise, 1, RandomSource(std::uint64_t{7}), {Purpose::noise, round}, count_noise}, meter, sink, serially,
+                result.report);
+    CHECK(meter.runs() == std::vector<ReleaseRun>{{noise, 2, 1}});
+    return result;
+  };
+  // At bound 2: within, within, beyond, beyond, beyond, not finite; also if computed in parts.
+  const Rows rows{{1, 0}, {0, 2}, {3, 4}, {-6, 8}, {0, 3}, {nan, 1}};
+  CHECK(counted({rows}, 1e-10, 1e-9).report.within == doctest::Approx(-0.5).epsilon(1e-6));
+  CHECK(counted({rows, 2}, 1e-10, 1e-9).report.within == doctest::Approx(-0.5).epsilon(1e-6));
+  CHECK(release({rows}, 2, 2, 1).report.within == 0);
+  // Multiplier 1 with lots of 100: deviation 5 on the count, 1.0050378 bounds on the vector, at the draws of a release without a count.
+  const Released with = counted({{}}, 1, 5), without = release({{}}, 2, 2, 1);
+  for (std::size_t i = 0; i < 2; ++i) CHECK(with.gradient[i] / without.gradient[i] == doctest::Approx(1.0050378).epsilon(1e-6));
+  // What one example moves, in deviations: 1 / z at most, reached by one at the bound.
+  for (const double z : {0.5, 1.0, 4.0})
+    for (const double deviation : {z, 5.0}) {
+      const Released none = counted({{}}, z, deviation), one = counted({{{0, 9}}}, z, deviation);
+      const double vector = without.gradient[1] * z / none.gradient[1] * (one.gradient[1] - none.gradient[1]) / (2 * z);
+      const double bit = (one.report.within - none.report.within) / deviation;
+      CHECK(std::hypot(vector, bit) == doctest::Approx(1 / z).epsilon(1e-5));
+    }
+  double sum = 0, squares = 0;
+  for (std::uint32_t round = 1; round <= 2000; ++round) {
+    const double noise = counted({{}}, 1, 5, round).report.within;
+    sum += noise, squares += noise * noise;
+  }
+  CHECK(std::abs(sum / 2000) < 4 * 5 / std::sqrt(2000.0));
+  CHECK(std::sqrt(squares / 2000) == doctest::Approx(5).epsilon(0.06));
+}
+
 TEST_CASE("a lot computed in parts gives what it gives at once") {
   Rows rows;
   for (int i = 0; i < 7; ++i) rows.push_back({static_cast<float>(i), 1, -1, 0.5F});

@@ -197,7 +197,7 @@ TEST_CASE("inside: going on" * doctest::skip()) {
   const auto all = Ranks::join();
   const MpiJob job;
   const TemporaryFolder folder;
-  const Words kinds{"kept", "client", "example", "beside", "adaptive"};
+  const Words kinds{"kept", "client", "example", "beside", "adaptive", "lots"};
   const auto continued = [&](const std::string& out, const std::string& rounds, const FleetMaker& fleet) {
     std::vector<std::string> found;
     resume(out, {{"rounds", text(rounds)}}, kept_in(found), fleet);
@@ -226,6 +226,8 @@ TEST_CASE("inside: going on" * doctest::skip()) {
     more["beside"].erase("client-state");
     more["adaptive"] = more["client"];
     more["adaptive"]["clip-rule"] = text("adaptive");
+    more["lots"] = more["example"];
+    more["lots"]["clip-rule"] = text("adaptive");
     for (const std::string& kind : kinds) {
       Settings settings = base;
       settings.insert(more[kind].begin(), more[kind].end());

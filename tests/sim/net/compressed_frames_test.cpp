@@ -51,8 +51,7 @@ struct Client {
 
 TEST_CASE("a compressed update that does not decode to the model's numbers is refused in a line, and a good one is summed") {
   NetworkedFleet fleet(
-      terms(), kRules, {}, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
-      [](const std::string&) {});
+      terms(), kRules, {}, [](auto&&...) { return std::string(); }, [](const std::string&) {});
   const SumRules sum{.weights = {1}};
   const std::vector<ClientId> cohort{0};
   Accumulator updates(sum, 1, cohort, kNumbers, Accumulator::Keeps::updates);
@@ -99,8 +98,7 @@ TEST_CASE("clients are sent the changes of the model that they say they hold, or
   FederationTerms all = terms();
   all.packings.update_coding = {};
   NetworkedFleet fleet(
-      all, kRules, {}, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
-      [](const std::string&) {});
+      all, kRules, {}, [](auto&&...) { return std::string(); }, [](const std::string&) {});
   const SumRules sum{.weights = {1}};
   const std::vector<ClientId> cohort{0};
   const Vector model(kNumbers);

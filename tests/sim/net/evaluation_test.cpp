@@ -25,7 +25,7 @@ struct Tested {
     terms.roster = {{5, "rows"}};
     fleet.emplace(
         terms, ReceptionRules{.listen = {"127.0.0.1", 0}, .transport = Transport::plain(), .authenticated = false}, RoundTerms{},
-        [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
+        [](auto&&...) { return std::string(); },
         [this](const std::string& line) {
           const std::lock_guard lock(mutex);
           log += line + '\n';

@@ -29,7 +29,7 @@ TEST_CASE(
     "a client disconnected when the last round ended is informed when it reconnects; one that never connected is not awaited") {
   NetworkedFleet fleet(
       two_clients(), {.listen = {"127.0.0.1", 0}, .transport = Transport::plain(), .authenticated = false}, {},
-      [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); }, [](const std::string&) {});
+      [](auto&&...) { return std::string(); }, [](const std::string&) {});
   const auto connected = [&] { return fleet.status().clients[0].connected; };
   {
     const Peer peer = ready_peer(fleet.port(), 0);
@@ -56,7 +56,7 @@ TEST_CASE("a fleet can end at any moment, even during a heartbeat") {
          .transport = Transport::plain(),
          .authenticated = false,
          .heartbeat = std::chrono::milliseconds(1)},
-        {}, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); }, [](const std::string&) {});
+        {}, [](auto&&...) { return std::string(); }, [](const std::string&) {});
     std::this_thread::sleep_for(std::chrono::microseconds(900 + 2 * i));
   }
 }

@@ -57,8 +57,9 @@ bool same(const UpdateMessage& a, const UpdateMessage& b) {
          x.rejected == y.rejected && x.releases == y.releases && x.empty_lots == y.empty_lots && x.nonfinite == y.nonfinite &&
          alike(x.gradient_norm, y.gradient_norm) && alike(x.clipped_share, y.clipped_share) && x.statistic == y.statistic &&
          x.statistics == y.statistics && x.alignment == y.alignment && x.pairs == y.pairs && x.measure == y.measure &&
-         x.personal_examples == y.personal_examples && x.personal_correct == y.personal_correct &&
-         alike(x.personal_loss, y.personal_loss) && a.diverged == b.diverged && alike(a.change, b.change) && a.code == b.code;
+         x.within == y.within && x.expected == y.expected && x.personal_examples == y.personal_examples &&
+         x.personal_correct == y.personal_correct && alike(x.personal_loss, y.personal_loss) && a.diverged == b.diverged &&
+         alike(a.change, b.change) && a.code == b.code;
 }
 bool same(const Received& a, const Received& b) { return a.round == b.round; }
 bool same(const Heartbeat& a, const Heartbeat& b) { return a.examples == b.examples; }

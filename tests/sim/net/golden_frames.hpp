@@ -41,6 +41,8 @@ inline auto golden_messages() {
                             .alignment = 0.75,
                             .pairs = 2,
                             .measure = 0.25,
+                            .within = -3.5,
+                            .expected = 60,
                             .personal_examples = 12,
                             .personal_correct = 9,
                             .personal_loss = 0.375};

@@ -172,7 +172,7 @@ TEST_CASE("A thousand random and mutated frames: the honest client is in every r
                              .heartbeat = std::chrono::seconds(60),
                              .updates_in_flight = 2};
   NetworkedFleet fleet(
-      terms(), rules, {}, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
+      terms(), rules, {}, [](auto&&...) { return std::string(); },
       [&](const std::string& line) {
         const std::lock_guard lock(mutex);
         lines.push_back(line);

@@ -133,7 +133,7 @@ struct Scene {
                        .transport = Transport::plain(),
                        .authenticated = false,
                        .heartbeat = std::chrono::milliseconds(10000)},
-        round, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
+        round, [](auto&&...) { return std::string(); },
         [this](const std::string& line) {
           const std::lock_guard lock(mutex);
           log += line + "\n";

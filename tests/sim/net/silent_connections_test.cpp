@@ -37,7 +37,7 @@ struct Coordinator {
         .heartbeat = milliseconds(500),
         .connections = connections};
     fleet.emplace(
-        terms_of(clients), rules, RoundTerms{}, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
+        terms_of(clients), rules, RoundTerms{}, [](auto&&...) { return std::string(); },
         [this](const std::string& line) {
           const std::lock_guard lock(mutex);
           log += line + "\n";

@@ -20,7 +20,7 @@ TEST_CASE("A client that is never ready loses its connection, however many heart
        .authenticated = false,
        .heartbeat = milliseconds(100),
        .ready_within = milliseconds(300)},
-      {}, [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); }, [](const std::string&) {});
+      {}, [](auto&&...) { return std::string(); }, [](const std::string&) {});
   const Peer peer(calling(fleet.port()));
   peer.say(Hello{0, build_identity()});
   REQUIRE(peer.hear<Welcome>());

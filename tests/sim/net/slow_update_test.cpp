@@ -50,8 +50,7 @@ TEST_CASE("Clients that send their updates very slowly delay the others only for
   std::mutex mutex;
   std::string log;
   NetworkedFleet fleet(
-      terms, rules, RoundTerms{.deadline = 0.1, .minimum_clients = 1},
-      [](std::uint32_t, const ClientReport&, std::uint64_t) { return std::string(); },
+      terms, rules, RoundTerms{.deadline = 0.1, .minimum_clients = 1}, [](auto&&...) { return std::string(); },
       [&](const std::string& line) {
         const std::lock_guard lock(mutex);
         log += line + "\n";

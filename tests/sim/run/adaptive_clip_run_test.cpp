@@ -7,6 +7,8 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "dp/ledger/audit.hpp"
+#include "dp/ledger/ledger_entry.hpp"
+#include "dp/ledger/statement.hpp"
 #include "sim/run/ledger_terms.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
@@ -83,8 +85,122 @@ TEST_CASE("a bound that adapts is refused where its count would not be covered, 
   CHECK_USAGE_ERROR(refused("clip-per = 'layer'\n"), "clip-rule", "clip-per", "model");
   CHECK_USAGE_ERROR(refused("optimizer = 'pooled'\n"), "clip-rule", "optimizer 'pooled'");
   CHECK_USAGE_ERROR(refused("mode = 'fedbuff'\nconcurrency = 2\nbuffer = 2\ndevices = 'equal'\n"), "clip-rule", "mode");
-  CHECK_USAGE_ERROR(refused("dp = 'example'\n"), "clip-rule", "dp");
   CHECK_USAGE_ERROR(start(settings_for(folder, "y", kAdaptive + "clip-count-noise = 0.1\n")), "0.1", "half the noise multiplier");
+}
+
+// --- examples' gradients ---
+
+namespace {
+
+const std::string kLots =
+    "dp = 'example'\nclip-rule = 'adaptive'\nnoise-multiplier = 0.6\nclip = 0.01\nbatch = "
+    "10\noptimizer = 'sgd'\nlearning-rate = 0.1\n";
+
+// With other values of some settings.
+Settings lots_for(const TemporaryFolder& folder, const std::string& out, const std::string& more = "",
+                  const std::string& without = "") {
+  Settings settings = settings_for(folder, out, kLots);
+  for (const auto& [key, setting] : parse_settings(more, "more")) settings[key] = setting;
+  settings.erase(without);
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("a bound on examples' gradients that adapts: the same bits on any threads and after a kill, one bound a round") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const RunSummary whole = start(lots_for(folder, "a"));
+  start(lots_for(folder, "b", "threads = 1\nrounds = 2\n"));
+  resume(folder / "b", {{"rounds", {std::int64_t{6}, true}}});
+  CHECK(hashes(folder / "a") == hashes(folder / "b"));
+  const auto rounds = lines(folder / "a/rounds.jsonl");
+  REQUIRE(rounds.size() == 6);
+  CHECK(rounds[0]["clip"] == 0.01);
+  for (std::size_t i = 1; i < rounds.size(); ++i) {
+    const double before = rounds[i - 1]["clip"], clip = rounds[i]["clip"];
+    CHECK(clip == lines(folder / "b/rounds.jsonl")[i]["clip"]);
+    // Nearly all norms are beyond it, so the mean of the counts is near -1/2.
+    CHECK(clip / before == doctest::Approx(std::exp(0.1)).epsilon(0.02));
+  }
+  start(lots_for(folder, "down", "clip = 50.0\nclip-quantile = 0.25\n"));
+  CHECK(lines(folder / "down/rounds.jsonl")[1]["clip"].get<double>() ==
+        doctest::Approx(50 * std::exp(-0.2 * 0.75)).epsilon(0.02));
+  // It costs what a fixed bound costs, and the ledger has each round's bound, the same for all clients.
+  CHECK(whole.privacy.at(0).epsilon == start(lots_for(folder, "f", "", "clip-rule")).privacy.at(0).epsilon);
+  CHECK(hashes(folder / "f")[0] != hashes(folder / "a")[0]);
+  const LedgerReading reading = read_ledger(folder / "a/ledger.jsonl");
+  CHECK(reading.book.header().at(Level::example)->adaptive_clip);
+  CHECK(audit_book(reading.book, true).failures.empty());
+  const auto ledger = lines(folder / "a/ledger.jsonl");
+  CHECK(ledger[0]["version"] == 5);
+  CHECK(lines(folder / "f/ledger.jsonl")[0]["version"] == 1);
+  for (const auto& line : ledger)
+    if (line["kind"] == "reserve")
+      for (const auto& group : line["groups"])
+        for (const auto& run : group["runs"]) {
+          CHECK(run[0] == 0.6);
+          CHECK(run[1] == rounds[line["round"].get<std::size_t>() - 1]["clip"]);
+        }
+  CHECK(statement_text(whole.privacy[0]).find("each lot's count is in one release with its sum") != std::string::npos);
+  CHECK(statement_text(whole.privacy[0]).find("max(m / 20, 0.6) for lots of m expected examples") != std::string::npos);
+}
+
+TEST_CASE("ledger and settings of a bound on gradients that adapts are compared, and an edited ledger is refused") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  start(lots_for(folder, "a", "rounds = 3\n"));
+  const auto compared = [&](const std::string& more) {
+    return compare_with_settings(folder / "a/ledger.jsonl", "", resolve(lots_for(folder, "a", "rounds = 3\n" + more)))
+        .contradictions;
+  };
+  CHECK(compared("").empty());
+  CHECK(compared("clip-rule = 'fixed'\n").size() >= 2);  // and the rounds' clips
+  REQUIRE_FALSE(compared("clip = 0.02\n").empty());
+  CHECK(names(compared("clip = 0.02\n")[0], {"round 1", "clip", "0.02", "0.01"}));
+  CHECK_FALSE(compared("noise-multiplier = 0.7\n").empty());
+  std::string edited = read_file(folder / "a/ledger.jsonl");
+  const std::string third = lines(folder / "a/rounds.jsonl")[2]["clip"].dump();
+  REQUIRE(edited.find(third) != edited.npos);
+  edited.replace(edited.find(third), 6, "0.0099");
+  write_file(folder / "a/ledger.jsonl", edited);
+  CHECK_THROWS_AS(resume(folder / "a", {{"rounds", {std::int64_t{4}, true}}}), Error);
+  // A header of an earlier version cannot claim it.
+  const std::string line = edited.substr(0, edited.find('\n'));
+  std::string old = line;
+  old.replace(old.find("\"version\":5"), 11, "\"version\":4");
+  CHECK_THROWS_AS(read_header(old), Error);
+  CHECK(read_header(line).at(Level::example)->adaptive_clip);
+}
+
+TEST_CASE("calibrated noise and budgets know of counts; bins, shuffled lots and all rows have them, too") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  for (const std::string more : {"", "sampling = 'balls-in-bins'\n", "sampling = 'shuffle'\n", "batch = 1000\n",
+                                 "sampling = 'without-replacement'\naccountant = 'rdp'\n"}) {
+    CAPTURE(more);
+    const RunSummary summary = start(lots_for(folder, "run", "epsilon = 4\nrounds = 3\n" + more, "noise-multiplier"));
+    CHECK(summary.privacy.at(0).epsilon <= 4);
+    CHECK(summary.privacy.at(0).epsilon > 3.8);
+    CHECK(summary.rounds == 3);
+    CHECK(lines(folder / "run/rounds.jsonl")[2]["clip"].get<double>() > 0.01);
+    std::filesystem::remove_all(folder / "run");
+  }
+}
+
+TEST_CASE("a bound on gradients that adapts is refused where it would feed back or would not be covered") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const auto refused = [&](const std::string& more) { return resolve(lots_for(folder, "x", more)); };
+  CHECK_USAGE_ERROR(refused("optimizer = 'pooled'\n"), "clip-rule", "optimizer 'pooled'");
+  CHECK_USAGE_ERROR(refused("optimizer = 'adadp'\n"), "clip-rule", "optimizer 'adadp'");
+  CHECK_USAGE_ERROR(refused("clip-schedule = 'linear'\n"), "clip-schedule", "clip-rule", "fixed");
+  CHECK_USAGE_ERROR(refused("noise-schedule = 'dynamic'\n"), "noise-schedule", "clip-rule", "fixed");
+  CHECK_USAGE_ERROR(refused("secure-aggregation = 'real'\n"), "clip-rule", "secure-aggregation");
+  CHECK_USAGE_ERROR(refused("dp = 'user'\n"), "clip-rule");
+  CHECK_USAGE_ERROR(start(lots_for(folder, "y", "clip-count-noise = 0.2\n")), "0.2", "half the noise multiplier");
+  // With both levels, the rule is that of updates.
+  CHECK_FALSE(adapts_lot_clip(refused("dp = 'both'\nclient-noise-multiplier = 1\n").privacy));
 }
 
 }  // namespace fedstride::test::adaptive_clip_run_test

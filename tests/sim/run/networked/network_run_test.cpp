@@ -50,6 +50,8 @@ TEST_CASE("sampled cohorts and private federations have the bits of the run in o
       {"example", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'adadp'\n"},
       {"central", "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
       {"adaptive", "dp = 'client'\nclip-rule = 'adaptive'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
+      {"adaptive-lots",
+       "dp = 'example'\nclip-rule = 'adaptive'\nnoise-multiplier = 1.2\nclip = 0.05\nbatch = 6\noptimizer = 'sgd'\n"},
       {"correlated",
        "dp = 'client'\nnoise-mechanism = 'blt'\nminimum-separation = 2\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
       {"local", "dp = 'client'\nclient-noise = 'local'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"}};
