@@ -177,7 +177,7 @@ TEST_CASE("calibrated noise and budgets know of counts; bins, shuffled lots and 
   const TemporaryFolder folder;
   write_data(folder);
   for (const std::string more : {"", "sampling = 'balls-in-bins'\n", "sampling = 'shuffle'\n", "batch = 1000\n",
-                                 "sampling = 'without-replacement'\naccountant = 'rdp'\n"}) {
+                                 "sampling = 'without-replacement'\naccountant = 'rdp'\npartition = 'iid'\n"}) {
     CAPTURE(more);
     const RunSummary summary = start(lots_for(folder, "run", "epsilon = 4\nrounds = 3\n" + more, "noise-multiplier"));
     CHECK(summary.privacy.at(0).epsilon <= 4);
