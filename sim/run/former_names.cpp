@@ -56,7 +56,8 @@ std::string with_identity_names(std::string_view settings) {
                                            "noise-mechanism = 'independent'",
                                            "minimum-separation = 1",
                                            "noise-buffers = 4",
-                                           "tree-restart = 0"};
+                                           "tree-restart = 0",
+                                           "tensorboard = ''"};
   std::string result;
   for (const auto line : split(settings, '\n')) {
     if (line.empty() || std::ranges::find(kYounger, line) != std::end(kYounger)) continue;

