@@ -92,6 +92,9 @@ std::string hash_of(const ReferenceRun& reference, int threads, const std::atomi
       throw Error(error.kind(), "run '" + reference.name + "': " + error.what());
     }
   }();
+  if (!summary.interrupted && summary.idle_rounds == summary.rounds)
+    throw usage_error("run '" + reference.name +
+                      "': every step of every client was undone, so that its hash says nothing; give it a smaller learning-rate");
   return summary.interrupted ? std::string() : hash;
 }
 
