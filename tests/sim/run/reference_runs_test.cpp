@@ -18,7 +18,7 @@ namespace {
 const std::string kFile = std::string(FEDSTRIDE_SOURCE_DIR) + "/examples/reference.toml";
 const std::string kVersion = "numerics-version = " + std::to_string(kNumericsVersion) + "\n";
 
-// With sanitizers a sample suffices: all runs are in the release build.
+// With sanitizers a sample suffices: the entry cli/reference_runs has all.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t kEvery = 12;
 #else
