@@ -1,11 +1,11 @@
 #include "core/random.hpp"
-#include "core/elementary.hpp"
 
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <string_view>
 
+#include "core/elementary.hpp"
 #include "core/error.hpp"
 
 namespace fedstride {

@@ -22,11 +22,16 @@ bool is_file(const fs::path& path) {
 
 }  // namespace
 
+fs::path cache_folder() {
+  if (const auto cache = environment("XDG_CACHE_HOME"); !cache.empty()) return fs::path(cache) / "fedstride";
+  if (const auto home = environment("HOME"); !home.empty()) return fs::path(home) / ".cache" / "fedstride";
+  return {};
+}
+
 fs::path data_folder(const DataOptions& options) {
   if (!options.data_dir.empty()) return options.data_dir;
   if (const auto folder = environment("FEDSTRIDE_DATA"); !folder.empty()) return folder;
-  if (const auto cache = environment("XDG_CACHE_HOME"); !cache.empty()) return fs::path(cache) / "fedstride";
-  if (const auto home = environment("HOME"); !home.empty()) return fs::path(home) / ".cache" / "fedstride";
+  if (fs::path folder = cache_folder(); !folder.empty()) return folder;
   throw failure("no data folder: none of --data-dir, FEDSTRIDE_DATA, XDG_CACHE_HOME and HOME is set");
 }
 

@@ -30,6 +30,9 @@ struct DataPlace {
   bool is_own = false;                           ///< a user's own: `fedstride data get` does not have it
 };
 
+/// $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride; empty if neither variable is set.
+std::filesystem::path cache_folder();
+
 /// The folder in which each data set has a folder of its own name. Throws Error (failure) if nothing names one.
 std::filesystem::path data_folder(const DataOptions& options);
 

@@ -12,6 +12,7 @@
 #include "core/json.hpp"
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
+#include "data/data_folder.hpp"
 
 namespace fedstride {
 namespace {
@@ -23,13 +24,8 @@ constexpr std::size_t kMaxTop = std::size_t{1} << 16;  // read of a file to know
 
 /// Empty if nothing names a folder.
 fs::path objects_folder() {
-  const auto environment = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  if (const auto cache = environment("XDG_CACHE_HOME"); !cache.empty()) return fs::path(cache) / "fedstride" / "objects";
-  if (const auto home = environment("HOME"); !home.empty()) return fs::path(home) / ".cache" / "fedstride" / "objects";
-  return {};
+  const fs::path cache = cache_folder();
+  return cache.empty() ? cache : cache / "objects";
 }
 
 Error folder_error(const fs::path& folder, const std::string& why) {
