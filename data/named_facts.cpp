@@ -96,7 +96,7 @@ std::optional<ValueRange> named_range(const ReadSettings& settings) {
 }
 
 std::vector<std::string> named_words(const std::string& path) {
-  constexpr std::size_t kMaxWords = 60000;  // tokens have 16 bits
+  constexpr std::size_t kMostWords = 60000;  // tokens have 16 bits
   std::vector<std::string> words;
   std::set<std::string, std::less<>> seen;
   const std::string text = read_file(path);
@@ -105,7 +105,8 @@ std::vector<std::string> named_words(const std::string& path) {
     if (word.empty()) continue;
     if (!seen.emplace(word).second) throw usage_error("words '" + path + "' has '" + std::string(word) + "' twice");
     words.emplace_back(word);
-    if (words.size() > kMaxWords) throw usage_error("words '" + path + "' has more than " + std::to_string(kMaxWords) + " words");
+    if (words.size() > kMostWords)
+      throw usage_error("words '" + path + "' has more than " + std::to_string(kMostWords) + " words");
   }
   if (words.empty()) throw usage_error("words '" + path + "' has no words; valid: one word per line");
   return words;
