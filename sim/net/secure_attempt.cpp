@@ -19,8 +19,8 @@ secagg::Session secure_session(const SecureRules& rules, std::uint32_t round, co
 }
 
 std::string_view stage_name(SecureAttempt::Stage stage) {
-  constexpr std::string_view kNames[] = {"keys", "shares", "masked inputs", "signatures", "unmasking"};
-  return kNames[static_cast<std::size_t>(stage) - 1];
+  constexpr std::string_view kStages[] = {"keys", "shares", "masked inputs", "signatures", "unmasking"};
+  return kStages[static_cast<std::size_t>(stage) - 1];
 }
 
 SecureAttempt::SecureAttempt(secagg::Session session, const secagg::Invitation& invitation, std::uint32_t number, Send send)
