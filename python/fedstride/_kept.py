@@ -79,12 +79,15 @@ def _compact(arrays):
         result.update(in_255ths)
         for key in inputs:
             turned[key].append("255ths")
-    for key in inputs:
-        array = result[key]
-        if array.dtype == numpy.uint8 and array.ndim == 4 and array.shape[3] in _CHANNELS and not {*array.shape[1:3]} & {*_CHANNELS}:
-            result[key] = numpy.ascontiguousarray(array.transpose(0, 3, 1, 2))
+    if all(_has_channels_last(result[key]) for key in inputs):
+        for key in inputs:
+            result[key] = numpy.ascontiguousarray(result[key].transpose(0, 3, 1, 2))
             turned[key].append("planes")
     return result, turned
+
+
+def _has_channels_last(array):
+    return array.dtype == "u1" and array.ndim == 4 and array.shape[3] in _CHANNELS and not {*array.shape[1:3]} & {*_CHANNELS}
 
 
 def _in_255ths(array):
