@@ -66,7 +66,7 @@ void show_rung(const TunePlan& plan, const RungResult& rung) {
   for (const RungPlace& one : rung.order.places) {
     if (!one.goes_on) break;
     if (shown++ < kMostShown)
-      std::printf("  %s: %s: %s %s\n", is_last ? "best" : "goes on", plan.name_of(one.configuration).c_str(), plan.metric.c_str(),
+      std::printf("  %s: %s: %s %s\n", is_last ? "best" : "goes on", plan.name_of(one.configuration).c_str(), rung.metric.c_str(),
                   score_text(one.score).c_str());
   }
   if (shown > kMostShown) std::printf("  and %zu more\n", shown - kMostShown);
@@ -96,7 +96,7 @@ void show_plan(const TunePlan& plan, bool as_json) {
 
 void show_winner(const TunePlan& plan, const TuneSummary& summary) {
   const RungPlace& first = summary.final.places.front();
-  std::printf("winner: %s, %s %s\n", plan.name_of(first.configuration).c_str(), plan.metric.c_str(),
+  std::printf("winner: %s, %s %s\n", plan.name_of(first.configuration).c_str(), summary.metric.c_str(),
               score_text(first.score).c_str());
   if (const std::string noise = noise_text(summary.final); !noise.empty()) std::printf("  %s\n", noise.c_str());
   std::printf("its run: %s; again with: fedstride run --config %s\n", summary.run.c_str(),
