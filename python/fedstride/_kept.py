@@ -191,8 +191,9 @@ def _make_room(folder, size, limit):
             if entry.name.startswith(_NEW):
                 _remove_if_left(entry.path)
             elif entry.name.endswith(_SUFFIX):
-                status = entry.stat(follow_symlinks=False)
-                found.append((status.st_mtime_ns, status.st_size, entry.path))
+                with contextlib.suppress(FileNotFoundError):  # another process was faster
+                    status = entry.stat(follow_symlinks=False)
+                    found.append((status.st_mtime_ns, status.st_size, entry.path))
     total = size + sum(bytes_ for _, bytes_, _ in found)
     for _, bytes_, path in sorted(found):
         if total <= limit:

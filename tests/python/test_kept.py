@@ -1,6 +1,7 @@
 """Converted data sets that are kept on disk: recognized, never stale, their owner's alone."""
 
 import collections
+import contextlib
 import json
 import logging
 import os
@@ -346,6 +347,21 @@ def test_the_least_recently_used_go_first(objects, monkeypatch, caplog):
     monkeypatch.setenv("FEDSTRIDE_CACHE_LIMIT", "much")
     with refused(fedstride.UsageError, "FEDSTRIDE_CACHE_LIMIT", "much", "10G"):
         reads(sets[2])
+
+
+def test_what_another_process_removes_meanwhile_takes_no_room(objects, monkeypatch, caplog):
+    assert reads(Rows(PICTURES, LABELS))[0] > 0 and len(files(objects)) == 1
+    scandir = os.scandir
+
+    def emptied(folder):
+        entries = list(scandir(folder))
+        for entry in entries:
+            os.unlink(entry.path)
+        return contextlib.nullcontext(entries)
+
+    monkeypatch.setattr(os, "scandir", emptied)
+    assert reads(Rows(PICTURES, LABELS[::-1].copy()))[0] > 0
+    assert len(files(objects)) == 1 and not caplog.text
 
 
 def test_without_room_or_a_home_the_run_goes_on(objects, monkeypatch, caplog):
