@@ -123,6 +123,8 @@ delta = 1e-5
 sampling-rate = 1.0
 [sweep]
 noise-multiplier = {list(noises)}
+[[figure]]
+kind = "accuracy-by-round"
 """)
     sweep = fedstride.sweep(tmp_path / "a.toml", out=tmp_path / "sweep")
     page = pathlib.Path(fedstride.report(sweep.folder))
