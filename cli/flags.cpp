@@ -179,6 +179,20 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
   }
 }
 
+void add_cells_flags(CLI::App& command, CellsFlags& cells, const std::string& what) {
+  add_flag(command, "FILE", cells.file, Place::file, "the experiment file", Needed::yes);
+  add_flag(command, "--out", cells.out, Place::folder,
+           "folder of the sweep (default: sweeps/NAME); an existing " + what + " is resumed");
+  add_number_flag(command, "--jobs", cells.jobs, {.low = 1, .high = 1024}, "cells to run at a time; results do not depend on it");
+  add_number_flag(command, "--threads", cells.threads, {.low = 0, .high = 1024},
+                  "threads for all cells together; 0: one for each processor");
+  add_choice_flag(command, "--scale", cells.scale, {"quick", "full"}, "scale whose overrides in the file apply");
+  const auto is_fixable = [](const KeyInfo& key) { return key.name != "out" && key.name != "threads" && key.name != "quiet"; };
+  add_settings_flags(command, cells.fixed, is_fixable);
+  for (const KeyInfo& key : all_keys())
+    if (is_fixable(key)) command.get_option("--" + key.name)->group("");  // 'fedstride run --help' lists them
+}
+
 void add_config_flag(CLI::App& command, std::string& path) {
   add_flag(command, "--config", path, Place::file, "TOML file of settings, with the flags' names as keys; flags override it")
       .group(title_of(Question::output));

@@ -70,6 +70,18 @@ std::vector<std::string> choices_of() {
 /// command line. Unknown flags are left to check_flags.
 void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted);
 
+/// The flags of commands that run the cells of an experiment file: FILE, --out, --jobs, --threads, --scale, and one for each setting,
+/// which fixes it. `what` is being resumed.
+struct CellsFlags {
+  std::string file = {};
+  std::string out = {};
+  int jobs = 1;
+  int threads = 0;
+  std::string scale = "full";
+  Settings fixed = {};
+};
+void add_cells_flags(CLI::App& command, CellsFlags& cells, const std::string& what);
+
 /// --config FILE; flags override its settings (merged).
 void add_config_flag(CLI::App& command, std::string& path);
 

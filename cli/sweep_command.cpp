@@ -31,16 +31,11 @@ namespace {
 
 constexpr std::size_t kManyCells = 10'000;
 
-struct SweepFlags {
+struct SweepFlags : CellsFlags {
   FleetFlags fleet;
   int ranks_per_cell = 1;
-  std::string file;
-  std::string out;
   std::string shard = "1/1";
-  std::string scale = "full";
   std::string by;
-  int jobs = 1;
-  int threads = 0;
   bool dry_run = false;
   bool yes = false;
   bool quiet = false;
@@ -49,7 +44,6 @@ struct SweepFlags {
   bool accounted = false;
   double accounted_mean = 10;
   std::string accounted_shape = "1";
-  Settings fixed;
 };
 
 // "2/4": the second of four shards.
@@ -286,15 +280,8 @@ void add_sweep_command(CLI::App& app) {
       "1 if a cell failed, 130 if stopped.\n"
       "Example: fedstride sweep experiments/koskela/koskela-figure-1a/experiment.toml --scale quick --jobs 2");
   auto arguments = std::make_shared<SweepFlags>();
-  add_flag(command, "FILE", arguments->file, Place::file, "the experiment file", Needed::yes);
-  add_flag(command, "--out", arguments->out, Place::folder,
-           "folder of the sweep (default: sweeps/NAME); an existing sweep is resumed");
-  add_number_flag(command, "--jobs", arguments->jobs, {.low = 1, .high = 1024},
-                  "cells to run at a time; results do not depend on it");
-  add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024},
-                  "threads for all cells together; 0: one for each processor");
+  add_cells_flags(command, *arguments, "sweep");
   add_flag(command, "--shard", arguments->shard, {.word = "I/N"}, "run only every N-th cell, starting with the I-th");
-  add_choice_flag(command, "--scale", arguments->scale, {"quick", "full"}, "scale whose overrides in the file apply");
   add_by_flag(command, arguments->by);
   add_switch(command, "--dry-run", arguments->dry_run, "print the cells and the estimated time, and run nothing");
   add_switch(command, "--yes", arguments->yes, "allow more than 10000 cells");
@@ -307,10 +294,6 @@ void add_sweep_command(CLI::App& app) {
                   "--accounted: expected number of runs");
   add_flag(command, "--accounted-shape", arguments->accounted_shape, {.word = "SHAPE"},
            "--accounted: law of the number: shape of a truncated negative binomial (1: geometric, 0: logarithmic), or poisson");
-  const auto is_fixable = [](const KeyInfo& key) { return key.name != "out" && key.name != "threads" && key.name != "quiet"; };
-  add_settings_flags(command, arguments->fixed, is_fixable);
-  for (const KeyInfo& key : all_keys())
-    if (is_fixable(key)) command.get_option("--" + key.name)->group("");  // 'fedstride run --help' lists them
   add_fleet_flags(command, arguments->fleet);
   add_number_flag(command, "--ranks-per-cell", arguments->ranks_per_cell, {.low = 1, .high = 1e6},
                   "MPI ranks that work on one cell together, with --fleet mpi");

@@ -22,12 +22,7 @@ namespace {
 constexpr std::size_t kMaxTunedCells = 100'000;
 constexpr std::size_t kMostShown = 10;
 
-struct TuneFlags {
-  std::string file;
-  std::string out;
-  std::string scale = "full";
-  int jobs = 1;
-  int threads = 0;
+struct TuneFlags : CellsFlags {
   int eta = 3;
   int min_rounds = 1;
   bool hyperband = false;
@@ -36,7 +31,6 @@ struct TuneFlags {
   bool dry_run = false;
   bool quiet = false;
   bool json = false;
-  Settings fixed;
 };
 
 std::string rung_text(const RungResult& rung) {
@@ -72,7 +66,7 @@ void show_rung(const TunePlan& plan, const RungResult& rung) {
   for (const RungPlace& one : rung.order.places) {
     if (!one.goes_on) break;
     if (shown++ < kMostShown)
-      std::printf("  %s: %s: %s %s\n", is_last ? "best" : "goes on", plan.name_of(one.configuration).c_str(), plan.metric.c_str(),
+      std::printf("  %s: %s: %s %s\n", is_last ? "best" : "goes on", plan.name_of(one.configuration).c_str(), rung.metric.c_str(),
                   score_text(one.score).c_str());
   }
   if (shown > kMostShown) std::printf("  and %zu more\n", shown - kMostShown);
@@ -102,7 +96,7 @@ void show_plan(const TunePlan& plan, bool as_json) {
 
 void show_winner(const TunePlan& plan, const TuneSummary& summary) {
   const RungPlace& first = summary.final.places.front();
-  std::printf("winner: %s, %s %s\n", plan.name_of(first.configuration).c_str(), plan.metric.c_str(),
+  std::printf("winner: %s, %s %s\n", plan.name_of(first.configuration).c_str(), summary.metric.c_str(),
               score_text(first.score).c_str());
   if (const std::string noise = noise_text(summary.final); !noise.empty()) std::printf("  %s\n", noise.c_str());
   std::printf("its run: %s; again with: fedstride run --config %s\n", summary.run.c_str(),
@@ -182,9 +176,7 @@ void add_tune_command(CLI::App& app) {
       "failed, 130 if stopped; the same command goes on.\n"
       "Example: fedstride tune rates.toml --hyperband --jobs 2");
   auto arguments = std::make_shared<TuneFlags>();
-  add_flag(command, "FILE", arguments->file, Place::file, "the experiment file", Needed::yes);
-  add_flag(command, "--out", arguments->out, Place::folder,
-           "folder of the sweep (default: sweeps/NAME); an existing tune is resumed");
+  add_cells_flags(command, *arguments, "tune");
   add_number_flag(command, "--eta", arguments->eta, {.low = 2, .high = 1000},
                   "one of so many configurations enters the next rung");
   add_number_flag(command, "--min-rounds", arguments->min_rounds, {.low = 1, .high = 2e9}, "rounds of the first rung, at least");
@@ -194,18 +186,9 @@ void add_tune_command(CLI::App& app) {
                   "try so many, drawn from the grid; without it all are tried");
   add_number_flag(command, "--draw-seed", arguments->draw_seed, {.low = 0, .high = 9e15},
                   "of the draws of --configurations and --hyperband (default: 1)");
-  add_number_flag(command, "--jobs", arguments->jobs, {.low = 1, .high = 1024},
-                  "cells to run at a time; results do not depend on it");
-  add_number_flag(command, "--threads", arguments->threads, {.low = 0, .high = 1024},
-                  "threads for all cells together; 0: one for each processor");
-  add_choice_flag(command, "--scale", arguments->scale, {"quick", "full"}, "scale whose overrides in the file apply");
   add_switch(command, "--dry-run", arguments->dry_run, "print the rungs and their rounds, and run nothing");
   add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
   add_json_switch(command, arguments->json);
-  const auto is_fixable = [](const KeyInfo& key) { return key.name != "out" && key.name != "threads" && key.name != "quiet"; };
-  add_settings_flags(command, arguments->fixed, is_fixable);
-  for (const KeyInfo& key : all_keys())
-    if (is_fixable(key)) command.get_option("--" + key.name)->group("");  // 'fedstride run --help' lists them
   command.callback([arguments, &command] { carry_out_tuning(*arguments, command); });
 }
 

@@ -124,7 +124,8 @@ void Canaries::score(double denominator) {
   score(drawn_, noise_.clip, noise_.clip * noise_.noise_multiplier);
 }
 
-void Canaries::write(std::size_t canary, double length, Vector& update) const {
+void Canaries::write(std::uint32_t canary, double bound, Vector& update) const {
+  const double length = length_of(canary) * bound;
   for (std::size_t i = 0; i < coordinates_.size(); ++i)
     if (owner_[i] == canary) update[coordinates_[i]] = static_cast<float>(length * static_cast<double>(direction_[i]));
 }

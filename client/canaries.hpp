@@ -24,12 +24,10 @@ namespace fedstride {
 /// Used by one thread at a time, but for hear() and know() of different coordinates.
 class Canaries {
  public:
-  static constexpr double kLength = 10;           ///< of a contribution before clipping, in clip bounds
-  static constexpr double kShort = 0.999;         ///< of one within the bound
   static constexpr std::size_t kMostSpread = 64;  ///< coordinates of one
 
   /// At most `count` canaries, no more than the model's `trained` parameters have room for. `kind` tells those of one source apart.
-  /// With `alternates` every other record is a little shorter than the bound, so that one that adapts does not follow the canaries.
+  /// With `alternates` every other one is a little shorter than the bound, so that one that adapts does not follow the canaries.
   Canaries(const Model& model, const std::vector<bool>& unsent, std::size_t count, const RandomSource& source, std::uint32_t kind,
            bool alternates = false);
 
@@ -55,8 +53,8 @@ class Canaries {
   void score(double denominator);
 
   // --- one release, client level ---
-  /// The update of a canary, `length` long, in a vector of that size.
-  void write(std::size_t canary, double length, Vector& update) const;
+  /// The update of a canary under that bound, in a vector of its size.
+  void write(std::uint32_t canary, double bound, Vector& update) const;
   /// A release of canaries `drawn`, whose contributions have this norm, and the noise this standard deviation.
   void score(std::span<const float> released, std::span<const float> known, double denominator,
              std::span<const std::uint32_t> drawn, double contribution, double deviation);
@@ -88,7 +86,8 @@ class Canaries {
   std::vector<std::uint32_t> present_;
   std::size_t extent_ = 0;  ///< end of the last parameter
 
-  double length_of(std::uint32_t canary) const { return alternates_ && canary % 2 == 0 ? kShort : kLength; }
+  /// Of its contribution before clipping, in clip bounds.
+  double length_of(std::uint32_t canary) const { return alternates_ && canary % 2 == 0 ? 0.999 : 10; }
 
   bool alternates_ = false;
   std::vector<std::uint32_t> drawn_;

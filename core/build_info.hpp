@@ -27,5 +27,7 @@ std::string missing_instructions();
 std::uint64_t peak_memory();
 /// Current resident memory of this process, in bytes.
 std::uint64_t memory_in_use();
+/// This machine's, in bytes; 0 if unknown.
+std::uint64_t machine_memory();
 
 }  // namespace fedstride

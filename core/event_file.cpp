@@ -81,6 +81,13 @@ EventsRead events_up_to(std::string_view file, std::int64_t last) {
   return read;
 }
 
+bool begins_with_event(std::string_view file, std::string_view record) {
+  constexpr std::size_t kTime = 8 + 4 + 1, kAfterTime = kTime + sizeof(double), kSum = 4;
+  if (file.size() < record.size() || record.size() < kAfterTime + kSum) return false;
+  const std::size_t after = record.size() - kAfterTime - kSum;
+  return file.substr(0, kTime) == record.substr(0, kTime) && file.substr(kAfterTime, after) == record.substr(kAfterTime, after);
+}
+
 std::uint32_t crc32c(std::string_view bytes) {
   boost::crc_optimal<32, 0x1edc6f41, 0xffffffff, 0xffffffff, true, true> sum;
   sum.process_bytes(bytes.data(), bytes.size());

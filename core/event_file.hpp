@@ -30,6 +30,8 @@ struct EventsRead {
   std::int64_t last_step = 0;  ///< among them; 0 if there is none
 };
 EventsRead events_up_to(std::string_view file, std::int64_t last);
+/// True if the file begins with this record, but for its wall time.
+bool begins_with_event(std::string_view file, std::string_view record);
 
 /// CRC-32C (Castagnoli, RFC 3720) of the bytes, and as TFRecord masks it.
 std::uint32_t crc32c(std::string_view bytes);

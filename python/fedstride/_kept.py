@@ -79,12 +79,15 @@ def _compact(arrays):
         result.update(in_255ths)
         for key in inputs:
             turned[key].append("255ths")
-    for key in inputs:
-        array = result[key]
-        if array.dtype == numpy.uint8 and array.ndim == 4 and array.shape[3] in _CHANNELS and not {*array.shape[1:3]} & {*_CHANNELS}:
-            result[key] = numpy.ascontiguousarray(array.transpose(0, 3, 1, 2))
+    if all(_has_channels_last(result[key]) for key in inputs):
+        for key in inputs:
+            result[key] = numpy.ascontiguousarray(result[key].transpose(0, 3, 1, 2))
             turned[key].append("planes")
     return result, turned
+
+
+def _has_channels_last(array):
+    return array.dtype == "u1" and array.ndim == 4 and array.shape[3] in _CHANNELS and not {*array.shape[1:3]} & {*_CHANNELS}
 
 
 def _in_255ths(array):
@@ -188,8 +191,9 @@ def _make_room(folder, size, limit):
             if entry.name.startswith(_NEW):
                 _remove_if_left(entry.path)
             elif entry.name.endswith(_SUFFIX):
-                status = entry.stat(follow_symlinks=False)
-                found.append((status.st_mtime_ns, status.st_size, entry.path))
+                with contextlib.suppress(FileNotFoundError):  # another process was faster
+                    status = entry.stat(follow_symlinks=False)
+                    found.append((status.st_mtime_ns, status.st_size, entry.path))
     total = size + sum(bytes_ for _, bytes_, _ in found)
     for _, bytes_, path in sorted(found):
         if total <= limit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import enum
 import functools
 import hashlib
@@ -20,6 +21,7 @@ _STEADY = {"CenterCrop", "Compose", "ConvertImageDtype", "FiveCrop", "Grayscale"
            "Resize", "TenCrop", "ToDtype", "ToImage", "ToImageTensor", "ToPILImage", "ToTensor"}
 _MOST_FILES = 2_000_000
 _PIECE = 1 << 23  # bytes that are hashed at once
+_OF_PYTHON = 1 << 9  # the flag of classes that are no built-in ones, which hide what they consist of
 
 
 class NotNamed(Exception):
@@ -55,8 +57,9 @@ class _Namer:
             self.hash.update(len(data).to_bytes(8, "little") + data)
 
     def put(self, value):
-        if any(value is one for one in self._inside):
-            return self.text("again")
+        for depth, one in enumerate(self._inside):
+            if value is one:
+                return self.text("again", str(depth))
         kind = type(value)
         if value is None or kind in (bool, int, float, complex, range, slice):
             return self.text(kind.__name__, repr(value))
@@ -78,17 +81,23 @@ class _Namer:
         elif isinstance(value, numpy.ndarray) or hasattr(value, "detach"):
             self._code(kind)
             self._array(array_of(value))
+            if kind.__module__.split(".")[0] not in _LIBRARIES:
+                self._attributes(value, kind)
         elif isinstance(value, enum.Enum):
             self._code(kind)
             self.text(value.name)
         elif isinstance(value, (list, tuple)):
             self._list(value, kind)
+            self._attributes(value, kind)
         elif isinstance(value, dict):
             self._code(kind)
             self.text(str(len(value)))
             for key, one in value.items():
                 self.put(key)
                 self.put(one)
+            self._attributes(value, kind)
+            if isinstance(value, collections.defaultdict):
+                self.put(value.default_factory)
         elif kind in (set, frozenset):
             self._list(sorted(value, key=repr), kind)
         elif isinstance(value, functools.partial):
@@ -98,6 +107,9 @@ class _Namer:
             self._list([value.__func__, value.__self__], list)
         elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)):
             self._code(value)
+            bound = getattr(value, "__self__", None)  # of {"cat": 1}.get
+            if isinstance(value, types.BuiltinFunctionType) and not isinstance(bound, types.ModuleType):
+                self.put(bound)
         else:
             self._object(value, kind)
 
@@ -151,17 +163,23 @@ class _Namer:
         if kind.__module__.split(".")[0] == "datasets" and isinstance(fingerprint, str):  # Hugging Face's: of all that it was made by
             self.text(fingerprint)
             return self.put([file["filename"] for file in getattr(value, "cache_files", ())])
-        if not hasattr(value, "__dict__") or any(vars(base).get("__slots__") for base in kind.__mro__):
+        if not hasattr(value, "__dict__") or not all(base is object or base.__flags__ & _OF_PYTHON for base in kind.__mro__):
             raise NotNamed(f"it holds a {name}, which cannot be recognized in another run")
         before = self._reads_files
         numbers = getattr(getattr(value, "data", None), "dtype", None)
         if kind.__module__.startswith("torchvision.datasets") and numbers is not None and getattr(numbers, "kind", "f") in "biuf":
             self._reads_files = False  # its rows are in memory; its root may hold other sets
-        self.put(vars(value))
+        self._attributes(value, kind)
         self._reads_files = before
 
+    def _attributes(self, value, kind):
+        if any(vars(base).get("__slots__") for base in kind.__mro__):
+            raise NotNamed(f"it holds a {kind.__module__}.{kind.__qualname__}, whose slots cannot be recognized in another run")
+        if getattr(value, "__dict__", None):
+            self.put(vars(value))
+
     def _file(self, path):
-        if not self._reads_files or path in self._seen_files or not 0 < len(path) < 4096 or "\0" in path:
+        if not self._reads_files or path in self._seen_files or not path.strip("/") or len(path) >= 4096 or "\0" in path:
             return
         try:
             status = os.stat(path)

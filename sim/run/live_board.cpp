@@ -150,16 +150,25 @@ void LiveBoard::begin(const fs::path& run, std::uint32_t rounds_done) {
   if (!file_) throw fedstride::failure("cannot write '" + path_.string() + "': " + std::strerror(errno));
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
     throw fedstride::failure("'" + path_.string() + "' is being written by another run");
-  const EventsRead there = rounds_done > 0 ? events_up_to(read_file(path_), rounds_done) : EventsRead{};
-  if (::ftruncate(file_.get(), static_cast<off_t>(there.bytes)) != 0)
-    throw fedstride::failure("cannot write '" + path_.string() + "': " + std::strerror(errno));
-  std::string bytes = there.bytes == 0 ? first_event(now()) : "";
-  if (static_cast<std::uint32_t>(there.last_step) < rounds_done) {
+  const std::string before = rounds_done > 0 ? read_file(path_) : std::string();
+  const EventsRead there = events_up_to(before, rounds_done);
+  // Another run of the same name may have written the file since.
+  const std::string first = first_event(now());
+  std::size_t same = there.bytes > 0 && begins_with_event(before, first) ? first.size() : 0;
+  std::string bytes = same == 0 ? first : "";
+  if (rounds_done > 0) {
     std::ifstream lines = opened_stream(run / "rounds.jsonl");
     std::string line;
-    for (std::uint32_t round = 1; round <= rounds_done && std::getline(lines, line); ++round)
-      if (round > there.last_step) bytes += event_of(parse_json(line));
+    for (std::uint32_t round = 1; round <= rounds_done && std::getline(lines, line); ++round) {
+      const std::string event = event_of(parse_json(line));
+      if (bytes.empty() && round <= there.last_step && begins_with_event(std::string_view(before).substr(same), event))
+        same += event.size();
+      else
+        bytes += event;
+    }
   }
+  if (::ftruncate(file_.get(), static_cast<off_t>(same)) != 0)
+    throw fedstride::failure("cannot write '" + path_.string() + "': " + std::strerror(errno));
   write(bytes);
 }
 

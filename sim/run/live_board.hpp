@@ -13,8 +13,8 @@ namespace fedstride {
 /// a step, written as soon as it is done. Under privacy it has only what releases cover, even if rounds.jsonl has more.
 class LiveBoard {
  public:
-  /// A new file, or that of the run's earlier sessions: its steps up to `rounds_done` stay, and those that it lacks are added from
-  /// rounds.jsonl in `run`.
+  /// A new file, or that of the run's earlier sessions: its steps up to `rounds_done` stay, and those that it lacks, or has otherwise,
+  /// are added from rounds.jsonl in `run`.
   LiveBoard(const std::filesystem::path& board, const std::filesystem::path& run, std::uint32_t rounds_done);
 
   /// Adds a round by its line of rounds.jsonl.

@@ -35,8 +35,7 @@ namespace fs = std::filesystem;
 // Canaries as clients, numbered after the others, and the last round's releases.
 struct ClientCanaries {
   Canaries canaries;
-  ClientId first;   ///< its number as a client
-  bool alternates;  ///< between updates shorter and longer than the bound, so that a bound that adapts does not follow them
+  ClientId first;  ///< its number as a client
   double weight;
   std::vector<std::uint32_t> drawn = {};
   Vector known = {};  ///< sum of the other clients' updates
@@ -70,9 +69,7 @@ class CanaryFleet final : public Fleet {
       check_stop();
       report.client = cohort[i];
       update.fill(0);
-      const std::size_t place = cohort[i] - clients_.first;
-      const double length = clients_.alternates && place % 2 == 0 ? Canaries::kShort : Canaries::kLength;
-      clients_.canaries.write(clients_.canaries.present()[place], length * clients_.bound, update);
+      clients_.canaries.write(clients_.canaries.present()[cohort[i] - clients_.first], clients_.bound, update);
       updates.add({report, view(std::as_const(update))});
     }
   }
@@ -305,11 +302,11 @@ class Measuring {
 
   void place_among_clients() {
     if (!setup_.privacy.client) return;
-    clients_.emplace(ClientCanaries{
-        .canaries = Canaries(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kClientCanaries), coins_, 2),
-        .first = static_cast<ClientId>(setup_.clients.row_counts.size()),
-        .alternates = rules_.sum.release->adaptive.has_value(),
-        .weight = setup_.privacy.largest_weight});
+    clients_.emplace(
+        ClientCanaries{.canaries = Canaries(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kClientCanaries),
+                                            coins_, 2, rules_.sum.release->adaptive.has_value()),
+                       .first = static_cast<ClientId>(setup_.clients.row_counts.size()),
+                       .weight = setup_.privacy.largest_weight});
     const std::size_t present = clients_->canaries.present().size();
     const auto weight = static_cast<std::uint64_t>(std::llround(clients_->weight));
     rules_.sum.weights.insert(rules_.sum.weights.end(), present, weight);

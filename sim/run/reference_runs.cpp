@@ -36,13 +36,13 @@ void add_settings(const Document& document, const DocumentNode& table, Settings&
       *path = (std::filesystem::path(document.name).parent_path() / *path).string();
 }
 
-std::int64_t version_of(const Document& document) {
+const DocumentNode& version_node(const Document& document) {
   const DocumentNode* node = child(document.root, kVersionKey);
   const auto* version = node == nullptr ? nullptr : std::get_if<std::int64_t>(&node->value);
   if (version == nullptr)
     throw document.wrong(node == nullptr ? document.root : *node,
                          "a file of reference runs names its numerics-version, such as " + std::to_string(kNumericsVersion));
-  return *version;
+  return *node;
 }
 
 std::vector<ReferenceRun> runs_of(const Document& document) {
@@ -50,30 +50,69 @@ std::vector<ReferenceRun> runs_of(const Document& document) {
   for (const auto& [key, node] : *document.root.table())
     if (key != kVersionKey && ((key != "common" && key != "run") || node.table() == nullptr))
       throw document.wrong(node, "'" + key + "' is not valid; valid: numerics-version, [common], [run.NAME]");
-  if (const DocumentNode* table = child(document.root, "common")) add_settings(document, *table, common);
+  if (const DocumentNode* table = child(document.root, "common")) {
+    if (const DocumentNode* hash = child(*table, "hash"))
+      throw document.wrong(*hash, "a hash is one run's; [common] has settings");
+    add_settings(document, *table, common);
+  }
   std::vector<ReferenceRun> runs;
   const DocumentNode* all = child(document.root, "run");
-  if (all == nullptr) throw document.wrong(document.root, "there is no run; a run is a table [run.NAME]");
+  if (all == nullptr || all->table()->empty())
+    throw document.wrong(document.root, "there is no run; a run is a table [run.NAME]");
   for (const auto& [name, node] : *all->table()) {
     if (node.table() == nullptr) throw document.wrong(node, "run." + name + " must be a table: [run." + name + "]");
     const DocumentNode* hash = child(node, "hash");
     if (hash == nullptr || hash->text() == nullptr)
       throw document.wrong(node, "run '" + name + "' has no hash; add hash = \"...\", or \"\" and --update");
-    runs.push_back({.name = name, .hash = *hash->text(), .settings = common, .line = hash->line});
+    runs.push_back({.name = name, .hash = *hash->text(), .settings = common, .line = hash->line, .column = hash->column});
     add_settings(document, node, runs.back().settings);
   }
   return runs;
 }
 
+/// The text with other hashes and this build's version. Throws Error (usage) unless each stands in its line as it was read.
+std::string updated(const std::string& text, const Document& document, const std::vector<ReferenceRun>& runs,
+                    const std::vector<std::string>& hashes) {
+  struct Edit {
+    std::size_t line, column;
+    std::vector<std::string> from;  // one of these
+    std::string to;
+  };
+  const DocumentNode& version = version_node(document);
+  std::vector<Edit> edits{
+      {version.line, version.column, {std::to_string(std::get<std::int64_t>(version.value))}, std::to_string(kNumericsVersion)}};
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    edits.push_back({runs[i].line, runs[i].column, {'"' + runs[i].hash + '"', "'" + runs[i].hash + "'"}, '"' + hashes[i] + '"'});
+  std::ranges::sort(edits, std::greater<>(), [](const Edit& one) { return std::pair(one.line, one.column); });
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
+  for (const Edit& one : edits) {
+    std::string& line = lines.at(one.line - 1);
+    const std::size_t begin = one.column - 1;
+    const auto found = std::ranges::find_if(one.from, [&](const std::string& from) {
+      return begin <= line.size() && line.substr(begin).starts_with(from) &&
+             !line.substr(begin + from.size()).starts_with(from[0]);
+    });
+    if (found == one.from.end())
+      throw document.wrong({.line = one.line, .column = one.column},
+                           "--update replaces only what is written like this: " + one.from.front());
+    line.replace(begin, found->size(), one.to);
+  }
+  return joined(lines, "\n");
+}
+
 }  // namespace
 
-std::vector<ReferenceRun> read_reference_runs(const std::string& path, bool any_version) {
-  const Document document = parse_document(read_file(path, kMaxFile), path);
-  const std::int64_t version = version_of(document);
-  if (version != kNumericsVersion && !any_version)
+std::vector<ReferenceRun> read_reference_runs(const std::string& path, bool to_update) {
+  const std::string text = read_file(path, kMaxFile);
+  const Document document = parse_document(text, path);
+  const std::int64_t version = std::get<std::int64_t>(version_node(document).value);
+  if (version != kNumericsVersion && !to_update)
     throw usage_error("'" + path + "' has the hashes of numerics version " + std::to_string(version) + "; this build's is " +
                       std::to_string(kNumericsVersion));
-  return runs_of(document);
+  std::vector<ReferenceRun> runs = runs_of(document);
+  if (to_update) updated(text, document, runs, std::vector<std::string>(runs.size()));
+  return runs;
 }
 
 std::string hash_of(const ReferenceRun& reference, int threads, const std::atomic<bool>* stop) {
@@ -102,11 +141,9 @@ void update_reference_runs(const std::string& path, const std::vector<std::strin
   const std::string text = read_file(path, kMaxFile);
   const Document document = parse_document(text, path);
   const std::vector<ReferenceRun> runs = runs_of(document);
-  std::vector<std::string> lines;
-  for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
-  for (std::size_t i = 0; i < runs.size(); ++i) lines.at(runs[i].line - 1) = "hash = \"" + hashes.at(i) + "\"";
-  lines.at(child(document.root, kVersionKey)->line - 1) = std::string(kVersionKey) + " = " + std::to_string(kNumericsVersion);
-  write_file(path, joined(lines, "\n"));
+  if (runs.size() != hashes.size())
+    throw usage_error("'" + path + "' has " + counted(runs.size(), "run") + " now; it had " + std::to_string(hashes.size()));
+  write_file(path, updated(text, document, runs, hashes));
 }
 
 }  // namespace fedstride

@@ -68,8 +68,8 @@ constexpr std::string_view kOfSummary[] = {
     "rounds",   "finished",        "halted",        "test_accuracy", "test_r2",     "test_loss",    "model_hash",
     "model",    "parameters",      "training_rows", "test_rows",     "version",     "commit",       "numerics_version",
     "compiler", "instruction_set", "randomness",    "privacy",       "ledger_head", "ledger_lines", "metric"};
-constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_r2",       "test_loss",
-                                         "model_hash", "example_privacy", "client_privacy"};
+constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_r2",        "test_loss",
+                                         "model_hash", "example_privacy", "client_privacy", "clip"};
 // Rates and undone steps follow from noisy gradients, so they are covered if examples are protected. Under client-level privacy they
 // are not: they belong to one client, and its line reveals that it was drawn.
 constexpr std::string_view kOfClient[] = {"client", "rows", "learning_rate", "steps", "accepted", "rejected", "releases"};

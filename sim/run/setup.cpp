@@ -1,7 +1,5 @@
 #include "sim/run/setup.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -88,14 +86,11 @@ void choose_model(DataSetup& setup) {
   setup.notes.push_back(auto_note("model", model + ", for " + form.text(), "--model"));
 }
 
-// In bytes; not above 0 if unknown.
-double machine_memory() { return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE)); }
-
 // Refuses a model that does not fit this machine's memory, before allocating it.
 void check_memory(const Model& model) {
   constexpr double kLeastBytes = 24;  // per parameter: the weights, a client's weights, its update and the exact sum
   const double least = kLeastBytes * static_cast<double>(model.parameter_count());
-  const double memory = machine_memory();
+  const auto memory = static_cast<double>(machine_memory());
   if (memory > 0 && least > memory)
     throw usage_error("the model has " + std::to_string(model.parameter_count()) +
                       " parameters, and training it needs more than " + std::to_string(static_cast<std::uint64_t>(least / 1e9)) +
@@ -278,7 +273,7 @@ SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, st
 // Refuses correlated noise whose vectors do not fit this machine's memory.
 void check_kept_noise(const Correlation& noise, std::size_t size) {
   const double least = 8.0 * static_cast<double>(kept_vectors(noise)) * static_cast<double>(size);
-  const double memory = machine_memory();
+  const auto memory = static_cast<double>(machine_memory());
   if (memory > 0 && least > memory)
     throw usage_error("noise-mechanism is '" + std::string(choice_name(noise.mechanism)) + "', which keeps " +
                       counted(kept_vectors(noise), "vector") + " as long as the model, " +

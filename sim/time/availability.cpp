@@ -11,7 +11,7 @@
 #include "core/hash.hpp"
 #include "core/random.hpp"
 #include "core/text.hpp"
-#include "sim/time/csv_table.hpp"
+#include "sim/time/number_table.hpp"
 
 namespace fedstride {
 

@@ -1,7 +1,6 @@
 #include "sweep/cells/sweep_folder.hpp"
 
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -39,10 +38,7 @@ std::map<std::string, std::string> machine_description() {
                                              {"compiler", build.compiler},
                                              {"instruction_set", build.instruction_set},
                                              {"numerics_version", std::to_string(kNumericsVersion)}};
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page = ::sysconf(_SC_PAGE_SIZE);
-  if (pages > 0 && page > 0)
-    machine["memory_bytes"] = std::to_string(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page));
+  if (const std::uint64_t memory = machine_memory(); memory > 0) machine["memory_bytes"] = std::to_string(memory);
   if (utsname system{}; ::uname(&system) == 0) machine["system"] = std::string(system.sysname) + " " + system.release;
   return machine;
 }

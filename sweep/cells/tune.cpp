@@ -173,10 +173,11 @@ class Tune {
       std::vector<RungPlace> places;
       for (const std::size_t one : configurations)
         places.push_back({.configuration = one, .score = score_of(one, rungs[i].rounds)});
+      summary_.metric = result.metric = metric_;
       const std::size_t keep = i + 1 < rungs.size() ? rungs[i + 1].configurations : 1;
       result.order = order_rung(std::move(places), keep, experiment_.tuning.metric != "loss");
       if (std::isnan(result.order.places.front().score.value))
-        throw failure("no configuration has a " + plan_.metric + " after round " + std::to_string(rungs[i].rounds) +
+        throw failure("no configuration has a " + metric_ + " after round " + std::to_string(rungs[i].rounds) +
                       ": all diverged, or the model gives none");
       configurations.clear();
       for (const RungPlace& one : result.order.places)
@@ -206,10 +207,9 @@ class Tune {
   }
 
   // Its score after a round: the mean over its seeds.
-  Score score_of(std::size_t configuration, std::uint32_t round) const {
+  Score score_of(std::size_t configuration, std::uint32_t round) {
     std::vector<double> values;
     double rows = 0;
-    bool is_share = plan_.metric == "validation_accuracy";
     for (const std::size_t i : plan_.configurations[configuration]) {
       const fs::path folder = plan_.folder / "cells" / cells_[i].key;
       CellResult result{.cell = cells_[i]};
@@ -218,15 +218,15 @@ class Tune {
         throw failure("'" + (folder / "rounds.jsonl").string() + "' has " + counted(result.rounds.size(), "round") + ", not " +
                       std::to_string(round) + "; remove the cell's folder to run it again");
       const Numbers& numbers = result.rounds[round - 1].numbers;
-      const bool has_no_accuracy = is_share && !numbers.contains(plan_.metric);
-      values.push_back(numbers.of(has_no_accuracy ? "validation_r2" : plan_.metric));
-      is_share = is_share && !has_no_accuracy;
+      if (metric_ == "validation_accuracy" && !numbers.contains(metric_) && numbers.contains("validation_r2"))
+        metric_ = "validation_r2";
+      values.push_back(numbers.of(metric_));
       constexpr std::uint64_t kMaxRunSummaryBytes = std::uint64_t{64} << 20;
       const Json summary = parse_json(read_file(folder / "summary.json", kMaxRunSummaryBytes));
       const Json count = summary.is_object() ? summary.value("validation_rows", Json()) : Json();
       if (count.is_number()) rows += count.get<double>();
     }
-    if (!is_share) return score_of_seeds(values);
+    if (metric_ != "validation_accuracy") return score_of_seeds(values);
     return score_of_share(std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size()), rows);
   }
 
@@ -240,7 +240,8 @@ class Tune {
     settings.try_emplace("accept-failures", Setting{std::string("all")});  // as cells of a sweep have it
     summary_.winner = folder_ / "winner.toml";
     summary_.run = plan_.folder / "cells" / cell.key;
-    write_file(summary_.winner, "# The winner of: fedstride tune " + experiment_.file + "\n# " + point_text(cell) + "\n" +
+    write_file(summary_.winner, "# " + one_line("The winner of: fedstride tune " + experiment_.file) + "\n# " +
+                                    one_line(point_text(cell)) + "\n" +
                                     write_settings(with_absolute_paths(resolve(settings)), settings));
     write();
     SweepSummary tables{.folder = plan_.folder};
@@ -273,6 +274,7 @@ class Tune {
   fs::path folder_;
   SweepOptions options_;
   std::vector<Cell> cells_ = {};
+  std::string metric_ = plan_.metric;
   std::map<std::size_t, Score> full_ = {};  ///< of configurations at full length
   TuneSummary summary_ = {};
 };
@@ -323,7 +325,10 @@ TuneSummary tune(const Experiment& experiment, const TunePlan& plan, const TuneO
 }
 
 std::string tune_json(const TunePlan& plan, const TuneSummary& summary) {
-  Json json{{"tune", plan.text}, {"metric", plan.metric}, {"rounds", plan.rounds}, {"rungs", Json::array()}};
+  Json json{{"tune", plan.text},
+            {"metric", summary.metric.empty() ? plan.metric : summary.metric},
+            {"rounds", plan.rounds},
+            {"rungs", Json::array()}};
   for (const RungResult& rung : summary.rungs)
     json["rungs"].push_back({{"bracket", rung.bracket + 1},
                              {"rung", rung.rung + 1},

@@ -29,6 +29,8 @@ struct RungResult {
   std::size_t rung = 0;  ///< both from 0
   Rung plan = {};
   RungOrder order = {};
+  std::string metric =
+      {};  ///< of its scores: TunePlan::metric, or "validation_r2" if that is an accuracy and answers are numbers
 };
 
 /// The brackets of a grid, before anything is read or run.
@@ -62,6 +64,7 @@ struct TuneSummary {
   std::size_t held_elsewhere = 0;                         ///< likewise
   std::vector<RungResult> rungs = {};
   RungOrder final = {};               ///< all configurations at full length; empty unless all was decided
+  std::string metric = {};            ///< RungResult::metric
   std::filesystem::path winner = {};  ///< its settings, for `fedstride run --config`
   std::filesystem::path run = {};     ///< its first seed's run
 };

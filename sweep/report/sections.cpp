@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "core/text.hpp"
@@ -71,34 +72,45 @@ std::string claims(const SweepResults& sweep) {
   return html + "</tbody></table></div>\n";
 }
 
+// True if the run has spent at the level; so may one that is unfinished, whose rounds are in the tables. The statement may have no number.
+bool has_spent(const CellResult& cell, std::string_view level) {
+  const bool client = level == "client";
+  const std::string key = client ? "privacy_client" : "privacy_example", said = cell.text(key + "_level");
+  return (cell.texts.contains(key) || cell.numbers.contains(client ? "client_epsilon_spent" : "epsilon_spent")) &&
+         (said.empty() ? (client ? "client" : "example") : said) == level;
+}
+
 // What a reader of all private runs has seen, by basic composition.
 std::string cost_of_looking(const SweepResults& sweep) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
   std::string text;
-  for (const auto& [level, prefix] : {std::pair<std::string, std::string>{"example", ""}, {"client", "client_"}}) {
+  for (const std::string_view level : {"example", "user", "client"}) {
+    const std::string prefix = level == "client" ? "client_" : "";
     double epsilon = 0, delta = 0;
     std::size_t runs = 0;
     for (const CellResult& cell : sweep.cells) {
-      if (cell.status != "finished" || !cell.numbers.contains(prefix + "epsilon_spent")) continue;
-      epsilon += cell.numbers.of(prefix + "epsilon_spent");
-      delta += cell.numbers.of(prefix + "delta_spent");
+      if (!has_spent(cell, level)) continue;
+      epsilon += cell.numbers.contains(prefix + "epsilon_spent") ? cell.numbers.of(prefix + "epsilon_spent") : kNone;
+      delta += cell.numbers.contains(prefix + "delta_spent") ? cell.numbers.of(prefix + "delta_spent") : kNone;
       ++runs;
     }
-    if (runs > 0)
-      text += "Whoever sees the results of " + (runs == 1 ? "the private run" : "all " + std::to_string(runs) + " private runs") +
-              " has an epsilon of at most " + (std::isfinite(epsilon) ? rounded_up(epsilon) : "infinity") + " at delta " +
-              rounded_up(delta) + " at " + level + " level.";
+    if (runs == 0) continue;
+    text += " Whoever sees the results of " + (runs == 1 ? "the private run" : "all " + std::to_string(runs) + " private runs") +
+            " has " +
+            (epsilon < kNone && delta < 1 ? "an epsilon of at most " + rounded_up(epsilon) + " at delta " + rounded_up(delta)
+                                          : std::string("no epsilon that is proven,")) +
+            " at " + std::string(level) + " level.";
   }
   return text;
 }
 
 std::string notes(const SweepResults& sweep) {
   const Tuning& tuning = sweep.experiment.tuning;
-  bool is_private = false, is_seeded = false;
+  bool is_seeded = false;
   std::set<std::string> statements;
   for (const auto& cell : sweep.cells) {
     if (cell.status != "finished") continue;
-    const bool spends = cell.numbers.contains("epsilon_spent") || cell.numbers.contains("client_epsilon_spent");
-    is_private = is_private || spends;
+    const bool spends = has_spent(cell, "example") || has_spent(cell, "user") || has_spent(cell, "client");
     is_seeded = is_seeded || (spends && cell.text("randomness") != "secret");
     for (const char* key : {"privacy_example", "privacy_client"})
       if (cell.texts.contains(key) && statements.size() < 10) statements.insert(cell.text(key));
@@ -111,9 +123,9 @@ std::string notes(const SweepResults& sweep) {
                           ". A result reported on the data that it was chosen on is optimistic, the more so the more "
                           "candidates there were.",
                       "note");
-  if (is_private)
-    html += paragraph("No epsilon on this page includes the cost of choices made on private data. " + cost_of_looking(sweep) +
-                          " fedstride sweep --accounted shows one winner, for less.",
+  if (const std::string cost = cost_of_looking(sweep); !cost.empty())
+    html += paragraph("No epsilon on this page includes the cost of choices made on private data." + cost +
+                          " fedstride sweep --accounted shows one winner alone, with a statement that covers the choice.",
                       "note");
   if (is_seeded)
     html += paragraph(

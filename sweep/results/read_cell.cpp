@@ -56,7 +56,9 @@ void take_statements(const Json& summary, CellResult& result) {
         if (assumption.is_string()) text += "; " + assumption.get<std::string>();
     const auto level = statement.find("level");
     const bool client = level != statement.end() && *level == "client";
-    result.texts[client ? "privacy_client" : "privacy_example"] = text;
+    const std::string key = client ? "privacy_client" : "privacy_example";
+    result.texts[key] = text;
+    result.texts[key + "_level"] = level != statement.end() && *level == "user" ? "user" : client ? "client" : "example";
     const std::string prefix = client ? "client_" : "";
     take_number(statement, "epsilon", result.numbers, (prefix + "epsilon_spent").c_str());
     take_number(statement, "delta", result.numbers, (prefix + "delta_spent").c_str());

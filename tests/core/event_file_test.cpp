@@ -71,6 +71,10 @@ TEST_CASE("what a writer can go on with is whole records in the order of their s
   CHECK(events_up_to(file.substr(ends[0]), 300).bytes == 0);                              // without its beginning
   CHECK(events_up_to(first_event(1) + scalar_event(2, 2, scalars), 300).last_step == 0);  // without step 1
   CHECK(events_up_to(std::string(16, '\xff'), 300).bytes == 0);
+  CHECK(begins_with_event(scalar_event(2, 1, scalars) + "x", scalar_event(1, 1, scalars)));
+  CHECK_FALSE(begins_with_event(scalar_event(1, 2, scalars), scalar_event(1, 1, scalars)));
+  CHECK_FALSE(begins_with_event(scalar_event(1, 1, {}), scalar_event(1, 1, scalars)));
+  CHECK_FALSE(begins_with_event("", ""));
 }
 
 }  // namespace fedstride::test::event_file_test

@@ -15,7 +15,7 @@ def normal_cdf(x):
     return 0.5 * math.erfc(-x / math.sqrt(2))
 
 
-def _cdfs(x):
+def normal_cdfs(x):
     """Of an array; erfc is smooth, and numpy has none."""
     return np.fromiter((0.5 * math.erfc(-value / math.sqrt(2)) for value in x), float, len(x))
 
@@ -78,8 +78,8 @@ class Pair:
     def below(self, x):
         """The probability under P of outcomes up to x."""
         if self.kind == "add":
-            return _cdfs(x / self.sigma)
-        return (1 - self.rate) * _cdfs(x / self.sigma) + self.rate * _cdfs((x - 1) / self.sigma)
+            return normal_cdfs(x / self.sigma)
+        return (1 - self.rate) * normal_cdfs(x / self.sigma) + self.rate * normal_cdfs((x - 1) / self.sigma)
 
     def ends(self):
         high = REACH * self.sigma + (0 if self.kind == "add" else 1)

@@ -1,9 +1,12 @@
 """Converted data sets that are kept on disk: recognized, never stale, their owner's alone."""
 
+import collections
+import contextlib
 import json
 import logging
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import threading
@@ -183,6 +186,59 @@ def test_code_without_a_name_is_converted_every_time(objects, caplog):
     assert digest_of(array) != name and digest_of(array[:-1]) != digest_of(array)
 
 
+@fedstride.named("listed", "1")
+class Listed(list):
+    pass
+
+
+@fedstride.named("mapped", "1")
+class Mapped(dict):
+    pass
+
+
+@fedstride.named("shaped", "1")
+class Shaped(numpy.ndarray):
+    pass
+
+
+def test_what_hides_beside_or_behind_an_object_is_noticed():
+    def with_scale(value, scale):
+        value.scale = scale
+        return value
+
+    for make in (lambda: Listed([1]), lambda: Mapped(a=1), lambda: numpy.zeros(2).view(Shaped), lambda: Rows(1, 2)):
+        assert digest_of(with_scale(make(), 2)) == digest_of(with_scale(make(), 2)) != digest_of(with_scale(make(), 3))
+    # Methods of built-in objects, as in target_transform={"cat": 0}.get.
+    assert digest_of({"cat": 0}.get) == digest_of({"cat": 0}.get) != digest_of({"cat": 1}.get)
+    assert digest_of(collections.defaultdict(int, a=1)) != digest_of(collections.defaultdict(float, a=1))
+    around, inside = Rows(0, Rows(0, 0)), Rows(0, Rows(0, 0))
+    around.y.y, inside.y.y = around, inside.y
+    assert digest_of(around) == digest_of(around) != digest_of(inside)
+    for base, content in ((str, "a"), (int, 3), (frozenset, "ab"), (bytes, b"a"), (collections.deque, [1])):
+        own = fedstride.named("own", "1")(type("Own", (base,), {}))
+        with pytest.raises(NotNamed, match="Own"):
+            digest_of(own(content))
+    slotted = fedstride.named("slotted", "1")(type("Slotted", (list,), {"__slots__": ("scale",)}))
+    with pytest.raises(NotNamed, match="Slotted"):
+        digest_of(slotted())
+    for draw in (random.random, numpy.random.default_rng(1).normal):
+        with pytest.raises(NotNamed, match="Random|Generator"):
+            digest_of(draw)
+
+
+def test_a_text_that_is_the_root_names_no_files(monkeypatch):
+    monkeypatch.setattr(os, "listdir", lambda path: pytest.fail(f"{path} was listed"))
+    assert digest_of(Rows("/", "//")) != digest_of(Rows("/", "/"))
+
+
+def test_pictures_of_two_types_are_refused_alike(monkeypatch):
+    both = (Rows(PICTURES, LABELS), Rows((PICTURES / 256).astype(numpy.float32), LABELS))
+    for limit in ("0", "1G", "1G"):
+        monkeypatch.setenv("FEDSTRIDE_CACHE_LIMIT", limit)
+        with refused(fedstride.Error, "type"):
+            fedstride.load_dataset(data=both)
+
+
 def test_another_version_of_a_library_converts_again(monkeypatch):
     name = digest_of(PICTURES)
     monkeypatch.setattr(numpy, "__version__", "0.0")
@@ -291,6 +347,21 @@ def test_the_least_recently_used_go_first(objects, monkeypatch, caplog):
     monkeypatch.setenv("FEDSTRIDE_CACHE_LIMIT", "much")
     with refused(fedstride.UsageError, "FEDSTRIDE_CACHE_LIMIT", "much", "10G"):
         reads(sets[2])
+
+
+def test_what_another_process_removes_meanwhile_takes_no_room(objects, monkeypatch, caplog):
+    assert reads(Rows(PICTURES, LABELS))[0] > 0 and len(files(objects)) == 1
+    scandir = os.scandir
+
+    def emptied(folder):
+        entries = list(scandir(folder))
+        for entry in entries:
+            os.unlink(entry.path)
+        return contextlib.nullcontext(entries)
+
+    monkeypatch.setattr(os, "scandir", emptied)
+    assert reads(Rows(PICTURES, LABELS[::-1].copy()))[0] > 0
+    assert len(files(objects)) == 1 and not caplog.text
 
 
 def test_without_room_or_a_home_the_run_goes_on(objects, monkeypatch, caplog):

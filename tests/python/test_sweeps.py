@@ -1,5 +1,10 @@
 """The object that fedstride.sweep returns."""
 
+import math
+import pathlib
+import re
+
+import own_accountant
 import pytest
 from conftest import refused
 
@@ -103,3 +108,30 @@ def test_a_tune_is_a_sweep_with_a_winner(tmp_path):
     assert winner.rounds[-1]["validation_accuracy"] == done["winner"]["score"]
     with refused(fedstride.UsageError, "dp", "--accounted"):
         fedstride.tune(tmp_path / "rates.toml", out=tmp_path / "other", dp="client", noise_multiplier=1, clip=1)
+
+
+def test_its_page_says_what_looking_at_private_runs_costs(tmp_path):
+    noises, rounds = (1.5, 3.0), 3
+    (tmp_path / "a.toml").write_text(f"""dataset = "synthetic-li"
+model = "logistic"
+rounds = {rounds}
+threads = 1
+optimizer = "sgd"
+learning-rate = 0.1
+dp = "example"
+delta = 1e-5
+sampling-rate = 1.0
+[sweep]
+noise-multiplier = {list(noises)}
+[[figure]]
+kind = "accuracy-by-round"
+""")
+    sweep = fedstride.sweep(tmp_path / "a.toml", out=tmp_path / "sweep")
+    page = pathlib.Path(fedstride.report(sweep.folder))
+    shown = re.findall(r"all (\d+) private runs has an epsilon of at most (\S+) at delta (\S+) at (\w+) level", page.read_text())
+    assert [(count, level) for count, _, _, level in shown] == [("2", "example")]
+    epsilon, delta = map(float, shown[0][1:3])
+    gaussian = lambda precision, delta: own_accountant.smallest_epsilon(lambda at: own_accountant.gaussian_delta(math.sqrt(precision), at), delta)
+    alone = sum(gaussian(rounds / z**2, 1e-5) for z in noises)
+    assert alone * (1 - 1e-9) <= epsilon < alone * 1.001 and 2e-5 <= delta < 2.002e-5
+    assert gaussian(sum(rounds / z**2 for z in noises), delta) < epsilon  # what all of their releases cost together

@@ -40,6 +40,9 @@ const std::map<std::string, std::string> kLevels{
     {"words",
      "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ndataset = 'file'\ndata-dir = ''\ncategories = 'city=Rome,Oslo'\n"
      "missing = 'indicator'\npublic-test = false\n"},
+    {"adapts",
+     "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nclip-rule = 'adaptive'\noptimizer = 'sgd'\nlearning-rate = 0.1\n"},
+    {"adapts-client", "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\nclip-rule = 'adaptive'\n"},
     {"halts", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nepsilon = 2\nrounds = 50\n"}};
 
 using Fields = std::map<std::string, std::string>;  // "rounds.jsonl clients.rows" -> its values, or why it may be published

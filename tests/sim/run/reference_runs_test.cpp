@@ -56,14 +56,39 @@ TEST_CASE("an update puts hashes and version in place and leaves the rest of the
   CHECK(read_reference_runs(path, true).size() == 2);
   update_reference_runs(path, {"11", "22"});
   CHECK(read_file(path) ==
-        "# mine\n" + kVersion + "[common]\nrounds = 1\n[run.a]\nhash = \"11\"\n\n[run.b]\nseed = 2\nhash = \"22\"\n");
+        "# mine\n" + kVersion + "[common]\nrounds = 1\n[run.a]\nhash = \"11\"\n\n[run.b]\nseed = 2\nhash = \"22\"  # old\n");
   CHECK(read_reference_runs(path)[1].hash == "22");
+  CHECK_USAGE_ERROR(update_reference_runs(path, {"11"}), "2 runs");
+}
+
+TEST_CASE("an update of inline tables keeps them, and one that would spoil the file is refused before anything is run") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "runs.toml";
+  write_file(path, "numerics-version = 6 # six\nrun.a.hash = ''\nrun.b = {seed=1, hash=\"x\"}  # b\nrun.c = {hash = \"\"}\n");
+  REQUIRE(read_reference_runs(path, true).size() == 3);
+  update_reference_runs(path, {"11", "22", "33"});
+  CHECK(read_file(path) == "numerics-version = " + std::to_string(kNumericsVersion) +
+                               " # six\nrun.a.hash = \"11\"\nrun.b = {seed=1, hash=\"22\"}  # b\nrun.c = {hash = \"33\"}\n");
+  write_file(path, kVersion + "run = {a = {hash = 'x'}, b = {hash = 'x'}}\n");
+  update_reference_runs(path, {"long", ""});
+  CHECK(read_file(path) == kVersion + "run = {a = {hash = \"long\"}, b = {hash = \"\"}}\n");
+  for (const std::string hash : {"\"\"\"\nx\"\"\"", "\"\"\"\"\"\"", "\"\\u0041\"", "''''''"}) {
+    CAPTURE(hash);
+    const std::string text = kVersion + "[run.a]\nhash = " + hash + "\n";
+    write_file(path, text);
+    CHECK(read_reference_runs(path).size() == 1);
+    CHECK_USAGE_ERROR(read_reference_runs(path, true), "line 3", "--update");
+    CHECK_USAGE_ERROR(update_reference_runs(path, {"11"}), "line 3", "--update");
+    CHECK(read_file(path) == text);
+  }
 }
 
 TEST_CASE("what is not a file of reference runs is refused, with the line") {
   CHECK_USAGE_ERROR(read(""), "numerics-version");
   CHECK_USAGE_ERROR(read("numerics-version = \"7\"\n[run.a]\nhash = \"\"\n"), "line 1", "numerics-version");
   CHECK_USAGE_ERROR(read(kVersion), "[run.NAME]");
+  CHECK_USAGE_ERROR(read(kVersion + "[run]\n"), "[run.NAME]");
+  CHECK_USAGE_ERROR(read(kVersion + "[common]\nhash = \"\"\n[run.a]\nhash = \"\"\n"), "line 3", "[common]");
   CHECK_USAGE_ERROR(read(kVersion + "rounds = 3\n"), "line 2", "'rounds'", "[common]");
   CHECK_USAGE_ERROR(read(kVersion + "[run.a]\nrounds = 3\n"), "'a'", "hash");
   CHECK_USAGE_ERROR(read(kVersion + "[run.a]\nhash = \"\"\nroundz = 3\n"), "line 4", "roundz", "rounds");

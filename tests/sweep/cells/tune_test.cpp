@@ -167,6 +167,28 @@ TEST_CASE("seeds are of one configuration, whose score is their mean; of a loss 
   CHECK(rung.places[0].score.value < rung.places[1].score.value);
 }
 
+TEST_CASE("of answers that are numbers the score is R2, by its name and over all seeds") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const std::string text = rates(folder, "targets = 'values'\n", "", "learning-rate = [1e-4, 0.02]\nseed = [1, 2]\n");
+  const Made made = make(text, {.out = folder / "t", .eta = 2, .min_rounds = 3});
+  REQUIRE(made.summary.rungs.size() == 2);
+  CHECK(made.summary.rungs[0].metric == "validation_r2");
+  CHECK(made.summary.metric == "validation_r2");
+  CHECK(tune_json(made.plan, made.summary).find("\"metric\": \"validation_r2\"") != std::string::npos);
+  const std::vector<Cell> cells = expand(parse_experiment(text, "rates.toml", "full"));
+  for (const RungPlace& one : made.summary.rungs[0].order.places) {
+    std::vector<double> values;
+    for (const std::size_t i : made.plan.configurations[one.configuration])
+      values.push_back(lines(folder / ("t/cells/" + cells[i].key + "/rounds.jsonl"))
+                           .at(made.summary.rungs[0].plan.rounds - 1)["validation_r2"]
+                           .get<double>());
+    REQUIRE(values.size() == 2);
+    CHECK(one.score.value == score_of_seeds(values).value);
+    CHECK(one.score.low == score_of_seeds(values).low);
+  }
+}
+
 TEST_CASE("configurations are drawn from the grid by their seed, and brackets share few of them") {
   const TemporaryFolder folder;
   write_data(folder);

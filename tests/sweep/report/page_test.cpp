@@ -221,6 +221,37 @@ TEST_CASE("of private runs the page says whose epsilon it is and what it leaves 
   CHECK(!has_line(page_of({results}), {kNote, "epsilon", "seed"}));
 }
 
+TEST_CASE("a page says what looking at all private runs of it costs: sums over runs, at each level") {
+  SweepResults results = small(true);
+  REQUIRE(results.cells.size() == 16);
+  for (std::size_t i = 0; i < results.cells.size(); ++i) {  // 0.5 + 0.25 i, which add up to 38
+    results.cells[i].numbers["epsilon_spent"] = 0.5 + 0.25 * static_cast<double>(i);
+    results.cells[i].numbers["delta_spent"] = 0x1p-20;
+  }
+  const auto says = [&](std::initializer_list<std::string_view> parts) {  // a sentence of its own
+    std::string page = page_of({results});
+    for (std::size_t at = 0; (at = page.find(". ", at)) != page.npos; ++at) page[at + 1] = '\n';
+    return has_line(page, parts);
+  };
+  CHECK(says({"16", "epsilon", "38", "1.526e-05", "example"}));
+  CHECK(!says({"epsilon", "client level"}));
+  // A killed run has rounds in the tables, one that failed has none; of users or clients.
+  results.cells[0].status = "unfinished";
+  results.cells[1] = {.cell = results.cells[1].cell, .status = "failed", .error = "none"};
+  results.cells[2].texts["privacy_example"] = "every user of a client in the released model";
+  results.cells[2].texts["privacy_example_level"] = "user";
+  results.cells[3].numbers["client_epsilon_spent"] = 2;
+  results.cells[3].numbers["client_delta_spent"] = 1e-5;
+  CHECK(says({"14", "epsilon", "36.25", "1.336e-05", "example level"}));
+  CHECK(says({"epsilon", "1", "9.537e-07", "user level"}));
+  CHECK(says({"epsilon", "2", "1e-05", "client level"}));
+  // A statement without a number proves none, nor does a delta of 1.
+  results.cells[2].numbers.erase("epsilon_spent");
+  results.cells[3].numbers["client_delta_spent"] = 1;
+  CHECK(says({"no epsilon", "user level"}));
+  CHECK(says({"no epsilon", "client level"}));
+}
+
 TEST_CASE("cells without a result are named with their error") {
   SweepResults results = small();
   results.cells[0].status = "failed";

@@ -113,6 +113,14 @@ TEST_CASE("a run that goes on adds to its file, whatever its last session left o
   fs::remove_all(scene.folder / "board");
   fs::create_directories(scene.file("run").parent_path());
   goes_on(whole + scalar_event(1, 5, foreign));
+  // Another run of this name, in another folder: what it wrote in place of this one's rounds is not this one's.
+  Settings other = scene.settings("run", "seed = 5\n");
+  other["rounds"] = {std::int64_t{2}};
+  other["out"] = {(scene.folder.path() / "others/run").string(), true};
+  start(other);
+  CHECK(scene.events("run").size() == 3);
+  goes_on(read_file(scene.file("run")));
+  goes_on(whole + scalar_event(1, 4, foreign));
 }
 
 TEST_CASE("under privacy the file has only what releases cover") {

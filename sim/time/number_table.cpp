@@ -1,4 +1,4 @@
-#include "sim/time/csv_table.hpp"
+#include "sim/time/number_table.hpp"
 
 #include <algorithm>
 #include <cmath>
