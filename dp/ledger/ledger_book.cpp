@@ -110,8 +110,11 @@ std::string LedgerBook::refusal_reason(const LedgerEntry& reservation, bool& rep
   for (const LedgerGroup& group : reservation.groups)
     if (group.correlation.on() && group.first + 1 != reservation.round)
       return "its correlated release has number " + std::to_string(group.first) + "; it must be that of the round, less one";
-  for (const LedgerGroup& group : reservation.groups)
+  for (const LedgerGroup& group : reservation.groups) {
+    if (group.correlation.on() && !correlated_runs_.empty() && group.runs != correlated_runs_)
+      return "its noise or clip is not that of earlier rounds, as the cost of correlated noise assumes";
     if (std::string why = too_close(reservation.round, group); !why.empty()) return why;
+  }
   if (const std::string twice = repeated_address(reservation.groups); !twice.empty())
     return "the address " + twice + " is used for two inputs";
   return breaks_sensitivity(reservation.groups, header_);
@@ -136,9 +139,12 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
   for (const LedgerGroup& group : entry.groups)
     if (group.goes_on() && !is_charged(entry.round, group))
       problem(entry.round, "it goes on with bins of clients, but the first round of its cycle charged no such release");
-  for (const LedgerGroup& group : entry.groups)
-    if (is_separated() && group.correlation.on())
-      for (const ClientId client : group.clients) last_of_[client] = std::max(last_of_[client], entry.round);
+  for (const LedgerGroup& group : entry.groups) {
+    if (!group.correlation.on()) continue;
+    if (correlated_runs_.empty()) correlated_runs_ = group.runs;
+    if (!is_separated()) continue;
+    for (const ClientId client : group.clients) last_of_[client] = std::max(last_of_[client], entry.round);
+  }
   rounds_[entry.round] = {.digest = entry.digest, .reserved = hash_of(entry.groups), .executed = {}};
   open_[entry.round] = entry.groups;
 }

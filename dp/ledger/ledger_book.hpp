@@ -103,7 +103,8 @@ class LedgerBook {
 
   LedgerHeader header_;
   std::map<std::uint32_t, Round> rounds_;
-  std::vector<std::uint32_t> last_of_;  // the last sum that named a client, by client; empty without a separation
+  std::vector<std::uint32_t> last_of_;       // the last sum that named a client, by client; empty without a separation
+  std::vector<ReleaseRun> correlated_runs_;  // of the first sum with correlated noise
   std::map<std::uint32_t, LedgerGroups> open_;
   SpendingTotals closed_;  // closed rounds except the latest
   LedgerGroups latest_;    // executed in the round closed last

@@ -537,6 +537,9 @@ TEST_CASE(
   forged = texts;
   std::rotate(forged.begin() + 1, forged.begin() + 3, forged.begin() + 5);  // round 2 comes first
   CHECK(names(problems_with(forged), {"round 1: it comes after round 2"}));
+  forged = texts;
+  forged[5].replace(forged[5].find("[[2,1,1]]"), 9, "[[9,1,1]]");
+  CHECK(names(problems_with(forged), {"round 3: its noise or clip is not that of earlier rounds"}));
   // A client's own ledger knows its tasks and not their versions: each may be in the costliest.
   head.statements[0].own_tasks = true;
   CHECK(read_header(header_text(head)) == head);
