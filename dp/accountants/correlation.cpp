@@ -17,25 +17,38 @@ constexpr double kRoundedUp = 1 + 1e-12;
 constexpr std::uint64_t kMaxHorizon = std::uint64_t{1} << 20;
 constexpr std::size_t kMaxBands = 4096;
 
-std::uint64_t turns(const Correlation& correlation, std::uint64_t rounds) { return (rounds - 1) / correlation.separation + 1; }
+Participation participation_of(const Correlation& correlation, std::uint64_t most) {
+  return {static_cast<std::size_t>(correlation.separation), static_cast<std::size_t>(most)};
+}
+
+std::uint64_t turns(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) {
+  return most_participations(static_cast<std::size_t>(rounds), participation_of(correlation, most));
+}
 
 // Coefficients never rise, so the worst pattern is the first rounds exactly the separation apart: a stream of ones at these.
-double buffered_sensitivity(const Correlation& correlation, std::uint64_t rounds) {
+double buffered_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) {
+  const std::uint64_t after = turns(correlation, rounds, most) * correlation.separation;
   BufferedStream pattern(buffered_of(correlation));
   double square = 0;
   for (std::uint64_t t = 0; t < rounds; ++t) {
-    const double value = pattern.multiply(t % correlation.separation == 0 ? 1 : 0);
+    const double value = pattern.multiply(t < after && t % correlation.separation == 0 ? 1 : 0);
     square += value * value;
   }
   return std::sqrt(square) * kRoundedUp;
 }
 
-double restarted_sensitivity(const Correlation& correlation, std::uint64_t rounds) {
+// What a tree adds for each of a record's rounds in it rises with their number: the last term bounds `most` rounds in any trees.
+double restarted_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) {
   const std::uint64_t length = correlation.restart > 0 ? correlation.restart : correlation.horizon;
   const auto square = [&](std::uint64_t steps) {
-    return steps == 0 ? 0 : std::pow(tree_sensitivity(steps, correlation.separation), 2);
+    return steps == 0 ? 0 : std::pow(tree_sensitivity(steps, correlation.separation, most), 2);
   };
-  return std::sqrt(static_cast<double>(rounds / length) * square(length) + square(rounds % length)) * kRoundedUp;
+  double all = static_cast<double>(rounds / length) * square(length) + square(rounds % length);
+  if (most > 0) {
+    const std::uint64_t longest = std::min(length, rounds);
+    all = std::min(all, static_cast<double>(most) / static_cast<double>(turns(correlation, longest, most)) * square(longest));
+  }
+  return std::sqrt(all) * kRoundedUp;
 }
 
 double column_norm(const Correlation& correlation) {
@@ -115,21 +128,20 @@ std::size_t kept_vectors(const Correlation& correlation) {
   return correlation.coefficients.size() / 2;
 }
 
-double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds) {
+double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) {
   if (rounds == 0) return 0;
   switch (correlation.mechanism) {
     case NoiseMechanism::independent:
-      return std::sqrt(static_cast<double>(turns(correlation, rounds))) * kRoundedUp;
+      return std::sqrt(static_cast<double>(turns(correlation, rounds, most))) * kRoundedUp;
     case NoiseMechanism::tree:
-      return restarted_sensitivity(correlation, rounds);
+      return restarted_sensitivity(correlation, rounds, most);
     case NoiseMechanism::banded:
-      return toeplitz_sensitivity(correlation.coefficients, static_cast<std::size_t>(rounds),
-                                  {.separation = static_cast<std::size_t>(correlation.separation)})
+      return toeplitz_sensitivity(correlation.coefficients, static_cast<std::size_t>(rounds), participation_of(correlation, most))
           .value;
     case NoiseMechanism::blt:
       break;
   }
-  return buffered_sensitivity(correlation, rounds);
+  return buffered_sensitivity(correlation, rounds, most);
 }
 
 bool is_correlated(std::span<const Releases> spending) {
@@ -142,20 +154,22 @@ Spending without_correlation(std::span<const Releases> spending) {
     Releases one = some;
     if (some.correlation.on()) {
       one.correlation = {};
-      one.rounds = 0;
+      one.rounds = one.most = 0;
       one.count = 0;
       if (some.rounds == 0) continue;
       const bool amplified = some.rate < 1;  // the plan has a rate only for noise that is amplified
-      one.count = amplified ? turns(some.correlation, some.rounds) : 1;
-      one.noise_multiplier /= amplified ? column_norm(some.correlation) : correlated_sensitivity(some.correlation, some.rounds);
+      one.count = amplified ? turns(some.correlation, some.rounds, some.most) : 1;
+      one.noise_multiplier /=
+          amplified ? column_norm(some.correlation) : correlated_sensitivity(some.correlation, some.rounds, some.most);
     }
     merge(all, one);
   }
   return all;
 }
 
-Releases of_rounds(Releases release, std::uint64_t rounds) {
+Releases of_rounds(Releases release, std::uint64_t rounds, std::uint64_t most) {
   (release.correlation.on() ? release.rounds : release.count) = rounds;
+  if (release.correlation.on()) release.most = most;
   return release;
 }
 

@@ -26,8 +26,9 @@ std::string objection(const Correlation& correlation);
 std::size_t kept_vectors(const Correlation& correlation);
 BufferedToeplitz buffered_of(const Correlation& correlation);
 
-/// The most that the noise-free part of the releases of the first `rounds` rounds moves, for clip 1, rounded up.
-double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds);
+/// The most that the noise-free part of the releases of the first `rounds` rounds moves, for clip 1, rounded up, if a record is in at
+/// most `most` of them; 0: in as many as the separation allows.
+double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most = 0);
 
 /// True if sampling within the groups that a separation makes amplifies (Choquette-Choo et al. 2023, Theorem 1).
 inline bool is_amplified_in_groups(const Correlation& correlation) {
@@ -39,7 +40,7 @@ bool is_correlated(std::span<const Releases> spending);
 /// amplified, one for each round of a record's group at noise multiplier / |c|.
 Spending without_correlation(std::span<const Releases> spending);
 
-/// `release` as those of the first `rounds` rounds.
-Releases of_rounds(Releases release, std::uint64_t rounds);
+/// `release` as those of the first `rounds` rounds, at most `most` of which have one record; 0: as many as the separation allows.
+Releases of_rounds(Releases release, std::uint64_t rounds, std::uint64_t most = 0);
 
 }  // namespace fedstride

@@ -80,6 +80,7 @@ struct Releases {
   NoiseShares shares = {};  ///< of another law; the noise multiplier is that of their sum
   Correlation correlation = {};
   std::uint64_t rounds = 0;  ///< correlated: the run's rounds up to the last release; the cost is of these, whatever `count` is
+  std::uint64_t most = 0;    ///< correlated: of these, the most that have one record; 0: as many as the separation allows
   /// Full, Poisson: the most rows of a record, each of which is drawn by itself and moves the sum by a bound.
   std::uint64_t rows = 1;
   bool operator==(const Releases&) const = default;

@@ -39,6 +39,7 @@ void merge(Spending& spending, const Releases& more) {
     entry->count += added.count;
     entry->passes += added.passes;
     entry->rounds = std::max(entry->rounds, added.rounds);
+    entry->most = entry->most == 0 || added.most == 0 ? 0 : std::max(entry->most, added.most);
     return;
   }
   spending.push_back(added);

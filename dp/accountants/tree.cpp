@@ -10,10 +10,11 @@ namespace fedstride {
 
 std::size_t tree_depth(std::uint64_t steps) { return static_cast<std::size_t>(std::bit_width(steps)); }
 
-double tree_sensitivity(std::uint64_t steps, std::uint64_t separation) {
+double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint64_t most) {
   if (steps == 0 || steps > (std::uint64_t{1} << 40)) throw usage_error("steps of a tree: valid: 1 to 2^40");
   if (separation == 0) throw usage_error("separation is 0; it must be at least 1, any two rounds");
-  const auto all = static_cast<double>((steps - 1) / separation + 1);
+  const std::uint64_t fit = (steps - 1) / separation + 1;
+  const auto all = static_cast<double>(most > 0 ? std::min(most, fit) : fit);
   double square = 0;
   for (std::size_t level = 0; level < tree_depth(steps); ++level) {
     const std::uint64_t width = std::uint64_t{1} << level;

@@ -12,8 +12,9 @@ namespace fedstride {
 std::size_t tree_depth(std::uint64_t steps);
 
 /// An upper bound on the sensitivity of one tree for participations at least `separation` apart: a node over w steps has at most
-/// ceil(w / separation) of a record's contributions, in the same direction at worst. Equal to sqrt(tree_depth) for a single one.
-double tree_sensitivity(std::uint64_t steps, std::uint64_t separation);
+/// ceil(w / separation) of a record's contributions, in the same direction at worst, and `most` in all (0: as many as fit). Equal to
+/// sqrt(tree_depth) for a single one.
+double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint64_t most = 0);
 
 /// The variance of the error of the sum of the first t steps, for noise of variance 1 on every node: the number of ones in t; or with
 /// the `better` estimator (Honaker 2015, from below), in which a node over 2^h steps has variance 1 / (2 (1 - 2^-(h+1))).

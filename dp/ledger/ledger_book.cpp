@@ -22,7 +22,11 @@ bool holds(const LedgerGroup& group, ClientId client) {
 
 }  // namespace
 
-SpendingTotals::SpendingTotals(std::uint32_t clients) : histories_(1), history_of_(clients, 0) {
+SpendingTotals::SpendingTotals(std::uint32_t clients, const LedgerStatement* statement)
+    : counts_(statement != nullptr && statement->participations),
+      unknown_rounds_(statement != nullptr && statement->own_tasks ? statement->correlation.horizon : 0),
+      histories_(1),
+      history_of_(clients, 0) {
   histories_[0].clients = clients;
 }
 
@@ -43,16 +47,21 @@ bool SpendingTotals::is_taken_more_often(const LedgerGroup& group) {
 
 void SpendingTotals::add(const LedgerGroup& group) {
   if (group.goes_on()) return;
-  const Spending spent = exposure(group.runs, group.like());
-  const Spending papers = as_in_papers(group.runs, group.like());
+  Releases like = group.like();
+  bool is_charged = true;
+  if (group.level == Level::client) {
+    is_charged = is_taken_more_often(group) || like.correlation.on();
+    if (counts_ && like.correlation.on() && group.runs == taken_runs_) like.most = most_taken_;
+    if (like.correlation.on()) like.rounds = std::max(like.rounds, unknown_rounds_);
+  }
+  if (!is_charged) return;
+  const Spending spent = exposure(group.runs, like);
+  const Spending papers = as_in_papers(group.runs, like);
   const auto charge = [&](History& history) {
     merge(history.spent, spent);
     merge(history.papers, papers);
   };
-  if (group.level == Level::client) {
-    if (is_taken_more_often(group)) charge(updates_);
-    return;
-  }
+  if (group.level == Level::client) return charge(updates_);
   if (group.clients.empty()) {
     for (History& history : histories_) charge(history);
     return;
@@ -76,7 +85,11 @@ void SpendingTotals::add(const LedgerGroup& group) {
     if (const auto found = moved.find(history_of_[client]); found != moved.end()) history_of_[client] = found->second;
 }
 
-LedgerBook::LedgerBook(LedgerHeader header) : header_(std::move(header)), closed_(header_.clients) {}
+LedgerBook::LedgerBook(LedgerHeader header) : header_(std::move(header)), closed_(header_.clients, header_.at(Level::client)) {
+  const LedgerStatement* statement = header_.at(Level::client);
+  const bool is_named = statement != nullptr && statement->participations && !statement->own_tasks;
+  if (is_named && statement->correlation.separation > 1) last_of_.resize(header_.clients);
+}
 
 void LedgerBook::problem(std::uint32_t round, const std::string& what) {
   constexpr std::size_t kMaxProblems = 1000;  // a forged ledger may cause any number
@@ -97,6 +110,11 @@ std::string LedgerBook::refusal_reason(const LedgerEntry& reservation, bool& rep
   for (const LedgerGroup& group : reservation.groups)
     if (group.correlation.on() && group.first + 1 != reservation.round)
       return "its correlated release has number " + std::to_string(group.first) + "; it must be that of the round, less one";
+  for (const LedgerGroup& group : reservation.groups) {
+    if (group.correlation.on() && !correlated_runs_.empty() && group.runs != correlated_runs_)
+      return "its noise or clip is not that of earlier rounds, as the cost of correlated noise assumes";
+    if (std::string why = too_close(reservation.round, group); !why.empty()) return why;
+  }
   if (const std::string twice = repeated_address(reservation.groups); !twice.empty())
     return "the address " + twice + " is used for two inputs";
   return breaks_sensitivity(reservation.groups, header_);
@@ -121,8 +139,26 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
   for (const LedgerGroup& group : entry.groups)
     if (group.goes_on() && !is_charged(entry.round, group))
       problem(entry.round, "it goes on with bins of clients, but the first round of its cycle charged no such release");
+  for (const LedgerGroup& group : entry.groups) {
+    if (!group.correlation.on()) continue;
+    if (correlated_runs_.empty()) correlated_runs_ = group.runs;
+    if (!is_separated()) continue;
+    for (const ClientId client : group.clients) last_of_[client] = std::max(last_of_[client], entry.round);
+  }
   rounds_[entry.round] = {.digest = entry.digest, .reserved = hash_of(entry.groups), .executed = {}};
   open_[entry.round] = entry.groups;
+}
+
+std::string LedgerBook::too_close(std::uint32_t round, const LedgerGroup& group) const {
+  if (!is_separated() || !group.correlation.on()) return {};
+  if (group.clients.empty()) return "its sum names no clients, so that nobody can tell how far apart a client's are";
+  if (!rounds_.empty() && rounds_.rbegin()->first > round)
+    return "it comes after round " + std::to_string(rounds_.rbegin()->first) + "; a minimum separation is kept in order";
+  for (const ClientId client : group.clients)
+    if (last_of_[client] > 0 && round - last_of_[client] < group.correlation.separation)
+      return "client " + std::to_string(client) + " is in its sum and in that of round " + std::to_string(last_of_[client]) +
+             "; minimum-separation is " + std::to_string(group.correlation.separation);
+  return {};
 }
 
 bool LedgerBook::is_charged(std::uint32_t round, const LedgerGroup& group) const {

@@ -18,10 +18,11 @@ namespace fedstride {
 /// a group takes time proportional to its number of clients.
 class SpendingTotals {
  public:
-  explicit SpendingTotals(std::uint32_t clients);
+  /// `statement`: that at client level; null: there is none.
+  explicit SpendingTotals(std::uint32_t clients, const LedgerStatement* statement = nullptr);
 
   /// Adds a group: at example level to its clients, at client level to all clients; if it names the clients in a sum, only if none
-  /// has been in as many such sums as one of them now.
+  /// has been in as many such sums as one of them now, or if its noise is correlated, which then costs what so many of them do.
   void add(const LedgerGroup& group);
 
   const Spending& examples(ClientId client) const { return histories_[history_of_[client]].spent; }
@@ -41,6 +42,8 @@ class SpendingTotals {
     std::uint32_t clients = 0;
   };
 
+  bool counts_ = false;               // sums name the clients in them
+  std::uint64_t unknown_rounds_ = 0;  // above 0: in which of so many rounds the sums are is not known
   std::vector<History> histories_;
   std::vector<std::uint32_t> history_of_;
   History updates_;
@@ -91,12 +94,17 @@ class LedgerBook {
   /// True if the first round of the cycle that this group goes on with is there, and a release with no more noise was charged.
   bool is_charged(std::uint32_t round, const LedgerGroup& group) const;
   void problem(std::uint32_t round, const std::string& what);
+  bool is_separated() const { return !last_of_.empty(); }
+  /// The reason why this sum breaks the minimum separation of its clients' sums; empty if it does not.
+  std::string too_close(std::uint32_t round, const LedgerGroup& group) const;
   /// Visits the groups of rounds before `before` that are not in closed_ yet.
   void for_each_recent(std::uint64_t before, function_ref<void(const LedgerGroup&)> visit) const;
   static constexpr std::uint64_t kAllRounds = std::uint64_t{1} << 33;
 
   LedgerHeader header_;
   std::map<std::uint32_t, Round> rounds_;
+  std::vector<std::uint32_t> last_of_;       // the last sum that named a client, by client; empty without a separation
+  std::vector<ReleaseRun> correlated_runs_;  // of the first sum with correlated noise
   std::map<std::uint32_t, LedgerGroups> open_;
   SpendingTotals closed_;  // closed rounds except the latest
   LedgerGroups latest_;    // executed in the round closed last

@@ -42,6 +42,7 @@ struct LedgerStatement {
   std::uint64_t colluders = 0;   ///< likewise: that may tell the coordinator their noise
   bool adaptive_clip = false;    ///< the bound (S) is that of the first round, and follows counts that are in the same releases
   bool participations = false;   ///< client level: sums name the clients in them, a public fact; others are not charged
+  bool own_tasks = false;        ///< likewise, of a client's own ledger: rounds are its tasks, their versions unknown
   Correlation correlation = {};  ///< client level: of the noise of all rounds, and the separation of a client's
   bool users = false;            ///< example level: a record is everything of one user inside a client
   bool operator==(const LedgerStatement&) const = default;

@@ -16,6 +16,7 @@ constexpr int kVersionWithShares = 2;
 constexpr int kVersionWithCorrelation = 3;
 constexpr int kVersionWithParticipations = 4;
 constexpr int kVersionWithLotCounts = 5;  // a bound on examples' gradients that adapts
+constexpr int kVersionWithBoth = 6;       // participations and correlated noise, or a separation of them
 
 std::string json_text(std::string_view text) { return dump_json(Json(std::string(text))); }
 
@@ -223,7 +224,7 @@ std::string header_text(const LedgerHeader& header) {
   int version = has_shares ? kVersionWithShares : kVersion;
   for (const LedgerStatement& one : header.statements) {
     if (one.correlation.on()) version = kVersionWithCorrelation;
-    if (one.participations) version = kVersionWithParticipations;
+    if (one.participations) version = one.correlation.on() ? kVersionWithBoth : kVersionWithParticipations;
     if (one.adaptive_clip && one.level == Level::example) version = kVersionWithLotCounts;
   }
   std::string text = "{\"kind\":\"ledger\",\"version\":" + std::to_string(version) + ",\"source\":" + json_text(header.source) +
@@ -243,6 +244,7 @@ std::string header_text(const LedgerHeader& header) {
       text += ",\"survivors\":" + std::to_string(statement.survivors) + ",\"colluders\":" + std::to_string(statement.colluders);
     if (statement.adaptive_clip) text += ",\"clip\":\"adaptive\"";
     if (statement.participations) text += ",\"participations\":true";
+    if (statement.own_tasks) text += ",\"own_tasks\":true";
     if (statement.correlation.on()) text += ",\"mechanism\":" + correlation_text(statement.correlation, true);
     if (statement.users) text += ",\"record\":\"user\"";
     text += '}';
@@ -270,9 +272,9 @@ LedgerHeader read_header(std::string_view text) {
   if (text_at(json, "kind") != "ledger") throw failure("not the first line of a ledger");
   const Json& version = member(json, "version");
   if (version != kVersion && version != kVersionWithShares && version != kVersionWithCorrelation &&
-      version != kVersionWithParticipations && version != kVersionWithLotCounts)
+      version != kVersionWithParticipations && version != kVersionWithLotCounts && version != kVersionWithBoth)
     throw failure("the ledger has version " + dump_json(version) + "; this program reads versions " + std::to_string(kVersion) +
-                  " to " + std::to_string(kVersionWithLotCounts));
+                  " to " + std::to_string(kVersionWithBoth));
   LedgerHeader header;
   header.source = text_at(json, "source");
   if (header.source != "seeded" && header.source != "secret")
@@ -303,9 +305,16 @@ LedgerHeader read_header(std::string_view text) {
       statement.own_code = flag.get<bool>();
     }
     if (json_statement.contains("participations")) {
-      if (version != kVersionWithParticipations || statement.level != Level::client || json_statement["participations"] != true)
-        throw failure("'participations' must be true, at client level, in a ledger of version 4");
+      const bool fits = version == kVersionWithParticipations || version == kVersionWithBoth;
+      if (!fits || statement.level != Level::client || json_statement["participations"] != true)
+        throw failure("'participations' must be true, at client level, in a ledger of version 4 or 6");
       statement.participations = true;
+    }
+    if (json_statement.contains("own_tasks")) {
+      if (!statement.participations || version != kVersionWithBoth || json_statement["own_tasks"] != true)
+        throw failure("'own_tasks' must be true, with participations, in a ledger of version " +
+                      std::to_string(kVersionWithBoth));
+      statement.own_tasks = true;
     }
     if (json_statement.contains("clip")) {
       if (text_at(json_statement, "clip") != "adaptive")
@@ -327,9 +336,9 @@ LedgerHeader read_header(std::string_view text) {
       statement.colluders = whole(member(json_statement, "colluders"), "colluders", kMaxClients);
     }
     if (json_statement.contains("mechanism")) {
-      if (version != kVersionWithCorrelation || statement.level != Level::client)
+      if (version != (statement.participations ? kVersionWithBoth : kVersionWithCorrelation) || statement.level != Level::client)
         throw failure("correlated noise needs a ledger of version " + std::to_string(kVersionWithCorrelation) +
-                      " at client level");
+                      ", or of participations " + std::to_string(kVersionWithBoth) + ", at client level");
       statement.correlation = read_correlation(json_statement);
       if (const std::string wrong = objection(statement.correlation); !wrong.empty()) throw failure(wrong);
     }

@@ -80,20 +80,27 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
         epochs_text(spending));
 }
 
-void add_correlation(std::vector<std::string>& list, const Spending& spending, const Correlation& noise) {
-  if (noise.separation > 1)
+void add_correlation(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
+  const Correlation& noise = statement.correlation;
+  if (noise.separation > 1 && statement.participations)
+    list.push_back("any two sums with one client are at least " + std::to_string(noise.separation) +
+                   " versions apart: the coordinator has a client begin again only then, " +
+                   (statement.own_tasks ? "and this ledger charges the costliest, not knowing which they are"
+                                        : "and the ledger names the clients of each"));
+  else if (noise.separation > 1)
     list.push_back("any two rounds of a client are at least " + std::to_string(noise.separation) +
                    " apart, counted from when it was asked: the coordinator asks one of " + std::to_string(noise.separation) +
                    " groups in turn, and each client's group was drawn at its own number");
   if (noise.mechanism == NoiseMechanism::independent) return;
-  std::uint64_t rounds = 0;
-  for (const Releases& some : spending) rounds = std::max(rounds, some.rounds);
+  std::uint64_t rounds = 0, most = 0;
+  for (const Releases& some : spending)
+    if (some.correlation.on()) rounds = std::max(rounds, some.rounds), most = std::max(most, some.most);
   list.push_back("the noise of a round is correlated with that of earlier ones ('" + std::string(choice_name(noise.mechanism)) +
                  "', planned for " + counted(noise.horizon, "round") + " beforehand): " +
                  (any(spending, Sampling::poisson)
                       ? std::string("each of a client's rounds is one release of its columns of the matrix")
                       : "all rounds so far together cost what one release of sensitivity " +
-                            rounded_up(correlated_sensitivity(noise, rounds)) + " costs"));
+                            rounded_up(correlated_sensitivity(noise, rounds, most)) + " costs"));
 }
 
 void add_client_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
@@ -117,7 +124,7 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
       statement.participations
           ? "who is in which sum is public, by a schedule fixed beforehand: the largest number of sums with one client is charged"
           : "clients that were not drawn are charged as well");
-  if (const Correlation& noise = statement.correlation; noise.on()) add_correlation(list, spending, noise);
+  if (statement.correlation.on()) add_correlation(list, spending, statement);
   if (statement.noise_at != "distributed")
     list.emplace_back(statement.noise_at == "local"
                           ? "each client adds all of the noise itself"

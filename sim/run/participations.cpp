@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/error.hpp"
 #include "sim/run/virtual_time.hpp"
 
 namespace fedstride {
@@ -28,6 +29,30 @@ std::uint64_t Participations::most(std::uint32_t version) {
 const std::vector<ClientId>& Participations::clients(std::uint32_t version) {
   most(version);
   return clients_[version];
+}
+
+void check_separation(const Setup& setup) {
+  const std::uint64_t asked = minimum_separation(setup.configuration);
+  if (asked == 1 || !counts_participations(setup)) return;
+  TimeTerms terms = make_time_terms(setup);
+  const auto objection = [&](std::uint64_t separation) -> std::string {
+    terms.separation = separation;
+    BufferSchedule schedule(terms);
+    try {
+      for (int version = 0; version < setup.configuration.rounds; ++version) schedule.next();
+    } catch (const Error& error) {
+      if (error.kind() == Error::Kind::usage) return error.what();
+      throw;
+    }
+    return {};
+  };
+  const std::string why = objection(asked);
+  if (why.empty()) return;
+  // So many versions in a row have different clients.
+  const std::uint64_t in_a_row = terms.clients / static_cast<std::size_t>(terms.mode->buffer());
+  std::uint64_t valid = std::min(asked - 1, in_a_row);
+  while (!objection(valid).empty()) valid /= 2;  // 1 is
+  throw usage_error(why + "; valid: " + std::to_string(valid) + ", or more clients, or a smaller buffer");
 }
 
 bool counts_participations(const Setup& setup) { return setup.privacy.client && setup.configuration.mode->is_asynchronous(); }

@@ -28,6 +28,9 @@ class Participations {
   std::vector<std::vector<ClientId>> clients_ = {{}};  // likewise
 };
 
+/// Throws Error (usage) if a minimum separation would leave a version of a buffered run without clients, and says which is valid.
+void check_separation(const Setup& setup);
+
 /// True if clients are charged for the versions they take part in: the coordinator's ledger of a buffered run at client level.
 bool counts_participations(const Setup& setup);
 

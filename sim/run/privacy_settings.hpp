@@ -178,7 +178,8 @@ struct ClientSettings {
             "how the noise of rounds is correlated, so that it cancels in part in their sum: a tree (DP-FTRL), bands (as many as "
             "minimum-separation), or blt (a few buffers); client-noise central"},
       Field{"minimum-separation", &ClientSettings::minimum_separation,
-            "rounds from one of a client's to its next, at least: clients are drawn into so many groups, and a round asks one",
+            "rounds from one of a client's to its next, at least: clients are drawn into so many groups, and a round asks one; "
+            "in fedbuff a client waits",
             Valid{.low = 1, .high = 1e6}},
       Field{"noise-buffers", &ClientSettings::noise_buffers, "blt: vectors as long as the model that are kept",
             Valid{.low = 1, .high = 10}, Shapes::model, &ClientSettings::has_buffers},

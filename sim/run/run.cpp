@@ -394,6 +394,7 @@ Setup prepared(const Configuration& configuration, FirstWeights first, const Fle
   require_fleet(configuration, make_fleet);
   Setup setup = prepare(configuration, first, make_fleet.rows);
   if (has_time(configuration)) check_time(make_time_terms(setup));
+  check_separation(setup);
   if (make_fleet.check) make_fleet.check(setup);
   return setup;
 }

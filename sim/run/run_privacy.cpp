@@ -25,7 +25,7 @@ bool covers(const LevelSetup& level, const Spending& spending) {
 }
 
 /// Everything that a guarantee assumes to be public, each with its source.
-std::vector<std::string> constants_of(const Setup& setup) {
+std::vector<std::string> constants_of(const Setup& setup, bool own) {
   const Configuration& configuration = setup.configuration;
   std::vector<std::string> constants = setup.data.facts;
   const std::string partition = "partition '" + std::string(configuration.partition.name()) + "'";
@@ -67,10 +67,15 @@ std::vector<std::string> constants_of(const Setup& setup) {
   }
   if (const Correlation& noise = setup.privacy.client_release.correlation; noise.on())
     constants.push_back("rounds T " + std::to_string(noise.horizon) +
-                        (noise.separation > 1 ? ", and a client's group of " + std::to_string(noise.separation) +
-                                                    ", drawn at its own number: round t asks the group of t - 1 modulo " +
-                                                    std::to_string(noise.separation)
-                                              : ""));
+                        (counts_participations(setup)
+                             ? (own ? ""
+                                    : ", of which one client is in k " +
+                                          std::to_string(Participations(setup).most(static_cast<std::uint32_t>(noise.horizon))) +
+                                          " at most, by that schedule")
+                         : noise.separation > 1 ? ", and a client's group of " + std::to_string(noise.separation) +
+                                                      ", drawn at its own number: round t asks the group of t - 1 modulo " +
+                                                      std::to_string(noise.separation)
+                                                : ""));
   const std::size_t beside = setup.rules.sum.release ? setup.rules.sum.release->beside.count() : 0;
   if (beside > 0 && !setup.rules.sum.release->adaptive)
     constants.push_back("with each update of norm at most C = " + number_text(setup.privacy.client->clip) + " go " +
@@ -84,11 +89,11 @@ std::vector<std::string> constants_of(const Setup& setup) {
   return constants;
 }
 
-LedgerHeader header_of(const Setup& setup) {
+LedgerHeader header_of(const Setup& setup, bool own) {
   LedgerHeader header{.source = std::string(choice_name(setup.configuration.randomness)),
                       .clients = static_cast<std::uint32_t>(setup.clients.rows.size()),
                       .statements = {},
-                      .constants = constants_of(setup)};
+                      .constants = constants_of(setup, own)};
   const auto add = [&](Level kind, const LevelSetup& level) -> LedgerStatement& {
     header.statements.push_back({.level = kind,
                                  .accountant = std::string(part_name(level.accountant)),
@@ -110,6 +115,7 @@ LedgerHeader header_of(const Setup& setup) {
     statement.participations = counts_participations(setup);
     statement.adaptive_clip = client_level(setup.configuration.privacy)->adapts_clip();
     statement.correlation = setup.privacy.client_release.correlation;
+    statement.own_tasks = own && statement.participations && statement.correlation.on();
     statement.noise_at = choice_name(client_level(setup.configuration.privacy)->client_noise);
     if (const auto& shares = setup.privacy.shares) {
       statement.survivors = shares->survivors;
@@ -160,7 +166,7 @@ RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, 
   const auto path = folder / "ledger.jsonl";
   const std::string_view secret = key ? bytes_of(*key) : std::string_view{};
   if (!own && counts_participations(setup)) participations_ = std::make_unique<Participations>(setup);
-  ledger_.emplace(mark ? Ledger::open(path, *mark, secret) : Ledger::create(path, header_of(setup), secret));
+  ledger_.emplace(mark ? Ledger::open(path, *mark, secret) : Ledger::create(path, header_of(setup, own.has_value()), secret));
 }
 
 // Adds the release number `first` of a noisy quantity at each level that is on.
@@ -222,8 +228,16 @@ std::uint64_t RunPrivacy::charged_updates(std::uint32_t round) const {
 Spending RunPrivacy::after_update(const SpendingTotals& before, std::uint32_t round) const {
   Spending spending = before.updates();
   Releases next = setup_.privacy.client_release;
-  if (next.correlation.on()) next.rounds = round;
-  if (charged_updates(round) > 0) merge(spending, next);
+  const bool is_planned = next.correlation.on();
+  if (is_planned && participations_) {
+    next = of_rounds(next, round, participations_->most(round));
+  } else if (is_planned && counts_participations(setup_)) {  // a client's own task, in a version that it does not know
+    const auto taken = std::ranges::find_if(spending, [](const Releases& some) { return some.correlation.on(); });
+    next = of_rounds(next, next.correlation.horizon, taken == spending.end() ? 1 : taken->most + 1);
+  } else if (is_planned) {
+    next.rounds = round;
+  }
+  if (is_planned || charged_updates(round) > 0) merge(spending, next);
   return with_evaluation(std::move(spending), *setup_.privacy.client, round);
 }
 
@@ -431,7 +445,10 @@ double rounds_within_budget(const Setup& setup) {
     const auto fits = [&](std::uint64_t count) {
       Spending spending = level.beside(count);
       const std::uint64_t charged = participations ? participations->most(static_cast<std::uint32_t>(count)) : count;
-      if (charged > 0) merge(spending, privacy.client_releases(charged));
+      if (privacy.client_release.correlation.on() && participations)
+        merge(spending, of_rounds(privacy.client_release, count, charged));
+      else if (charged > 0)
+        merge(spending, privacy.client_releases(charged));
       return meets(level.accountant, spending, level.epsilon, level.delta);
     };
     rounds = std::min(rounds, static_cast<double>(largest_count(static_cast<std::uint64_t>(rounds), 1, fits)));

@@ -306,7 +306,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0,
                                        [](double sum, std::uint64_t weight) { return sum + static_cast<double>(weight); });
   rules.sum.denominator = participation_rate(configuration, setup.clients.size()) * total;
-  rules.separation = minimum_separation(configuration);
+  if (!configuration.mode->is_asynchronous()) rules.separation = minimum_separation(configuration);  // else the schedule keeps it
   if (settings->client_noise == ClientNoiseBy::local) return rules;
   std::vector<ParameterRange> trained = trained_parameters(model, training);
   const UpdateClip clip = update_clip(*settings, trained);

@@ -61,6 +61,7 @@ TimeTerms make_time_terms(const Setup& setup) {
           .deadline = configuration.deadline > 0 ? nanoseconds(configuration.deadline, "deadline") : kNever,
           .seed = configuration.seed,
           .clients = setup.clients.size(),
+          .separation = minimum_separation(configuration),
           .cohort_goal = goal != nullptr && configuration.mode->over_selection() > 1 ? static_cast<std::size_t>(*goal) : 0,
           .flops = example_flops(setup.model),
           .traffic = transfer_bytes(setup),

@@ -107,6 +107,7 @@ std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Flee
   std::ranges::sort(clients);
 
   Accumulator updates(rules.sum, round, clients, server.update_size(), rules.keeps());
+  updates.correlate(server.noise());
   fleet.collect_each(tasks, ahead, updates);
   const auto change = [&](Vector mean, std::span<const ClientReport> reports) {
     const Flight& first = made.tasks.front();

@@ -14,7 +14,15 @@ namespace fedstride {
 BufferSchedule::BufferSchedule(const TimeTerms& terms)
     : terms_(terms), free_(std::min(terms.clients, static_cast<std::size_t>(terms.mode->concurrency()))), taken_(terms.clients) {}
 
-bool BufferSchedule::may_start(ClientId client) const { return !taken_[client] && terms_.is_there(client, now_); }
+bool BufferSchedule::rests(ClientId client) const {
+  if (terms_.separation == 1) return false;
+  const auto found = rested_.find(client);
+  return found != rested_.end() && found->second > version_ + 1;
+}
+
+bool BufferSchedule::may_start(ClientId client) const {
+  return !taken_[client] && !rests(client) && terms_.is_there(client, now_);
+}
 
 bool BufferSchedule::start_one() {
   if (taken_count_ == terms_.clients) return false;
@@ -58,7 +66,7 @@ Nanoseconds BufferSchedule::earliest_start() const {
   Nanoseconds earliest = kNever;
   if (terms_.availability->is_always()) return earliest;
   for (ClientId client = 0; client < terms_.clients; ++client)
-    if (!taken_[client]) earliest = std::min(earliest, terms_.next_there(client, now_));
+    if (!taken_[client] && !rests(client)) earliest = std::min(earliest, terms_.next_there(client, now_));
   return earliest;
 }
 
@@ -68,8 +76,10 @@ BufferSchedule::Version BufferSchedule::next() {
   const auto release = [&](ClientId client) {
     taken_[client] = false;
     --taken_count_;
-    none_before_ = std::min(none_before_, terms_.next_there(client, now_));
+    if (!rests(client)) none_before_ = std::min(none_before_, terms_.next_there(client, now_));
   };
+  std::erase_if(rested_, [&](const auto& one) { return one.second <= version_ + 1; });
+  if (terms_.separation > 1) none_before_ = 0;  // those that have rested may be there
   Version made{.time = {.start = now_}};
   while (made.tasks.size() < full || must_wait()) {
     if (free_ > 0 && now_ >= none_before_ && (flights_.empty() || flights_.begin()->end > now_)) {
@@ -79,6 +89,11 @@ BufferSchedule::Version BufferSchedule::next() {
     }
     const Nanoseconds start = free_ > 0 ? std::max(none_before_, now_) : kNever;
     const Nanoseconds end = flights_.empty() ? kNever : flights_.begin()->end;
+    if (start == kNever && end == kNever && !rested_.empty())
+      throw usage_error("minimum-separation is " + std::to_string(terms_.separation) + "; version " +
+                        std::to_string(version_ + 1) + " would never be made: it has " + counted(made.tasks.size(), "update") +
+                        " of " + std::to_string(full) + ", nobody is at work, and the " + counted(rested_.size(), "client") +
+                        " of the last versions, those that failed included, may not begin again so soon");
     if (start == kNever && end == kNever)
       throw failure("no client will be there again after " + number_text(seconds_of(now_)) +
                     " virtual seconds, and none is at work; the run cannot go on (--availability)");
@@ -91,6 +106,8 @@ BufferSchedule::Version BufferSchedule::next() {
     ++free_;
     const std::uint32_t staleness = version_ - flight.version;
     if (flight.fate == TaskFate::arrived && cap > 0 && staleness > cap) flight.fate = TaskFate::dropped;
+    if (terms_.separation > 1)
+      rested_[flight.client] = terms_.separation + 1 + (flight.fate == TaskFate::arrived ? version_ : flight.version);
     made.time.tasks.push_back({flight.client, flight.start, flight.end, flight.fate, staleness});
     if (flight.fate == TaskFate::arrived)
       made.tasks.push_back(flight);  // it stays taken: a client is in a buffer once

@@ -61,7 +61,9 @@ class EventSchedule {
 };
 
 /// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from those that are there,
-/// idle, and not in the buffer: a client is in a buffer at most once.
+/// idle, and not in the buffer: a client is in a buffer at most once. Under TimeTerms::separation b it begins for version v at the
+/// earliest if its last update is in version v - b, or, if that came to nothing, began for version v - b. As no update is in a version
+/// before the one it began for, any two of a client's are in versions at least b apart.
 class BufferSchedule final : public EventSchedule {
  public:
   /// The terms must outlive it.
@@ -72,6 +74,7 @@ class BufferSchedule final : public EventSchedule {
   void load(const std::string& bytes) override;
 
  private:
+  bool rests(ClientId client) const;
   bool may_start(ClientId client) const;
   bool start_one();
   bool must_wait() const;
@@ -79,6 +82,7 @@ class BufferSchedule final : public EventSchedule {
   template <class Archive>
   void exchange(Archive& archive) {
     archive(now_, version_, begun_, free_, flights_, counts_);
+    if (terms_.separation > 1) archive(rested_);
   }
 
   const TimeTerms& terms_;
@@ -86,7 +90,8 @@ class BufferSchedule final : public EventSchedule {
   std::uint64_t begun_ = 0;  ///< tasks so far
   std::uint64_t free_ = 0;   ///< places for clients at work that are empty
   std::map<ClientId, std::uint32_t> counts_ = {};
-  std::vector<bool> taken_ = {};  ///< by client: at work or in the buffer
+  std::map<ClientId, std::uint64_t> rested_ = {};  ///< the first version that a client may begin for again, under a separation
+  std::vector<bool> taken_ = {};                   ///< by client: at work or in the buffer
   std::size_t taken_count_ = 0;
   Nanoseconds none_before_ = 0;  ///< no client that is idle is there before this instant; found again after a load
 };

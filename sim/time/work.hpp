@@ -25,8 +25,9 @@ struct TimeTerms {
   Nanoseconds deadline = kNever;  ///< of a round, or of an asynchronous task
   std::uint64_t seed = 0;
   std::size_t clients = 0;
-  std::size_t cohort_goal = 0;  ///< updates at which a synchronous round closes; 0: all of its cohort's
-  double flops = 0;             ///< example_flops
+  std::uint64_t separation = 1;  ///< versions from one with a client's update to its next, at least
+  std::size_t cohort_goal = 0;   ///< updates at which a synchronous round closes; 0: all of its cohort's
+  double flops = 0;              ///< example_flops
   TransferBytes traffic = {};
   /// planned_examples of a client's task, counted from 1.
   std::function<double(ClientId client, std::uint32_t count)> examples = {};

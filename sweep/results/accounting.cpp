@@ -40,7 +40,8 @@ void feed(Hash& hash, const Spending& spending) {
         .value(some.noise_multiplier)
         .value(some.count)
         .value(some.passes)
-        .value(some.adaptive);
+        .value(some.adaptive)
+        .value(some.most);
   }
 }
 

@@ -25,11 +25,12 @@ double delta_of(double mu, double epsilon) {
   return below(mu / 2 - epsilon / mu) - std::exp(epsilon) * below(-mu / 2 - epsilon / mu);
 }
 
-/// Of all patterns of rounds this far apart, the most that a sum of columns of C has as its norm; C's numbers are not negative.
-double brute_force(const std::vector<double>& c, std::size_t rounds, std::size_t separation) {
+/// Of all patterns of at most so many rounds this far apart, the most that a sum of columns of C has as its norm; C's numbers are not
+/// negative.
+double brute_force(const std::vector<double>& c, std::size_t rounds, std::size_t separation, int at_most = 32) {
   double most = 0;
   for (std::uint32_t pattern = 1; pattern < 1U << rounds; ++pattern) {
-    bool allowed = true;
+    bool allowed = std::popcount(pattern) <= at_most;
     for (std::size_t gap = 1; gap < separation; ++gap) allowed = allowed && (pattern & pattern << gap) == 0;
     if (!allowed) continue;
     double square = 0;
@@ -39,6 +40,25 @@ double brute_force(const std::vector<double>& c, std::size_t rounds, std::size_t
         if ((pattern >> (row - lag) & 1) != 0) sum += c[lag];
       square += sum * sum;
     }
+    most = std::max(most, square);
+  }
+  return std::sqrt(most);
+}
+
+/// Likewise of the nodes of trees of so many rounds, whole or not.
+double brute_force_of_trees(std::size_t length, std::size_t rounds, std::size_t separation, int at_most) {
+  double most = 0;
+  for (std::uint32_t pattern = 1; pattern < 1U << rounds; ++pattern) {
+    bool allowed = std::popcount(pattern) <= at_most;
+    for (std::size_t gap = 1; gap < separation; ++gap) allowed = allowed && (pattern & pattern << gap) == 0;
+    if (!allowed) continue;
+    double square = 0;
+    for (std::size_t tree = 0; tree < rounds; tree += length)
+      for (std::size_t width = 1; width <= length; width *= 2)
+        for (std::size_t node = 0; node + width <= std::min(length, rounds - tree); node += width) {
+          const double in_it = std::popcount(pattern >> (tree + node) & ((1U << width) - 1));
+          square += in_it * in_it;
+        }
     most = std::max(most, square);
   }
   return std::sqrt(most);
@@ -82,6 +102,46 @@ TEST_CASE("the sensitivity of the rounds so far is that of the worst pattern, fo
   CHECK(correlated_sensitivity(tree, 12) == near(std::sqrt(3 * 3.0)));
   CHECK(correlated_sensitivity(tree, 9) == near(std::sqrt(3 + 3 + 1.0)));
   CHECK(correlated_sensitivity(plan_correlation(NoiseMechanism::tree, 16, 16), 16) == near(std::sqrt(5.0)));
+}
+
+TEST_CASE("a record that is in few rounds costs what the worst pattern of so many does, and never more than one of all") {
+  constexpr std::uint64_t kHorizon = 11;
+  for (const std::uint64_t separation : {1, 2, 3})
+    for (const std::uint64_t most : {1, 2, 3, 4}) {
+      CAPTURE(separation);
+      CAPTURE(most);
+      const int at_most = static_cast<int>(most);
+      const auto blt = plan_correlation(NoiseMechanism::blt, separation, kHorizon, 2);
+      const auto banded = plan_correlation(NoiseMechanism::banded, separation, kHorizon);
+      const auto plain = plan_correlation(NoiseMechanism::independent, separation, kHorizon);
+      const std::vector<double> c = banded.coefficients.empty() ? std::vector{1.0} : banded.coefficients;
+      for (const std::uint64_t rounds : {1, 4, 7, 11}) {
+        CAPTURE(rounds);
+        const double forced = brute_force(buffered_of(blt).coefficients(kHorizon), rounds, separation, at_most);
+        CHECK(correlated_sensitivity(blt, rounds, most) == near(forced));
+        CHECK(correlated_sensitivity(banded, rounds, most) == near(brute_force(c, rounds, separation, at_most)));
+        CHECK(correlated_sensitivity(plain, rounds, most) == near(brute_force({1.0}, rounds, separation, at_most)));
+        for (const std::uint64_t restart : {0, 4, 3}) {
+          const auto tree = plan_correlation(NoiseMechanism::tree, separation, kHorizon, 4, restart);
+          const double nodes = brute_force_of_trees(restart > 0 ? restart : kHorizon, rounds, separation, at_most);
+          CHECK(correlated_sensitivity(tree, rounds, most) >= nodes);
+          CHECK(correlated_sensitivity(tree, rounds, most) <= correlated_sensitivity(tree, rounds));
+          if (most == 1 && restart != 3) CHECK(correlated_sensitivity(tree, rounds, most) == near(nodes));
+        }
+      }
+      for (const Correlation& one : {blt, banded, plain})
+        CHECK(correlated_sensitivity(one, kHorizon, kHorizon) == correlated_sensitivity(one, kHorizon));
+    }
+  // By hand: two bands, two of six rounds; as many releases of a tree as fit are those of no limit.
+  const auto banded = plan_correlation(NoiseMechanism::banded, 2, 6);
+  const double column = 1 + banded.coefficients[1] * banded.coefficients[1];
+  Releases two = of_rounds(one(banded, 3, 1), 6, 2);
+  CHECK(delta_of(std::sqrt(2 * column) / 3, epsilon_of(two, 1e-5)) == near(1e-5, 1e-6));
+  Spending merged;
+  for (const std::uint64_t round : {1, 2, 6}) merge(merged, of_rounds(one(banded, 3, 1), round, round < 6 ? 1 : 2));
+  CHECK(epsilon_by(Tight{}, merged, 1e-5).value == epsilon_of(two, 1e-5));
+  merge(merged, one(banded, 3, 2));  // of a record in any rounds
+  CHECK(epsilon_by(Tight{}, merged, 1e-5).value == epsilon_of(one(banded, 3, 6), 1e-5));
 }
 
 TEST_CASE("epsilon by hand: six rounds, two bands, a client in three of them") {

@@ -323,7 +323,7 @@ TEST_CASE("lines with impossible contents are refused by number, though their ch
           {"line 2", "client 4000000000", "3"});
   refused(head, group("\"clients\":\"2-1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'2-1'"});
   refused(head, group("\"clients\":\"1,1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'1,1'"});
-  refused("{\"kind\":\"ledger\",\"version\":6}", "{}", {"line 1", "version 6", "1", "5"});
+  refused("{\"kind\":\"ledger\",\"version\":7}", "{}", {"line 1", "version 7", "1", "6"});
   refused("{\"kind\":\"close\"}", "{}", {"line 1"});
 }
 
@@ -460,6 +460,96 @@ TEST_CASE("sums that name their clients cost what the client that is in most of 
   CHECK(names(malformed({sum_of(1, {0, 4})}, head), {"client 4"}));
   head.statements[0].participations = false;
   CHECK(names(malformed({sum_of(1, {0, 1})}, head), {"client 0", "every client"}));
+}
+
+TEST_CASE(
+    "sums whose clients are a minimum separation apart: kept by the ledger, checked by its readers, charged by their number") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "ledger.jsonl";
+  const Correlation blt = plan_correlation(NoiseMechanism::blt, 3, 9, 2);
+  LedgerHeader head = header();
+  head.statements = {{.level = Level::client,
+                      .accountant = "rdp",
+                      .delta = 1e-6,
+                      .neighbours = Neighbours::zero_out,
+                      .bound = 1,
+                      .noise_at = "central",
+                      .participations = true,
+                      .correlation = blt}};
+  CHECK(read_header(header_text(head)) == head);
+  CHECK(header_text(head).find("\"version\":6") != std::string::npos);
+  for (const char* older : {"\"version\":4", "\"version\":3"}) {
+    std::string text = header_text(head);
+    text.replace(text.find("\"version\":6"), 11, older);
+    check_fails([&] { read_header(text); }, {"version", "6"});
+  }
+  const auto sum_of = [&](std::uint32_t round, std::vector<ClientId> clients) {
+    return LedgerGroup{.level = Level::client,
+                       .clients = std::move(clients),
+                       .sampling = Sampling::full,
+                       .neighbours = Neighbours::zero_out,
+                       .first = round - 1,
+                       .runs = {{2, 1, 1}},
+                       .correlation = blt};
+  };
+  const std::vector<std::vector<ClientId>> rounds{{0}, {1}, {2}, {0}, {1}, {3}, {0}};
+  const std::uint64_t most[] = {1, 1, 1, 2, 2, 2, 3};
+  {
+    Ledger ledger = Ledger::create(path, head);
+    for (std::uint32_t round = 1; round <= rounds.size(); ++round) {
+      ledger.reserve(round, "digest", {sum_of(round, rounds[round - 1])});
+      ledger.reserve(round, "digest", {sum_of(round, rounds[round - 1])});  // as a run that was killed does
+      const Spending spent = ledger.spent_by_update();
+      REQUIRE(spent.size() == 1);
+      CHECK(spent[0].rounds == round);  // what came later shows more of what was before
+      CHECK(spent[0].most == most[round - 1]);
+      ledger.close(round, {sum_of(round, rounds[round - 1])});
+    }
+    check_fails(
+        [&] {
+          ledger.reserve(8, "digest", {sum_of(8, {1, 3})});
+        },
+        {"round 8", "client 3", "round 6", "minimum-separation is 3"});
+    check_fails([&] { ledger.reserve(8, "digest", {sum_of(8, {0, 1, 2, 3})}); }, {"round 8", "names no clients"});
+    ledger.reserve(8, "digest", {sum_of(8, {1, 2})});
+  }
+  CHECK(read_ledger(path).book.problems().empty());
+  // Lines that nobody should have written, with a chain that fits.
+  std::vector<std::string> texts;
+  for (LedgerReader reader(path, "");;) {
+    texts.emplace_back(reader.next());
+    if (texts.back().empty()) break;
+  }
+  texts.pop_back();
+  const auto problems_with = [&](const std::vector<std::string>& lines) {
+    std::string value, all;
+    std::ofstream file(folder / "forged.jsonl", std::ios::trunc);
+    for (const std::string& text : lines) file << chained(text, value = chain_value(value, text, "")) << '\n';
+    file.close();
+    const LedgerReading reading = read_ledger(folder / "forged.jsonl");
+    for (const std::string& one : reading.book.problems()) all += one + "; ";
+    return all;
+  };
+  CHECK(problems_with(texts).empty());
+  auto forged = texts;
+  forged[5].replace(forged[5].find("\"clients\":\"2\""), 13, "\"clients\":\"1\"");  // round 3's
+  CHECK(names(problems_with(forged), {"round 3: client 1 is in its sum and in that of round 2", "minimum-separation is 3"}));
+  forged = texts;
+  std::rotate(forged.begin() + 1, forged.begin() + 3, forged.begin() + 5);  // round 2 comes first
+  CHECK(names(problems_with(forged), {"round 1: it comes after round 2"}));
+  forged = texts;
+  forged[5].replace(forged[5].find("[[2,1,1]]"), 9, "[[9,1,1]]");
+  CHECK(names(problems_with(forged), {"round 3: its noise or clip is not that of earlier rounds"}));
+  // A client's own ledger knows its tasks and not their versions: each may be in the costliest.
+  head.statements[0].own_tasks = true;
+  CHECK(read_header(header_text(head)) == head);
+  Ledger own = Ledger::create(folder / "own.jsonl", head);
+  for (std::uint32_t task = 1; task <= 2; ++task) {
+    own.reserve(task, "digest", {sum_of(task, {})});
+    REQUIRE(own.spent_by_update().size() == 1);
+    CHECK(own.spent_by_update()[0].rounds == 9);
+    CHECK(own.spent_by_update()[0].most == task);
+  }
 }
 
 TEST_CASE("private components are a release before the first round") {

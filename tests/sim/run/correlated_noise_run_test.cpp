@@ -172,7 +172,6 @@ TEST_CASE("correlated noise and a separation are refused where no statement woul
   CHECK_USAGE_ERROR(refused("client-noise = 'distributed'\nsecure-aggregation = 'ring'\n"), "noise-mechanism", "client-noise");
   CHECK_USAGE_ERROR(refused("clip-rule = 'adaptive'\n"), "noise-mechanism", "clip-rule", "fixed");
   CHECK_USAGE_ERROR(refused("secure-aggregation = 'ring'\n"), "minimum-separation", "secure-aggregation");
-  CHECK_USAGE_ERROR(refused("mode = 'fedbuff'\nconcurrency = 2\nbuffer = 2\ndevices = 'equal'\n"), "noise-mechanism", "mode");
   CHECK_USAGE_ERROR(refused("devices = 'equal'\n"), "minimum-separation", "2", "devices");
   CHECK_USAGE_ERROR(refused("cohort = 'fixed'\ncohort-size = 2\n"), "cohort", "fixed", "minimum-separation", "poisson");
   CHECK_USAGE_ERROR(refused("minimum-separation = 7\n"), "minimum-separation", "7", "rounds", "6");

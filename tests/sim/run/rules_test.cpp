@@ -86,6 +86,7 @@ constexpr const char* kBroken[] = {
     "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 4\noptimizer = 'sgd'\nlocal-objective = 'scaffold'",
     "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 4\nserver-optimizer = 'fedexp'",
     "devices = 'equal'\nmode = 'fedasync'\nconcurrency = 4\ndp = 'client'\nnoise-multiplier = 1.0",
+    "devices = 'equal'\ndp = 'client'\nnoise-multiplier = 1.0\nminimum-separation = 2",
     "dp = 'client'\nnoise-multiplier = 1.0\nclient-noise = 'distributed'",
     "dp = 'client'\nnoise-multiplier = 1.0\nclient-noise = 'distributed'\nsecure-aggregation = 'ring'\nweights = 'examples'",
     "dp = 'client'\nnoise-multiplier = 1.0\nclient-noise = 'distributed'\nsecure-aggregation = 'ring'\ncohort = 'poisson'",

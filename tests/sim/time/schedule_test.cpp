@@ -4,7 +4,9 @@
 #include <cmath>
 #include <set>
 
+#include "core/files.hpp"
 #include "sim/time/tier_schedule.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::schedule_test {
@@ -158,6 +160,90 @@ TEST_CASE("the rounds of tiers begin when the last ended, with clients of the ti
   }
   CHECK(rounds[0] > rounds[3]);
   CHECK(rounds[3] > 0);
+}
+
+TEST_CASE(
+    "under a minimum separation any two updates of a client are that many versions apart, and a lost one keeps it away as long") {
+  const Devices kinds[] = {EqualDevices({.example_seconds = 1}), ExponentialDevices({.example_seconds = 1, .device_jitter = 1}),
+                           LognormalDevices({{.example_seconds = 1}, 1.5})};
+  std::size_t lost = 0, at_once = 0, idle = 0;
+  for (const Devices& devices : kinds)
+    for (const std::uint64_t seed : {1, 2, 3})
+      for (const std::uint64_t separation : {2, 5})
+        for (const bool hard : {false, true}) {  // with a deadline and a cap
+          TimeTerms terms =
+              terms_of(buffered(12, 3, hard ? 3 : 0, seed == 2 ? OverCap::wait : OverCap::drop), devices, hard ? 300 : 40);
+          terms.seed = seed;
+          terms.separation = separation;
+          if (hard) terms.deadline = nanoseconds(4, "deadline"), terms.availability = MarkovPresence({{}, 30, 5});
+          BufferSchedule schedule(terms);
+          std::map<ClientId, std::uint64_t> landed, may;  // the last version, the first that it may begin for
+          for (std::uint64_t version = 1; version <= 120; ++version) {
+            const BufferSchedule::Version made = schedule.next();
+            idle += schedule.flights().size() < 9 ? 1U : 0U;
+            for (const TimedTask& task : made.time.tasks) {
+              const std::uint64_t began_for = version - task.staleness;
+              CHECK(began_for >= may[task.client]);
+              if (task.fate != TaskFate::arrived) {
+                may[task.client] = began_for + separation;
+                ++lost;
+                continue;
+              }
+              if (landed[task.client] > 0) CHECK(version - landed[task.client] >= separation);
+              if (version - landed[task.client] == separation) ++at_once;
+              landed[task.client] = version;
+              may[task.client] = version + separation;
+            }
+            if (version == 60) {
+              BufferSchedule loaded(terms);
+              loaded.load(schedule.save());
+              BufferSchedule whole(terms);
+              for (int i = 0; i < 60; ++i) whole.next();
+              for (int i = 0; i < 30; ++i) {
+                const auto a = whole.next(), b = loaded.next();
+                REQUIRE(a.tasks.size() == b.tasks.size());
+                for (std::size_t j = 0; j < a.tasks.size(); ++j) CHECK(a.tasks[j].order() == b.tasks[j].order());
+              }
+              CHECK(loaded.save() == whole.save());
+            }
+          }
+        }
+  CHECK(lost > 100);
+  CHECK(at_once > 200);
+  CHECK(idle > 0);
+}
+
+TEST_CASE("a minimum separation by hand: three clients, all at work at first, a version an update, two versions apart") {
+  const TemporaryFolder folder;
+  write_file(folder / "devices.csv", "client,seconds_per_example\n0,2\n1,3\n2,7\n");
+  TimeTerms terms = terms_of(buffered(3, 1), TableDevices({.device_table = folder / "devices.csv"}), 3);
+  terms.separation = 2;
+  // Whoever was in the last version waits for the next:
+  //   2 s: 0, version 1     3 s: 1, version 2; 0 begins     5 s: 0, version 3; 1 begins
+  //   7 s: 2, begun at 0 s, version 4; 0 begins             8 s: 1, version 5; 2 begins     9 s: 0, version 6; 1 begins
+  //   12 s: 1, version 7; 0 begins                          14 s: 0, version 8
+  struct Landing {
+    int seconds;
+    ClientId client;
+    std::uint32_t staleness;
+  };
+  const std::vector<Landing> landings{{2, 0, 0}, {3, 1, 1}, {5, 0, 0}, {7, 2, 3}, {8, 1, 1}, {9, 0, 1}, {12, 1, 0}, {14, 0, 0}};
+  BufferSchedule schedule(terms);
+  for (const Landing& expected : landings) {
+    const BufferSchedule::Version made = schedule.next();
+    CAPTURE(schedule.version());
+    REQUIRE(made.tasks.size() == 1);
+    CHECK(seconds_of(made.time.end) == expected.seconds);
+    CHECK(made.tasks[0].client == expected.client);
+    CHECK(schedule.version() - 1 - made.tasks[0].version == expected.staleness);
+  }
+  // With a deadline of 5 s client 2 fails, at 5 s for version 1, after which it may begin again for version 4 (three apart); at 3 s
+  // everybody else waits for it, but in vain.
+  terms.deadline = nanoseconds(5, "deadline");
+  terms.separation = 3;
+  BufferSchedule stuck(terms);
+  stuck.next(), stuck.next();
+  CHECK_USAGE_ERROR(stuck.next(), "minimum-separation", "3", "version 3", "has 0 updates of 1", "3 clients");
 }
 
 TEST_CASE("a hundred thousand clients, a thousand of them at work") {

@@ -54,6 +54,9 @@ TEST_CASE("sampled cohorts and private federations have the bits of the run in o
        "dp = 'example'\nclip-rule = 'adaptive'\nnoise-multiplier = 1.2\nclip = 0.05\nbatch = 6\noptimizer = 'sgd'\n"},
       {"correlated",
        "dp = 'client'\nnoise-mechanism = 'blt'\nminimum-separation = 2\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
+      {"buffered",
+       "dp = 'client'\nnoise-mechanism = 'blt'\nminimum-separation = 2\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"
+       "devices = 'lognormal'\nmode = 'fedbuff'\nconcurrency = 2\nbuffer = 1\n"},
       {"local", "dp = 'client'\nclient-noise = 'local'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"}};
   for (const auto& [name, more] : kinds) {
     CAPTURE(name);
@@ -62,6 +65,34 @@ TEST_CASE("sampled cohorts and private federations have the bits of the run in o
     over_loopback(folder, "net-" + name, all);
     CHECK(hashes(folder / ("net-" + name)) == hashes(folder / ("run-" + name)));
   }
+}
+
+TEST_CASE(
+    "a client's own ledger of a buffered run with a separation charges its tasks as if they were in the costliest versions") {
+  const test::TemporaryFolder folder;
+  write_data(folder);
+  over_loopback(
+      folder, "net",
+      "dp = 'client'\nnoise-mechanism = 'blt'\nminimum-separation = 2\nnoise-multiplier = 1.5\nclip = 0.2\nrounds = 5\n"
+      "optimizer = 'sgd'\nrandomness = 'seeded'\ndevices = 'lognormal'\nmode = 'fedbuff'\nconcurrency = 2\nbuffer = 1\n");
+  const Spending whole = read_ledger(folder / "net/ledger.jsonl").book.spent_by_update();
+  REQUIRE(whole.size() == 1);
+  std::uint64_t all = 0, most = 0;
+  for (ClientId client = 0; client < 3; ++client) {
+    const LedgerReading own = read_ledger(folder / ("net.clients/" + std::to_string(client)) + "/ledger.jsonl");
+    CHECK(own.book.header().at(Level::client)->own_tasks);
+    CHECK(own.book.problems().empty());
+    const Spending spent = own.book.spent_by_update();
+    if (spent.empty()) continue;
+    REQUIRE(spent.size() == 1);
+    CHECK(spent[0].rounds == 5);
+    CHECK(spent[0].most == own.book.rounds());
+    all += spent[0].most;
+    most = std::max(most, spent[0].most);
+  }
+  CHECK(all == 5);
+  CHECK(whole[0].most == most);
+  CHECK(whole[0].rounds == 5);
 }
 
 TEST_CASE("a bound on updates refuses or clips the same updates over connections as in one process") {
