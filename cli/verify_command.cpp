@@ -40,6 +40,8 @@ void verify(const VerifyFlags& arguments) {
   const std::atomic<bool>* stop = stop_on_signals();
   const BuildInfo build = build_info();
   const std::string here = build.version + ", " + build.compiler + ", " + build.instruction_set;
+  if (!kFused && arguments.update)
+    throw usage_error("this build (" + here + ") rounds each multiply-add twice: --update would write hashes that no other has");
   if (!kFused && !arguments.json)
     std::printf("note: this build (%s) rounds each multiply-add twice, so that its hashes are others\n", here.c_str());
   std::vector<std::string> hashes;
