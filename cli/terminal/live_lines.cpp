@@ -34,9 +34,12 @@ std::size_t length_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](unsigned char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
-// Removes the lines. Terminals wrap what is wider than a window that has become narrower, so rows are counted anew.
+bool any_drawn = false;
+
+// Removes the lines. Terminals wrap what is wider than a window that has become narrower, so rows are counted anew. The cursor's row is
+// removed even if nothing should be there: when ^C is typed, a terminal discards what it has not shown yet, a removal among it.
 void wipe() {
-  if (drawn.empty()) return;
+  if (!any_drawn) return;
   const std::size_t columns = terminal_columns(kUsualColumns);
   std::size_t rows = 0;
   for (const std::size_t length : drawn) rows += std::max<std::size_t>(1, (length + columns - 1) / columns);
@@ -94,6 +97,7 @@ void LiveLines::draw() {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::printf("%s%s", i == 0 ? "" : "\n", lines[i].c_str());
     drawn.push_back(length_of(lines[i]));
+    any_drawn = true;
   }
   rows_above = static_cast<int>(lines.size()) - 1;
   std::fflush(stdout);
