@@ -25,7 +25,7 @@ bool covers(const LevelSetup& level, const Spending& spending) {
 }
 
 /// Everything that a guarantee assumes to be public, each with its source.
-std::vector<std::string> constants_of(const Setup& setup, bool own) {
+std::vector<std::string> constants_of(const Setup& setup, Participations* participations) {
   const Configuration& configuration = setup.configuration;
   std::vector<std::string> constants = setup.data.facts;
   const std::string partition = "partition '" + std::string(configuration.partition.name()) + "'";
@@ -66,16 +66,17 @@ std::vector<std::string> constants_of(const Setup& setup, bool own) {
         " C on that of updates of weight 1");
   }
   if (const Correlation& noise = setup.privacy.client_release.correlation; noise.on())
-    constants.push_back("rounds T " + std::to_string(noise.horizon) +
-                        (counts_participations(setup)
-                             ? (own ? ""
-                                    : ", of which one client is in k " +
-                                          std::to_string(Participations(setup).most(static_cast<std::uint32_t>(noise.horizon))) +
-                                          " at most, by that schedule")
-                         : noise.separation > 1 ? ", and a client's group of " + std::to_string(noise.separation) +
-                                                      ", drawn at its own number: round t asks the group of t - 1 modulo " +
-                                                      std::to_string(noise.separation)
-                                                : ""));
+    constants.push_back(
+        "rounds T " + std::to_string(noise.horizon) +
+        (counts_participations(setup)
+             ? (participations == nullptr ? ""
+                                          : ", of which one client is in k " +
+                                                std::to_string(participations->most(static_cast<std::uint32_t>(noise.horizon))) +
+                                                " at most, by that schedule")
+         : noise.separation > 1
+             ? ", and a client's group of " + std::to_string(noise.separation) +
+                   ", drawn at its own number: round t asks the group of t - 1 modulo " + std::to_string(noise.separation)
+             : ""));
   const std::size_t beside = setup.rules.sum.release ? setup.rules.sum.release->beside.count() : 0;
   if (beside > 0 && !setup.rules.sum.release->adaptive)
     constants.push_back("with each update of norm at most C = " + number_text(setup.privacy.client->clip) + " go " +
@@ -89,11 +90,12 @@ std::vector<std::string> constants_of(const Setup& setup, bool own) {
   return constants;
 }
 
-LedgerHeader header_of(const Setup& setup, bool own) {
+/// `participations`: null where they are not counted, or not known (own_tasks).
+LedgerHeader header_of(const Setup& setup, Participations* participations) {
   LedgerHeader header{.source = std::string(choice_name(setup.configuration.randomness)),
                       .clients = static_cast<std::uint32_t>(setup.clients.rows.size()),
                       .statements = {},
-                      .constants = constants_of(setup, own)};
+                      .constants = constants_of(setup, participations)};
   const auto add = [&](Level kind, const LevelSetup& level) -> LedgerStatement& {
     header.statements.push_back({.level = kind,
                                  .accountant = std::string(part_name(level.accountant)),
@@ -115,7 +117,7 @@ LedgerHeader header_of(const Setup& setup, bool own) {
     statement.participations = counts_participations(setup);
     statement.adaptive_clip = client_level(setup.configuration.privacy)->adapts_clip();
     statement.correlation = setup.privacy.client_release.correlation;
-    statement.own_tasks = own && statement.participations && statement.correlation.on();
+    statement.own_tasks = statement.participations && participations == nullptr && statement.correlation.on();
     statement.noise_at = choice_name(client_level(setup.configuration.privacy)->client_noise);
     if (const auto& shares = setup.privacy.shares) {
       statement.survivors = shares->survivors;
@@ -166,7 +168,8 @@ RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, 
   const auto path = folder / "ledger.jsonl";
   const std::string_view secret = key ? bytes_of(*key) : std::string_view{};
   if (!own && counts_participations(setup)) participations_ = std::make_unique<Participations>(setup);
-  ledger_.emplace(mark ? Ledger::open(path, *mark, secret) : Ledger::create(path, header_of(setup, own.has_value()), secret));
+  ledger_.emplace(mark ? Ledger::open(path, *mark, secret)
+                       : Ledger::create(path, header_of(setup, participations_.get()), secret));
 }
 
 // Adds the release number `first` of a noisy quantity at each level that is on.

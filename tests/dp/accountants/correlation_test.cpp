@@ -25,14 +25,21 @@ double delta_of(double mu, double epsilon) {
   return below(mu / 2 - epsilon / mu) - std::exp(epsilon) * below(-mu / 2 - epsilon / mu);
 }
 
-/// Of all patterns of at most so many rounds this far apart, the most that a sum of columns of C has as its norm; C's numbers are not
-/// negative.
-double brute_force(const std::vector<double>& c, std::size_t rounds, std::size_t separation, int at_most = 32) {
+/// The root of the largest square_of(pattern), of all patterns of at most so many rounds this far apart.
+template <class Square>
+double worst_pattern(std::size_t rounds, std::size_t separation, int at_most, const Square& square_of) {
   double most = 0;
   for (std::uint32_t pattern = 1; pattern < 1U << rounds; ++pattern) {
     bool allowed = std::popcount(pattern) <= at_most;
     for (std::size_t gap = 1; gap < separation; ++gap) allowed = allowed && (pattern & pattern << gap) == 0;
-    if (!allowed) continue;
+    if (allowed) most = std::max(most, square_of(pattern));
+  }
+  return std::sqrt(most);
+}
+
+/// The most that a sum of columns of C has as its norm; C's numbers are not negative.
+double brute_force(const std::vector<double>& c, std::size_t rounds, std::size_t separation, int at_most = 32) {
+  return worst_pattern(rounds, separation, at_most, [&](std::uint32_t pattern) {
     double square = 0;
     for (std::size_t row = 0; row < rounds; ++row) {
       double sum = 0;
@@ -40,18 +47,13 @@ double brute_force(const std::vector<double>& c, std::size_t rounds, std::size_t
         if ((pattern >> (row - lag) & 1) != 0) sum += c[lag];
       square += sum * sum;
     }
-    most = std::max(most, square);
-  }
-  return std::sqrt(most);
+    return square;
+  });
 }
 
 /// Likewise of the nodes of trees of so many rounds, whole or not.
 double brute_force_of_trees(std::size_t length, std::size_t rounds, std::size_t separation, int at_most) {
-  double most = 0;
-  for (std::uint32_t pattern = 1; pattern < 1U << rounds; ++pattern) {
-    bool allowed = std::popcount(pattern) <= at_most;
-    for (std::size_t gap = 1; gap < separation; ++gap) allowed = allowed && (pattern & pattern << gap) == 0;
-    if (!allowed) continue;
+  return worst_pattern(rounds, separation, at_most, [&](std::uint32_t pattern) {
     double square = 0;
     for (std::size_t tree = 0; tree < rounds; tree += length)
       for (std::size_t width = 1; width <= length; width *= 2)
@@ -59,9 +61,8 @@ double brute_force_of_trees(std::size_t length, std::size_t rounds, std::size_t 
           const double in_it = std::popcount(pattern >> (tree + node) & ((1U << width) - 1));
           square += in_it * in_it;
         }
-    most = std::max(most, square);
-  }
-  return std::sqrt(most);
+    return square;
+  });
 }
 
 Releases one(const Correlation& correlation, double noise_multiplier, std::uint64_t rounds, double rate = 1) {
