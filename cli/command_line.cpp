@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -144,12 +145,42 @@ void add_commands(CLI::App& app, std::string_view only = "") {
       "Example: fedstride run --dataset synthetic --clients 5 --rounds 10 --out runs/first");
 }
 
+// True if the command that the words name has all flags among them, and its help is not asked for: then it needs no others.
+bool has_flags(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* command = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (const auto names = command_names(*command); std::ranges::find(names, word) != names.end()) {
+      command = command->get_subcommand(word);
+    } else if (word.starts_with("-")) {
+      const bool is_help = word == "-h" || word == "--help" || word == "--help-all";
+      if (is_help ? command != &app : command->get_option_no_throw(word.substr(0, word.find('='))) == nullptr) return false;
+    }
+  }
+  return true;
+}
+
+std::unique_ptr<CLI::App> program_for(int argc, char** argv) {
+  const auto make = [&] {
+    auto app = std::make_unique<CLI::App>(kDescription, "fedstride");
+    add_commands(*app, argc > 1 ? argv[1] : "");
+    return app;
+  };
+  {
+    const GivenFlagsOnly given(argc, argv);
+    auto app = make();
+    const auto* const named = std::ranges::find(kCommands, argc > 1 ? argv[1] : "", &Command::name);
+    if ((named == std::end(kCommands) || !named->is_about_all) && has_flags(*app, argc, argv)) return app;
+  }
+  return make();
+}
+
 }  // namespace
 
 int carry_out_command_line(int argc, char** argv) {
   const FloatingPointMode mode;
-  CLI::App app(kDescription, "fedstride");
-  add_commands(app, argc > 1 ? argv[1] : "");
+  const std::unique_ptr<CLI::App> program = program_for(argc, argv);
+  CLI::App& app = *program;
   try {
     check_command(app, argc, argv);
     app.parse(argc, argv);

@@ -13,6 +13,8 @@
 namespace fedstride {
 namespace {
 
+thread_local const std::set<std::string, std::less<>>* given_only = nullptr;
+
 // CLI11 can attach only named validators to an option. This one accepts everything; its description holds our note: a line with
 // the kind of path, a line with when the help shows the flag, then a line for each known name, with its summary after a tab.
 constexpr const char* kNoteName = "takes";
@@ -153,21 +155,21 @@ std::vector<KnownName> as_known(const std::vector<std::string>& names) {
   return known;
 }
 
-void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted) {
+GivenFlagsOnly::GivenFlagsOnly(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i)
+    if (const std::string_view word = argv[i]; word.starts_with("--")) names_.emplace(word.substr(2, word.find('=') - 2));
+  given_only = &names_;
+}
+
+GivenFlagsOnly::~GivenFlagsOnly() { given_only = nullptr; }
+
+void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted, bool listed) {
   command.allow_extras();
+  const auto is_left_out = [](std::string_view name) { return given_only != nullptr && !given_only->contains(name); };
   for (const KeyInfo& key : all_keys()) {
     if (!wanted(key)) continue;
-    const auto store = [&settings, name = key.name](SettingValue value) { settings[name] = {std::move(value), true}; };
-    const FlagValue value{
-        .word = key.is_flag ? "" : word_of_key(key), .place = key.place, .known = key.known, .shown = key.shown};
-    CLI::Option& option = key.is_flag
-                              ? takes(check_switch(*command.add_flag_function(
-                                          "--" + key.name, [store](std::int64_t count) { store(count > 0); }, help_of_key(key))),
-                                      value)
-                              : add_reader(command, "--" + key.name, store, value, help_of_key(key));
-    option.group(title_of(key.question));
     for (const FormerName& one : former_names()) {
-      if (one.key != key.name || one.former == one.key) continue;
+      if (one.key != key.name || one.former == one.key || is_left_out(one.former)) continue;
       const auto read = [&settings, former = std::string(one.former)](const std::string& text) {
         std::string name = former;
         SettingValue given = text;
@@ -176,6 +178,16 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
       };
       command.add_option_function<std::string>("--" + std::string(one.former), read)->group("");
     }
+    if (is_left_out(key.name)) continue;
+    const auto store = [&settings, name = key.name](SettingValue value) { settings[name] = {std::move(value), true}; };
+    const FlagValue value{
+        .word = key.is_flag ? "" : word_of_key(key), .place = key.place, .known = key.known, .shown = key.shown};
+    CLI::Option& option = key.is_flag
+                              ? takes(check_switch(*command.add_flag_function(
+                                          "--" + key.name, [store](std::int64_t count) { store(count > 0); }, help_of_key(key))),
+                                      value)
+                              : add_reader(command, "--" + key.name, store, value, help_of_key(key));
+    option.group(listed ? title_of(key.question) : "");
   }
 }
 
@@ -188,9 +200,7 @@ void add_cells_flags(CLI::App& command, CellsFlags& cells, const std::string& wh
                   "threads for all cells together; 0: one for each processor");
   add_choice_flag(command, "--scale", cells.scale, {"quick", "full"}, "scale whose overrides in the file apply");
   const auto is_fixable = [](const KeyInfo& key) { return key.name != "out" && key.name != "threads" && key.name != "quiet"; };
-  add_settings_flags(command, cells.fixed, is_fixable);
-  for (const KeyInfo& key : all_keys())
-    if (is_fixable(key)) command.get_option("--" + key.name)->group("");  // 'fedstride run --help' lists them
+  add_settings_flags(command, cells.fixed, is_fixable, false);  // 'fedstride run --help' lists them
 }
 
 void add_config_flag(CLI::App& command, std::string& path) {

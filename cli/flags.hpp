@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,8 +68,22 @@ std::vector<std::string> choices_of() {
 }
 
 /// Adds a flag for each key of all_keys() that `wanted` accepts. Values given are stored in `settings`, marked as coming from the
-/// command line. Unknown flags are left to check_flags.
-void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted);
+/// command line. Unknown flags are left to check_flags. `listed`: in the help.
+void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted,
+                        bool listed = true);
+
+/// While it lives, add_settings_flags adds on this thread only flags that these words name: making hundreds takes longer than the
+/// rest of a start.
+class GivenFlagsOnly {
+ public:
+  GivenFlagsOnly(int argc, char** argv);
+  ~GivenFlagsOnly();
+  GivenFlagsOnly(const GivenFlagsOnly&) = delete;
+  GivenFlagsOnly& operator=(const GivenFlagsOnly&) = delete;
+
+ private:
+  std::set<std::string, std::less<>> names_;
+};
 
 /// The flags of commands that run the cells of an experiment file: FILE, --out, --jobs, --threads, --scale, and one for each setting,
 /// which fixes it. `what` is being resumed.

@@ -1,6 +1,7 @@
 #include "core/part.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 namespace fedstride {
@@ -25,6 +26,8 @@ std::vector<std::string> PartFamily::names() const {
 
 namespace {
 
+std::atomic<std::size_t> part_count = 0;
+
 /// Throws Error (usage) for a name that two settings have, and for a value that is not valid.
 void check_settings_of(const Part& part, const std::string& what) {
   std::set<std::string_view> settings;
@@ -42,7 +45,10 @@ void PartFamily::add(std::unique_ptr<Part> part) {
     throw usage_error(what + " already exists; each part of a family needs a unique name");
   check_settings_of(*part, what);
   parts_.push_back(std::move(part));
+  ++part_count;
 }
+
+std::size_t registered_parts() { return part_count; }
 
 std::unique_ptr<Part> PartFamily::make(std::string_view name) const {
   for (const auto& part : parts_)

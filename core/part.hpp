@@ -93,6 +93,9 @@ class PartFamily {
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
+/// How many parts have been added to all families. What is made of the registries is valid as long as this stays.
+std::size_t registered_parts();
+
 /// A chosen part, held by value.
 class ChosenPart {
  public:

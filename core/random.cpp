@@ -3,10 +3,12 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <string_view>
 
 #include "core/elementary.hpp"
 #include "core/error.hpp"
+#include "core/kernels/words.hpp"
 
 namespace fedstride {
 namespace {
@@ -72,6 +74,37 @@ void RandomStream::refill() {
   }
   ++counter_[0];
   used_ = 0;
+}
+
+namespace {
+
+/// Batches of blocks, in their order: word k of block i is at kWords i + k.
+template <std::size_t kWords>
+void fill_batches(void (*make)(const BlockKey&, const std::uint32_t*, std::size_t, std::uint32_t*), const std::uint32_t* key,
+                  std::array<std::uint32_t, 4>& counter, std::span<std::uint32_t> words) {
+  std::array<std::uint32_t, kBlocksAtOnce> numbers;
+  std::array<std::uint32_t, kBlocksAtOnce * kWords> rows;
+  for (std::size_t done = 0; done < words.size(); done += rows.size()) {
+    std::iota(numbers.begin(), numbers.end(), counter[0]);
+    counter[0] += kBlocksAtOnce;
+    make({key, counter.data() + 1}, numbers.data(), 1, rows.data());
+    for (std::size_t i = 0; i < kBlocksAtOnce; ++i)
+      for (std::size_t k = 0; k < kWords; ++k) words[done + kWords * i + k] = rows[kBlocksAtOnce * k + i];
+  }
+}
+
+}  // namespace
+
+void RandomStream::fill(std::span<std::uint32_t> words) {
+  std::size_t done = 0;
+  for (; done < words.size() && used_ < words_per_block(); ++done) words[done] = block_[used_++];
+  const std::size_t at_once = kBlocksAtOnce * words_per_block();
+  const auto batches = words.subspan(done, (words.size() - done) / at_once * at_once);
+  if (secret_)
+    fill_batches<16>(chacha_words, key_.data(), counter_, batches);
+  else
+    fill_batches<4>(philox_words, key_.data(), counter_, batches);
+  for (done += batches.size(); done < words.size(); ++done) words[done] = (*this)();
 }
 
 RandomSource::RandomSource(const SecretKey& key) : secret_(true) {

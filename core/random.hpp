@@ -87,6 +87,8 @@ class RandomStream {
     if (used_ == words_per_block()) refill();
     return block_[used_++];
   }
+  /// The next words, as operator() gives them, made many blocks at once.
+  void fill(std::span<std::uint32_t> words);
   /// 64 random bits.
   std::uint64_t bits64() {
     const std::uint64_t low = (*this)();

@@ -26,30 +26,43 @@ int between(RandomStream& random, int low, int high) {
   return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low) + 1));
 }
 
-/// True if the figure of a class covers the point (x, y), in quarter pixels from its centre; its half width is `radius`
-/// quarter pixels, `phase` shifts the bars of the third pair.
-bool covers(int label, int x, int y, int radius, int phase) {
-  const bool second = label % 2 == 1;
+/// True if the figure of a class, number 2 kPair or, if it is the second of its pair, 2 kPair + 1, covers the point (x, y), in quarter
+/// pixels from its centre; its half width is `radius` quarter pixels, `phase` shifts the bars of the third pair.
+template <int kPair>
+bool covers(bool second, int x, int y, int radius, int phase) {
   const int square = x * x + y * y;
   const int limit = radius * radius;
-  switch (label / 2) {
-    case 0:  // disc | ring
-      return square <= limit && (!second || 25 * square >= 9 * limit);
-    case 1:  // square | diamond
-      return second ? 10 * (std::abs(x) + std::abs(y)) <= 12 * radius : 10 * std::max(std::abs(x), std::abs(y)) <= 8 * radius;
-    case 2:  // lying | standing bars
-      return square <= limit && (((second ? x : y) + 256 + phase) / 10) % 2 == 0;
-    case 3: {  // plus | cross
-      const int u = second ? (x + y) * 5 / 7 : x;
-      const int v = second ? (x - y) * 5 / 7 : y;
-      return std::max(std::abs(u), std::abs(v)) <= radius && 4 * std::min(std::abs(u), std::abs(v)) <= radius;
-    }
-    default: {  // triangle standing on its base | on its point
-      const int height = second ? -y : y;
-      return std::abs(height) <= radius && 2 * std::abs(x) <= radius + height;
-    }
+  if constexpr (kPair == 0) {  // disc | ring
+    return square <= limit && (!second || 25 * square >= 9 * limit);
+  } else if constexpr (kPair == 1) {  // square | diamond
+    return second ? 10 * (std::abs(x) + std::abs(y)) <= 12 * radius : 10 * std::max(std::abs(x), std::abs(y)) <= 8 * radius;
+  } else if constexpr (kPair == 2) {  // lying | standing bars
+    return square <= limit && (((second ? x : y) + 256 + phase) / 10) % 2 == 0;
+  } else if constexpr (kPair == 3) {  // plus | cross
+    const int u = second ? (x + y) * 5 / 7 : x;
+    const int v = second ? (x - y) * 5 / 7 : y;
+    return std::max(std::abs(u), std::abs(v)) <= radius && 4 * std::min(std::abs(u), std::abs(v)) <= radius;
+  } else {  // triangle standing on its base | on its point
+    const int height = second ? -y : y;
+    return std::abs(height) <= radius && 2 * std::abs(x) <= radius + height;
   }
 }
+
+/// 1 where the figure covers a pixel, else 0.
+using Cover = std::array<int, kPlane>;
+struct Figure {
+  int label, radius, centre_x, centre_y, phase;
+};
+template <int kPair>
+void cover(const Figure& figure, Cover& inside) {
+  const bool second = figure.label % 2 == 1;
+  for (int y = 0; y < kSide; ++y)
+    for (int x = 0; x < kSide; ++x)
+      inside[static_cast<std::size_t>(y * kSide + x)] =
+          covers<kPair>(second, 4 * x + 2 - figure.centre_x, 4 * y + 2 - figure.centre_y, figure.radius, figure.phase);
+}
+constexpr std::array<void (*)(const Figure&, Cover&), kSyntheticClasses / 2> kCover{cover<0>, cover<1>, cover<2>, cover<3>,
+                                                                                    cover<4>};
 
 /// One picture, as planes, into 3072 bytes.
 void paint(int label, RandomStream random, std::uint8_t* out) {
@@ -81,22 +94,28 @@ void paint(int label, RandomStream random, std::uint8_t* out) {
     for (auto& channel : patch.ink) channel = between(random, -40, 40);
   }
 
-  for (int y = 0; y < kSide; ++y)
-    for (int x = 0; x < kSide; ++x) {
-      const bool inside = covers(label, 4 * x + 2 - centre_x, 4 * y + 2 - centre_y, radius, phase);
-      Color value{};
-      for (std::size_t c = 0; c < 3; ++c)
-        value[c] = ground[c] + (slope_x[c] * (x - 16) + slope_y[c] * (y - 16)) / 16 + (inside ? ink[c] : 0);
-      for (const auto& patch : clutter)
-        if (x >= patch.x && x < patch.x + patch.width && y >= patch.y && y < patch.y + patch.height)
-          for (std::size_t c = 0; c < 3; ++c) value[c] += patch.ink[c];
-      const std::uint32_t word = random();
-      for (std::size_t c = 0; c < 3; ++c) {
-        const int byte = static_cast<int>(word >> (8 * c) & 255);
-        const int noisy = value[c] + (2 * byte - 255) * kNoise / 255;
-        out[c * kPlane + static_cast<std::size_t>(y * kSide + x)] = static_cast<std::uint8_t>(std::clamp(noisy, 0, 255));
+  Cover inside;
+  kCover[static_cast<std::size_t>(label / 2)]({label, radius, centre_x, centre_y, phase}, inside);
+  std::array<std::uint32_t, kPlane> words;
+  random.fill(words);
+  // A channel at a time, which compilers turn into vectors.
+  for (std::size_t c = 0; c < 3; ++c) {
+    std::array<int, kPlane> values;
+    for (int y = 0; y < kSide; ++y)
+      for (int x = 0; x < kSide; ++x) {
+        const auto at = static_cast<std::size_t>(y * kSide + x);
+        values[at] = ground[c] + (slope_x[c] * (x - 16) + slope_y[c] * (y - 16)) / 16 + inside[at] * ink[c];
       }
+    for (const auto& patch : clutter)
+      for (int y = patch.y; y < std::min(patch.y + patch.height, kSide); ++y)
+        for (int x = patch.x; x < std::min(patch.x + patch.width, kSide); ++x)
+          values[static_cast<std::size_t>(y * kSide + x)] += patch.ink[c];
+    for (std::size_t at = 0; at < kPlane; ++at) {
+      const int byte = static_cast<int>(words[at] >> (8 * c) & 255);
+      const int noisy = values[at] + (2 * byte - 255) * kNoise / 255;
+      out[c * kPlane + at] = static_cast<std::uint8_t>(std::clamp(noisy, 0, 255));
     }
+  }
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ std::string settings_page() {
       "argument in "
       "Python (with `_` for `-`). Brackets hold the default, parentheses the parts that have the setting. This page is generated "
       "by `fedstride manual --settings docs/settings.md`.\n";
-  const std::vector<KeyInfo> keys = all_keys();
+  const auto keys = all_keys();
   for (std::size_t question = 0; question < std::size(kQuestionTitles); ++question) {
     page += "\n## " + std::string(kQuestionTitles[question]) + "\n\n";
     for (const KeyInfo& key : keys)

@@ -126,10 +126,6 @@ const Subject* find_subject(std::string_view name) {
   return found == subjects().end() ? nullptr : &*found;
 }
 
-const KeyInfo& key_of(const std::vector<KeyInfo>& keys, std::string_view name) {
-  return *std::ranges::find(keys, name, &KeyInfo::name);
-}
-
 std::string first_line(const std::string& text, std::size_t columns) {
   return text.size() <= columns ? text : text.substr(0, text.rfind(' ', columns - 4)) + " ...";
 }
@@ -169,13 +165,12 @@ std::string subject_example(std::string_view name) { return std::string(find_sub
 std::string subject_page(std::string_view name, const CommandInfo& program, std::size_t columns) {
   const Subject* subject = find_subject(name);
   if (subject == nullptr) return {};
-  const std::vector<KeyInfo> keys = all_keys();
   std::string page = wrapped(subject->text, columns, 0, 0) + "\n";
-  for (const auto choice : subject->choices) page += choices_text(key_of(keys, choice), columns);
+  for (const auto choice : subject->choices) page += choices_text(*find_key(choice), columns);
   std::string flags, others;
   for (const auto flag : subject->flags) flags += help_entry(*flag_of(program, subject->command, flag), Extent::usual, columns);
-  for (const auto setting : subject->settings) flags += flag_text(key_of(keys, setting), columns);
-  for (const KeyInfo& key : keys) {
+  for (const auto setting : subject->settings) flags += flag_text(*find_key(setting), columns);
+  for (const KeyInfo& key : all_keys()) {
     if (key.name == key.group || std::ranges::find(subject->families, key.group) == subject->families.end()) continue;
     if (key.shown == Shown::seldom)
       others += (others.empty() ? "" : ", ") + ("--" + key.name);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <set>
+#include <utility>
 
 #include "core/field_words.hpp"
 #include "core/text.hpp"
@@ -89,8 +92,7 @@ std::vector<std::string> key_names() {
 
 // "tolerance does not go with optimizer 'sgd'; it goes with --optimizer adadp"
 Error does_not_apply(const std::string& name, const Configuration& configuration) {
-  const auto keys = all_keys();
-  const KeyInfo& key = *std::ranges::find(keys, name, &KeyInfo::name);
+  const KeyInfo& key = *find_key(name);
   std::string chosen;
   for (const ChosenPart* part : chosen_parts(configuration))
     if (part->family().key() == key.group) chosen = part->name();
@@ -263,15 +265,15 @@ Configuration determining(Configuration configuration, function_ref<bool(Shapes)
 }
 
 Shapes shapes_of(std::string_view key) {
-  const auto keys = all_keys();
-  const auto known = std::ranges::find(keys, key, &KeyInfo::name);
-  if (known == keys.end()) throw unknown_key(std::string(key));
+  const KeyInfo* known = find_key(key);
+  if (known == nullptr) throw unknown_key(std::string(key));
   return known->shapes;
 }
 
-std::vector<KeyInfo> all_keys() {
+namespace {
+
+std::vector<KeyInfo> make_keys(const Configuration& defaults) {
   std::vector<KeyInfo> keys;
-  const Configuration defaults;
   for (const SettingInfo& info : settings_of<Configuration>()) add_key(keys, key_info(info, &defaults, "run", {}));
   for (const ChosenPart* chosen : chosen_parts(defaults)) {
     const PartFamily& family = chosen->family();
@@ -295,6 +297,26 @@ std::vector<KeyInfo> all_keys() {
       }
   }
   return keys;
+}
+
+}  // namespace
+
+std::span<const KeyInfo> all_keys() {
+  static const Configuration defaults;  // making one fills the registries
+  static std::mutex mutex;
+  // Registries only grow, so that their sizes say what they hold.
+  static std::map<std::pair<std::size_t, std::size_t>, std::vector<KeyInfo>> made;
+  const std::lock_guard lock(mutex);
+  const std::pair size(registered_parts(), dataset_sources().size());
+  auto known = made.find(size);
+  if (known == made.end()) known = made.emplace(size, make_keys(defaults)).first;
+  return known->second;
+}
+
+const KeyInfo* find_key(std::string_view name) {
+  const auto keys = all_keys();
+  const auto known = std::ranges::find(keys, name, &KeyInfo::name);
+  return known == keys.end() ? nullptr : &*known;
 }
 
 Configuration resolve_unchecked(const Settings& given) {
@@ -333,10 +355,9 @@ Configuration resolve_unchecked(const Settings& given) {
   }
   if (is_by_natural_clients(configuration) && !settings.contains("clients")) configuration.clients = 0;
 
-  const auto names = key_names();
   for (const auto& [key, setting] : settings) {
     if (used.contains(key)) continue;
-    if (std::ranges::find(names, key) == names.end()) throw unknown_key(key);
+    if (find_key(key) == nullptr) throw unknown_key(key);
     if (!setting.from_command_line && replaced.contains(key)) continue;
     throw does_not_apply(key, configuration);
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -230,8 +231,11 @@ struct KeyInfo {
 /// "key 'runds' is unknown; did you mean 'rounds'? ..."
 Error unknown_key(const std::string& key);
 
-/// All keys: of the run, of the families, of their parts.
-std::vector<KeyInfo> all_keys();
+/// All keys: of the run, of the families, of their parts. Made once; what was returned before a part was added stays as it was. May be
+/// called from any threads.
+std::span<const KeyInfo> all_keys();
+/// The key of this name, or nullptr.
+const KeyInfo* find_key(std::string_view name);
 /// What a key shapes. Throws Error (usage) for an unknown key.
 Shapes shapes_of(std::string_view key);
 

@@ -26,8 +26,7 @@ void add_settings(const Document& document, const DocumentNode& table, Settings&
   for (const auto& [key, node] : *table.table()) {
     if (key == "hash") continue;
     if (!node.is_scalar()) throw document.wrong(node, key + " must be one value: a number, a text, true or false");
-    const auto& known = all_keys();
-    if (std::ranges::find(known, key, &KeyInfo::name) == known.end()) throw document.wrong(node, unknown_key(key).what());
+    if (find_key(key) == nullptr) throw document.wrong(node, unknown_key(key).what());
     if (key == "out") throw document.wrong(node, "out is chosen for each run; leave it out");
     settings[key] = node.setting();
   }

@@ -19,8 +19,6 @@ std::string written(const SettingValue& value) {
 Settings parse_settings(std::string_view toml, const std::string& name) {
   const Document document = parse_document(toml, name);
   Settings settings;
-  std::vector<std::string> names;
-  for (const auto& key : all_keys()) names.push_back(key.name);
   for (const auto& [key, node] : *document.root.table()) {
     std::string where = key;
     if (node.table() != nullptr && (key == "experiment" || key == "sweep"))
@@ -30,7 +28,7 @@ Settings parse_settings(std::string_view toml, const std::string& name) {
     if (!node.is_scalar()) throw document.wrong(node, where + " must be one value: a number, a text, true or false");
     Setting setting = node.setting();
     if (bring_up_to_date(where, setting.value)) setting.former = key;
-    if (std::ranges::find(names, where) == names.end()) throw document.wrong(node, unknown_key(where).what());
+    if (find_key(where) == nullptr) throw document.wrong(node, unknown_key(where).what());
     settings.emplace(where, setting);
   }
   return settings;

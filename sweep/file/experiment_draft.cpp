@@ -198,9 +198,8 @@ void check_conditions(const Document& document, const ExperimentDraft& draft, bo
     add(draft.plain);
     add(draft.swept);
     if (values.empty()) {  // some cells keep the default, which may depend on the part
-      const auto keys = all_keys();
-      const auto info = std::ranges::find(keys, section.key, &KeyInfo::name);
-      if (!is_run || info == keys.end() || !info->parts.empty()) continue;
+      const KeyInfo* info = find_key(section.key);
+      if (!is_run || info == nullptr || !info->parts.empty()) continue;
       values.push_back(info->default_text);
     }
     for (const Section& other : draft.sections) add(other.entries);

@@ -16,7 +16,7 @@ bool has_key(const std::vector<std::string>& list, const std::string& value) {
 // Sorts the keys of an experiment into methods and conditions.
 class Sorter {
  public:
-  explicit Sorter(const Experiment& experiment) : experiment_(experiment), known_(all_keys()) {}
+  explicit Sorter(const Experiment& experiment) : experiment_(experiment) {}
 
   bool is_method(const std::string& key) const {
     const auto& [rows, columns] = experiment_.table;
@@ -32,8 +32,8 @@ class Sorter {
 
  private:
   bool is_of_method(const std::string& key) const {
-    const auto info = std::ranges::find(known_, key, &KeyInfo::name);
-    if (info == known_.end()) return true;  // "run", which names a folder
+    const KeyInfo* info = find_key(key);
+    if (info == nullptr) return true;  // "run", which names a folder
     const bool trains = info->question == Question::training || info->question == Question::federation;
     return trains && info->group != "attack" && info->group != "cohort" && key != "rounds";
   }
@@ -52,7 +52,6 @@ class Sorter {
   }
 
   const Experiment& experiment_;
-  std::vector<KeyInfo> known_;
 };
 
 Values point_values(const Cell& cell, const std::vector<std::string>& keys) {

@@ -37,6 +37,24 @@ TEST_CASE("Philox gives the published known answers") {
         Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
+TEST_CASE("Words made many at once are those of single calls, wherever the stream stands, and it goes on after them") {
+  const Address address{.purpose = Purpose::test, .row = 3};
+  for (const RandomSource& source : {RandomSource(7), RandomSource(SecretKey{1, 2, 3})})
+    for (const std::size_t before : {0, 1, 4, 15})
+      for (const std::size_t count : {0, 1, 3, 64, 255, 256, 257, 1024, 1030}) {
+        RandomStream one = source.at(address), many = source.at(address);
+        std::vector<std::uint32_t> expected(count), words(count);
+        for (std::size_t i = 0; i < before; ++i) {
+          one();
+          many();
+        }
+        for (auto& word : expected) word = one();
+        many.fill(words);
+        CHECK(words == expected);
+        CHECK(many() == one());
+      }
+}
+
 TEST_CASE("Philox agrees with Random123 on counters and keys of every size") {
   Words counter{1, 2, 3, 4};
   for (int i = 0; i < 2000; ++i) {
