@@ -74,18 +74,32 @@ need_packages() {
 
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 1)}
 
-# build PRESET [OPTION...]: configures and builds one preset, in silence unless it fails. Options are those of cmake --build.
-build() {
-  local preset=$1 log="$root/build/$1.log" cache="$root/build/$1/CMakeCache.txt" fresh=() begun=$SECONDS
+# quietly PRESET COMMAND...: its output goes to the end of build/PRESET.log, and is shown only if it fails.
+quietly() {
+  local preset=$1 log="$root/build/$1.log"
   shift
-  # The cache of a folder that has been moved or copied is useless.
-  if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
-  say "building preset '$preset'"
-  (cd -- "$root" && cmake --preset "$preset" ${fresh[@]+"${fresh[@]}"} &&
-    cmake --build --preset "$preset" --parallel "$jobs" "$@") >"$log" 2>&1 || {
+  (cd -- "$root" && "$@") >>"$log" 2>&1 || {
     { grep -m 1 -A 20 -E '^FAILED|^CMake Error|error:' "$log" || tail -n 20 "$log"; } >&2
     stop "the build of preset '$preset' failed (all of its output is in build/$preset.log)"
   }
+}
+
+# configure PRESET: begins build/PRESET.log.
+configure() {
+  local preset=$1 cache="$root/build/$1/CMakeCache.txt" fresh=()
+  # The cache of a folder that has been moved or copied is useless.
+  if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
+  : >"$root/build/$preset.log"
+  quietly "$preset" cmake --preset "$preset" ${fresh[@]+"${fresh[@]}"}
+}
+
+# build PRESET [OPTION...]: configures and builds one preset, in silence unless it fails. Options are those of cmake --build.
+build() {
+  local preset=$1 begun=$SECONDS
+  shift
+  say "building preset '$preset'"
+  configure "$preset"
+  quietly "$preset" cmake --build --preset "$preset" --parallel "$jobs" "$@"
   say "built preset '$preset' in $((SECONDS - begun)) s"
 }
 

@@ -1,3 +1,4 @@
+// Takes 30 s of processor time: every flag that takes a number is given a wrong one, by a start of the command line.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 

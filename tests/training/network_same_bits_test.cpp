@@ -1,3 +1,4 @@
+// Takes 50 s of processor time: each objective and attack is launched and run, with certificates and processes.
 #include <doctest/doctest.h>
 
 #include <algorithm>

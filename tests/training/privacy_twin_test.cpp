@@ -1,3 +1,4 @@
+// Takes 14 s of processor time: 2,000 random settings against the exact epsilon, in 50 digits.
 #include <doctest/doctest.h>
 
 #include <algorithm>

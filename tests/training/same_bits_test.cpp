@@ -1,3 +1,4 @@
+// Takes 17 s of processor time: ADADP on 1, 2 and 8 threads with a model that cuts its steps into pieces.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -1,3 +1,4 @@
+// Takes 100 s of processor time: that a CNN passes 90 % and by how much pathological rows trail is seen at full length alone.
 #include <doctest/doctest.h>
 
 #include <ctime>

@@ -1,3 +1,4 @@
+// Takes 22 s of processor time: each bound is compared with an integral at every place of its range.
 #include "dp/accountants/tight.hpp"
 
 #include <doctest/doctest.h>

@@ -1,3 +1,4 @@
+// Takes 12 s of processor time: every setting is changed under every part, and each time a cell's key is made.
 #include "sweep/cells/cell_keys.hpp"
 
 #include <doctest/doctest.h>
