@@ -1,12 +1,12 @@
-# fedstride_headers(TARGET HEADER LEVEL SANITIZED): TARGET is compiled with the HEADER that most units include, read once: 2 to 3 seconds
+# fedstride_headers(TARGET HEADER LEVEL OPTIONS): TARGET is compiled with the HEADER that most units include, read once: 2 to 3 seconds
 # of each unit. A target of its own for each level, since GCC compiles what includes precompiled headers at the level of those.
 # Without unity builds, which are for looking at one file's cost or its includes, each file has to name what it uses.
-function(fedstride_headers target header level sanitized)
+function(fedstride_headers target header level options)
   # At -O1 and -O2 there are few units.
   if(NOT FEDSTRIDE_UNITY OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR level MATCHES "^-O[12]")
     return()
   endif()
-  set(options ${level} ${sanitized})
+  list(PREPEND options ${level})
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "EXECUTABLE")
     list(APPEND options -fPIE)
@@ -30,7 +30,7 @@ endfunction()
 function(fedstride_compile target)
   cmake_parse_arguments(COMPILE "SANITIZED" "OPTIMIZE;BATCH;HEADERS" "" ${ARGN})
   set(level)   # that of the build type: -O3, if it is Release
-  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT COMPILE_OPTIMIZE STREQUAL "-O3")
+  if(COMPILE_OPTIMIZE STREQUAL "-O0" OR (CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT COMPILE_OPTIMIZE STREQUAL "-O3"))
     set(level ${COMPILE_OPTIMIZE})
   endif()
   # What training runs through apart, indices are checked in what is shipped, too: what is tested is what is shipped.
