@@ -16,9 +16,7 @@ const std::vector<std::string> kOverridable{"sweep", "when", "variant"};
 
 class Drafter {
  public:
-  Drafter(const Document& document, bool is_run) : document_(document), is_run_(is_run) {
-    for (const KeyInfo& key : all_keys()) names_.push_back(key.name);
-  }
+  Drafter(const Document& document, bool is_run) : document_(document), is_run_(is_run) {}
 
   // Reads the keys of the whole file, or of [quick] or [full].
   ExperimentDraft read(const DocumentNode& root, const std::vector<std::string>& tables, const std::string& prefix) {
@@ -94,7 +92,7 @@ class Drafter {
   void check_key(const DocumentNode& at, const std::string& key) {
     if (key == "out") throw document_.wrong(at, "out is not valid in an experiment file; set the folder with --out");
     if (is_run_) {
-      if (std::ranges::find(names_, key) == names_.end()) throw document_.wrong(at, unknown_key(key).what());
+      if (find_key(key) == nullptr) throw document_.wrong(at, unknown_key(key).what());
     } else if (key.empty() || key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != key.npos || key[0] == '-') {
       throw document_.wrong(at, "key '" + key + "' is not a flag name; lowercase letters, digits and '-' are valid");
     }
@@ -115,7 +113,6 @@ class Drafter {
 
   const Document& document_;
   bool is_run_;
-  std::vector<std::string> names_;
 };
 
 void erase_key(Entries& entries, std::string_view key) {
