@@ -77,7 +77,7 @@ NetworkLog network_log(bool quiet) {
     const std::lock_guard lock(state->mutex);
     if (now != state->second) {
       if (state->left_out > 0)
-        print_beside_live_lines(stderr, std::string(clock) + " " + std::to_string(state->left_out) + " more lines\n");
+        print_beside_live_lines(stderr, std::string(clock) + " " + counted(state->left_out, "more line") + "\n");
       state->second = now;
       state->lines = 0;
       state->left_out = 0;
