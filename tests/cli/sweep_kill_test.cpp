@@ -66,7 +66,7 @@ TEST_CASE("a sweep killed at ten moments inside its cells ends with the tables o
   const TemporaryFolder folder;
   write_table(folder / "data", 600);
   std::ofstream(folder / "tiny.toml") << "dataset = 'csv'\ndata-dir = '" << (folder / "data")
-                                      << "'\nmodel = 'logistic'\nclients = 3\nrounds = 150\n"
+                                      << "'\nmodel = 'logistic'\nclients = 3\nrounds = 150\nlocal-epochs = 30\n"
                                          "[sweep]\noptimizer = ['adadp', 'sgd']\nseed = [1, 2]\n";
   fedstride::RandomStream random(5, {.purpose = fedstride::Purpose::test});
   const std::string out = folder / "out";

@@ -24,7 +24,7 @@ void finish(const Party& coordinator, const std::vector<Party>& clients, const F
 
 TEST_CASE("clients killed within a round and restarted send the same bits") {
   const Federation federation(
-      {"--optimizer", "adadp", "--client-state", "keep", "--rounds", std::to_string(kRounds), "--local-epochs", "5"});
+      {"--optimizer", "adadp", "--client-state", "keep", "--rounds", std::to_string(kRounds), "--local-epochs", "100"});
   const Party coordinator = federation.serve();
   auto clients = federation.join_all();
   RandomStream random(1, {.purpose = Purpose::test});
@@ -43,7 +43,7 @@ TEST_CASE("clients killed within a round and restarted send the same bits") {
 
 TEST_CASE("a coordinator killed at any moment and restarted with the same command ends with the model of an undisturbed run") {
   const Federation federation(
-      {"--optimizer", "pooled", "--server-optimizer", "restore", "--rounds", std::to_string(kRounds), "--local-epochs", "5"});
+      {"--optimizer", "pooled", "--server-optimizer", "restore", "--rounds", std::to_string(kRounds), "--local-epochs", "100"});
   auto clients = federation.join_all();
   RandomStream random(2, {.purpose = Purpose::test});
   std::size_t rounds = 0;
@@ -65,7 +65,7 @@ TEST_CASE("a coordinator killed at any moment and restarted with the same comman
 }
 
 TEST_CASE("coordinator and clients killed together resume with the same commands") {
-  const Federation federation({"--optimizer", "adadp", "--rounds", std::to_string(kRounds), "--local-epochs", "5"});
+  const Federation federation({"--optimizer", "adadp", "--rounds", std::to_string(kRounds), "--local-epochs", "100"});
   RandomStream random(3, {.purpose = Purpose::test});
   for (int session = 0; session < 4 && goes_on(federation); ++session) {
     const std::size_t rounds = rounds_of(federation.out()).size();
@@ -81,7 +81,7 @@ TEST_CASE("coordinator and clients killed together resume with the same commands
 }
 
 TEST_CASE("a client stopped for longer than the silence limit is disconnected, and rejoins") {
-  const Federation federation({"--optimizer", "adadp", "--rounds", std::to_string(kRounds), "--local-epochs", "5"});
+  const Federation federation({"--optimizer", "adadp", "--rounds", std::to_string(kRounds), "--local-epochs", "100"});
   const Party coordinator = federation.serve({"--heartbeat", "0.2"});
   const auto clients = federation.join_all();
   REQUIRE(federation.reaches(2));
@@ -93,7 +93,7 @@ TEST_CASE("a client stopped for longer than the silence limit is disconnected, a
 }
 
 TEST_CASE("clients disconnect from a coordinator stopped for longer than the silence limit, and reconnect") {
-  const Federation federation({"--optimizer", "adadp", "--rounds", std::to_string(kRounds), "--local-epochs", "5"});
+  const Federation federation({"--optimizer", "adadp", "--rounds", std::to_string(kRounds), "--local-epochs", "100"});
   const Party coordinator = federation.serve({"--heartbeat", "0.2"});
   const auto clients = federation.join_all();
   REQUIRE(federation.reaches(2));
@@ -104,7 +104,7 @@ TEST_CASE("clients disconnect from a coordinator stopped for longer than the sil
 }
 
 TEST_CASE("under example-level privacy, no spending is lost, whichever process is killed") {
-  const Federation federation({"--optimizer", "sgd", "--rounds", std::to_string(kRounds), "--local-epochs", "5", "--dp",
+  const Federation federation({"--optimizer", "sgd", "--rounds", std::to_string(kRounds), "--local-epochs", "100", "--dp",
                                "example", "--noise-multiplier", "1", "--randomness", "seeded"});
   auto clients = federation.join_all();
   RandomStream random(5, {.purpose = Purpose::test});
