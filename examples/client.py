@@ -252,6 +252,8 @@ class Client:
         number, attempt, stage = (fields.number('I') for _ in range(3))
         try:
             answer = self.secure.answer(number, attempt, stage, fields.bytes(fields.number('Q')))
+        except secure_sum.Unusable as reason:
+            return print(f'round {number}: {reason}; this client takes no part in this attempt', flush=True)
         except secure_sum.Refusal as reason:
             why = f'round {number}: client {self.number} refuses: {reason}'
             connection.send(REFUSED, text(why) + b'\1')

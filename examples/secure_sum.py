@@ -28,6 +28,10 @@ class Refusal(Exception):
     """What this client objects to."""
 
 
+class Unusable(Refusal):
+    """Another client's keys cannot be used: this one takes no further part in the attempt."""
+
+
 def require(good, what):
     if not good:
         raise Refusal(what)
@@ -51,7 +55,10 @@ def derived(secret, salt, info):
 
 
 def exchanged(secret, public):
-    return x25519.X25519PrivateKey.from_private_bytes(secret).exchange(x25519.X25519PublicKey.from_public_bytes(public))
+    try:
+        return x25519.X25519PrivateKey.from_private_bytes(secret).exchange(x25519.X25519PublicKey.from_public_bytes(public))
+    except ValueError:
+        raise Unusable('a key has small order: with it every shared secret is known') from None
 
 
 def public_of(secret):
@@ -251,12 +258,17 @@ class SecureSum:
 
     def advertise(self, reader):
         settings, planned = self.settings, reader.number()
-        drawn = settings.get('clients', planned) if settings.get('cohort', 'all') == 'all' else planned
-        require(planned == drawn, f'the coordinator says that {planned} clients were drawn; it must be {drawn}')
+        clients, cohort = settings.get('clients', planned), settings.get('cohort', 'all')
+        most = settings.get('cohort-size', 10) if cohort in ('fixed', 'by-size', 'round-robin') else clients
+        least = 0 if cohort in ('poisson', 'balls-in-bins', 'trace') else most  # tighter bounds are in fedstride's clients
+        require(least <= planned <= most, f'the coordinator says that {planned} clients were drawn; it must be {least} to {most}')
         share = lambda name, default: int(settings.get(name, default) * planned)
         self.degree, self.threshold, self.minimum = plan(planned, share('secure-dropouts', 0.2), share('secure-colluders', 0.1),
                                                          settings.get('secure-degree', 0))
         members = reader.list('I', 32, 'T')
+        require(len(members) <= planned, f'the cohort lists {len(members)} clients; the coordinator says that {planned} were drawn')
+        numbers = [client for client, _, _ in members]
+        require(numbers == sorted(set(numbers)), 'the cohort has clients twice, or not in order')
         for client, key, proof in members:
             if client != self.client:
                 self.check_proof(client, key, proof)

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/error.hpp"
 #include "secagg/messages.hpp"
 
 namespace fedstride::secagg {
@@ -15,17 +16,24 @@ struct KeptList {
   bool operator==(const KeptList&) const = default;
 };
 
+/// Another client's keys cannot be used: this client takes no further part in the attempt, but in the next, from which the coordinator
+/// has left out whoever sent them.
+struct UnusableKeys : Error {
+  using Error::Error;
+};
+
 /// A client's side of one attempt at a round: advertise, share, mask, agree, open, each once, in this order. A refusal is an Error
 /// (failure) of one line; the client then takes no further part in the attempt.
 class Client {
  public:
   /// `signing_key` belongs to the key that the cohort lists for `self`; `randomness` must be new for every attempt. The session must
-  /// outlive the client. Throws Error (failure) if the cohort does not have this client and key.
+  /// outlive the client. Throws Error (failure) if the cohort does not have this client and key, or has more clients than the plan is
+  /// made for: two lists of survivors could then both have its minimum.
   Client(const Session& session, ClientId self, const Secret& signing_key, const Secret& randomness);
 
   Advert advertise();
   /// Refused unless every advert is for the same round, model, cohort and settings, and those of neighbors are signed by the cohort's
-  /// keys.
+  /// keys. Throws UnusableKeys if a neighbor's are of small order.
   Shares share(const Roster& roster);
   /// Refused unless there is a box of every neighbor that shared, and enough of them open: of a neighbor whose box does not, this
   /// client holds no shares, and its masks are as ever. No input is masked twice by the same keys.

@@ -34,6 +34,8 @@ void Coordinator::take(const Advert& advert) {
       advert.model == session_.model && advert.cohort == session_.cohort_hash() && advert.settings == session_.settings_hash(),
       client, "sent keys for another model, cohort or settings");
   require(session_.is_signed(client, advert_text(advert), advert.signature), client, "did not sign its keys");
+  require(is_usable(advert.share_key) && is_usable(advert.mask_key), client,
+          "sent a key of small order, with which every shared secret is known");
   adverts_[client] = advert;
 }
 

@@ -28,6 +28,8 @@ class Coordinator {
   Survivors survivors();
 
   void take(const Agreement& agreement);
+  /// True if enough survivors have signed their list for agreements().
+  bool is_agreed() const { return agreements_.size() >= session_.plan.minimum; }
   Agreements agreements();
 
   void take(const Unmasking& unmasking);

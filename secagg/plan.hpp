@@ -23,6 +23,7 @@ struct Assumed {
 /// The graph and its thresholds. A client shares its secrets with `degree` neighbors and itself; `threshold` of the shares give a
 /// secret. A list of survivors counts if `minimum` clients signed it, and has at least that many.
 struct Plan {
+  unsigned clients = 0;  ///< in the cohort, at most
   unsigned degree = 0;
   unsigned threshold = 0;
   unsigned minimum = 0;

@@ -64,17 +64,31 @@ Secret derived(const Secret& input, std::string_view salt, std::string_view info
 
 Bytes32 public_key(const Secret& private_key) { return public_of(EVP_PKEY_X25519, private_key); }
 
-Secret shared_secret(const Secret& private_key, const Bytes32& other_public) {
+namespace {
+
+/// False, with `shared` undefined, if the public key has small order.
+bool exchange(const Secret& private_key, const Bytes32& other_public, Secret& shared) {
   const auto own = private_half(EVP_PKEY_X25519, private_key);
   const auto other = public_half(EVP_PKEY_X25519, other_public);
   const Owned<EVP_PKEY_CTX> context(EVP_PKEY_CTX_new(own.get(), nullptr));
   require(context && EVP_PKEY_derive_init(context.get()) == 1, "X25519");
-  Secret shared;
   std::size_t size = shared.bytes.size();
-  if (EVP_PKEY_derive_set_peer(context.get(), other.get()) != 1 ||
-      EVP_PKEY_derive(context.get(), shared.bytes.data(), &size) != 1 || size != shared.bytes.size())
+  return EVP_PKEY_derive_set_peer(context.get(), other.get()) == 1 &&
+         EVP_PKEY_derive(context.get(), shared.bytes.data(), &size) == 1 && size == shared.bytes.size();
+}
+
+}  // namespace
+
+Secret shared_secret(const Secret& private_key, const Bytes32& other_public) {
+  Secret shared;
+  if (!exchange(private_key, other_public, shared))
     throw failure("a public key has small order: with it every shared secret is known");
   return shared;
+}
+
+bool is_usable(const Bytes32& other_public) {
+  Secret any;
+  return exchange({}, other_public, any);
 }
 
 Bytes32 verifying_key(const Secret& signing_key) { return public_of(EVP_PKEY_ED25519, signing_key); }

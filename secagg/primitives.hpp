@@ -36,6 +36,8 @@ Secret derived(const Secret& input, std::string_view salt, std::string_view info
 Bytes32 public_key(const Secret& private_key);
 /// Throws Error (failure) for a public key of small order, which would make the shared secret public.
 Secret shared_secret(const Secret& private_key, const Bytes32& other_public);
+/// False for a public key of small order.
+bool is_usable(const Bytes32& other_public);
 
 /// Ed25519 (RFC 8032).
 Bytes32 verifying_key(const Secret& signing_key);

@@ -47,6 +47,8 @@ class CohortPart : public Part {
   virtual int* size_setting() { return nullptr; }
   /// The most clients in a round. Throws Error (usage) if there are too few clients to draw from.
   virtual std::size_t most(std::size_t clients) const { return clients; }
+  /// The fewest clients in a round, but for a chance of 2^-40; 0 if nothing is known.
+  virtual std::size_t least(std::size_t /*clients*/) const { return 0; }
   /// The hash of the file it reads; empty if none. Throws Error if the file does not fit the number of clients.
   virtual std::string file_hash(std::size_t /*clients*/) const { return {}; }
 };

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numbers>
 #include <numeric>
 
 #include "core/elementary.hpp"
@@ -73,6 +74,25 @@ std::vector<ClientId> all_clients(std::size_t clients) {
   std::vector<ClientId> everyone(clients);
   std::iota(everyone.begin(), everyone.end(), ClientId{0});
   return everyone;
+}
+
+std::size_t fewest_drawn(std::size_t clients, double rate) {
+  if (rate >= 1) return clients;
+  const double n = static_cast<double>(clients);
+  const auto term = [](double a, double b) { return a > 0 ? a * std::log(a / b) : 0; };
+  const auto is_unlikely = [&](std::size_t k) {
+    const double share = static_cast<double>(k) / n;
+    return share < rate && n * (term(share, rate) + term(1 - share, 1 - rate)) >= 40 * std::numbers::ln2;
+  };
+  std::size_t least = 0, beyond = clients;  // k is unlikely below `least`, and not at `beyond`
+  while (least < beyond) {
+    const std::size_t middle = least + (beyond - least) / 2;
+    if (is_unlikely(middle))
+      least = middle + 1;
+    else
+      beyond = middle;
+  }
+  return least;
 }
 
 std::size_t CohortSize::size_among(std::size_t clients) const {

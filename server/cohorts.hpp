@@ -25,8 +25,13 @@ struct AllClients final : PartBase<CohortPart, AllClients> {
 
   std::vector<ClientId> sample(const CohortQuestion& question) const override { return all_clients(question.clients()); }
   double rate(std::size_t /*clients*/) const override { return 1; }
+  std::size_t least(std::size_t clients) const override { return clients; }
   bool is_independent() const override { return true; }
 };
+
+/// The fewest of `clients` that independent draws at this rate select, but for a chance of 2^-40 (Chernoff's bound: P[X <= k] is at
+/// most exp(-n KL(k/n || rate))).
+std::size_t fewest_drawn(std::size_t clients, double rate);
 
 struct PoissonCohortSettings {
   double cohort_rate = 0.1;
@@ -47,6 +52,7 @@ struct PoissonCohort final : PartBase<CohortPart, PoissonCohort, PoissonCohortSe
     return drawn;
   }
   double rate(std::size_t /*clients*/) const override { return cohort_rate; }
+  std::size_t least(std::size_t clients) const override { return fewest_drawn(clients, cohort_rate); }
   bool is_independent() const override { return true; }
 };
 
@@ -66,6 +72,7 @@ struct BinsCohort final : PartBase<CohortPart, BinsCohort, BinsCohortSettings> {
 
   std::vector<ClientId> sample(const CohortQuestion& question) const override;
   double rate(std::size_t /*clients*/) const override { return 1.0 / cohort_bins; }
+  std::size_t least(std::size_t clients) const override { return fewest_drawn(clients, 1.0 / cohort_bins); }
   bool is_independent() const override { return true; }
 };
 
@@ -87,6 +94,7 @@ struct SizedCohort : PartBase<CohortPart, Self, Settings> {
   double rate(std::size_t clients) const final { return std::min(1.0, this->cohort_size / static_cast<double>(clients)); }
   bool is_independent() const final { return false; }
   std::size_t most(std::size_t clients) const final { return this->size_among(clients); }
+  std::size_t least(std::size_t clients) const final { return this->size_among(clients); }
   int* size_setting() final { return &this->cohort_size; }
 };
 

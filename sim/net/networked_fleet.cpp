@@ -343,7 +343,7 @@ struct NetworkedFleet::Impl {
     std::size_t denied = 0;
     for (ClientId client = 0; client < round->state.size(); ++client)
       denied += round->state[client] == Round::State::waiting && reception.is_denied(client);
-    return denied > 0 && enough() && round->answered + denied == round->asked;
+    return denied > 0 && (enough() || round->asked - denied < fewest()) && round->answered + denied == round->asked;
   }
 
   void deny(DenyList list) {
@@ -384,7 +384,12 @@ struct NetworkedFleet::Impl {
     return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client], round->told);
   }
 
-  bool enough() const { return round->answered >= std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients)); }
+  /// With how many answers a round can end.
+  std::size_t fewest() const {
+    const std::size_t secured = round->secured ? secure->fewest() : 0;
+    return std::max(secured, std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients)));
+  }
+  bool enough() const { return round->answered >= fewest(); }
 
   void begin_round(std::optional<Round> fresh, const std::vector<ClientId>& cohort) {
     round = std::move(fresh);
@@ -410,8 +415,7 @@ struct NetworkedFleet::Impl {
       if (round->secured && secure->is_attempting()) return;
       if (enough()) return conclude();
       log("round " + std::to_string(number) + " is past its deadline with answers from " + std::to_string(round->answered) +
-          " of " + counted(round->asked, "client") + "; it continues until " + std::to_string(round_rules.minimum_clients) +
-          " have answered");
+          " of " + counted(round->asked, "client") + "; it continues until " + std::to_string(fewest()) + " have answered");
     });
   }
 

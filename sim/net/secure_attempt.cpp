@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 
@@ -16,6 +17,24 @@ secagg::Session secure_session(const SecureRules& rules, std::uint32_t round, co
           .length = length,
           .bits = rules.grid.bits,
           .settings = rules.session_settings()};
+}
+
+secagg::Session invited_session(const SecureRules& rules, const secagg::Invitation& invitation, const DrawnClients& drawn,
+                                const Train& train, std::uint64_t length,
+                                const std::function<void(const secagg::Invitation::Invited&)>& check_key) {
+  if (invitation.planned < drawn.least || invitation.planned > drawn.most)
+    throw failure("the coordinator says that " + counted(invitation.planned, "client") + " were drawn; with cohort '" +
+                  std::string(drawn.cohort) + "' it must be " +
+                  (drawn.least == drawn.most ? "" : "from " + std::to_string(drawn.least) + " to ") + std::to_string(drawn.most));
+  secagg::Session session = secure_session(rules, train.round, train.model_hash, train.told, invitation.planned, length);
+  for (const auto& invited : invitation.members) {
+    const secagg::Member& member = invited.member;
+    if (member.client >= drawn.among || (!session.cohort.empty() && session.cohort.back().client >= member.client))
+      throw failure("the cohort has clients twice, not in order, or unknown");
+    check_key(invited);
+    session.cohort.push_back(member);
+  }
+  return session;
 }
 
 std::string_view stage_name(SecureAttempt::Stage stage) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "secagg/coordinator.hpp"
@@ -17,6 +18,21 @@ namespace fedstride {
 /// some may not have come.
 secagg::Session secure_session(const SecureRules& rules, std::uint32_t round, const std::string& model_hash,
                                std::span<const double> told, std::uint32_t planned, std::uint64_t length);
+
+/// What a client knows of the cohorts of its experiment, whatever its coordinator says.
+struct DrawnClients {
+  std::size_t among = 0;  ///< in the federation
+  std::size_t least = 0;  ///< in a round
+  std::size_t most = 0;
+  std::string_view cohort = {};  ///< the kind
+};
+
+/// A client's session, made of what its coordinator invites it to: the one place where numbers of an invitation are bound. `check_key`
+/// throws for a key that is not its owner's. Throws Error (failure), one line without the round, if an honest coordinator could not have
+/// said this.
+secagg::Session invited_session(const SecureRules& rules, const secagg::Invitation& invitation, const DrawnClients& drawn,
+                                const Train& train, std::uint64_t length,
+                                const std::function<void(const secagg::Invitation::Invited&)>& check_key);
 
 /// The coordinator's side of one attempt at a round of secure aggregation over connections: which clients owe a message, and what is
 /// sent next. Used by one thread.
@@ -44,6 +60,8 @@ class SecureAttempt {
   void drop(ClientId client);
   /// Ends the stage and sends what the next one needs. Throws Error (failure) if too few clients are left; nothing is revealed.
   void next();
+  /// True if next() asks the clients for shares: enough have signed the list of survivors.
+  bool will_open() const { return stage_ == Stage::signatures && coordinator_.is_agreed(); }
   /// After the last stage, as secagg::Coordinator::sum.
   secagg::Ring sum(std::vector<std::string>& remarks) { return coordinator_.sum(remarks); }
   const std::vector<ClientId>& included() const { return coordinator_.included(); }

@@ -53,6 +53,10 @@ SecureRound::~SecureRound() = default;
 
 std::vector<ClientId> SecureRound::take_part(const std::vector<ClientId>& cohort) {
   planned_ = static_cast<std::uint32_t>(cohort.size());
+  try {
+    minimum_ = sum_.rules().plan(planned_).minimum;
+  } catch (const Error&) {  // it cannot be borne, as the attempt will say
+  }
   std::vector<ClientId> all = cohort;
   std::ranges::sort(all);
   std::error_code error;
@@ -121,6 +125,7 @@ void SecureRound::arm() {
           say(clients_text({late.begin(), late.end()}) + " sent nothing in the stage of " + std::string(stage_name(stage)) +
               " within " + number_text(terms_.stage_deadline) + " s");
           for (const ClientId client : late) attempt_->drop(client);
+          silent_.insert(late.begin(), late.end());
           advance();
         });
 }
@@ -141,7 +146,7 @@ void SecureRound::advance() {
   while (attempt_ && attempt_->owing().empty()) {
     try {
       if (attempt_->stage() == SecureAttempt::Stage::unmasking) return finish();
-      if (attempt_->stage() == SecureAttempt::Stage::signatures) keep_survivors(attempt_->included());
+      if (attempt_->will_open()) keep_survivors(attempt_->included());
       attempt_->next();
       arm();
     } catch (const Error& error) {
@@ -171,8 +176,15 @@ void SecureRound::forget(ClientId client) {
 void SecureRound::failed(const std::string& why) {
   close();
   for (const auto& [client, report] : std::map(trained_))
-    if (!reception_.is_ready(client)) forget(client);
-  if (!calls_.is_over()) return say(without_round(why, terms_.number) + "; another attempt begins when it can");
+    if (!reception_.is_ready(client) || silent_.contains(client)) forget(client);
+  silent_.clear();
+  const std::string text = without_round(why, terms_.number);
+  if (!kept_.empty() && calls_.is_overdue()) {
+    say(text + "; the round ends without a sum");
+    sum_.end(why);
+    return calls_.end({}, kept_);
+  }
+  if (!calls_.is_over()) return say(text + "; another attempt begins when it can");
   sum_.end(why);
   std::vector<ClientReport> reports;
   for (const auto& [client, report] : trained_) reports.push_back(report);

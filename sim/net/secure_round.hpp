@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,8 @@ class SecureRound {
 
   /// Before anything else: the clients of this cohort that take part, ascending. All, unless an earlier attempt was unmasked.
   std::vector<ClientId> take_part(const std::vector<ClientId>& cohort);
+  /// With fewer updates nothing can be unmasked, and the round waits for more; 0 if it cannot be with any number.
+  std::size_t fewest() const { return minimum_; }
   /// The client's update is ready, or has failed.
   void trained(ClientId client, ClientReport report, bool failed);
   /// Begins an attempt, unless one is on its way: all updates are ready, or all that will be.
@@ -89,7 +92,9 @@ class SecureRound {
   NetworkLog log_;
   Calls calls_;
   std::uint32_t planned_ = 0;                 ///< clients in the cohort
+  std::size_t minimum_ = 0;                   ///< Plan::minimum
   std::map<ClientId, ClientReport> trained_;  ///< whose update is ready, or failed
+  std::set<ClientId> silent_;                 ///< in a stage of the attempt, beyond its deadline
   std::vector<ClientId> kept_;                ///< over which an earlier attempt was unmasked; empty: none
   std::unique_ptr<SecureAttempt> attempt_;
   std::uint32_t attempts_ = 0;

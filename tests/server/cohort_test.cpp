@@ -50,6 +50,26 @@ TEST_CASE("all, Poisson and fixed cohorts are functions of the round and the sou
 
 // One of clients with 1, 2 and 5 rows: shares 1/8, 2/8 and 5/8 of 8,000 draws, standard deviations 30, 39 and 43. If two are
 // drawn, the first is missing with probability 2/8 5/6 + 5/8 2/3 = 0.625.
+TEST_CASE("the fewest clients that independent draws select: never below what has a chance of 2^-40") {
+  for (const std::size_t clients : {1, 10, 100, 1000})
+    for (const double rate : {0.01, 0.3, 0.7, 0.99, 1.0}) {
+      const auto n = static_cast<double>(clients);
+      const std::size_t least = fewest_drawn(clients, rate);
+      CHECK(static_cast<double>(least) <= n * rate);
+      double below = 0;  // the chance of fewer
+      for (std::size_t k = 0; k < least && rate < 1; ++k)
+        below += std::exp(std::lgamma(n + 1) - std::lgamma(static_cast<double>(k) + 1) - std::lgamma(n - static_cast<double>(k) + 1) +
+                          static_cast<double>(k) * std::log(rate) + (n - static_cast<double>(k)) * std::log1p(-rate));
+      CHECK(below <= std::exp2(-40) * n);
+      if (rate < 1) CHECK(fewest_drawn(100 * clients, rate) >= least);
+    }
+  CHECK(fewest_drawn(10, 1) == 10);
+  CHECK(fewest_drawn(10, 0.1) == 0);
+  CHECK(fewest_drawn(1000, 0.5) == 383);  // about 500 - sqrt(40 ln 2 * 1000 / 2)
+  CHECK(PoissonCohort({.cohort_rate = 0.5}).least(1000) == 383);
+  CHECK(AllClients().least(7) == 7);
+}
+
 TEST_CASE("by size, the probabilities are proportional to the rows") {
   const std::vector<std::uint64_t> rows{1, 2, 5, 0};
   double drawn[3] = {};

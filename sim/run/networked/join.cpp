@@ -173,35 +173,12 @@ class Participant {
   std::uint32_t last_round() const { return last_round_; }
 
   std::pair<Frame, FrameKind> secure(const SecureMessage& asked) {
-    if (!input_ || asked.round != input_->train.round) return {};
-    if (asked.stage == 0) begin_attempt(asked);
-    if (!masking_ || asked.attempt != masking_->attempt) return {};
-    const auto answer = [&](std::uint32_t stage, const auto& message) {
-      return std::pair(encode(SecuredMessage{asked.round, asked.attempt, stage, secagg::encoded(message)}), FrameKind::secured);
-    };
-    secagg::Client& self = *masking_->client;
-    switch (asked.stage) {
-      case 0:
-        return answer(1, self.advertise());
-      case 1:
-        return answer(2, self.share(secagg::decode<secagg::Roster>(asked.message)));
-      case 2: {
-        const secagg::Masked masked = self.mask(secagg::decode<secagg::Delivery>(asked.message), input_->ring);
-        for (const ClientId other : self.unopened())
-          options_.log("round " + std::to_string(asked.round) + ": the shares of client " + std::to_string(other) +
-                       " do not open, so that this client holds none of them");
-        return {encode(MaskedMessage{asked.round, asked.attempt, secagg::encoded(masked)}), FrameKind::masked};
-      }
-      case 3:
-        return answer(4, self.agree(secagg::decode<secagg::Survivors>(asked.message)));
-      case 4: {
-        const auto opening = self.open(secagg::decode<secagg::Agreements>(asked.message), folder_.kept());
-        folder_.keep(opening.keep);
-        return answer(5, opening.shares);
-      }
-      default:
-        throw failure("round " + std::to_string(asked.round) + ": the coordinator asks for stage " + std::to_string(asked.stage) +
-                      " of secure aggregation; valid: 0 to 4");
+    try {
+      return answer_to(asked);
+    } catch (const secagg::UnusableKeys& error) {
+      options_.log(std::string(error.what()) + "; this client takes no part in this attempt");
+      masking_.reset();
+      return {};
     }
   }
 
@@ -313,6 +290,7 @@ class Participant {
   struct Input {
     Train train;
     secagg::Ring ring;
+    std::uint32_t planned = 0;  ///< clients drawn in this round; 0: not yet said
   };
   struct Masking {
     secagg::Session session;
@@ -336,41 +314,72 @@ class Participant {
       input_ = Input{train, own.secured()->ring()};
   }
 
-  void begin_attempt(const SecureMessage& asked) {
-    const auto require = [&](bool good, const std::string& what) {
-      if (!good)
-        throw failure("round " + std::to_string(asked.round) + ": client " + std::to_string(options_.client) +
-                      " refuses: " + what);
+  std::pair<Frame, FrameKind> answer_to(const SecureMessage& asked) {
+    if (!input_ || asked.round != input_->train.round) return {};
+    if (asked.stage == 0) begin_attempt(asked);
+    if (!masking_ || asked.attempt != masking_->attempt) return {};
+    const auto answer = [&](std::uint32_t stage, const auto& message) {
+      return std::pair(encode(SecuredMessage{asked.round, asked.attempt, stage, secagg::encoded(message)}), FrameKind::secured);
     };
+    secagg::Client& self = *masking_->client;
+    switch (asked.stage) {
+      case 0:
+        return answer(1, self.advertise());
+      case 1:
+        return answer(2, self.share(secagg::decode<secagg::Roster>(asked.message)));
+      case 2: {
+        const secagg::Masked masked = self.mask(secagg::decode<secagg::Delivery>(asked.message), input_->ring);
+        for (const ClientId other : self.unopened())
+          options_.log("round " + std::to_string(asked.round) + ": the shares of client " + std::to_string(other) +
+                       " do not open, so that this client holds none of them");
+        return {encode(MaskedMessage{asked.round, asked.attempt, secagg::encoded(masked)}), FrameKind::masked};
+      }
+      case 3:
+        return answer(4, self.agree(secagg::decode<secagg::Survivors>(asked.message)));
+      case 4: {
+        const auto opening = self.open(secagg::decode<secagg::Agreements>(asked.message), folder_.kept());
+        folder_.keep(opening.keep);
+        return answer(5, opening.shares);
+      }
+      default:
+        throw failure("round " + std::to_string(asked.round) + ": the coordinator asks for stage " + std::to_string(asked.stage) +
+                      " of secure aggregation; valid: 0 to 4");
+    }
+  }
+
+  void begin_attempt(const SecureMessage& asked) {
     const Setup& setup = experiment_->setup;
-    const auto invitation = secagg::decode<secagg::Invitation>(asked.message);
+    const CohortPart& cohort = *setup.configuration.cohort;
     const std::size_t clients = setup.clients.rows.size();
-    const std::size_t most = setup.configuration.cohort->most(clients);
-    // Under example-level privacy clients whose budget is spent are no longer drawn.
-    const bool is_fixed = setup.configuration.cohort.name() != "poisson" && !setup.privacy.example;
-    require(invitation.planned <= most && (!is_fixed || invitation.planned == most),
-            "the coordinator says that " + counted(invitation.planned, "client") + " were drawn; with cohort '" +
-                std::string(setup.configuration.cohort.name()) + "' it must be " + (is_fixed ? "" : "at most ") +
-                std::to_string(most));
+    const std::string round = "round " + std::to_string(asked.round) + ": ";
+    const auto invitation = secagg::decode<secagg::Invitation>(asked.message);
+    // The plan is the round's, not the attempt's. Under example-level privacy clients whose budget is spent are no longer drawn.
+    const DrawnClients drawn{.among = clients,
+                             .least = input_->planned > 0     ? input_->planned
+                                      : setup.privacy.example ? 0
+                                                              : cohort.least(clients),
+                             .most = input_->planned > 0 ? input_->planned : cohort.most(clients),
+                             .cohort = setup.configuration.cohort.name()};
+    const auto check_key = [&](const secagg::Invitation::Invited& invited) {
+      const secagg::Member& member = invited.member;
+      const auto known = known_keys_.find(member.client);
+      if (!key_checker_ || (known != known_keys_.end() && known->second == member.key)) return;
+      if (const std::string why = key_checker_->objection(member.client, member.key, invited.proof); !why.empty())
+        throw secagg::UnusableKeys(Error::Kind::failure, round + why);
+      known_keys_[member.client] = member.key;
+    };
     auto masking = std::make_unique<Masking>();
     masking->attempt = asked.attempt;
-    masking->session = secure_session(*setup.rules.sum.secure, asked.round, input_->train.model_hash, input_->train.told,
-                                      invitation.planned, input_->ring.size());
-    for (const auto& invited : invitation.members) {
-      const secagg::Member& member = invited.member;
-      require(
-          member.client < clients && (masking->session.cohort.empty() || masking->session.cohort.back().client < member.client),
-          "the cohort has clients twice, not in order, or unknown");
-      const auto known = known_keys_.find(member.client);
-      if (key_checker_ && (known == known_keys_.end() || known->second != member.key)) {
-        const std::string why = key_checker_->objection(member.client, member.key, invited.proof);
-        require(why.empty(), why);
-        known_keys_[member.client] = member.key;
-      }
-      masking->session.cohort.push_back(member);
+    try {
+      masking->session = invited_session(*setup.rules.sum.secure, invitation, drawn, input_->train, input_->ring.size(), check_key);
+    } catch (const secagg::UnusableKeys&) {
+      throw;
+    } catch (const Error& error) {
+      throw failure(round + "client " + std::to_string(options_.client) + " refuses: " + error.what());
     }
     masking->client =
         std::make_unique<secagg::Client>(masking->session, options_.client, *signing_key_, secagg::Secret(new_secret_key()));
+    input_->planned = invitation.planned;
     masking_ = std::move(masking);
   }
 

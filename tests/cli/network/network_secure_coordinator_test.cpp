@@ -327,6 +327,52 @@ TEST_CASE("each way to cheat is refused by name, and nothing more is sent") {
   }
 }
 
+TEST_CASE("a list longer than the number of clients that were drawn is refused by name, whatever draws them") {
+  const std::pair<Words, std::string_view> settings[] = {
+      {{}, "with cohort 'all' it must be 4"},
+      {{"--cohort", "fixed", "--cohort-size", "4"}, "with cohort 'fixed' it must be 4"},
+      {{"--cohort", "poisson", "--cohort-rate", "0.9"}, "the cohort lists 4 clients; it must be at most the 3"},
+      {{"--dp", "example", "--clip", "1", "--noise-multiplier", "1"}, "the cohort lists 4 clients; it must be at most the 3"}};
+  for (const auto& [words, says] : settings) {
+    CAPTURE(says);
+    const Scene scene(words);
+    Captive captive(scene);
+    auto few = captive.invitation();
+    few.planned = 3;
+    captive.say(0, secagg::encoded(few));
+    captive.check_left(says);
+  }
+}
+
+TEST_CASE("another client's keys of small order are named in the log, and the honest client takes part in the next attempt") {
+  const Scene scene;
+  Captive captive(scene);
+  captive.invite(1);
+  secagg::Advert& advert = captive.roster.adverts[2];
+  advert.mask_key = {};
+  advert.signature = secagg::sign(key_of(2), secagg::advert_text(advert));
+  captive.say(1, secagg::encoded(captive.roster));
+  CHECK(captive.party.says("round 1", "client 2 sent a key of small order", "takes no part in this attempt"));
+  captive.invite(2);
+  captive.share();
+  captive.mask();
+  captive.agree();
+  captive.say(4, secagg::encoded(captive.agreements));
+  CHECK(captive.hear<secagg::Unmasking>().shares.size() == kClients);
+}
+
+TEST_CASE("the number of clients drawn is the round's: another one in the next attempt is refused") {
+  const Scene scene({"--cohort", "poisson", "--cohort-rate", "0.9"});
+  Captive captive(scene);
+  captive.invite(1);
+  captive.number = 2;
+  auto fewer = captive.invitation();
+  fewer.planned = 3;
+  fewer.members.pop_back();
+  captive.say(0, secagg::encoded(fewer));
+  captive.check_left("3 clients were drawn", "it must be 4");
+}
+
 TEST_CASE("a client that insists on secure aggregation leaves an experiment without it") {
   const Federation federation({"--optimizer", "sgd", "--rounds", "2"});
   const Party coordinator = federation.serve();
