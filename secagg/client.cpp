@@ -28,9 +28,9 @@ Client::Client(const Session& session, ClientId self, const Secret& signing_key,
     : session_(session), self_(self), signing_key_(signing_key) {
   const Member* member = session.find(self);
   require(member != nullptr && member->key == verifying_key(signing_key), "the cohort does not list it with its key");
-  require(session.cohort.size() <= session.plan.clients,
-          "the cohort lists " + counted(session.cohort.size(), "client") + "; it must be at most the " +
-              std::to_string(session.plan.clients) + " that the coordinator says were drawn");
+  require(session.cohort.size() <= session.plan.clients, "the cohort lists " + counted(session.cohort.size(), "client") +
+                                                             "; it must be at most the " + std::to_string(session.plan.clients) +
+                                                             " that the coordinator says were drawn");
   share_secret_ = derived(randomness, "", "share key");
   mask_secret_ = derived(randomness, "", "mask key");
   seed_ = derived(randomness, "", "seed");
@@ -101,7 +101,7 @@ Shares Client::share(const Roster& roster) {
   for (const ClientId holder : holders_)
     if (holder != self_ && !(is_usable(advert_of(holder).share_key) && is_usable(advert_of(holder).mask_key)))
       throw UnusableKeys(Error::Kind::failure, "round " + std::to_string(session_.round) + ": " + name_of(holder) +
-                                                 " sent a key of small order, with which every shared secret is known");
+                                                   " sent a key of small order, with which every shared secret is known");
 
   const auto count = static_cast<unsigned>(holders_.size());
   require(count >= session_.plan.threshold, "it has too few neighbors");

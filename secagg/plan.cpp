@@ -108,7 +108,8 @@ Plan choose_plan(const Assumed& assumed, unsigned degree) {
     const double privacy = log2_privacy(assumed, k, t);
     const double completion = log2_completion(assumed, k, t);
     if (privacy <= kLog2Failure && completion <= kLog2Failure)
-      return {assumed.clients, k, t, std::max(majority, assumed.clients - assumed.dropouts), privacy, completion, splits(assumed, k)};
+      return {assumed.clients,   k, t, std::max(majority, assumed.clients - assumed.dropouts), privacy, completion,
+              splits(assumed, k)};
   }
   throw usage_error(
       (degree > 0 ? "secure-degree is " + std::to_string(degree) + ", which cannot bear " : "secure-aggregation cannot bear ") +

@@ -58,8 +58,9 @@ TEST_CASE("the fewest clients that independent draws select: never below what ha
       CHECK(static_cast<double>(least) <= n * rate);
       double below = 0;  // the chance of fewer
       for (std::size_t k = 0; k < least && rate < 1; ++k)
-        below += std::exp(std::lgamma(n + 1) - std::lgamma(static_cast<double>(k) + 1) - std::lgamma(n - static_cast<double>(k) + 1) +
-                          static_cast<double>(k) * std::log(rate) + (n - static_cast<double>(k)) * std::log1p(-rate));
+        below +=
+            std::exp(std::lgamma(n + 1) - std::lgamma(static_cast<double>(k) + 1) - std::lgamma(n - static_cast<double>(k) + 1) +
+                     static_cast<double>(k) * std::log(rate) + (n - static_cast<double>(k)) * std::log1p(-rate));
       CHECK(below <= std::exp2(-40) * n);
       if (rate < 1) CHECK(fewest_drawn(100 * clients, rate) >= least);
     }

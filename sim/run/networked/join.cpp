@@ -371,7 +371,8 @@ class Participant {
     auto masking = std::make_unique<Masking>();
     masking->attempt = asked.attempt;
     try {
-      masking->session = invited_session(*setup.rules.sum.secure, invitation, drawn, input_->train, input_->ring.size(), check_key);
+      masking->session =
+          invited_session(*setup.rules.sum.secure, invitation, drawn, input_->train, input_->ring.size(), check_key);
     } catch (const secagg::UnusableKeys&) {
       throw;
     } catch (const Error& error) {
