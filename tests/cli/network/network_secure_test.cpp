@@ -2,6 +2,7 @@
 #include "dp/ledger/audit.hpp"
 #include "tests/cli/network/federation.hpp"
 #include "tests/cli/network/frame_watch.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace fedstride::test::network_secure_test {
 namespace {
@@ -104,6 +105,33 @@ TEST_CASE("a client killed before each of its messages comes back, and the model
   }
 }
 
+// Of four clients none may be missing. 20 kills under ./run-tests --all, else one in each stage.
+TEST_CASE("with a round deadline that has passed, a client killed in any stage ends nothing: the round waits for it") {
+  const int kills = every_check() ? 20 : 5;
+  const Federation federation(secure({"--optimizer", "sgd", "--rounds", std::to_string(kills + 1)}), 4);
+  const Party coordinator = federation.serve({"--round-deadline", "0.2"});
+  std::atomic<int> stage{0};
+  std::atomic<bool> wants_kill{false};
+  const FrameWatch watch(federation.port(), [&](FrameKind kind, const std::string& body, bool to_client) {
+    if (!to_client || wants_kill || stage_of(kind, body) != stage) return true;
+    wants_kill = true;
+    eventually([&] { return !wants_kill; });
+    return false;
+  });
+  std::vector<Party> clients;
+  for (const int client : {0, 1, 3}) clients.push_back(federation.join(client));
+  clients.push_back(federation.join(2, watch.port()));
+  for (int kill = 0; kill < kills; ++kill) {
+    REQUIRE(eventually([&] { return wants_kill.load(); }));
+    REQUIRE(clients[3].kill() == -SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    stage = kill + 1 < kills ? (kill + 1) % 5 : -2;
+    wants_kill = false;
+    clients[3] = federation.join(2, watch.port());
+  }
+  finish(coordinator, clients, federation);
+}
+
 TEST_CASE("a coordinator killed in each stage goes on with the same command, and the models are the same") {
   for (const Words& settings : {secure({"--optimizer", "adadp", "--rounds", "6"}), noisy({"--rounds", "6"})}) {
     const Federation federation(settings);
@@ -130,7 +158,8 @@ TEST_CASE("a coordinator killed in each stage goes on with the same command, and
   }
 }
 
-TEST_CASE("a round that could not be unmasked is not attempted over another list: it ends without a sum, and the federation goes on") {
+TEST_CASE(
+    "a round that could not be unmasked is not attempted over another list: it ends without a sum, and the federation goes on") {
   const Federation federation(secure({"--optimizer", "sgd", "--rounds", "2", "--secure-dropouts", "0.34"}));
   const Party coordinator = federation.serve({"--round-deadline", "5"});
   std::atomic<int> held{0};
