@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,7 @@ struct LedgerHeader {
   std::vector<LedgerStatement> statements;  ///< at most one per level
   /// The facts that the guarantee assumes to be public, each with its source: "classes 10 (named)".
   std::vector<std::string> constants = {};
+  std::map<std::string, std::string> settings = {};  ///< by key, those that never change in a run; empty: not recorded
   const LedgerStatement* at(Level level) const;
   bool operator==(const LedgerHeader&) const = default;
 };

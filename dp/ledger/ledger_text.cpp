@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/json.hpp"
@@ -118,6 +119,20 @@ std::vector<std::string> read_constants(const Json& json) {
     constants.push_back(constant.get<std::string>());
   }
   return constants;
+}
+
+std::map<std::string, std::string> read_recorded_settings(const Json& json) {
+  constexpr std::size_t kMaxSettings = 1000;
+  std::map<std::string, std::string> settings;
+  if (!json.contains("settings")) return settings;
+  const Json& all = json["settings"];
+  if (!all.is_object() || all.size() > kMaxSettings)
+    throw failure("'settings' is not an object of " + std::to_string(kMaxSettings) + " strings at most");
+  for (const auto& [key, value] : all.items()) {
+    if (!value.is_string()) throw failure("the setting '" + std::string(key) + "' is not a string");
+    settings.emplace(key, value.get<std::string>());
+  }
+  return settings;
 }
 
 // "blt","separation":4, and for the statement what else its cost depends on.
@@ -250,13 +265,20 @@ std::string header_text(const LedgerHeader& header) {
     text += '}';
   }
   text += ']';
-  if (header.constants.empty()) return text + '}';
-  text += ",\"constants\":[";
-  for (const std::string& constant : header.constants) {
-    if (&constant != header.constants.data()) text += ',';
-    text += json_text(constant);
+  if (!header.constants.empty()) {
+    text += ",\"constants\":[";
+    for (const std::string& constant : header.constants)
+      text += (&constant == header.constants.data() ? "" : ",") + json_text(constant);
+    text += ']';
   }
-  return text + "]}";
+  if (!header.settings.empty()) {
+    text += ",\"settings\":{";
+    bool is_first = true;
+    for (const auto& [key, value] : header.settings)
+      text += (std::exchange(is_first, false) ? "" : ",") + json_text(key) + ':' + json_text(value);
+    text += '}';
+  }
+  return text + '}';
 }
 
 std::string entry_text(const LedgerEntry& entry) {
@@ -345,6 +367,7 @@ LedgerHeader read_header(std::string_view text) {
     header.statements.push_back(std::move(statement));
   }
   header.constants = read_constants(json);
+  header.settings = read_recorded_settings(json);
   return header;
 }
 

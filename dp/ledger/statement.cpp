@@ -236,12 +236,12 @@ std::vector<double> history_epsilons(const SpendingTotals& totals, const Account
   return epsilons;
 }
 
-std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_ref<Accountant(Level)> accountant_of) {
+std::vector<PrivacyStatement> model_statements(const LedgerBook& book) {
   const LedgerHeader& header = book.header();
   const SpendingTotals totals = book.totals();
   std::vector<PrivacyStatement> statements;
   for (const LedgerStatement& promised : header.statements) {
-    const Accountant accountant = accountant_of(promised.level);
+    const auto accountant = make_part<Accountant>("accountant", promised.accountant);
     if (promised.level == Level::client) {
       statements.push_back(make_statement(header, Level::client, "every client", totals.updates(), totals.updates(), accountant));
       continue;
@@ -289,6 +289,12 @@ std::string statement_json(const PrivacyStatement& statement) {
   if (!statement.warning.empty()) json["warning"] = statement.warning;
   json["assumptions"] = statement.assumptions;
   return dump_json(json);
+}
+
+std::string statements_json(const std::vector<PrivacyStatement>& statements) {
+  std::string text = "[";
+  for (const PrivacyStatement& statement : statements) text += (text.size() > 1 ? "," : "") + statement_json(statement);
+  return text + ']';
 }
 
 }  // namespace fedstride

@@ -29,10 +29,10 @@ struct PrivacyStatement {
 PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who, const Spending& spending,
                                 const Spending& papers, const Accountant& accountant);
 
-/// The statements on the released model, one for each level of the ledger. At example level it is that of the client that has
-/// spent most, since an example belongs to only one client; levels are never added. `accountant_of` returns the accountant of a
-/// level.
-std::vector<PrivacyStatement> model_statements(const LedgerBook& book, function_ref<Accountant(Level)> accountant_of);
+/// The statements on the released model, one for each level of the ledger: the one source of what a run prints, publishes and is
+/// audited for. At example level it is that of the client that has spent most, since an example belongs to only one client; levels
+/// are never added. Throws Error (usage) if the ledger names an unknown accountant, or one without a bound.
+std::vector<PrivacyStatement> model_statements(const LedgerBook& book);
 
 /// One epsilon for each history of totals (SpendingTotals::history_of). If only the largest is requested, histories that cost no
 /// more than another one (at least as much noise, no larger rates, counts and passes) get 0 instead.
@@ -41,6 +41,8 @@ std::vector<double> history_epsilons(const SpendingTotals& totals, const Account
 /// The statement as lines for people, and as a JSON object.
 std::string statement_text(const PrivacyStatement& statement);
 std::string statement_json(const PrivacyStatement& statement);
+/// "privacy" in summary.json: a list of them.
+std::string statements_json(const std::vector<PrivacyStatement>& statements);
 
 /// "0.9469", "0.000123": four significant digits, rounded up.
 std::string epsilon_text(double epsilon);

@@ -58,6 +58,7 @@ class LedgerComparer {
   explicit LedgerComparer(const Configuration& configuration) : configuration_(configuration), terms_(terms_of(configuration)) {}
 
   void header(const LedgerHeader& header) {
+    recorded(header);
     differs("randomness", choice_name(configuration_.randomness), header.source);
     if (clients_ == 0) {
       clients_ = header.clients;
@@ -139,6 +140,18 @@ class LedgerComparer {
   LedgerComparison take() && { return std::move(result_); }
 
  private:
+  void recorded(const LedgerHeader& header) {
+    if (header.settings.empty()) return not_compared("settings, which the ledger does not record");
+    const auto value = [](const std::map<std::string, std::string>& settings, const std::string& key) {
+      const auto found = settings.find(key);
+      return found == settings.end() ? std::string("not set") : found->second;
+    };
+    std::map<std::string, std::string> here = recorded_settings(configuration_);
+    for (const auto& [key, recorded] : header.settings) differs(key, value(here, key), recorded);
+    for (const auto& [key, own] : here)
+      if (!header.settings.contains(key)) differs(key, own, "not set");
+  }
+
   static std::string budget_text(double budget) { return std::isfinite(budget) ? number_text(budget) : "none"; }
 
   const LevelTerms* of(Level level) const {
@@ -202,6 +215,25 @@ class LedgerComparer {
 };
 
 }  // namespace
+
+std::map<std::string, std::string> recorded_settings(const Configuration& configuration) {
+  std::map<std::string, std::string> settings;
+  const std::string all = write_settings(determining(configuration), {});
+  for (const std::string_view line : split(all, '\n')) {
+    constexpr std::string_view kIs = " = ";
+    const std::size_t at = line.find(kIs);
+    if (at == std::string_view::npos) continue;
+    const std::string key(line.substr(0, at));
+    const KeyInfo* info = find_key(key);
+    // Whoever is shown a ledger shall not be shown the seed of noise that is drawn from one.
+    if (info == nullptr || may_change(info->shapes) || shapes_output(info->shapes) || key == "seed") continue;
+    std::string value(line.substr(at + kIs.size()));
+    if (const std::size_t folder = value.rfind('/'); info->place != Place::none && folder != std::string::npos)
+      value.erase(1, folder);  // behind its quotation mark
+    settings.emplace(key, std::move(value));
+  }
+  return settings;
+}
 
 LedgerComparison compare_with_settings(const std::filesystem::path& ledger, std::string_view key,
                                        const Configuration& configuration) {

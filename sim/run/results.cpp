@@ -354,6 +354,13 @@ std::string idle_rounds_advice(const Configuration& configuration) {
   return text + "use an optimizer that never undoes steps (--optimizer sgd)";
 }
 
+std::vector<std::string> uncovered_of_summary(const Json& summary, bool test_is_covered) {
+  std::vector<std::string> names;
+  if (!test_is_covered) names = names_of_test(summary);
+  add_uncovered(summary, kOfSummary, "", names);
+  return names;
+}
+
 std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash) {
   const BuildInfo build = build_info();
   Json json;
@@ -401,12 +408,8 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   if (setup.privacy.on()) {
     json["ledger_head"] = summary.ledger.head;
     json["ledger_lines"] = summary.ledger.lines;
-    Json& statements = json["privacy"] = Json::array();
-    for (const PrivacyStatement& statement : summary.privacy) statements.push_back(parse_json(statement_json(statement)));
-    std::vector<std::string> names;
-    if (!summary.test_is_covered) names = names_of_test(json);
-    add_uncovered(json, kOfSummary, "", names);
-    cover(json, names, setup.configuration.publishable);
+    json["privacy"] = parse_json(statements_json(summary.privacy));
+    cover(json, uncovered_of_summary(json, summary.test_is_covered), setup.configuration.publishable);
   }
   return dump_json(json, 2) + "\n";
 }

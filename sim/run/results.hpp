@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json.hpp"
 #include "core/named_number.hpp"
 #include "core/spread.hpp"
 #include "nn/evaluation.hpp"
@@ -89,6 +90,9 @@ std::string board_failure_text(const RunSummary& summary);
 /// (RoundRecord::is_idle) with advice; and the advice only.
 std::string idle_rounds_text(const Configuration& configuration, std::uint64_t idle, std::uint64_t rounds);
 std::string idle_rounds_advice(const Configuration& configuration);
+
+/// The fields of a summary under privacy that no guarantee covers.
+std::vector<std::string> uncovered_of_summary(const Json& summary, bool test_is_covered);
 
 /// The text of summary.json: results, build and machine; under privacy as in round_json, and without hashes of the data.
 std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash);

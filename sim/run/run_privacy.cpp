@@ -11,6 +11,7 @@
 #include "dp/accountants/spending.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "server/cohorts.hpp"
+#include "sim/run/ledger_terms.hpp"
 
 namespace fedstride {
 namespace {
@@ -95,7 +96,8 @@ LedgerHeader header_of(const Setup& setup, Participations* participations) {
   LedgerHeader header{.source = std::string(choice_name(setup.configuration.randomness)),
                       .clients = static_cast<std::uint32_t>(setup.clients.rows.size()),
                       .statements = {},
-                      .constants = constants_of(setup, participations)};
+                      .constants = constants_of(setup, participations),
+                      .settings = recorded_settings(setup.configuration)};
   const auto add = [&](Level kind, const LevelSetup& level) -> LedgerStatement& {
     header.statements.push_back({.level = kind,
                                  .accountant = std::string(part_name(level.accountant)),
@@ -408,9 +410,7 @@ std::optional<SpentSoFar> RunPrivacy::client_spent() const {
 std::vector<PrivacyStatement> RunPrivacy::statements() {
   if (!ledger_) return {};
   ledger_->sync();
-  return model_statements(ledger_->book(), [&](Level level) {
-    return level == Level::example ? setup_.privacy.example->accountant : setup_.privacy.client->accountant;
-  });
+  return model_statements(ledger_->book());
 }
 
 double rounds_within_budget(const Setup& setup) {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "core/error.hpp"
@@ -15,6 +16,7 @@
 #include "dp/ledger/ledger_book.hpp"
 #include "nn/safetensors.hpp"
 #include "server/checkpoint.hpp"
+#include "sim/run/results.hpp"
 #include "sim/run/run_folder.hpp"
 
 namespace fedstride {
@@ -55,6 +57,24 @@ double epsilon_of(const Json& line) {
   return epsilon != nullptr && epsilon->is_number() ? epsilon->get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
+/// The fields of a round's line that a summary repeats, those of the last round, or adds up.
+constexpr std::string_view kOfLine[] = {"test_accuracy", "test_r2", "test_loss", "examples", "uplink_bytes", "downlink_bytes"};
+constexpr std::string_view kRepeated[] = {"test_accuracy", "test_r2", "test_loss"};
+constexpr std::string_view kAddedUp[] = {"examples", "uplink_bytes", "downlink_bytes"};
+
+/// The statements on a ledger's first lines, up to a mark, as a summary publishes them.
+std::string statements_up_to(const fs::path& path, const LedgerMark& mark, std::string_view key, std::string& source) {
+  LedgerReader reader(path, key);
+  LedgerBook book(read_header(reader.next()));
+  source = book.header().source;
+  while (reader.mark().lines < mark.lines) {
+    const std::string_view text = reader.next();
+    if (text.empty()) break;  // which read_ledger refuses
+    book.add(read_entry(text, book.header()));
+  }
+  return statements_json(model_statements(book));
+}
+
 /// The ledger lines that reserve and close a round; 0: none.
 struct RoundLines {
   std::uint64_t reserved = 0;
@@ -89,7 +109,8 @@ RunRecords::RunRecords(const fs::path& run) {
     constexpr std::uint64_t kMaxSummaryBytes = std::uint64_t{64} << 20;
     const Json json = parse_json(read_file(path, kMaxSummaryBytes));
     const auto rounds = whole_member(json, "rounds");
-    Summary summary{.rounds = rounds.value_or(0),
+    Summary summary{.json = json,
+                    .rounds = rounds.value_or(0),
                     .model_hash = text_member(json, "model_hash"),
                     .ledger = {text_member(json, "ledger_head"), whole_member(json, "ledger_lines").value_or(0)}};
     if (summary.ledger.head.empty() || summary.ledger.lines == 0)
@@ -100,8 +121,12 @@ RunRecords::RunRecords(const fs::path& run) {
   }
   if (const fs::path path = run / "model.safetensors"; is_there(path)) {
     SafeTensors file = read_safetensors(path);
-    model_ = SavedModel{
-        .rounds = 0, .model_hash = file.metadata["model_hash"], .hash = fedstride::model_hash(exact(model_of(file), file))};
+    const Model model = model_of(file);
+    model_ = SavedModel{.line = model.line(),
+                        .parameters = model.parameter_count(),
+                        .rounds = 0,
+                        .model_hash = file.metadata["model_hash"],
+                        .hash = fedstride::model_hash(exact(model, file))};
     const std::string& rounds = file.metadata["rounds"];
     if (std::from_chars(rounds.data(), rounds.data() + rounds.size(), model_->rounds).ec != std::errc())
       throw failure("'" + path.string() + "' has no 'rounds' in its metadata; that of a run has");
@@ -145,6 +170,8 @@ void RunRecords::read_results(const fs::path& path, std::uint64_t checkpointed_b
     const double before = std::exchange(epsilon, epsilon_of(json));
     // The first epsilon may include private components.
     results.push_back({text_member(json, "model_hash"), shows_release(json, results.empty() ? epsilon : before, epsilon)});
+    for (const std::string_view name : kOfLine)
+      if (const Json* number = member_of(json, name)) results.back().numbers.emplace(name, dump_json(*number));
   }
 }
 
@@ -207,6 +234,65 @@ void RunRecords::compare_model(bool saves_rounds, std::vector<std::string>& fail
                        std::to_string(model_->rounds));
 }
 
+void RunRecords::compare_claims(const fs::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
+                                Audit& audit) const {
+  if (!summary_) return;
+  const Json& json = summary_->json;
+  const auto claims = [&](std::string_view name, const std::string& expected, const std::string& by) {
+    const Json* told = member_of(json, name);
+    const std::string text = told == nullptr ? "missing" : dump_json(*told);
+    if (text == expected) return;
+    // The place where long texts begin to differ is what people need.
+    const auto at = static_cast<std::size_t>(std::ranges::mismatch(text, expected).in1 - text.begin());
+    const std::size_t from = at > 20 ? at - 20 : 0;
+    const auto piece = [&](const std::string& of) { return of.size() <= 60 ? of : "..." + of.substr(from, 60) + "..."; };
+    audit.failures.push_back("summary.json has " + std::string(name) + " " + piece(text) + "; " + by + " " + piece(expected));
+  };
+  std::string source;
+  try {
+    claims("privacy", statements_up_to(ledger, summary_->ledger, key, source), "the ledger gives");
+  } catch (const Error& error) {
+    audit.failures.push_back("no statement follows from the ledger: " + std::string(error.what()));
+  }
+  if (!source.empty()) claims("randomness", dump_json(Json(source)), "the ledger has");
+  const Json* uncovered = member_of(json, "not_covered");
+  if (settings && settings->publishable != (uncovered == nullptr))
+    audit.failures.push_back(std::string("summary.json ") + (uncovered == nullptr ? "lacks" : "has") +
+                             " 'not_covered'; publishable is " + (settings->publishable ? "true" : "false") + " in config.toml");
+  if (uncovered != nullptr) {
+    Json others = json;
+    others.erase("not_covered");
+    const bool test_is_covered = dump_json(*uncovered).find("\"test_loss\"") == std::string::npos;
+    claims("not_covered", dump_json(Json(uncovered_of_summary(others, test_is_covered))), "of its fields not covered are");
+  }
+  if (const Json* finished = member_of(json, "finished"); settings && finished != nullptr && *finished == true &&
+                                                          member_of(json, "halted") == nullptr &&
+                                                          summary_->rounds != static_cast<std::uint64_t>(settings->rounds))
+    audit.failures.push_back("summary.json is finished" + of_round(summary_->rounds) + "; config.toml has " +
+                             counted(static_cast<std::uint64_t>(settings->rounds), "round"));
+  if (model_ && model_->rounds == summary_->rounds) {
+    claims("model", dump_json(Json(model_->line)), "model.safetensors has");
+    claims("parameters", std::to_string(model_->parameters), "model.safetensors has");
+  }
+  if (!results_ || summary_->rounds == 0 || summary_->rounds > results_->size()) return;
+  for (const std::string_view name : kRepeated) {
+    const auto& numbers = (*results_)[summary_->rounds - 1].numbers;
+    const auto found = numbers.find(std::string(name));
+    if (found == numbers.end() ? member_of(json, name) != nullptr : found->second != "null")
+      claims(name, found == numbers.end() ? "missing" : found->second, "rounds.jsonl has");
+  }
+  for (const std::string_view name : kAddedUp) {
+    std::uint64_t sum = 0;
+    bool has_all = true;
+    for (const Result& one : std::span(*results_).first(summary_->rounds)) {
+      const auto found = one.numbers.find(std::string(name));
+      has_all = has_all && found != one.numbers.end();
+      if (has_all) sum += std::strtoull(found->second.c_str(), nullptr, 10);
+    }
+    if (has_all) claims(name, std::to_string(sum), "rounds.jsonl adds up to");
+  }
+}
+
 void RunRecords::compare(const fs::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
                          Audit& audit) const {
   std::vector<std::string>& failures = audit.failures;
@@ -215,6 +301,7 @@ void RunRecords::compare(const fs::path& ledger, std::string_view key, const std
   compare_checkpoint(failures);
   compare_summary(saves_rounds, failures);
   compare_model(saves_rounds, failures);
+  compare_claims(ledger, key, settings, audit);
 
   const LedgerLines lines(ledger, key);
   const auto line_of = [&](std::uint64_t round) {

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/json.hpp"
 #include "dp/ledger/audit.hpp"
 #include "sim/run/configuration.hpp"
 
@@ -23,17 +25,21 @@ class RunRecords {
   std::vector<LedgerMark> marks() const;
 
   /// Adds a failure for each contradiction with the ledger or among the files, and a note on missing files. Without settings, the
-  /// rounds' models are not compared with those of the summary and of model.safetensors. Throws Error (failure) like read_ledger.
+  /// rounds' models are not compared with those of the summary and of model.safetensors. What summary.json claims is computed again:
+  /// statements from the ledger up to its mark, text for text, results from the rounds, the model from its file. Throws Error (failure) like read_ledger.
   void compare(const std::filesystem::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
                Audit& audit) const;
 
  private:
   struct Summary {
+    Json json;
     std::uint64_t rounds = 0;
     std::string model_hash;
     LedgerMark ledger;
   };
   struct SavedModel {
+    std::string line;
+    std::uint64_t parameters = 0;
     std::uint64_t rounds = 0;
     std::string model_hash;  ///< in its metadata
     std::string hash;        ///< of its weights
@@ -47,13 +53,16 @@ class RunRecords {
   };
   struct Result {
     std::string model_hash;
-    bool released = true;  ///< false if its line shows that there was no release
+    bool released = true;                             ///< false if its line shows that there was no release
+    std::map<std::string, std::string> numbers = {};  ///< of kOfLine, as JSON
   };
   void read_results(const std::filesystem::path& path, std::uint64_t checkpointed_bytes, std::string_view checkpointed_hash);
   std::string result_of(std::uint64_t round) const;
   void compare_checkpoint(std::vector<std::string>& failures) const;
   void compare_summary(bool saves_rounds, std::vector<std::string>& failures) const;
   void compare_model(bool saves_rounds, std::vector<std::string>& failures) const;
+  void compare_claims(const std::filesystem::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
+                      Audit& audit) const;
 
   std::optional<Summary> summary_;
   std::optional<SavedModel> model_;

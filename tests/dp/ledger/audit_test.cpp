@@ -122,8 +122,7 @@ TEST_CASE("shuffled lots are labelled: what holds, and the papers' number beside
 TEST_CASE("statements say to whom they apply and under what conditions") {
   LedgerBook book(header());
   book.add(reserve(1, {sums(10'000, {0}), sums(100, {1}), updates()}));
-  const auto statements =
-      model_statements(book, [](Level level) { return level == Level::example ? Accountant(Rdp{}) : Accountant(Zcdp{}); });
+  const auto statements = model_statements(book);
   REQUIRE(statements.size() == 2);
   for (const PrivacyStatement& statement : statements)
     for (const std::string& assumption : statement.assumptions) {
