@@ -13,6 +13,7 @@
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/report/latex.hpp"
 #include "sweep/report/report.hpp"
+#include "sweep/results/record.hpp"
 #include "sweep/results/settings_of_cells.hpp"
 #include "sweep/results/tables.hpp"
 
@@ -23,6 +24,7 @@ struct ReportFlags {
   std::vector<std::string> folders;
   std::string out;
   std::string by;
+  std::string record;
   bool latex = false;
   bool json = false;
 };
@@ -52,18 +54,23 @@ void report(const ReportFlags& arguments) {
     sweeps = std::move(others);
     sweeps.insert(sweeps.begin(), joined_runs(runs));
   }
+  if (!arguments.record.empty() && sweeps.size() > 1)
+    throw usage_error("record is '" + arguments.record + "', of one sweep; " + std::to_string(sweeps.size()) + " were given");
   const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
   write_report(sweeps, out);
   const std::string tables = arguments.latex ? std::filesystem::path(out).replace_extension(".tex").string() : "";
   if (arguments.latex) write_file(tables, latex_tables(sweeps));
+  if (!arguments.record.empty()) write_file(arguments.record, results_record(sweeps.front(), day_of_record()));
   if (arguments.json) {
     Json written{{"page", out}};
     if (arguments.latex) written["latex"] = tables;
+    if (!arguments.record.empty()) written["record"] = arguments.record;
     return print_json(written);
   }
   for (const SweepResults& sweep : sweeps) print_results(sweep);
   std::printf("%s\n", out.c_str());
   if (arguments.latex) std::printf("%s\n", tables.c_str());
+  if (!arguments.record.empty()) std::printf("%s\n", arguments.record.c_str());
 }
 
 }  // namespace
@@ -80,6 +87,8 @@ void add_report_command(CLI::App& app) {
   add_by_flag(command, flags.by);
   add_switch(command, "--latex", flags.latex,
              "also write LaTeX tables (booktabs) beside the page: means, 95 % intervals, paired tests against the best");
+  add_flag(command, "--record", flags.record, Place::file,
+           "also write a finished sweep's results with rule, settings, data, machine and day, to be kept beside its experiment");
   add_json_switch(command, flags.json);
 }
 

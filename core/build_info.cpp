@@ -1,9 +1,11 @@
 #include "core/build_info.hpp"
 
+#include <openssl/crypto.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <commit.hpp>
 
+#include <Eigen/src/Core/util/Macros.h>
 #include <cfloat>
 #include <fstream>
 
@@ -38,6 +40,11 @@ BuildInfo build_info() {
 #endif
   info.arithmetic = kFused ? "fused" : "unfused";
   return info;
+}
+
+std::string library_versions() {
+  return "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
+         std::to_string(EIGEN_MINOR_VERSION) + ", OpenSSL " + OpenSSL_version(OPENSSL_VERSION_STRING);
 }
 
 std::string missing_instructions() {

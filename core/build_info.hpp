@@ -16,6 +16,9 @@ struct BuildInfo {
 };
 BuildInfo build_info();
 
+/// The libraries whose versions may matter to results or their speed: "Eigen 3.4.0, OpenSSL 3.0.17".
+std::string library_versions();
+
 /// Incremented whenever some configuration gives different results; a result is recomputed only if this number, its
 /// configuration or its data changed.
 inline constexpr int kNumericsVersion = 7;

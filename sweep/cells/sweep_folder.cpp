@@ -36,6 +36,7 @@ std::map<std::string, std::string> machine_description() {
                                              {"version", build.version},
                                              {"commit", build.commit},
                                              {"compiler", build.compiler},
+                                             {"libraries", library_versions()},
                                              {"instruction_set", build.instruction_set},
                                              {"numerics_version", std::to_string(kNumericsVersion)}};
   if (const std::uint64_t memory = machine_memory(); memory > 0) machine["memory_bytes"] = std::to_string(memory);

@@ -1,0 +1,108 @@
+#include "sweep/results/record.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
+#include "data/datasets.hpp"
+#include "sweep/results/settings_of_cells.hpp"
+
+namespace fedstride {
+namespace {
+
+std::string data_status(const std::string& dataset) {
+  const DatasetSource& source = dataset_source(dataset);
+  return source.place.file.empty() && !source.place.is_own ? "made by the program"
+         : source.is_published                             ? "published"
+                                                           : "own files";
+}
+
+Json data_of(const SweepResults& results) {
+  std::set<std::string> names, hashes;
+  for (const CellResult& cell : results.cells) {
+    const auto settings = resolved_settings(cell.cell);
+    if (const auto dataset = settings.find("dataset"); dataset != settings.end()) names.insert(dataset->second);
+    if (const std::string hash = cell.text("data_hash"); !hash.empty()) hashes.insert(hash);
+  }
+  Json data = Json::array();
+  for (const std::string& name : names) data.push_back(Json{{"dataset", name}, {"status", data_status(name)}});
+  return Json{{"sets", std::move(data)}, {"hashes", std::vector<std::string>(hashes.begin(), hashes.end())}};
+}
+
+Json values_of(const SweepResults& results) {
+  Json values = Json::array();
+  for (const SummaryRow& row : results.summary) {
+    if (row.round || row.client) continue;
+    Json point = Json::object();
+    for (const auto& [key, value] : row.point) point[key] = value;
+    values.push_back(Json{{"point", std::move(point)},
+                          {"metric", row.metric},
+                          {"n", row.n},
+                          {"mean", number_or_null(row.mean)},
+                          {"deviation", number_or_null(row.deviation)},
+                          {"low", number_or_null(row.low)},
+                          {"high", number_or_null(row.high)},
+                          {"rank", row.rank}});
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string results_record(const SweepResults& results, std::string_view day) {
+  for (const CellResult& cell : results.cells)
+    if (cell.status != "finished")
+      throw failure("'" + results.folder.string() + "' has a cell that is " + cell.status + " (" + cell.cell.command +
+                    "); only finished sweeps are recorded");
+  const Experiment& experiment = results.experiment;
+  Json settings = Json::object(), axes = Json::object(), machine = Json::object(), claims = Json::array();
+  for (const FixedSetting& setting : fixed_settings(results))
+    if (!setting.is_default) settings[setting.key] = setting.value;
+  for (const std::string& key : swept_keys(results)) {
+    std::vector<std::string> labels;
+    for (const Axis& axis : experiment.axes)
+      for (std::size_t i = 0; i < axis.keys.size(); ++i)
+        if (axis.keys[i] == key)
+          for (const Axis::Value& value : axis.values) labels.push_back(value.labels[i]);
+    axes[key] = labels;
+  }
+  for (const auto& [name, value] : results.machine) machine[name] = value;
+  for (const ExpectationResult& one : results.expectations)
+    claims.push_back(Json{{"claim", one.expectation.claim}, {"status", one.status}, {"text", one.text}});
+  const Json record{
+      {"format", "fedstride results 1"},
+      {"experiment", experiment.name},
+      {"title", experiment.title},
+      {"scale", experiment.scale},
+      {"day", std::string(day)},
+      {"rule",
+       Json{{"tuned", experiment.tuning.keys}, {"on", experiment.tuning.on}, {"metric", experiment.tuning.metric_name()}}},
+      {"settings", std::move(settings)},
+      {"axes", std::move(axes)},
+      {"data", data_of(results)},
+      {"machine", std::move(machine)},
+      {"claims", std::move(claims)},
+      {"values", values_of(results)}};
+  return dump_json(record, 2) + "\n";
+}
+
+std::string day_of_record() {
+  std::time_t now = std::time(nullptr);
+  if (const char* epoch = std::getenv("SOURCE_DATE_EPOCH"); epoch != nullptr) {
+    std::int64_t seconds = 0;
+    if (!parse_number(std::string(epoch), seconds) || seconds < 0)
+      throw usage_error("SOURCE_DATE_EPOCH is '" + std::string(epoch) + "'; it must be a whole number of seconds since 1970");
+    now = static_cast<std::time_t>(seconds);
+  }
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char day[16];
+  std::strftime(day, sizeof day, "%Y-%m-%d", &parts);
+  return day;
+}
+
+}  // namespace fedstride
