@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -29,8 +28,6 @@
 
 namespace fedstride {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Canaries as clients, numbered after the others, and the last round's releases.
 struct ClientCanaries {
