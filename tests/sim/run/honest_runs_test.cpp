@@ -109,11 +109,11 @@ std::vector<Case> all_cases(const TemporaryFolder& folder) {
   return cases;
 }
 
-/// True for all common cases, and for one of three of the rarest: the choices of privacy by all clients, in the long test all other choices.
+/// True for all common cases, and for some of the rarest: the choices of privacy by all clients, in the long test all other choices.
 bool is_taken(const Case& one, std::vector<std::size_t>& seen) {
   const std::size_t rarest = every_check() ? 2 : 1;
   const std::size_t number = seen.at(one.rarity)++;
-  return one.rarity <= rarest && number % (one.rarity == rarest ? 3 * kOneOf : kOneOf) == 0;
+  return one.rarity <= rarest && number % (one.rarity == rarest ? (every_check() ? 3 : 4) * kOneOf : kOneOf) == 0;
 }
 
 Audit audit_of(const fs::path& run) {
