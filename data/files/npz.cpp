@@ -111,9 +111,11 @@ class NpzReader {
 
 std::string inputs_key(const ReadSettings& settings) { return settings.inputs.empty() ? "x" : settings.inputs; }
 std::string label_key(const ReadSettings& settings) { return settings.label.empty() ? "y" : settings.label; }
+constexpr const char* kClientKey = "client";
 std::string client_key(const ReadSettings& settings) {
-  return settings.client_column.empty() ? "client" : settings.client_column;
+  return settings.client_column.empty() ? kClientKey : settings.client_column;
 }
+bool refuses_clients(const ReadSettings& settings) { return settings.users_are_clients && client_key(settings) != kClientKey; }
 
 class NpzParts {
  public:
@@ -122,6 +124,7 @@ class NpzParts {
         inputs_(inputs_key(settings)),
         label_(label_key(settings)),
         client_(client_key(settings)),
+        refuses_clients_(refuses_clients(settings)),
         others_(std::move(others)),
         arrays_(std::move(arrays)) {}
 
@@ -135,6 +138,10 @@ class NpzParts {
       throw failure(file_ + ": 'mean' has " + counted(into.shared.mean.size(), "number") + ", 'deviation' " +
                     std::to_string(into.shared.deviation.size()) + "; both are needed, one per channel or column");
     into.file_says("shape", said_shape(), &SharedNames::shape);
+    if (const std::optional<Array> clients = refuses_clients_ ? training(kClientKey) : std::nullopt; clients)
+      throw usage_error("user-column is '" + client_ + "', but " + file_ + " names clients by '" + clients->key +
+                        "', and only one key of names is read; valid: client-column '" + client_ +
+                        "' as well, so that each user is a client, or users' rows dealt out to clients by --partition file");
     const std::optional<Array> x = training(inputs_);
     if (!x) throw missing(inputs_);
     add(as_test ? into.test : into.train, *x, training(label_), label_, training(client_));
@@ -218,6 +225,7 @@ class NpzParts {
   std::string inputs_;
   std::string label_;
   std::string client_;
+  bool refuses_clients_;
   std::vector<std::string> others_;
   std::map<std::string, Array> arrays_;
 };
@@ -233,7 +241,9 @@ ArchiveReader zip_reader() {
 
 std::vector<std::string> npz_keys(const ReadSettings& settings) {
   std::vector<std::string> keys{"classes", "vocabulary", "mean", "deviation", "shape"};
-  for (const std::string& name : {inputs_key(settings), label_key(settings), client_key(settings)}) {
+  std::vector<std::string> names{inputs_key(settings), label_key(settings), client_key(settings)};
+  if (refuses_clients(settings)) names.push_back(kClientKey);
+  for (const std::string& name : names) {
     for (const char* end : {"", "_train", "_test"}) keys.push_back(name + end);
     for (const char* begin : {"train_", "test_"}) keys.push_back(begin + name);
   }

@@ -50,6 +50,8 @@ struct ReadSettings {
   bool rows_are_protected = false;
   /// Types and dimensions decide how values are kept, as they do for protected rows: numbers that are 255ths stay numbers. Likewise.
   bool kept_by_types = false;
+  /// Rows are dealt out by client_column, which is that of users: a key that names clients besides is refused. Likewise.
+  bool users_are_clients = false;
 
   /// The rule that `missing` stands for: never `automatic`.
   Missing missing_rule() const {

@@ -148,8 +148,10 @@ std::vector<KnownName> known_datasets() {
 DataOptions data_options(const Configuration& configuration) {
   DataOptions options{
       .data_dir = configuration.data_dir, .data = configuration.data, .read = configuration, .brought = configuration.brought};
-  if (const UserSettings* users = user_level(configuration.privacy); users != nullptr && !users->user_column.empty())
+  if (const UserSettings* users = user_level(configuration.privacy); users != nullptr && !users->user_column.empty()) {
     options.read.client_column = users->user_column;
+    options.read.users_are_clients = is_by_natural_clients(configuration) && configuration.client_column.empty();
+  }
   options.read.rows_are_protected = is_private(configuration) && configuration.partition.as<OwnRows>() == nullptr;
   return options;
 }

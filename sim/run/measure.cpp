@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -29,8 +28,6 @@
 
 namespace fedstride {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Canaries as clients, numbered after the others, and the last round's releases.
 struct ClientCanaries {
@@ -120,12 +117,13 @@ void check_measurable(const Configuration& configuration) {
     refuse("client-noise is '" + std::string(choice_name(client->client_noise)) + "'; valid: central, discrete");
 }
 
-// The client whose rows the canaries are among: the one that is in most rounds, of these the one with the fewest rows, whose lots have
-// the highest rate.
-ClientId client_of_canaries(const Setup& setup) {
+// The client whose rows the canaries are among: the one that is in most rounds, beside canaries that are clients; of these the one with
+// the fewest rows, whose lots have the highest rate.
+ClientId client_of_canaries(const Setup& setup, const RoundRules& rules) {
   std::vector<std::uint64_t> rounds(setup.clients.row_counts.size());
   for (std::uint32_t round = 1; round <= static_cast<std::uint32_t>(setup.configuration.rounds); ++round)
-    for (const ClientId client : setup.rules.cohort->sample(setup.rules.question(round, {}))) ++rounds[client];
+    for (const ClientId client : rules.cohort->sample(rules.question(round, {})))
+      if (client < rounds.size()) ++rounds[client];
   ClientId best = 0;
   const auto rank = [&](ClientId client) {
     const bool has_plan = setup.training.privacy->plans[client] != nullptr;
@@ -228,7 +226,10 @@ MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& le
 class Measuring {
  public:
   Measuring(const Configuration& configuration, const MeasureOptions& options)
-      : options_(options), setup_(prepared(configuration)), threads_(configuration.threads) {
+      : options_(options),
+        setup_(prepared(configuration)),
+        threads_(configuration.threads),
+        scored_(static_cast<std::uint32_t>(setup_.clients.row_counts.size())) {
     const std::optional<SecretKey> key = begin_secrets(setup_, folder_.path());
     privacy_.emplace(setup_, folder_.path(), std::nullopt, key);
     use_secrets(setup_, key);
@@ -239,9 +240,9 @@ class Measuring {
     poison(setup_);
     // Coins must not be those of a client's own draws; nobody else reads this purpose.
     coins_ = source_of(setup_);
-    place_in_lots();
     rules_ = setup_.rules;
     place_among_clients();
+    place_in_lots();
   }
 
   Measurement all() {
@@ -273,7 +274,7 @@ class Measuring {
       std::erase_if(reports, [&](const ClientReport& report) { return report.client >= setup_.clients.row_counts.size(); });
       privacy_->record(round, reports);
       fleet->end_round(round);
-      count(reports, round);
+      count(reports);
       measurement.rounds = round;
     }
     measurement.seconds = seconds_since(start);
@@ -297,7 +298,7 @@ class Measuring {
     PrivateTraining& lots = *setup_.training.privacy;
     lots.canaries = std::make_shared<Canaries>(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kExampleCanaries),
                                                coins_, 1, adapts_lot_clip(setup_.configuration.privacy));
-    lots.canary_client = client_of_canaries(setup_);
+    lots.canary_client = client_of_canaries(setup_, rules_);
   }
 
   void place_among_clients() {
@@ -321,18 +322,19 @@ class Measuring {
     rules_.aggregation = Aggregation(std::move(scored));
   }
 
-  // The spending of a record in the releases that were scored.
-  void count(const std::vector<ClientReport>& reports, std::uint32_t round) {
-    if (clients_) merge(client_spent_, setup_.privacy.client_release);
-    if (!setup_.privacy.example) return;
-    const PrivateTraining& lots = *setup_.training.privacy;
-    for (const ClientReport& report : reports) {
-      if (report.client != lots.canary_client) continue;
-      std::uint64_t made = 0;
-      for (const ReleaseRun& run : report.releases) made += run.count;
-      const PrivatePlan& plan = *lots.plans[report.client];
-      const std::uint64_t first = plan.releases_before(setup_.training.first_epoch(round));
-      merge(example_spent_, plan.spending(first, made, setup_.training.epochs));
+  // Of what the ledger has of the round, the sums that were scored: an example's only if its client made them, also where the ledger
+  // charges clients that were not drawn.
+  void count(const std::vector<ClientReport>& reports) {
+    for (LedgerGroup group : privacy_->recorded()) {
+      if (group.quantity != Quantity::sums) continue;
+      if (group.level == Level::example) {
+        const ClientId client = setup_.training.privacy->canary_client;
+        const auto report = std::ranges::find(reports, client, &ClientReport::client);
+        if (report == reports.end() || !(group.clients.empty() || std::ranges::count(group.clients, client) > 0)) continue;
+        group.clients = {client};
+        group.runs = report->releases;
+      }
+      scored_.add(group);
     }
   }
 
@@ -347,7 +349,9 @@ class Measuring {
       const Canaries& canaries = of_examples ? *setup_.training.privacy->canaries : clients_->canaries;
       const LevelSetup& level = of_examples ? *setup_.privacy.example : *setup_.privacy.client;
       measurement.levels.push_back(measured_level(
-          {canaries, level, of_examples ? example_spent_ : client_spent_, std::move(moved)}, statement, significance));
+          {canaries, level, of_examples ? scored_.examples(setup_.training.privacy->canary_client) : scored_.updates(),
+           std::move(moved)},
+          statement, significance));
     }
   }
 
@@ -359,7 +363,7 @@ class Measuring {
   RandomSource coins_{std::uint64_t{0}};
   RoundRules rules_ = {};
   std::optional<ClientCanaries> clients_ = {};
-  Spending example_spent_ = {}, client_spent_ = {};
+  SpendingTotals scored_;  ///< as the ledger counts, of the releases that were scored
 };
 
 }  // namespace

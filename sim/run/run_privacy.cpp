@@ -391,7 +391,8 @@ void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& re
       executed.push_back(std::move(own));
     }
   }
-  ledger_->close(round, executed);
+  recorded_ = executed;
+  ledger_->close(round, std::move(executed));
 }
 
 std::optional<SpentSoFar> RunPrivacy::example_spent() const {

@@ -64,6 +64,8 @@ class RunPrivacy {
   /// exceed the limit at a level that the experiment protects; empty if it may. Reserves nothing.
   std::string beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const;
   void record(std::uint32_t round, const std::vector<ClientReport>& reports);
+  /// What the ledger has of the round that was recorded last.
+  const LedgerGroups& recorded() const { return recorded_; }
 
   /// The spending at example level of the client that has spent most.
   std::optional<SpentSoFar> example_spent() const;
@@ -110,7 +112,7 @@ class RunPrivacy {
   std::optional<ClientId> own_;
   std::string identity_;
   std::optional<Ledger> ledger_;
-  LedgerGroups reserved_;
+  LedgerGroups reserved_, recorded_;
   std::unique_ptr<Participations> participations_;  ///< of a buffered run's ledger; null: every client is charged for every round
 };
 

@@ -7,6 +7,7 @@
 #include "core/files.hpp"
 #include "dp/ledger/audit.hpp"
 #include "sim/run/ledger_terms.hpp"
+#include "tests/data/npz_files.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -138,6 +139,37 @@ TEST_CASE("users are refused where nothing says who they are, or a release would
   write_data(nameless);
   CHECK_USAGE_ERROR(start(settings_for(nameless, "z", "dp = 'user'\nnoise-multiplier = 1\noptimizer = 'sgd'\n")), "name no users",
                     "--user-column");
+}
+
+// 42 users of two rows, seven in each of six clients.
+TEST_CASE("an archive that names users and clients is not dealt out by users unless that is said") {
+  const TemporaryFolder folder;
+  std::vector<float> x;
+  std::vector<std::int64_t> y, who, client;
+  for (int row = 0; row < 84; ++row) {
+    x.insert(x.end(), {static_cast<float>(row % 3), static_cast<float>(row % 5), 0.5F});
+    y.push_back(row % 3);
+    who.push_back(row / 2);
+    client.push_back(row / 14);
+  }
+  write_file(folder / "train.npz", npz_bytes({{"x", npy_bytes("<f4", "(84, 3)", bytes_of(x))},
+                                              {"y", npy_bytes("<i8", "(84,)", bytes_of(y))},
+                                              {"who", npy_bytes("<i8", "(84,)", bytes_of(who))},
+                                              {"client", npy_bytes("<i8", "(84,)", bytes_of(client))}}));
+  const auto prepared = [&](const std::string& more) {
+    return prepare(resolve(parse_settings("data = '" + (folder / "train.npz") + "'\nclasses = 3\nmean = '1'\ndeviation = '1'\n" +
+                                              "model = 'dense classes'\n" + more,
+                                          "test")));
+  };
+  for (const std::string partition : {"natural", "natural-grouped"})
+    CHECK_USAGE_ERROR(prepared(kUsers + "partition = '" + partition + "'\n"), "user-column is 'who'", "train.npz", "'client'",
+                      "client-column 'who'", "--partition file");
+  CHECK(prepared("partition = 'natural'\n").clients.row_counts.size() == 6);
+  CHECK(prepared(kUsers + "partition = 'natural'\nclient-column = 'who'\n").clients.row_counts.size() == 42);
+  const Setup dealt = prepared(kUsers + "partition = 'iid'\nclients = 6\n");
+  CHECK(dealt.clients.row_counts.size() == 6);
+  CHECK(dealt.data.train.client_names.size() == 42);
+  CHECK(prepared("dp = 'user'\nnoise-multiplier = 1\noptimizer = 'sgd'\npartition = 'natural'\n").clients.row_counts.size() == 6);
 }
 
 }  // namespace fedstride::test::user_privacy_run_test

@@ -137,6 +137,13 @@ TEST_CASE("an honest program is not accused, and its bounds come near the ledger
     CHECK(level.bounds.at(0).epsilon > 0.25 * level.ledger.epsilon);
     CHECK(level.bounds.at(0).epsilon <= level.ledger.epsilon);
   }
+  // A cycle of bins is one pass, however many rounds it has: counted a round each, bounds would be 1.1 times the ledger's epsilon.
+  const std::string bins =
+      kModel + "dp = 'client'\nnoise-multiplier = 1\nclip = 0.2\ncohort = 'balls-in-bins'\ncohort-bins = 3\n";
+  CHECK(accused(bins + "rounds = 9\n", Wrong::nothing, 6) == 0);
+  CHECK(accused(bins + "rounds = 9\n", Wrong::noise_halved, 6) == 6);
+  const MeasuredLevel begun = measured(bins + "rounds = 8\n", 1).levels.at(0);
+  CHECK(begun.bounds.at(0).epsilon > 0.25 * begun.ledger.epsilon);
   // With counts of lots, the sum alone has a little more noise than the release: in lots of 6 on average, 1.1547 times.
   const MeasuredLevel lots = measured(kExample + "clip-rule = 'adaptive'\n", 1).levels.at(0);
   CHECK(lots.contradiction.empty());
@@ -149,6 +156,16 @@ TEST_CASE("an honest program is not accused, and its bounds come near the ledger
   for (const MeasuredLevel& level : both.levels) {
     CHECK(level.contradiction.empty());
     CHECK(level.bounds.at(0).epsilon > 0.3 * level.ledger.epsilon);
+  }
+}
+
+TEST_CASE("the client with canaries among its rows is one that is drawn, also where canaries are clients in its cohort") {
+  for (int seed = 1; seed <= 4; ++seed) {
+    const Measurement both = measured(kModel +
+                                          "dp = 'both'\nnoise-multiplier = 1\nclip = 0.3\nbatch = 3\nrounds = 4\nclients = 20\n"
+                                          "client-noise-multiplier = 1\nclient-clip = 0.2\ncohort = 'fixed'\ncohort-size = 10\n",
+                                      seed);
+    for (const MeasuredLevel& level : both.levels) CHECK(level.releases > 0);
   }
 }
 
