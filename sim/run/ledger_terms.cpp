@@ -58,7 +58,6 @@ class LedgerComparer {
   explicit LedgerComparer(const Configuration& configuration) : configuration_(configuration), terms_(terms_of(configuration)) {}
 
   void header(const LedgerHeader& header) {
-    recorded(header);
     differs("randomness", choice_name(configuration_.randomness), header.source);
     if (clients_ == 0) {
       clients_ = header.clients;
@@ -137,21 +136,22 @@ class LedgerComparer {
     }
   }
 
+  /// After all others: the settings that the ledger records, of which nothing has been said yet.
+  void recorded(const LedgerHeader& header) {
+    if (header.settings.empty()) return not_compared("settings, which the ledger does not record");
+    const auto compare = [&](const std::string& key, const std::string& own, const std::string& other) {
+      const auto names_it = [&](const std::string& line) { return (" " + line).find(" " + key + " is ") != std::string::npos; };
+      if (std::ranges::none_of(result_.contradictions, names_it)) differs(key, own, other);
+    };
+    const std::map<std::string, std::string> here = recorded_settings(configuration_);
+    for (const auto& [key, other] : header.settings) compare(key, here.contains(key) ? here.at(key) : "not set", other);
+    for (const auto& [key, own] : here)
+      if (!header.settings.contains(key)) compare(key, own, "not set");
+  }
+
   LedgerComparison take() && { return std::move(result_); }
 
  private:
-  void recorded(const LedgerHeader& header) {
-    if (header.settings.empty()) return not_compared("settings, which the ledger does not record");
-    const auto value = [](const std::map<std::string, std::string>& settings, const std::string& key) {
-      const auto found = settings.find(key);
-      return found == settings.end() ? std::string("not set") : found->second;
-    };
-    std::map<std::string, std::string> here = recorded_settings(configuration_);
-    for (const auto& [key, recorded] : header.settings) differs(key, value(here, key), recorded);
-    for (const auto& [key, own] : here)
-      if (!header.settings.contains(key)) differs(key, own, "not set");
-  }
-
   static std::string budget_text(double budget) { return std::isfinite(budget) ? number_text(budget) : "none"; }
 
   const LevelTerms* of(Level level) const {
@@ -218,15 +218,18 @@ class LedgerComparer {
 
 std::map<std::string, std::string> recorded_settings(const Configuration& configuration) {
   std::map<std::string, std::string> settings;
-  const std::string all = write_settings(determining(configuration), {});
+  Configuration lasting = determining(configuration);
+  if (ClientSettings* client = lasting.privacy->client()) client->noise_mechanism = client->mechanism();
+  const std::string all = write_settings(lasting, {});
   for (const std::string_view line : split(all, '\n')) {
     constexpr std::string_view kIs = " = ";
     const std::size_t at = line.find(kIs);
     if (at == std::string_view::npos) continue;
     const std::string key(line.substr(0, at));
     const KeyInfo* info = find_key(key);
-    // Whoever is shown a ledger shall not be shown the seed of noise that is drawn from one.
-    if (info == nullptr || may_change(info->shapes) || shapes_output(info->shapes) || key == "seed") continue;
+    if (info == nullptr || may_change(info->shapes) || shapes_output(info->shapes)) continue;
+    // Whoever is shown a ledger shall not be shown the seed of noise that is drawn from one. The clients are in the header.
+    if (key == "seed" || key == "clients") continue;
     std::string value(line.substr(at + kIs.size()));
     if (const std::size_t folder = value.rfind('/'); info->place != Place::none && folder != std::string::npos)
       value.erase(1, folder);  // behind its quotation mark
@@ -242,6 +245,7 @@ LedgerComparison compare_with_settings(const std::filesystem::path& ledger, std:
   const LedgerHeader header = read_header(reader.next());
   comparer.header(header);
   for (std::string_view text = reader.next(); !text.empty(); text = reader.next()) comparer.entry(read_entry(text, header));
+  comparer.recorded(header);
   return std::move(comparer).take();
 }
 

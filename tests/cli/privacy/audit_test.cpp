@@ -199,7 +199,7 @@ TEST_CASE("the audit of a run in order recomputes what its summary says, and the
   });
 }
 
-// What a file says that is no claim on results or privacy: of the machine, the session and the build; counts of rows, which are facts of
+// What a file says that is no claim on results or privacy: of the machine, the session (it may have been resumed since) and the build; counts of rows, which are facts of
 // the data; notes. An audit cannot compute it again without the data.
 const std::set<std::string> kClaimsNothing{"seconds",
                                            "evaluation_seconds",
@@ -215,6 +215,7 @@ const std::set<std::string> kClaimsNothing{"seconds",
                                            "instruction_set",
                                            "notes",
                                            "training_rows",
+                                           "finished",
                                            "test_rows",
                                            "evaluated_rows",
                                            "metric"};

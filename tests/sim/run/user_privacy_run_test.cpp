@@ -95,7 +95,7 @@ TEST_CASE("runs for users have the same bits on any threads and after a kill") {
     CHECK(ledger_of(folder / (name + "-a")).book.spent(1) == ledger_of(folder / (name + "-b")).book.spent(1));
     const auto comparison = compare_with_settings(folder / (name + "-a/ledger.jsonl"), "",
                                                   resolve(settings_of(folder, name + "-a", more + "rounds = 4\n")));
-    CHECK(comparison.contradictions.empty());
+    CHECK_MESSAGE(comparison.contradictions.empty(), joined(comparison.contradictions));
     const auto other =
         compare_with_settings(folder / (name + "-a/ledger.jsonl"), "",
                               resolve(settings_of(folder, name + "-a", kExamples, "user-examples = 7\nrounds = 4\n")));
