@@ -42,6 +42,15 @@ void Client::require(bool good, const std::string& what) const {
   if (!good) throw failure("round " + std::to_string(session_.round) + ": " + name_of(self_) + " refuses: " + what);
 }
 
+Secret Client::exchanged(const Secret& own, ClientId other, const Bytes32& key) const {
+  try {
+    return shared_secret(own, key);
+  } catch (const Error&) {
+    throw UnusableKeys(Error::Kind::failure, "round " + std::to_string(session_.round) + ": " + name_of(other) +
+                                                 " sent a key of small order, with which every shared secret is known");
+  }
+}
+
 void Client::begin(Stage stage) {
   const bool is_next = stage == stage_;
   stage_ = Stage::over;  // until this step is done
@@ -98,10 +107,6 @@ Shares Client::share(const Roster& roster) {
   for (const ClientId holder : holders_)
     require(holder == self_ || session_.is_signed(holder, advert_text(advert_of(holder)), advert_of(holder).signature),
             "the keys of " + name_of(holder) + " are not signed by it");
-  for (const ClientId holder : holders_)
-    if (holder != self_ && !(is_usable(advert_of(holder).share_key) && is_usable(advert_of(holder).mask_key)))
-      throw UnusableKeys(Error::Kind::failure, "round " + std::to_string(session_.round) + ": " + name_of(holder) +
-                                                   " sent a key of small order, with which every shared secret is known");
 
   const auto count = static_cast<unsigned>(holders_.size());
   require(count >= session_.plan.threshold, "it has too few neighbors");
@@ -114,7 +119,7 @@ Shares Client::share(const Roster& roster) {
       held_[self_] = {of_seed[i].value, of_mask[i].value};
       continue;
     }
-    const Secret& shared = shared_[holder] = shared_secret(share_secret_, advert_of(holder).share_key);
+    const Secret& shared = shared_[holder] = exchanged(share_secret_, holder, advert_of(holder).share_key);
     std::string plain = std::string(text_of(of_seed[i].value.bytes)) + std::string(text_of(of_mask[i].value.bytes));
     message.boxes.push_back({holder, encrypted(box_key(shared, roster_hash_, self_, holder), "", plain)});
     wipe(plain);
@@ -166,7 +171,7 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
 
   for (const ClientId other : holders_) {
     if (other == self_ || !is_sharer(other)) continue;
-    const Secret key = pair_mask_key(shared_secret(mask_secret_, advert_of(other).mask_key), roster_hash_, self_, other);
+    const Secret key = pair_mask_key(exchanged(mask_secret_, other, advert_of(other).mask_key), roster_hash_, self_, other);
     if (self_ < other)
       input.add_mask(key);
     else

@@ -33,7 +33,7 @@ class Client {
 
   Advert advertise();
   /// Refused unless every advert is for the same round, model, cohort and settings, and those of neighbors are signed by the cohort's
-  /// keys. Throws UnusableKeys if a neighbor's are of small order.
+  /// keys. Throws UnusableKeys, as mask() does, if a neighbor's are of small order.
   Shares share(const Roster& roster);
   /// Refused unless there is a box of every neighbor that shared, and enough of them open: of a neighbor whose box does not, this
   /// client holds no shares, and its masks are as ever. No input is masked twice by the same keys.
@@ -54,6 +54,7 @@ class Client {
   enum class Stage { advertise, share, mask, agree, open, over };
   void begin(Stage stage);
   void require(bool good, const std::string& what) const;
+  Secret exchanged(const Secret& own, ClientId other, const Bytes32& key) const;
   const Advert& advert_of(ClientId client) const;
   bool is_sharer(ClientId client) const;
 

@@ -349,7 +349,7 @@ TEST_CASE("another client's keys of small order are named in the log, and the ho
   Captive captive(scene);
   captive.invite(1);
   secagg::Advert& advert = captive.roster.adverts[2];
-  advert.mask_key = {};
+  advert.share_key = {};
   advert.signature = secagg::sign(key_of(2), secagg::advert_text(advert));
   captive.say(1, secagg::encoded(captive.roster));
   CHECK(captive.party.says("round 1", "client 2 sent a key of small order", "takes no part in this attempt"));

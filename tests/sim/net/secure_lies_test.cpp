@@ -511,7 +511,19 @@ TEST_CASE(
       Roster roster;
       for (ClientId client = 0; client < 5; ++client)
         roster.adverts.push_back(client == 3 ? advert : attempt.clients[client].advertise());
-      CHECK_THROWS_AS(attempt.clients[1].share(roster), UnusableKeys);
+      if (is_share_key) {
+        CHECK_THROWS_AS(attempt.clients[1].share(roster), UnusableKeys);
+      } else {
+        Delivery delivery;
+        for (ClientId client = 0; client < 5; ++client) {
+          delivery.sharers.push_back(client);
+          if (client == 3) delivery.boxes.push_back({3, "does not open"});
+          if (client == 3) continue;
+          for (const Shares::Sealed& box : attempt.clients[client].share(roster).boxes)
+            if (box.client == 1) delivery.boxes.push_back({client, box.box});
+        }
+        CHECK_THROWS_AS(attempt.clients[1].mask(delivery, Ring(kLength, 128)), UnusableKeys);
+      }
       // Nobody but client 3 is to blame if it did not sign them.
       advert.signature[0] ^= 1;
       Attempt other(session);
