@@ -12,7 +12,6 @@ namespace fedstride::secagg {
 namespace {
 
 constexpr std::size_t kMaxBox = 256;
-constexpr std::size_t kMaxProof = 4096;
 
 class Writer {
  public:

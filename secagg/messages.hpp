@@ -14,6 +14,8 @@ namespace fedstride::secagg {
 /// The messages of a round, in order. `encoded` writes them, little-endian; `decode` throws Error (failure) for bytes that are none and
 /// asks for no more memory than they are long.
 
+inline constexpr std::size_t kMaxProof = 4096;  ///< bytes of Invitation::Invited::proof; no message with a longer one can be read
+
 /// To each client, over a network: the members of the cohort that can take part, ascending, and for how many the plan is made.
 struct Invitation {
   struct Invited {

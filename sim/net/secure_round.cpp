@@ -33,6 +33,9 @@ std::string SigningKeys::objection(ClientId client, const Ready& ready) {
   Known& known = keys_[client];
   if (known.is_known && known.key != key)
     return who + " has another signing key than before; start it with the folder it used before";
+  if (terms_.key_objection && ready.key_proof.size() > secagg::kMaxProof)
+    return who + " proves its signing key by " + std::to_string(ready.key_proof.size()) + " bytes; it must be at most " +
+           std::to_string(secagg::kMaxProof) + ", which the others can read";
   if (terms_.key_objection)
     if (std::string why = terms_.key_objection(client, key, ready.key_proof); !why.empty()) return why;
   known = {true, key, terms_.key_objection ? ready.key_proof : std::string()};

@@ -18,6 +18,7 @@
 #include "server/cohorts.hpp"
 #include "sim/net/key_proof.hpp"
 #include "sim/net/secure_attempt.hpp"
+#include "sim/net/secure_round.hpp"
 #include "tests/secagg/federation.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/refusal.hpp"
@@ -494,6 +495,24 @@ TEST_CASE("a lie in any number of any message, to some clients or all, over seve
     for (const Honest& one : adversary.honest) refused += one.why.empty() ? 0 : 1;
   }
   CHECK(refused > lies);  // of nine honest clients each
+}
+
+TEST_CASE("a proof of a key that the others could not read is refused by name, however good it is") {
+  const FederationTerms terms{.welcome = {},
+                              .data_hash = "",
+                              .roster = std::vector<RosterEntry>(2),
+                              .packings = {},
+                              .secure = true,
+                              .key_objection = [](auto&&...) { return std::string(); }};
+  SigningKeys keys(terms, 2);
+  Ready ready;
+  ready.signing_key = std::string(64, 'a');
+  ready.key_proof = std::string(kMaxProof + 1, 'p');
+  CHECK(names(keys.objection(1, ready), {"client 1", "4097", "4096"}));
+  ready.key_proof.pop_back();
+  CHECK(keys.objection(1, ready).empty());
+  Invitation invitation{.planned = 2, .members = {keys.invited(1)}};
+  CHECK(secagg::decode<Invitation>(encoded(invitation)).members[0].proof == ready.key_proof);
 }
 
 TEST_CASE(
