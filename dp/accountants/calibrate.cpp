@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/stop.hpp"
@@ -38,6 +39,15 @@ bool meets(const Accountant& accountant, std::span<const Releases> spending, dou
       accountant);
 }
 
+namespace {
+
+/// True if both of the accountant's bounds prove it: that on epsilon, which answers name, is not always as sharp as that on delta.
+bool reaches(const Accountant& accountant, std::span<const Releases> spending, double epsilon, double delta) {
+  return meets(accountant, spending, epsilon, delta) && epsilon_by(accountant, spending, delta).value <= epsilon;
+}
+
+}  // namespace
+
 double calibrate(const Accountant& accountant, function_ref<Spending(double noise_multiplier)> spending_at, double epsilon,
                  double delta, double resolution) {
   check_epsilon(epsilon);
@@ -55,13 +65,28 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     return !meets(by, spending_at(multiplier(n)), epsilon, delta);
   };
   const auto most = static_cast<std::uint64_t>(kMaxNoiseMultiplier / resolution);
-  // The least n that does not fail, between two of which the first fails.
-  const auto between = [&](const Accountant& by, std::uint64_t low, std::uint64_t high) {
+  const auto out_of_reach = [&] {
+    const auto reached = epsilon_by(accountant, spending_at(multiplier(most)), delta).value;
+    return usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
+                       number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
+  };
+  // The least n that is not short, between two of which the first is.
+  const auto between = [&](const auto& is_short, std::uint64_t low, std::uint64_t high) {
     while (high - low > 1) {
       const std::uint64_t middle = low + (high - low) / 2;
-      (fails(by, middle) ? low : high) = middle;
+      (is_short(middle) ? low : high) = middle;
     }
     return high;
+  };
+  // Two such from n on, in steps that double; n twice if it is not short.
+  const auto upward = [&](const auto& is_short, std::uint64_t n) {
+    std::uint64_t low = n;
+    for (std::uint64_t step = 1; is_short(n); step *= 2) {
+      if (n == most) throw out_of_reach();
+      low = n;
+      n = std::min(most, n + step);
+    }
+    return std::pair{low, n};
   };
   const auto least = [&](const Accountant& by) {
     std::uint64_t low = 0;
@@ -69,35 +94,37 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     if (fails(by, high)) {
       while (low = high, high = std::min(most, high * 2), fails(by, high)) {
         if (high < most) continue;
-        const auto reached = epsilon_by(by, spending_at(multiplier(most)), delta).value;
-        throw usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
-                          number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
+        throw out_of_reach();
       }
     } else {
       for (std::uint64_t half = high / 2; half > 0 && !fails(by, half); half /= 2) high = half;
       low = high / 2;
     }
-    return between(by, low, high);
+    return between([&](std::uint64_t n) { return fails(by, n); }, low, high);
+  };
+  // From the least n by delta on: hardly ever more than a step, or than rounding if noise is large.
+  const auto reached_from = [&](std::uint64_t n) {
+    const auto is_short = [&](std::uint64_t at) {
+      check_stop();
+      return !reaches(accountant, spending_at(multiplier(at)), epsilon, delta);
+    };
+    const auto [low, high] = upward(is_short, n);
+    return multiplier(between(is_short, low, high));
   };
   const Spending at_one = spending_at(1);
   const bool is_slow = std::holds_alternative<Tight>(accountant) &&
                        std::ranges::any_of(at_one, [](const Releases& some) { return some.sampling == Sampling::balls_in_bins; });
-  if (!is_slow) return multiplier(least(accountant));
+  if (!is_slow) return reached_from(least(accountant));
   // A quick bound says where to begin: a step or two from the answer.
   Tight quick = std::get<Tight>(accountant);
   quick.quick = true;
-  std::uint64_t high = least(quick);
-  std::uint64_t low = high;
-  for (std::uint64_t step = 1; fails(accountant, high); step *= 2) {
-    if (high == most) return multiplier(least(accountant));  // throws
-    low = high;
-    high = std::min(most, high + step);
-  }
+  const auto fails_slowly = [&](std::uint64_t n) { return fails(accountant, n); };
+  auto [low, high] = upward(fails_slowly, least(quick));
   if (low == high) {
     low = high - 1;
-    for (std::uint64_t step = 2; low > 0 && !fails(accountant, low); step *= 2) high = low, low = low > step ? low - step : 0;
+    for (std::uint64_t step = 2; low > 0 && !fails_slowly(low); step *= 2) high = low, low = low > step ? low - step : 0;
   }
-  return multiplier(between(accountant, low, high));
+  return reached_from(between(fails_slowly, low, high));
 }
 
 std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases> spent, const Releases& next, double epsilon,
@@ -114,7 +141,19 @@ std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases>
   };
   // A cheap accountant says where to begin; one after the other the accountants differ by a small factor.
   const bool helps = !std::holds_alternative<Rdp>(accountant) && Rdp{}.unsound(spending).empty();
-  return found(accountant, helps ? found(Rdp{}, 1) : 1);
+  const std::uint64_t by_delta = found(accountant, helps ? found(Rdp{}, 1) : 1);
+  const auto is_above = [&](std::uint64_t count) {
+    check_stop();
+    spending.back().count = count;
+    return count > 0 && !reaches(accountant, spending, epsilon, delta);
+  };
+  std::uint64_t low = by_delta, high = by_delta + 1;
+  for (std::uint64_t step = 1; is_above(low); step *= 2) high = low, low = low > step ? low - step : 0;
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (is_above(middle) ? high : low) = middle;
+  }
+  return low;
 }
 
 }  // namespace fedstride

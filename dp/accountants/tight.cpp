@@ -29,6 +29,7 @@ constexpr double kEpsilonExcess = 4e-5;
 constexpr double kEpsilonEnough = 8e-5;  // accepted if a smaller one would cost much
 constexpr double kEpsilonShare = 1e-2;   // relative to epsilon, if that is smaller and reachable
 constexpr double kMinEpsilon = 1e-10;
+constexpr double kSmallEpsilon = 1e-2;  // up to here the bound on delta sharpens that on epsilon
 constexpr double kLogDeltaExcess = 7e-4;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
@@ -145,13 +146,35 @@ bool lower_epsilon(const Composition& composition, double target, double& epsilo
   return true;
 }
 
-double epsilon_of(const Composition& composition, double delta) {
+/// Lowers a small epsilon, which is already an upper bound, to where the bound on delta holds as well: that one is within a share of
+/// delta, so sharper there. By secants, aimed slightly below log delta, with bisection if they leave the bracket.
+double sharper_if_small(const Composition& composition, double target, double epsilon) {
+  constexpr double kClose = 1e-8;  // in log delta
+  if (epsilon > kSmallEpsilon || composition.parts.size() > kMaxLeakingParts || !matters(composition, target)) return epsilon;
+  const auto excess = [&](double at) { return log_delta_of(composition, at) - target; };
+  double low = 0, before = 0, at = epsilon, high = epsilon;
+  double value_before = excess(0);
+  if (value_before <= 0) return 0;
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    const double value = excess(at);
+    if (value > 0 && at == epsilon) break;
+    (value <= 0 ? high : low) = at;
+    if (value <= 0 && value > -kClose) break;
+    const double slope = (value - value_before) / (at - before);
+    before = std::exchange(at, at - (value + kClose / 2) / slope);
+    value_before = value;
+    if (!(at > low && at < high)) at = (low + high) / 2;
+  }
+  return high;
+}
+
+double bulk_epsilon(const Composition& composition, double delta) {
   const double target = std::log(delta);
   auto [epsilon, c] = tight::chernoff_epsilon(composition, delta);
   if (!composition.open.empty()) {
     // Without them delta falls by at most the probability of a draw.
     const double drawn = composition.drawn();
-    return drawn < delta / 2 ? std::min(epsilon, epsilon_of(composition.closed(), delta - drawn)) : epsilon;
+    return drawn < delta / 2 ? std::min(epsilon, bulk_epsilon(composition.closed(), delta - drawn)) : epsilon;
   }
   if (!may_leak(composition, target)) {
     lower_epsilon(composition, target, epsilon, matters(composition, target) ? kMaxWork : kFirstWork, true);
@@ -173,6 +196,10 @@ double epsilon_of(const Composition& composition, double delta) {
     break;
   }
   return epsilon;
+}
+
+double epsilon_of(const Composition& composition, double delta) {
+  return sharper_if_small(composition, std::log(delta), bulk_epsilon(composition, delta));
 }
 
 constexpr const char* kOpenRemark =
@@ -327,7 +354,9 @@ PrivacyBound Tight::least_epsilon(std::span<const Releases> spending, double del
   };
   const auto [epsilon, remark] = worst_direction(
       schedule, [&](const Composition& composition) { return epsilon_of(composition, delta); },
-      [&](const Composition& other, double found) { return below(other, found, std::log(delta)); });
+      [&](const Composition& other, double found) {
+        return below(other, found, std::log(delta)) || (found <= kSmallEpsilon && log_delta_of(other, found) <= std::log(delta));
+      });
   return better(epsilon, remark);
 }
 

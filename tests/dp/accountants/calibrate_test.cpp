@@ -1,8 +1,10 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <random>
 
 #include "dp/accountants/calibrate.hpp"
+#include "dp/accountants/correlation.hpp"
 #include "tests/dp/longest_prefix.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -62,6 +64,36 @@ TEST_CASE("An epsilon that no noise reaches is refused, with the smallest one wi
     return Spending{{.sampling = Sampling::full, .noise_multiplier = noise_multiplier, .count = 1000}};
   };
   CHECK_USAGE_ERROR(calibrate(Rdp{}, often, 1e-9, 1e-9), "epsilon", "1e-09", "noise multiplier", "1e6", "delta");
+}
+
+TEST_CASE(
+    "Calibrated noise, and the largest number of steps, end at or below a small epsilon, and one step less of noise does not") {
+  std::mt19937_64 random(5);
+  const auto between = [&](double low, double high) {
+    return low * std::pow(high / low, std::uniform_real_distribution<>()(random));
+  };
+  for (int setting = 0; setting < 8; ++setting) {
+    const bool known = setting == 0;
+    const double rate = known ? 1.0195868214344507e-4 : between(3e-5, 0.1);
+    const double epsilon = known ? 4.770018651411011e-4 : between(1e-5, 3e-3);
+    const double delta = known ? 3.7469724054544114e-5 : between(1e-9, 1e-4);
+    const auto steps = known ? std::uint64_t{11} : static_cast<std::uint64_t>(between(1, 1000));
+    CAPTURE(rate);
+    CAPTURE(epsilon);
+    CAPTURE(delta);
+    const auto at = [&](double noise_multiplier) {
+      return Spending{{.rate = rate, .noise_multiplier = noise_multiplier, .count = steps}};
+    };
+    const double noise = calibrate(Tight{}, at, epsilon, delta);
+    CHECK(Tight{}.epsilon(at(noise), delta).value <= epsilon);
+    if (noise <= 0.002) continue;  // so rarely drawn that hardly any noise will do
+    CHECK(Tight{}.epsilon(at(noise * 0.999 - 0.001), delta).value > epsilon);
+    if (setting > 2) continue;
+    const Releases next{.rate = rate, .noise_multiplier = noise * 0.9};
+    const std::uint64_t most = most_steps(Tight{}, {}, next, epsilon, delta);
+    CHECK(most < steps);
+    if (most > 0) CHECK(Tight{}.epsilon(Spending{of_rounds(next, most)}, delta).value <= epsilon);
+  }
 }
 
 TEST_CASE("The largest number of steps is the last that the budget holds") {
