@@ -75,6 +75,69 @@ std::vector<double> sum_quantiles(const BinsSum& sum, std::size_t count) {
   return found;
 }
 
+/// Which of the other sum's points go with a point: smaller ones, those and an equal one, or those twice and itself once, of one sum with
+/// itself.
+enum class Pairs { smaller, smaller_or_equal, both };
+
+/// Adds the pairs of a point and one of the other sum that is not larger. Most of those are so much smaller that they do not leave the
+/// cell of the point: of these only their sum and mean count, since a pair is dealt out to the ends of its cell linearly.
+void add_pairs(BinsSum& sum, const std::vector<double>& inverse, const BinsSum& larger, const BinsSum& smaller, Pairs which) {
+  const double last = sum.points.back();
+  std::vector<double> chances{0}, means{0};  // of the first so many; positive terms alone, so nothing cancels
+  for (std::size_t j = 0; j < smaller.points.size(); ++j) {
+    chances.push_back(chances.back() + smaller.chances[j]);
+    means.push_back(means.back() + smaller.chances[j] * smaller.points[j]);
+  }
+  const auto put = [&](std::size_t k, double at, double both) {
+    const double above = both * ((at - sum.points[k]) * inverse[k]);
+    sum.chances[k] += both - above;
+    sum.chances[k + 1] += above;
+  };
+  std::size_t k = 0, end = 0;
+  for (std::size_t i = 0; i < larger.points.size(); ++i) {
+    if (i % 256 == 0) check_stop();
+    const double from = larger.points[i];
+    if (which == Pairs::smaller)
+      while (end < smaller.points.size() && smaller.points[end] < from) ++end;
+    else if (which == Pairs::smaller_or_equal)
+      while (end < smaller.points.size() && smaller.points[end] <= from) ++end;
+    else
+      end = i;
+    const double chance = (which == Pairs::both ? 2 : 1) * larger.chances[i];
+    if (chance <= 0) continue;
+    std::size_t j = 0;
+    if (from < last) {
+      while (sum.points[k + 1] <= from) ++k;
+      const auto stays = [&](double point) { return from + point < sum.points[k + 1]; };
+      const auto first = smaller.points.begin();
+      j = static_cast<std::size_t>(std::partition_point(first, first + static_cast<std::ptrdiff_t>(end), stays) - first);
+      const double above = chance * (((from - sum.points[k]) * chances[j] + means[j]) * inverse[k]);
+      sum.chances[k] += chance * chances[j] - above;
+      sum.chances[k + 1] += above;
+    }
+    const auto beyond = [&](double at, double both) {
+      sum.beyond += both;
+      sum.excess += both * (at - last);
+    };
+    std::size_t cell = k;
+    for (; j < end; ++j) {
+      const double at = from + smaller.points[j];
+      if (at >= last) break;
+      while (sum.points[cell + 1] <= at) ++cell;
+      put(cell, at, chance * smaller.chances[j]);
+    }
+    for (; j < end; ++j) beyond(from + smaller.points[j], chance * smaller.chances[j]);
+    if (which != Pairs::both) continue;
+    const double at = from + from, both = larger.chances[i] * larger.chances[i];
+    if (at >= last) {
+      beyond(at, both);
+      continue;
+    }
+    while (sum.points[cell + 1] <= at) ++cell;
+    put(cell, at, both);
+  }
+}
+
 BinsSum convolved_sums(const BinsSum& a, const BinsSum& b, double ratio) {
   constexpr std::size_t kQuantiles = 100;
   std::vector<double> sums;
@@ -90,32 +153,11 @@ BinsSum convolved_sums(const BinsSum& a, const BinsSum& b, double ratio) {
   std::vector<double> inverse;  // of the cells' widths
   for (std::size_t k = 0; k + 1 < sum.points.size(); ++k) inverse.push_back(1 / (sum.points[k + 1] - sum.points[k]));
   const bool twice = &a == &b;  // pairs (i, j) and (j, i) are added at once
+  add_pairs(sum, inverse, a, b, twice ? Pairs::both : Pairs::smaller_or_equal);
+  if (!twice) add_pairs(sum, inverse, b, a, Pairs::smaller);
   for (std::size_t i = 0; i < a.points.size(); ++i) {
-    if (i % 256 == 0) check_stop();
-    const double chance = a.chances[i];
-    if (chance <= 0) continue;
-    const double from = a.points[i];
-    std::size_t j = twice ? i : 0;
-    std::size_t k = 0;
-    if (from + b.points[j] < last)
-      k = static_cast<std::size_t>(std::ranges::upper_bound(sum.points, from + b.points[j]) - sum.points.begin()) - 1;
-    double both = chance * b.chances[j];  // the pair (i, i) once
-    for (; j < b.points.size(); ++j) {
-      const double at = from + b.points[j];
-      if (at >= last) break;
-      while (sum.points[k + 1] <= at) ++k;
-      const double above = both * ((at - sum.points[k]) * inverse[k]);
-      sum.chances[k] += both - above;
-      sum.chances[k + 1] += above;
-      if (j + 1 < b.points.size()) both = (twice ? 2 : 1) * chance * b.chances[j + 1];
-    }
-    for (; j < b.points.size(); ++j) {
-      sum.beyond += both;
-      sum.excess += both * (from + b.points[j] - last);
-      if (j + 1 < b.points.size()) both = (twice ? 2 : 1) * chance * b.chances[j + 1];
-    }
-    sum.beyond += chance * b.beyond;
-    sum.excess += chance * (b.excess + b.beyond * from);
+    sum.beyond += a.chances[i] * b.beyond;
+    sum.excess += a.chances[i] * (b.excess + b.beyond * a.points[i]);
   }
   double whole = b.beyond, mean = b.excess + b.beyond * last;
   for (std::size_t j = 0; j < b.points.size(); ++j) {
