@@ -203,12 +203,13 @@ double epsilon_of(const Composition& composition, double delta) {
 }
 
 constexpr const char* kOpenRemark =
-    "an upper bound, not the exact value: the noise is so low that releases are counted as if it were known which of them drew "
-    "a record";
+    "an upper bound, not the exact value: the noise is so low that releases are counted by a bound on their moments";
 
 constexpr const char* kCoarseRemark =
     "an upper bound, not the exact value: there are too many kinds of releases, with rates and noise too far apart, to count "
     "one by one";
+
+constexpr const char* kByRdp = "; this is rdp's";
 
 /// The remark on an answer from this composition; empty if the answer is exact up to rounding.
 std::string remark(const Composition& composition) {
@@ -346,9 +347,9 @@ PrivacyBound Tight::least_epsilon(std::span<const Releases> spending, double del
   if (schedule.empty() || schedule.total_variation() <= delta) return {};
   if (schedule.steps.empty()) return {gaussian_epsilon(std::sqrt(schedule.gaussian), delta)};
   const auto better = [&, open = tight::chernoff_epsilon(schedule.opened(), delta).epsilon](double epsilon, std::string remark) {
-    if (remark == kCoarseRemark) {
+    if (!remark.empty()) {
       const double by_rdp = Rdp{}.epsilon(spending, delta).value;
-      if (by_rdp < std::min(open, epsilon)) return PrivacyBound{by_rdp, std::string(kCoarseRemark) + "; this is rdp's"};
+      if (by_rdp < std::min(open, epsilon)) return PrivacyBound{by_rdp, remark + kByRdp};
     }
     return open < epsilon ? PrivacyBound{open, kOpenRemark} : PrivacyBound{epsilon, std::move(remark)};
   };
@@ -383,6 +384,11 @@ PrivacyBound Tight::least_delta(std::span<const Releases> spending, double epsil
   const auto opened = schedule.opened();
   const auto better = [&, open = tight::log_chernoff(opened, tight::crossing(opened, epsilon, 0).c, epsilon)](
                           double log_delta, std::string remark) {
+    if (!remark.empty()) {
+      const PrivacyBound by_rdp = Rdp{}.delta(spending, epsilon);
+      const double log_rdp = std::log(by_rdp.value);
+      if (log_rdp < std::min(open, log_delta)) return answer(log_rdp, remark + kByRdp);
+    }
     return open < log_delta ? answer(open, kOpenRemark) : answer(log_delta, std::move(remark));
   };
   const auto [log_delta, remark] = worst_direction(

@@ -29,11 +29,15 @@ struct Moments {
   bool exact = true;      ///< false: those of an upper bound, Drawn's
 };
 
-/// A release that also says which records it drew: M(c) = 1 - q + q e^{mu^2 c (c+1) / 2}, mu = distance / sigma. Dropping that
-/// information, which is post-processing, gives Loss's release: never above this one, and close to it if noise is small.
+/// A bound on one release's M(c) in closed form, close to it if noise is small: with p = 1 + c, M(c) = |P/Q|_p^p in L^p(Q), and
+/// P/Q <= ((1-q) N(0) + q N(1)) / (r N(0)), r = 1 for `remove`, 1 - q for `replace`; by Minkowski's inequality
+///   M(c) <= r^{-c} (1 - q + q e^{c / (2 sigma^2)})^{1+c}.
+/// `add` is never above `remove` (Mironov, Talwar, Zhang 2019, Theorem 5). For `replace` the least of this and of a release that also says
+/// whether it drew the record, dropping which is post-processing: M(c) = 1 - q + q e^{2 c (c+1) / sigma^2}.
 struct Drawn {
   double rate;
-  double square;  ///< mu^2
+  double sigma;
+  bool is_replaced;
 
   Moments moments(double c) const;
 };
@@ -71,7 +75,7 @@ class Loss {
   Complex log_ratio(Complex x) const;  ///< its continuation to |Im x| < pi sigma^2
   double log_integrand(double x, double c) const;
   double uphill(double x, double c) const;  ///< where the derivative of log_integrand would vanish with P and Q held at x
-  static constexpr std::size_t kMaxNodes = 4096;
+  static constexpr std::size_t kMaxNodes = 16384;
   /// Nodes of the trapezoid rule of step step_ over all of the integrand of M(c) that matters; none if there are too many.
   std::vector<Node> nodes(double c) const;
   std::vector<Node> leaking_nodes(double c) const;
@@ -253,7 +257,7 @@ struct Schedule {
   /// An upper bound on the total variation distance between the outputs of neighbors, and so on delta at any epsilon.
   double total_variation() const;
   /// Replaces many different steps by a few dozen whose logarithmic moments interpolate theirs. Steps with a noise multiplier
-  /// below 0.1, whose quadrature would take thousands of nodes, are open instead; if there are too many kinds of steps for
+  /// below 0.04, whose quadrature would take too many nodes, are open instead; if there are too many kinds of steps for
   /// either, they are merged by coarser() (dp/accountants/spending.hpp).
   Composition composition(Pair pair) const;
   /// All of them open: never tighter, but computable for any numbers.

@@ -19,6 +19,7 @@ constexpr double kQuadrature = 42;     // the trapezoid rule in x omits e^-42, s
 constexpr std::size_t kRenewal = 256;  // steps after which terms are recomputed
 constexpr std::size_t kLanes = 32;     // nodes that are rotated together
 constexpr double kTermError = 4e-14;   // relative error of a term: its start and kRenewal complex products and sums
+constexpr double kTermNoise = 0.1;     // for less noise than that it grows with the largest losses, as 1 / sigma^2
 
 double top_of(const auto& nodes) {
   double top = -std::numeric_limits<double>::infinity();
@@ -43,16 +44,34 @@ std::complex<double> expm1(std::complex<double> w) {
   return {less_one - 2 * (less_one + 1) * sine * sine, 2 * (less_one + 1) * sine * cosine};
 }
 
-Moments Drawn::moments(double c) const {
-  const double exponent = square * c * (c + 1) / 2;
-  const double slope = square * (c + 0.5);
+namespace {
+
+/// log (1 - q + q e^{scale f(c)}) for a function with this value, slope and curvature at c, as a moment.
+Moments mixed(double rate, double scale, double value, double slope, double curvature) {
+  const double exponent = scale * value;
   Moments result;
   result.exact = false;
   result.log_moment = amplified_epsilon(exponent, rate);
-  const double share = std::exp(std::log(rate) + exponent - result.log_moment);  // tilted probability of a draw
-  result.mean = share * slope;
-  result.variance = share * square + share * (1 - std::min(share, 1.0)) * slope * slope;
+  const double share = std::min(1.0, std::exp(std::log(rate) + exponent - result.log_moment));  // tilted probability of a draw
+  result.mean = share * scale * slope;
+  result.variance = share * scale * curvature + share * (1 - share) * scale * slope * scale * slope;
   return result;
+}
+
+}  // namespace
+
+Moments Drawn::moments(double c) const {
+  const double precision = 1 / (sigma * sigma);
+  const Moments norm = mixed(rate, precision / 2, c, 1, 0);
+  const double rest = is_replaced ? -std::log1p(-rate) : 0;
+  Moments result;
+  result.exact = false;
+  result.log_moment = (1 + c) * norm.log_moment + c * rest;
+  result.mean = norm.log_moment + (1 + c) * norm.mean + rest;
+  result.variance = 2 * norm.mean + (1 + c) * norm.variance;
+  if (!is_replaced) return result;
+  const Moments told = mixed(rate, 2 * precision, c * (c + 1), 2 * c + 1, 2);
+  return told.log_moment < result.log_moment ? told : result;
 }
 
 Loss::Loss(Pair pair, double rate, double sigma)
@@ -195,7 +214,7 @@ std::vector<Loss::Node> Loss::nodes(double c) const {
 
 Moments Loss::moments(double c) const {
   const auto all = nodes(c);
-  if (all.empty()) return Drawn{rate_, (up_ + down_) * (up_ + down_) / variance_}.moments(c);
+  if (all.empty()) return Drawn{rate_, sigma_, up_ + down_ > 1}.moments(c);
   const double top = top_of(all);
   double sum = 0;
   double first = 0;
@@ -263,7 +282,7 @@ LossLine::LossLine(const Loss& loss, double c, double h, bool plain) : h_(h) {
         {log_weight, std::exp(log_weight), plain ? at.log_weight - gaussian : 0, Loss::Complex{0, 1} * (at.loss - moments.mean)});
     above += std::exp(loss.shifted(node.x, 2 * loss.height_, c).log_weight.real() - scale);
   }
-  relative_error_ = kTermError + (1 + above) * std::exp(-kQuadrature);
+  relative_error_ = kTermError * std::max(1.0, kTermNoise * kTermNoise / loss.variance_) + (1 + above) * std::exp(-kQuadrature);
   renew();
 }
 

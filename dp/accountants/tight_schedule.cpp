@@ -45,7 +45,7 @@ namespace {
 constexpr std::size_t kDirect = 32;  // up to this many different steps are not interpolated
 constexpr std::size_t kMaxParts = 1200;
 constexpr std::size_t kMaxOpen = 400;
-constexpr double kMinPartNoise = 0.1;
+constexpr double kMinPartNoise = 0.04;
 constexpr std::size_t kChecks = 12;  // steps whose interpolation is checked
 
 std::vector<Schedule::Step> fewer_steps(const std::vector<Schedule::Step>& steps, std::size_t most) {
@@ -62,12 +62,9 @@ std::vector<Schedule::Step> fewer_steps(const std::vector<Schedule::Step>& steps
 }
 
 std::vector<Composition::Open> opened_steps(const std::vector<Schedule::Step>& steps, Neighbours neighbours) {
-  const double distance = distance_between(neighbours);
   std::vector<Composition::Open> open;
-  for (const Schedule::Step& step : fewer_steps(steps, kMaxOpen)) {
-    const double mu = distance / step.noise_multiplier;
-    open.push_back({{step.rate, mu * mu}, step.count});
-  }
+  for (const Schedule::Step& step : fewer_steps(steps, kMaxOpen))
+    open.push_back({{step.rate, step.noise_multiplier, neighbours == Neighbours::replace_one}, step.count});
   return open;
 }
 

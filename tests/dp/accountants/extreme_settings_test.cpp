@@ -151,6 +151,49 @@ TEST_CASE("Little noise has an epsilon near that of the draws, and says that it 
   CHECK(epsilon_by(Tight{}, Spending{{.rate = 0.01, .noise_multiplier = 1, .count = 10'000}}, 1e-5).warning.empty());
 }
 
+TEST_CASE(
+    "Under replace-one little noise costs a few percent more than one release's loss, no more than by rdp, and does not jump") {
+  constexpr double kDelta = 1e-5;
+  const auto at = [](double rate, double sigma, std::uint64_t count) {
+    return Spending{{.neighbours = Neighbours::replace_one, .rate = rate, .noise_multiplier = sigma, .count = count}};
+  };
+  const auto above = [](double x) { return std::erfc(x / std::sqrt(2.0)) / 2; };
+  for (const double rate : {1e-3, 0.1, 0.5, 0.95})
+    for (const double sigma : {0.01, 0.03, 0.0399, 0.0401, 0.0694, 0.0999, 0.1001}) {
+      CAPTURE(rate);
+      CAPTURE(sigma);
+      // The loss rises in x, so delta is P(x > t) - e^epsilon Q(x > t) where it is epsilon; there Q is all but (1 - q) N(0), or N(-1).
+      const auto log_share = [&](double x) {  // of the mixture in N(0)
+        const double drawn = std::log(rate) + (2 * x - 1) / (2 * sigma * sigma), rest = std::log1p(-rate);
+        return std::max(drawn, rest) + std::log1p(std::exp(-std::abs(drawn - rest)));
+      };
+      const auto delta_of = [&](double epsilon) {
+        double low = -1, high = 3;
+        for (int i = 0; i < 200; ++i) {
+          const double middle = (low + high) / 2;
+          (log_share(middle) - log_share(-middle) < epsilon ? low : high) = middle;
+        }
+        const double log_tail = -high * high / (2 * sigma * sigma) - std::log(high / sigma * std::sqrt(2 * 3.14159265358979));
+        const double in_q = (1 - rate) * std::exp(epsilon + log_tail);  // N(0) beyond t, at least: a bound on delta from below
+        return rate * above((high - 1) / sigma) + (1 - rate) * above(high / sigma) - in_q;
+      };
+      const double epsilon = Tight{}.epsilon(at(rate, sigma, 1), kDelta).value;
+      CHECK(delta_of(epsilon) <= kDelta);
+      CHECK(delta_of(0.93 * epsilon) > kDelta);
+      CHECK(epsilon <= Rdp{}.epsilon(at(rate, sigma, 1), kDelta).value);
+      const double budget = 0.9 * epsilon;
+      CHECK(Tight{}.delta(at(rate, sigma, 1), budget).value <= Rdp{}.delta(at(rate, sigma, 1), budget).value);
+      CHECK(delta_of(budget) <= Tight{}.delta(at(rate, sigma, 1), budget).value);
+    }
+  for (const std::uint64_t count : {1, 100})
+    for (const auto& [border, jump] : {std::pair{0.1, 1.01}, {0.04, 1.12}}) {
+      const double below = Tight{}.epsilon(at(0.1, 0.999 * border, count), kDelta).value;
+      const double beyond = Tight{}.epsilon(at(0.1, 1.001 * border, count), kDelta).value;
+      CHECK(below > beyond);
+      CHECK(below < jump * beyond);
+    }
+}
+
 TEST_CASE("One low-noise release among many does not cost them their amplification") {
   const Releases many{.rate = 0.001, .noise_multiplier = 1, .count = 1000};
   const Releases quiet{.rate = 1e-9, .noise_multiplier = 0.01, .count = 1};
