@@ -40,14 +40,16 @@ NoiseShare::NoiseShare(NoiseLaw law, double bound, double deviation, double step
   if (law == NoiseLaw::skellam) {
     skellam_ = std::make_shared<const Skellam>(steps * steps);
   } else {
-    sigma_ = static_cast<std::uint64_t>(std::ceil(steps));
-    gaussian_ = std::make_shared<const DiscreteGaussian>(sigma_);
+    // Rounded up to a part of a step: the noise is never less than what is accounted, and more by a 2^15th of its variance at most.
+    constexpr double kParts = 0x1p16;
+    const double parts = steps < kParts ? std::exp2(std::floor(std::min(std::log2(kParts / steps), 16.0))) : 1;
+    const double sigma = std::ceil(steps * parts);
+    sigma_ = sigma / parts;
+    gaussian_ = std::make_shared<const DiscreteGaussian>(static_cast<std::uint64_t>(sigma), static_cast<std::uint64_t>(parts));
   }
 }
 
-double NoiseShare::variance() const {
-  return skellam_ ? skellam_->variance() : static_cast<double>(sigma_) * static_cast<double>(sigma_);
-}
+double NoiseShare::variance() const { return skellam_ ? skellam_->variance() : sigma_ * sigma_; }
 
 void NoiseShare::encode(std::span<const float> clipped, const RandomSource& common, const RandomSource& own, std::uint32_t round,
                         std::uint32_t client, std::span<std::int64_t> out) const {

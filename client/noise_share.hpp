@@ -56,7 +56,7 @@ class NoiseShare {
   double norm_;  ///< the largest of a rounded vector, in steps
   std::shared_ptr<const Skellam> skellam_ = {};
   std::shared_ptr<const DiscreteGaussian> gaussian_ = {};
-  std::uint64_t sigma_ = 0;
+  double sigma_ = 0;
 };
 
 }  // namespace fedstride

@@ -21,7 +21,7 @@ std::string library_versions();
 
 /// Incremented whenever some configuration gives different results; a result is recomputed only if this number, its
 /// configuration or its data changed.
-inline constexpr int kNumericsVersion = 7;
+inline constexpr int kNumericsVersion = 8;
 
 /// Returns the build's instruction set if this processor lacks it, else an empty string.
 std::string missing_instructions();

@@ -1,5 +1,6 @@
 #include "dp/noise/discrete_gaussian.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "core/error.hpp"
@@ -35,33 +36,38 @@ std::uint64_t geometric(RandomStream& random) {
 
 }  // namespace
 
-DiscreteGaussian::DiscreteGaussian(std::uint64_t sigma) : sigma_(sigma) {
-  if (sigma == 0 || sigma > std::uint64_t{1} << 62)
-    throw usage_error("the discrete Gaussian's sigma is " + std::to_string(sigma) +
+DiscreteGaussian::DiscreteGaussian(std::uint64_t p, std::uint64_t q) : p_(p), q_(q) {
+  if (p == 0 || p > std::uint64_t{1} << 62)
+    throw usage_error("the discrete Gaussian's sigma is " + std::to_string(p) +
                       " units; it must be from 1 to 2^62, 4611686018427387904");
+  if (q == 0 || q > std::min(p, std::uint64_t{1} << 20))
+    throw usage_error("the discrete Gaussian's unit is in " + std::to_string(q) +
+                      " parts; it must be in 1 to 2^20, and sigma at least 1");
 }
 
 __int128 DiscreteGaussian::operator()(RandomStream& random) const {
-  // Algorithm 3 with the discrete Laplace of scale t = sigma (any t is valid; the paper takes floor(sigma) + 1): |Y| = U + sigma
-  // V is kept with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2) with a = U / sigma. An exponential
-  // of a sum is a conjunction of independent draws, so no number needs more than 64 bits.
+  // Algorithm 3 with the discrete Laplace of scale t = sigma (any t is valid; the paper takes floor(sigma) + 1): Y q = U + p V is kept
+  // with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2) with a = U / p. An exponential of a sum is a
+  // conjunction of independent draws, so no number needs more than 64 bits.
   for (;;) {
-    // Algorithm 2: P(U) proportional to exp(-U / sigma) on 0 ... sigma - 1.
-    const std::uint64_t u = random.below(sigma_);
-    const auto fraction = [&] { return bernoulli(u, sigma_, random); };
+    // Algorithm 2: P(U) proportional to exp(-U / p) on 0 ... p - 1; |Y| = floor((U + p V) / q).
+    std::uint64_t u = random.below(p_);
+    const auto fraction = [&] { return bernoulli(u, p_, random); };
     if (!bernoulli_exp(random, fraction)) continue;
-    const std::uint64_t v = geometric(random);
+    std::uint64_t v = geometric(random);
+    const __int128 size = (static_cast<__int128>(p_) * v + u) / q_;
+    u = static_cast<std::uint64_t>(size * q_ % p_);
+    v = static_cast<std::uint64_t>(size * q_ / p_);
     const bool negative = (random() & 1U) != 0;
-    if (negative && u == 0 && v == 0) continue;
+    if (negative && size == 0) continue;
 
-    const auto half_square = [&](std::uint64_t numerator) {  // exp(-(numerator / sigma)^2 / 2)
-      return bernoulli_exp(random, [&] {
-        return (random() & 1U) != 0 && bernoulli(numerator, sigma_, random) && bernoulli(numerator, sigma_, random);
-      });
+    const auto half_square = [&](std::uint64_t numerator) {  // exp(-(numerator / p)^2 / 2)
+      return bernoulli_exp(
+          random, [&] { return (random() & 1U) != 0 && bernoulli(numerator, p_, random) && bernoulli(numerator, p_, random); });
     };
     bool kept = true;
     if (v == 0) {
-      kept = half_square(sigma_ - u);
+      kept = half_square(p_ - u);
     } else {
       const std::uint64_t k = v - 1;  // (a + k)^2 / 2 = a^2 / 2 + k a + k^2 / 2
       kept = half_square(u);
@@ -69,9 +75,7 @@ __int128 DiscreteGaussian::operator()(RandomStream& random) const {
       for (std::uint64_t i = 0; kept && i < k; ++i)
         for (std::uint64_t j = 0; kept && j < k; ++j) kept = bernoulli_exp_half(random);
     }
-    if (!kept) continue;
-    const __int128 size = static_cast<__int128>(sigma_) * static_cast<__int128>(v) + static_cast<__int128>(u);
-    return negative ? -size : size;
+    if (kept) return negative ? -size : size;
   }
 }
 

@@ -63,12 +63,22 @@ std::vector<double> masses_of(NoiseLaw law, double variance, int most) {
   return masses;
 }
 
+TEST_CASE("a deviation that is no whole number of steps is rounded up by next to nothing") {
+  for (const double deviation : {2.0001, 2.31, 3.999, 1000.7, 70'000.3}) {
+    const double variance = NoiseShare(NoiseLaw::discrete_gaussian, 1, deviation * 0x1p-20, 0x1p-20, 4).variance();
+    CHECK(variance >= deviation * deviation);
+    CHECK(variance <= deviation * deviation * (1 + 0x1p-14));
+  }
+}
+
 TEST_CASE("of updates of zeros the sum of four clients has exact probabilities: Skellam, discrete Gaussian; seeded and secret") {
   constexpr std::size_t kSize = 1 << 14;
   const std::vector<Vector> zeros(4, Vector(kSize));
   for (const RandomSource& own : {RandomSource(std::uint64_t{8}), secret_source()})
-    for (const auto& [law, deviation] :
-         {std::pair(NoiseLaw::skellam, 1.5), {NoiseLaw::skellam, 0.5}, {NoiseLaw::discrete_gaussian, 2.0}}) {
+    for (const auto& [law, deviation] : {std::pair(NoiseLaw::skellam, 1.5),
+                                         {NoiseLaw::skellam, 0.5},
+                                         {NoiseLaw::discrete_gaussian, 2.0},
+                                         {NoiseLaw::discrete_gaussian, 2.3125}}) {
       const NoiseShare share(law, 1, deviation * 0.25, 0.25, kSize);
       CHECK(share.variance() == deviation * deviation);
       const auto sum = sum_of(share, own, 1, 4, zeros);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -21,14 +22,16 @@ SecretKey some_key() {
 double mass(int x, double sigma) { return std::exp(-x * x / (2 * sigma * sigma)); }
 
 TEST_CASE("small sigmas: the counts are those of exp(-x^2 / (2 sigma^2)), by chi-square") {
-  for (const std::uint64_t sigma : {1, 2, 3, 7}) {
-    CAPTURE(sigma);
-    const DiscreteGaussian draw(sigma);
-    RandomStream random(6, {.purpose = Purpose::test, .row = static_cast<std::uint32_t>(sigma)});
+  const std::pair<std::uint64_t, std::uint64_t> sigmas[] = {{1, 1}, {2, 1}, {3, 1}, {7, 1}, {3, 2}, {37, 16}, {151'388, 1 << 16}};
+  for (const auto& [p, q] : sigmas) {
+    CAPTURE(p);
+    CAPTURE(q);
+    const DiscreteGaussian draw(p, q);
+    RandomStream random(6, {.purpose = Purpose::test, .row = static_cast<std::uint32_t>(p)});
     const int draws = 60000;
     std::map<int, double> counts;
     for (int i = 0; i < draws; ++i) ++counts[static_cast<int>(draw(random))];
-    const auto width = static_cast<double>(sigma);
+    const double width = static_cast<double>(p) / static_cast<double>(q);
     double total = 0;
     for (int x = -200; x <= 200; ++x) total += mass(x, width);
     double chi_square = 0;
@@ -107,6 +110,9 @@ TEST_CASE("large sigmas: moments, distribution function and low bits, seeded and
 TEST_CASE("a sigma out of range is refused") {
   for (const std::uint64_t sigma : {std::uint64_t{0}, (std::uint64_t{1} << 62) + 1, ~std::uint64_t{0}})
     CHECK_THROWS_AS(DiscreteGaussian{sigma}, Error);
+  CHECK_THROWS_AS(DiscreteGaussian(3, 4), Error);  // below 1
+  CHECK_THROWS_AS(DiscreteGaussian(3, 0), Error);
+  CHECK_THROWS_AS(DiscreteGaussian(std::uint64_t{1} << 30, (1 << 20) + 1), Error);
 }
 
 }  // namespace
