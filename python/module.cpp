@@ -1,6 +1,7 @@
 #include <string>
 
 #include "core/build_info.hpp"
+#include "core/descriptor.hpp"
 #include "python/bindings.hpp"
 #include "python/guard.hpp"
 #include "python/own_code.hpp"
@@ -8,6 +9,7 @@
 PYBIND11_MODULE(_core, module) {
   namespace py = pybind11;
   using namespace fedstride;
+  hold_standard_descriptors();
   if (const std::string missing = missing_instructions(); !missing.empty())
     throw py::import_error("fedstride: this build needs " + missing +
                            ", which this processor lacks; build it with -DFEDSTRIDE_MARCH=x86-64-v2");
