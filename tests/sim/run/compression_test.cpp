@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "server/broadcast.hpp"
 #include "sim/net/frame_bytes.hpp"
 #include "sim/net/messages.hpp"
