@@ -25,7 +25,7 @@ unsigned bits_of_shares(double bound, double deviation, double step, std::size_t
 class NoiseShare {
  public:
   /// Of updates of `size` numbers and norm at most `bound`, with noise of this deviation from each client. The variance is rounded up
-  /// (skellam.hpp), a discrete Gaussian's deviation to whole steps. Throws Error (usage) if the noise cannot be drawn.
+  /// (skellam.hpp), a discrete Gaussian's deviation to 16 bits or whole steps. Throws Error (usage) if the noise cannot be drawn.
   NoiseShare(NoiseLaw law, double bound, double deviation, double step, std::size_t size);
 
   /// Numbers of what is summed: the least power of two that is not below the size.
