@@ -37,20 +37,6 @@ double buffered_sensitivity(const Correlation& correlation, std::uint64_t rounds
   return std::sqrt(square) * kRoundedUp;
 }
 
-// What a tree adds for each of a record's rounds in it rises with their number: the last term bounds `most` rounds in any trees.
-double restarted_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) {
-  const std::uint64_t length = correlation.restart > 0 ? correlation.restart : correlation.horizon;
-  const auto square = [&](std::uint64_t steps) {
-    return steps == 0 ? 0 : std::pow(tree_sensitivity(steps, correlation.separation, most), 2);
-  };
-  double all = static_cast<double>(rounds / length) * square(length) + square(rounds % length);
-  if (most > 0) {
-    const std::uint64_t longest = std::min(length, rounds);
-    all = std::min(all, static_cast<double>(most) / static_cast<double>(turns(correlation, longest, most)) * square(longest));
-  }
-  return std::sqrt(all) * kRoundedUp;
-}
-
 double column_norm(const Correlation& correlation) {
   double square = 0;
   for (const double c : correlation.coefficients) square += c * c;
@@ -134,7 +120,7 @@ double correlated_sensitivity(const Correlation& correlation, std::uint64_t roun
     case NoiseMechanism::independent:
       return std::sqrt(static_cast<double>(turns(correlation, rounds, most))) * kRoundedUp;
     case NoiseMechanism::tree:
-      return restarted_sensitivity(correlation, rounds, most);
+      return tree_sensitivity(rounds, correlation.separation, most, correlation.restart) * kRoundedUp;
     case NoiseMechanism::banded:
       return toeplitz_sensitivity(correlation.coefficients, static_cast<std::size_t>(rounds), participation_of(correlation, most))
           .value;

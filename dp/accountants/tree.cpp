@@ -3,25 +3,150 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <ranges>
+#include <vector>
 
 #include "core/error.hpp"
+#include "core/stop.hpp"
 
 namespace fedstride {
 
+constexpr double kTreeRoundedUp = 1 + 1e-13;
+
 std::size_t tree_depth(std::uint64_t steps) { return static_cast<std::size_t>(std::bit_width(steps)); }
 
-double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint64_t most) {
-  if (steps == 0 || steps > (std::uint64_t{1} << 40)) throw usage_error("steps of a tree: valid: 1 to 2^40");
-  if (separation == 0) throw usage_error("separation is 0; it must be at least 1, any two rounds");
-  const std::uint64_t fit = (steps - 1) / separation + 1;
-  const auto all = static_cast<double>(most > 0 ? std::min(most, fit) : fit);
+namespace {
+
+/// The most that some steps in a row add, of all patterns whose first participation is at least a units after their first step and
+/// whose last is at least z before their last: best[a * size + z]. What each participation costs is taken off.
+struct Steps {
+  double width = 0;
+  std::vector<double> best = {};
+};
+
+/// Max-plus products of such tables. Distances to the ends of a row are rounded down to units, of 1 up to kMaxUnits of them, so that
+/// a pattern only seems to have more room. A node is counted with as many participations as there is room for, in all and in its halves.
+class Patterns {
+ public:
+  Patterns(std::uint64_t separation, double most, double price)
+      : separation_(static_cast<double>(separation)), most_(most), price_(price) {
+    const double units = price > 0 ? kMaxUnits / 2 : kMaxUnits;  // prices are tried one after the other
+    while (std::floor((separation_ - 1) / unit_) >= units) unit_ *= 2;
+    size_ = static_cast<std::size_t>((separation_ - 1) / unit_) + 1;
+  }
+
+  /// A tree: the whole nodes that tile its steps, largest first.
+  Steps tree(std::uint64_t steps) const {
+    Steps all, node;
+    std::vector<Steps> nodes;
+    for (std::size_t height = 0; height < tree_depth(steps); ++height) {
+      node = std::ldexp(1.0, static_cast<int>(height)) <= separation_ ? single(height) : joined(node, node, true);
+      if ((steps >> height & 1) != 0) nodes.push_back(node);
+    }
+    for (const Steps& tile : nodes | std::views::reverse) all = joined(all, tile, false);
+    return all;
+  }
+
+  /// `times` copies one after the other.
+  Steps repeated(Steps tree, std::uint64_t times) const {
+    Steps all;
+    for (; times > 0; times /= 2) {
+      if (times % 2 != 0) all = joined(all, tree, false);
+      if (times > 1) tree = joined(tree, tree, false);
+    }
+    return all;
+  }
+
+  /// Two rows, one after the other; if they are the halves of a node, with what it adds.
+  Steps joined(const Steps& left, const Steps& right, bool is_node) const {
+    if (left.best.empty() || right.best.empty()) return left.best.empty() ? right : left;
+    check_stop();
+    Steps both{.width = left.width + right.width, .best = std::vector<double>(size_ * size_)};
+    for (std::size_t a = 0; a < size_; ++a)
+      for (std::size_t z = 0; z < size_; ++z) {
+        const double fit = count(both.width, a, z);
+        double& best = both.best[a * size_ + z];
+        for (std::size_t s = 0; s < size_; ++s) {  // left of the border; what is asked of the ends may reach across it
+          const std::size_t before = std::max(s, beyond(z, right.width));
+          const std::size_t after = std::max(across(s), beyond(a, left.width));
+          const double in_it = is_node ? std::min(fit, count(left.width, a, before) + count(right.width, after, z)) : 0;
+          best = std::max(best, left.best[a * size_ + before] + right.best[after * size_ + z] + in_it * in_it);
+        }
+      }
+    return both;
+  }
+
+ private:
+  static constexpr double kMaxUnits = 40;
+
+  /// A node no wider than the separation, which has one participation at most, and the nodes within it.
+  Steps single(std::size_t height) const {
+    Steps node{.width = std::ldexp(1.0, static_cast<int>(height)), .best = std::vector<double>(size_ * size_)};
+    for (std::size_t a = 0; a < size_; ++a)
+      for (std::size_t z = 0; z < size_; ++z)
+        node.best[a * size_ + z] = count(node.width, a, z) * std::max(0.0, static_cast<double>(height) + 1 - price_);
+    return node;
+  }
+  double count(double width, std::size_t a, std::size_t z) const {
+    const double room = width - 1 - static_cast<double>(a + z) * unit_;
+    return room < 0 ? 0 : std::min(most_, std::floor(room / separation_) + 1);
+  }
+  /// The units after a border that have no participation if the last before it is in its unit s.
+  std::size_t across(std::size_t s) const {
+    const auto free = static_cast<std::size_t>(separation_ / unit_);
+    return free > s ? free - s - 1 : 0;
+  }
+  /// What is left of so many units beyond a row.
+  std::size_t beyond(std::size_t units, double width) const {
+    return static_cast<std::size_t>(std::max(0.0, static_cast<double>(units) - std::ceil(width / unit_)));
+  }
+
+  double separation_;
+  double most_;
+  double price_;
+  double unit_ = 1;
+  std::size_t size_ = 1;
+};
+
+/// By level: a node over w steps has at most ceil(w / separation) participations of `all`, and a level at most all of them.
+double square_by_levels(std::uint64_t length, std::uint64_t separation, double all) {
   double square = 0;
-  for (std::size_t level = 0; level < tree_depth(steps); ++level) {
+  for (std::size_t level = 0; level < tree_depth(length); ++level) {
     const std::uint64_t width = std::uint64_t{1} << level;
-    // Sums of squares over nodes with at most `each`, `all` in total.
     square += all * std::min(all, static_cast<double>((width - 1) / separation + 1));
   }
-  return std::sqrt(square) * (1 + 1e-15);
+  return square;
+}
+
+}  // namespace
+
+double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint64_t most, std::uint64_t restart) {
+  if (steps == 0 || steps > (std::uint64_t{1} << 40)) throw usage_error("steps of a tree: valid: 1 to 2^40");
+  if (separation == 0) throw usage_error("separation is 0; it must be at least 1, any two rounds");
+  const std::uint64_t length = restart > 0 ? std::min(restart, steps) : steps;
+  const std::uint64_t fit = (steps - 1) / separation + 1;
+  const bool limited = most > 0 && most < fit;
+  const auto all = static_cast<double>(limited ? most : fit);
+  if (all == 1) return std::sqrt(static_cast<double>(tree_depth(length))) * kTreeRoundedUp;
+  // Lagrange: at any price of a participation, the most that patterns add beyond it, and the price of all that there may be.
+  const auto at_price = [&](double price) {
+    const Patterns patterns(separation, all, price);
+    const Steps trees = patterns.repeated(patterns.tree(length), steps / length);
+    const std::uint64_t rest = steps % length;
+    return (rest > 0 ? patterns.joined(trees, patterns.tree(rest), false) : trees).best.front() + price * (price > 0 ? all : 0);
+  };
+  double square = std::min(at_price(0), square_by_levels(length, separation, all));
+  if (limited) {
+    double low = 0, high = 2 * square / all;
+    constexpr int kTries = 16;
+    for (int i = 0; i < kTries; ++i) {
+      const double left = low + (high - low) / 3, right = high - (high - low) / 3;
+      const double at_left = at_price(left), at_right = at_price(right);
+      square = std::min({square, at_left, at_right});
+      (at_left < at_right ? high : low) = at_left < at_right ? right : left;
+    }
+  }
+  return std::sqrt(square) * kTreeRoundedUp;
 }
 
 double tree_variance(std::uint64_t t, bool better) {

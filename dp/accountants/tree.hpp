@@ -11,10 +11,11 @@ namespace fedstride {
 /// The nodes over one step in a tree of so many steps, ceil(log2(steps + 1)): the squared sensitivity for each participation in a tree.
 std::size_t tree_depth(std::uint64_t steps);
 
-/// An upper bound on the sensitivity of one tree for participations at least `separation` apart: a node over w steps has at most
-/// ceil(w / separation) of a record's contributions, in the same direction at worst, and `most` in all (0: as many as fit). Equal to
-/// sqrt(tree_depth) for a single one.
-double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint64_t most = 0);
+/// An upper bound on the sensitivity of the first `steps` steps, with a new tree after each `restart` of them (0: never), for
+/// participations at least `separation` apart, at most `most` of them (0: as many as fit), all in the same direction at worst. The square is
+/// that of the worst pattern, sum over nodes of (participations in it)^2, by dynamic programming over the nodes: exact in small cases
+/// (tests), coarser if the separation is above 40. Limited by `most`, it is Lagrange's dual or a bound by level, if that is less.
+double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint64_t most = 0, std::uint64_t restart = 0);
 
 /// The variance of the error of the sum of the first t steps, for noise of variance 1 on every node: the number of ones in t; or with
 /// the `better` estimator (Honaker 2015, from below), in which a node over 2^h steps has variance 1 / (2 (1 - 2^-(h+1))).

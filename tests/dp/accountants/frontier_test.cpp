@@ -194,8 +194,24 @@ TEST_CASE("tree: depth, bound on the sensitivity, both estimators") {
           }
         most = std::max(most, square);
       }
-      CHECK(tree_sensitivity(steps, separation) >= std::sqrt(most));
+      CHECK(tree_sensitivity(steps, separation) == to(std::sqrt(most), 1e-11));
     }
+  // Exactly the separation apart is the worst pattern here, by brute force over where it begins.
+  CHECK(tree_sensitivity(100, 10) == to(std::sqrt(141), 1e-11));
+  CHECK(tree_sensitivity(100, 4) == to(std::sqrt(667), 1e-11));
+  CHECK(tree_sensitivity(500, 25) == to(std::sqrt(385), 1e-11));
+  // With coarser places, and for the longest runs, it is still close to such a pattern.
+  for (const auto& [steps, separation] : {std::pair{4096, 41}, {100'000, 1000}, {1 << 20, 64}}) {
+    double square = 0;
+    for (std::int64_t width = 1; width <= steps; width *= 2)
+      for (std::int64_t begin = 0; begin + width <= steps; begin += width) {
+        const auto before = [&](std::int64_t end) { return static_cast<double>((end + separation - 1) / separation); };
+        square += std::pow(before(begin + width) - before(begin), 2);
+      }
+    const double found = tree_sensitivity(static_cast<std::uint64_t>(steps), static_cast<std::uint64_t>(separation));
+    CHECK(found >= std::sqrt(square));
+    CHECK(found < 1.01 * std::sqrt(square));
+  }
 }
 
 TEST_CASE("buffered Toeplitz: streams, inverse, start and optimum") {
