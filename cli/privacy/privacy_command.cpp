@@ -117,9 +117,12 @@ void say_steps(PrivacyQuestion question) {
   const std::uint64_t steps = most_steps(accountant, {}, next, *question.epsilon, *question.delta);
   releases.passes = in_passes ? steps : 0;
   releases.count = in_passes ? steps * lots_of(question) : steps;
-  const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
+  PrivacyBound bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
+  const std::string remark = steps_remark(steps);
+  if (!remark.empty()) bound.warning += (bound.warning.empty() ? "" : "; ") + remark;
   say(question, accountant, releases, bound, "reached_epsilon",
-      counted(releases.count, "step") + " within" + budget_text(question) + "; they reach " + rounded_up(bound.value));
+      (remark.empty() ? "" : "at least ") + counted(releases.count, "step") + " within" + budget_text(question) +
+          "; they reach " + rounded_up(bound.value));
 }
 
 void compare(const PrivacyQuestion& question) {

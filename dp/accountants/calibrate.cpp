@@ -156,4 +156,10 @@ std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases>
   return low;
 }
 
+std::string steps_remark(std::uint64_t steps) {
+  return steps < kMaxSteps
+             ? ""
+             : "at least " + std::to_string(steps) + " steps are allowed: the search for the largest number ends there";
+}
+
 }  // namespace fedstride

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "core/function_ref.hpp"
 #include "dp/accountants/accountants.hpp"
@@ -29,5 +30,7 @@ inline constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 40;
 /// stands for at least that many.
 std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases> spent, const Releases& next, double epsilon,
                          double delta);
+/// The remark on a number of steps at which the search ended without having found the largest; empty on others.
+std::string steps_remark(std::uint64_t steps);
 
 }  // namespace fedstride

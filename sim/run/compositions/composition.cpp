@@ -114,13 +114,15 @@ PrivacyBound largest_count_of_last(const CompositionCase& one) {
     charge_events(filter, one, one.events.size() - 1);
     Releases next = drawn_as(last, one.neighbours);
     next.noise_multiplier = *last.noise_multiplier;
-    return {static_cast<double>(filter.admitted(next, kMaxSteps))};
+    const std::uint64_t admitted = filter.admitted(next, kMaxSteps);
+    return {static_cast<double>(admitted), steps_remark(admitted)};
   }
   Spending spent;
   for (std::size_t at = 0; at + 1 < one.events.size(); ++at) add_event(spent, one, at, {});
   Releases next = drawn_as(last, one.neighbours);
   next.noise_multiplier = *last.noise_multiplier;
-  return {static_cast<double>(most_steps(make_accountant(one.accountant), spent, next, *one.epsilon, *one.delta))};
+  const std::uint64_t steps = most_steps(make_accountant(one.accountant), spent, next, *one.epsilon, *one.delta);
+  return {static_cast<double>(steps), steps_remark(steps)};
 }
 
 /// Throws Error (usage) unless the accountant covers this spending.

@@ -91,6 +91,12 @@ TEST_CASE("fedstride privacy prints one line a question") {
   CHECK(names(line(classic("delta", {"--steps", "10000", "--epsilon", "1"})), {"delta 4.244e-06", "epsilon 1", "tight"}));
   CHECK(names(line(classic("steps", {"--delta", "1e-5", "--epsilon", "1", "--accountant", "moments"})),
               {"6360 steps", "epsilon 1", "delta 1e-05", "moments"}));
+  const Words endless{"privacy", "steps", "--noise-multiplier", "1e3", "--sampling-rate", "1e-8",
+                      "--delta", "1e-5",  "--epsilon",          "10"};
+  CHECK(names(line(endless), {"at least 1099511627776 steps", "epsilon 10"}));
+  Words as_json = endless;
+  as_json.push_back("--json");
+  CHECK(names(Json::parse(line(as_json)).at("warning").get<std::string>(), {"at least", "1099511627776"}));
   const std::string calibrated = line({"privacy", "calibrate", "--epsilon", "3", "--delta", "1e-5", "--sampling-rate",
                                        "0.004266666666666667", "--steps", "14063", "--accountant", "rdp", "--orders", "int256"});
   CHECK(names(calibrated, {"noise multiplier 1.015", "epsilon 3", "delta 1e-05"}));

@@ -103,6 +103,8 @@ TEST_CASE("The largest number of steps is the last that the budget holds") {
   CHECK(most_steps(Moments{}, {&spent, 1}, next, 1, 1e-5) == 360);
   CHECK(most_steps(Moments{}, {&spent, 1}, next, 0.5, 1e-5) == 0);
   CHECK(most_steps(Rdp{}, {}, {.rate = 1e-8, .noise_multiplier = 1000}, 10, 1e-5) == kMaxSteps);
+  CHECK(names(steps_remark(kMaxSteps), {"at least", "1099511627776"}));
+  CHECK(steps_remark(kMaxSteps - 1).empty());
 }
 
 TEST_CASE("The longest prefix of a sequence ends within a group of releases if it has to") {
