@@ -38,7 +38,8 @@ inline Descriptor opened(const std::filesystem::path& path, int flags, mode_t mo
 /// and get what is printed. To be called before anything else is opened.
 inline void hold_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) static_cast<void>(::open("/dev/null", O_RDWR));  // the lowest that is free: fd
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      static_cast<void>(::open("/dev/null", O_RDWR));  // the lowest that is free: fd
 }
 
 /// Repeats a system call until no signal interrupts it, and returns its result.
