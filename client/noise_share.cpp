@@ -42,7 +42,7 @@ NoiseShare::NoiseShare(NoiseLaw law, double bound, double deviation, double step
   } else {
     // Rounded up to a part of a step: the noise is never less than what is accounted, and more by a 2^15th of its variance at most.
     constexpr double kParts = 0x1p16;
-    const double parts = steps < kParts ? std::exp2(std::floor(std::min(std::log2(kParts / steps), 16.0))) : 1;
+    const double parts = steps < kParts ? std::ldexp(1.0, std::min(std::ilogb(kParts / steps), 16)) : 1;
     const double sigma = std::ceil(steps * parts);
     sigma_ = sigma / parts;
     gaussian_ = std::make_shared<const DiscreteGaussian>(static_cast<std::uint64_t>(sigma), static_cast<std::uint64_t>(parts));

@@ -79,7 +79,7 @@ std::vector<ClientId> all_clients(std::size_t clients) {
 std::size_t fewest_drawn(std::size_t clients, double rate) {
   if (rate >= 1) return clients;
   const double n = static_cast<double>(clients);
-  const auto term = [](double a, double b) { return a > 0 ? a * std::log(a / b) : 0; };
+  const auto term = [](double a, double b) { return a > 0 ? a * portable::log(a / b) : 0; };
   const auto is_unlikely = [&](std::size_t k) {
     const double share = static_cast<double>(k) / n;
     return share < rate && n * (term(share, rate) + term(1 - share, 1 - rate)) >= 40 * std::numbers::ln2;
