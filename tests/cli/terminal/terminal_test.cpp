@@ -164,7 +164,7 @@ TEST_CASE("a sweep's bar and the lines of its cells fit and clear themselves") {
   const TemporaryFolder folder;
   write_table(folder / "data", 3000);
   write_file(folder / "experiment.toml", "dataset = 'csv'\ndata-dir = '" + (folder / "data") +
-                                             "'\nmodel = 'dense 64 | relu | dense classes'\nrounds = 3\nlocal-epochs = 20\n"
+                                             "'\nmodel = 'dense 64 | relu | dense classes'\nrounds = 3\nlocal-epochs = 60\n"
                                              "optimizer = 'sgd'\n[experiment]\ntitle = 'A sweep'\n[sweep]\nseed = [1, 2, 3]\n"
                                              "learning-rate = [0.01, 0.02]\n");
   for (const std::size_t columns : {40, 200}) {
