@@ -7,7 +7,7 @@ namespace {
 /// Three clients with their own tables of every third row; the coordinator has the test part and, for the
 /// normalization, the training part.
 struct Bringing {
-  Federation federation{{"--optimizer", "adadp", "--rounds", "3"}};
+  Federation federation{{"--optimizer", "adadp", "--rounds", "20", "--local-epochs", "50"}};
   std::string roster = federation / "roster.jsonl";
 
   Bringing() {
@@ -55,9 +55,27 @@ TEST_CASE("clients with their own rows, listed by 'data roster', train together;
   for (int row = 0; row < 180; ++row) lists[row % 3] += (lists[row % 3].empty() ? "" : ",") + std::to_string(row);
   write_file(bringing.federation / "partition.json", "{\"clients\": [[" + lists[0] + "],[" + lists[1] + "],[" + lists[2] + "]]}");
   const std::string whole = bringing.federation / "whole";
-  const Outcome run = run_program({"run", "--dataset", "csv", "--data-dir", bringing.federation / "data", "--model", "logistic",
-                                   "--clients", "3", "--rounds", "3", "--optimizer", "adadp", "--partition", "file",
-                                   "--partition-file", bringing.federation / "partition.json", "--out", whole});
+  const Outcome run = run_program({"run",
+                                   "--dataset",
+                                   "csv",
+                                   "--data-dir",
+                                   bringing.federation / "data",
+                                   "--model",
+                                   "logistic",
+                                   "--clients",
+                                   "3",
+                                   "--rounds",
+                                   "20",
+                                   "--local-epochs",
+                                   "50",
+                                   "--optimizer",
+                                   "adadp",
+                                   "--partition",
+                                   "file",
+                                   "--partition-file",
+                                   bringing.federation / "partition.json",
+                                   "--out",
+                                   whole});
   REQUIRE(run.code == 0);
   CHECK(rounds_of(bringing.federation.out()) == rounds_of(whole));
   CHECK(rounds_of(whole).size() == 3);
