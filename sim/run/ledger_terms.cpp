@@ -141,6 +141,8 @@ class LedgerComparer {
     if (header.settings.empty()) return not_compared("settings, which the ledger does not record");
     const auto compare = [&](const std::string& key, const std::string& own, const std::string& other) {
       const auto names_it = [&](const std::string& line) { return (" " + line).find(" " + key + " is ") != std::string::npos; };
+      // What config.toml leaves to the program, such as the model, the ledger has as it was chosen.
+      if (own == "'auto'" && own != other) return not_compared(key + ", which was chosen automatically");
       if (std::ranges::none_of(result_.contradictions, names_it)) differs(key, own, other);
     };
     const std::map<std::string, std::string> here = recorded_settings(configuration_);
