@@ -309,7 +309,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
         .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
         .updates_in_flight = static_cast<std::size_t>(options.updates_in_flight)};
     RoundTerms round_terms = options.round;
-    round_terms.survivors = fs::path(setup.configuration.out) / "survivors";
+    round_terms.survivors = task.folder / "survivors";  // `out` is not kept: a resumed run does not know it
     round_terms.clients_evaluate = !setup.model.has_layers();
     FederationTerms terms = terms_of(setup);
     if (terms.secure && !options.certificates.empty())

@@ -155,6 +155,7 @@ TEST_CASE("a coordinator killed in each stage goes on with the same command, and
       coordinator = std::make_unique<Party>(federation.serve());
     }
     finish(*coordinator, clients, federation);
+    CHECK(read_file(federation.out() + "/survivors").ends_with("\n6 0 1 2"));  // also after a restart
   }
 }
 
