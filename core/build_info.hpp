@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 
 namespace fedstride {
@@ -18,6 +19,12 @@ BuildInfo build_info();
 
 /// The libraries whose versions may matter to results or their speed: "Eigen 3.4.0, OpenSSL 3.0.17".
 std::string library_versions();
+
+/// The day of the environment's SOURCE_DATE_EPOCH (reproducible-builds.org), "2026-11-27"; empty if it is not set. Throws Error (usage)
+/// if it is no number of seconds.
+std::string source_day();
+/// "2026-11-27", UTC; empty for a time without one.
+std::string day_text(std::time_t time);
 
 /// Incremented whenever some configuration gives different results; a result is recomputed only if this number, its
 /// configuration or its data changed.

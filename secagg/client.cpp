@@ -46,8 +46,8 @@ Secret Client::exchanged(const Secret& own, ClientId other, const Bytes32& key) 
   try {
     return shared_secret(own, key);
   } catch (const Error&) {
-    throw UnusableKeys(Error::Kind::failure, "round " + std::to_string(session_.round) + ": " + name_of(other) +
-                                                 " sent a key of small order, with which every shared secret is known");
+    throw UnusableKeys(Error::Kind::failure,
+                       "round " + std::to_string(session_.round) + ": " + name_of(other) + " sent " + kSmallOrder);
   }
 }
 

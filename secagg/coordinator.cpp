@@ -34,8 +34,7 @@ void Coordinator::take(const Advert& advert) {
       advert.model == session_.model && advert.cohort == session_.cohort_hash() && advert.settings == session_.settings_hash(),
       client, "sent keys for another model, cohort or settings");
   require(session_.is_signed(client, advert_text(advert), advert.signature), client, "did not sign its keys");
-  require(is_usable(advert.share_key) && is_usable(advert.mask_key), client,
-          "sent a key of small order, with which every shared secret is known");
+  require(is_usable(advert.share_key) && is_usable(advert.mask_key), client, std::string("sent ") + kSmallOrder);
   adverts_[client] = advert;
 }
 

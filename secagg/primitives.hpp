@@ -32,6 +32,9 @@ void wipe(std::string& bytes);
 /// HKDF-SHA256 (RFC 5869), 32 bytes. Equal inputs with different `info` give independent keys.
 Secret derived(const Secret& input, std::string_view salt, std::string_view info);
 
+/// What is said of who sent a public key of small order.
+inline constexpr const char* kSmallOrder = "a key of small order, with which every shared secret is known";
+
 /// X25519 (RFC 7748). Every 32 bytes are a private key.
 Bytes32 public_key(const Secret& private_key);
 /// Throws Error (failure) for a public key of small order, which would make the shared secret public.

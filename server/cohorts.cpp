@@ -14,6 +14,7 @@
 #include "core/files.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
+#include "secagg/plan.hpp"
 
 namespace fedstride {
 namespace {
@@ -82,7 +83,7 @@ std::size_t fewest_drawn(std::size_t clients, double rate) {
   const auto term = [](double a, double b) { return a > 0 ? a * portable::log(a / b) : 0; };
   const auto is_unlikely = [&](std::size_t k) {
     const double share = static_cast<double>(k) / n;
-    return share < rate && n * (term(share, rate) + term(1 - share, 1 - rate)) >= 40 * std::numbers::ln2;
+    return share < rate && n * (term(share, rate) + term(1 - share, 1 - rate)) >= -secagg::kLog2Failure * std::numbers::ln2;
   };
   std::size_t least = 0, beyond = clients;  // k is unlikely below `least`, and not at `beyond`
   while (least < beyond) {

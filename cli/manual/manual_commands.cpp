@@ -71,22 +71,6 @@ CommandInfo to_complete(CLI::App& program) {
   return whole;
 }
 
-// Not today's date: the same program must write the same pages. Package builders set SOURCE_DATE_EPOCH.
-std::string page_date() {
-  const char* epoch = std::getenv("SOURCE_DATE_EPOCH");
-  if (epoch == nullptr || *epoch == '\0') return {};
-  std::int64_t seconds = 0;
-  const std::string_view text = epoch;
-  const bool is_number = parse_number(text, seconds);
-  std::tm date{};
-  const std::time_t time = seconds;
-  if (!is_number || gmtime_r(&time, &date) == nullptr)
-    throw usage_error("SOURCE_DATE_EPOCH is '" + std::string(text) + "'; it must be a whole number of seconds since 1970");
-  char line[32];
-  std::strftime(line, sizeof line, "%Y-%m-%d", &date);
-  return line;
-}
-
 void write_pages(const CommandInfo& command, const std::filesystem::path& folder, const std::string& date) {
   write_file(folder / manual_page_name(command), manual_page(command, build_info().version, date));
   for (const CommandInfo& subcommand : command.commands) write_pages(subcommand, folder, date);
@@ -94,7 +78,7 @@ void write_pages(const CommandInfo& command, const std::filesystem::path& folder
 
 void write_manual(CLI::App& program, const std::filesystem::path& folder) {
   make_folder(folder);
-  write_pages(describe(program), folder, page_date());
+  write_pages(describe(program), folder, source_day());
 }
 
 }  // namespace

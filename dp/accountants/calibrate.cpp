@@ -142,18 +142,10 @@ std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases>
   // A cheap accountant says where to begin; one after the other the accountants differ by a small factor.
   const bool helps = !std::holds_alternative<Rdp>(accountant) && Rdp{}.unsound(spending).empty();
   const std::uint64_t by_delta = found(accountant, helps ? found(Rdp{}, 1) : 1);
-  const auto is_above = [&](std::uint64_t count) {
-    check_stop();
+  return largest_count(by_delta, by_delta, [&](std::uint64_t count) {
     spending.back().count = count;
-    return count > 0 && !reaches(accountant, spending, epsilon, delta);
-  };
-  std::uint64_t low = by_delta, high = by_delta + 1;
-  for (std::uint64_t step = 1; is_above(low); step *= 2) high = low, low = low > step ? low - step : 0;
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    (is_above(middle) ? high : low) = middle;
-  }
-  return low;
+    return reaches(accountant, spending, epsilon, delta);
+  });
 }
 
 std::string steps_remark(std::uint64_t steps) {

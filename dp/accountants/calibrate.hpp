@@ -15,8 +15,8 @@ bool meets(const Accountant& accountant, std::span<const Releases> spending, dou
 inline constexpr double kMaxNoiseMultiplier = 1e6;
 
 /// The smallest multiple of `resolution` that, as the noise multiplier passed to `spending_at`, meets (epsilon, delta) and whose own
-/// epsilon at delta is at most `epsilon`; the returned value has been checked. The spending may be a schedule, of any releases whose noise grows with the argument. If
-/// kMaxNoiseMultiplier is not enough, throws Error (usage) that names the smallest epsilon within reach.
+/// epsilon at delta is at most `epsilon`; the returned value has been checked. The spending may be a schedule, of any releases whose
+/// noise grows with the argument. If kMaxNoiseMultiplier is not enough, throws Error (usage) that names the smallest epsilon within reach.
 double calibrate(const Accountant& accountant, function_ref<Spending(double noise_multiplier)> spending_at, double epsilon,
                  double delta, double resolution = 1e-3);
 

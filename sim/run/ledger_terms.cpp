@@ -13,6 +13,7 @@
 #include "server/cohorts.hpp"
 #include "sim/run/neighbours.hpp"
 #include "sim/run/privacy_setup.hpp"
+#include "sim/run/setup.hpp"
 
 namespace fedstride {
 namespace {
@@ -142,7 +143,7 @@ class LedgerComparer {
     const auto compare = [&](const std::string& key, const std::string& own, const std::string& other) {
       const auto names_it = [&](const std::string& line) { return (" " + line).find(" " + key + " is ") != std::string::npos; };
       // What config.toml leaves to the program, such as the model, the ledger has as it was chosen.
-      if (own == "'auto'" && own != other) return not_compared(key + ", which was chosen automatically");
+      if (own == "auto" && own != other) return not_compared(key + ", which was chosen automatically");
       if (std::ranges::none_of(result_.contradictions, names_it)) differs(key, own, other);
     };
     const std::map<std::string, std::string> here = recorded_settings(configuration_);
@@ -219,24 +220,15 @@ class LedgerComparer {
 }  // namespace
 
 std::map<std::string, std::string> recorded_settings(const Configuration& configuration) {
+  Configuration lasting = lasting_configuration(configuration);
   std::map<std::string, std::string> settings;
-  Configuration lasting = determining(configuration);
-  if (ClientSettings* client = lasting.privacy->client()) client->noise_mechanism = client->mechanism();
-  const std::string all = write_settings(lasting, {});
-  for (const std::string_view line : split(all, '\n')) {
-    constexpr std::string_view kIs = " = ";
-    const std::size_t at = line.find(kIs);
-    if (at == std::string_view::npos) continue;
-    const std::string key(line.substr(0, at));
-    const KeyInfo* info = find_key(key);
-    if (info == nullptr || may_change(info->shapes) || shapes_output(info->shapes)) continue;
+  for_each_setting(lasting, [&](const SettingInfo& info, const void* owner) {
     // Whoever is shown a ledger shall not be shown the seed of noise that is drawn from one. The clients are in the header.
-    if (key == "seed" || key == "clients") continue;
-    std::string value(line.substr(at + kIs.size()));
-    if (const std::size_t folder = value.rfind('/'); info->place != Place::none && folder != std::string::npos)
-      value.erase(1, folder);  // behind its quotation mark
-    settings.emplace(key, std::move(value));
-  }
+    if (may_change(info.shapes) || shapes_output(info.shapes) || info.name == "seed" || info.name == "clients") return;
+    const std::string value = value_text(info.get(owner));
+    settings.emplace(info.name, info.valid.place == Place::none ? value : std::filesystem::path(value).filename().string());
+  });
+  for (const ChosenPart* chosen : chosen_parts(lasting)) settings.emplace(chosen->family().key(), chosen->name());
   return settings;
 }
 

@@ -57,8 +57,7 @@ double epsilon_of(const Json& line) {
   return epsilon != nullptr && epsilon->is_number() ? epsilon->get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The fields of a round's line that a summary repeats, those of the last round, or adds up.
-constexpr std::string_view kOfLine[] = {"test_accuracy", "test_r2", "test_loss", "examples", "uplink_bytes", "downlink_bytes"};
+/// The fields of a round's line of which a summary has those of the last round, and those that it adds up.
 constexpr std::string_view kRepeated[] = {"test_accuracy", "test_r2", "test_loss"};
 constexpr std::string_view kAddedUp[] = {"examples", "uplink_bytes", "downlink_bytes"};
 
@@ -76,19 +75,6 @@ std::string difference(const std::string& name, const Json& told, const Json& ri
   return name + ' ' + shortened(dump_json(told)) + "; " + by + ' ' + shortened(right.is_null() ? "none" : dump_json(right));
 }
 
-/// The statements on a ledger's first lines, up to a mark, as a summary publishes them.
-std::string statements_up_to(const fs::path& path, const LedgerMark& mark, std::string_view key, std::string& source) {
-  LedgerReader reader(path, key);
-  LedgerBook book(read_header(reader.next()));
-  source = book.header().source;
-  while (reader.mark().lines < mark.lines) {
-    const std::string_view text = reader.next();
-    if (text.empty()) break;  // which read_ledger refuses
-    book.add(read_entry(text, book.header()));
-  }
-  return statements_json(model_statements(book));
-}
-
 /// The ledger lines that reserve and close a round; 0: none.
 struct RoundLines {
   std::uint64_t reserved = 0;
@@ -97,14 +83,14 @@ struct RoundLines {
 
 struct LedgerLines {
   std::map<std::uint64_t, RoundLines> rounds;
-  bool protects_clients = false;
+  LedgerBook book;  ///< of the first lines, up to a mark
 
-  LedgerLines(const fs::path& path, std::string_view key) {
-    LedgerReader reader(path, key);
-    const LedgerHeader header = read_header(reader.next());
-    protects_clients = header.at(Level::client) != nullptr;
+  LedgerLines(const fs::path& path, std::string_view key, std::uint64_t marked) : LedgerLines(LedgerReader(path, key), marked) {}
+
+  LedgerLines(LedgerReader reader, std::uint64_t marked) : book(read_header(reader.next())) {
     for (std::string_view text = reader.next(); !text.empty(); text = reader.next()) {
-      const LedgerEntry entry = read_entry(text, header);
+      const LedgerEntry entry = read_entry(text, book.header());
+      if (reader.mark().lines <= marked) book.add(entry);
       RoundLines& round = rounds[entry.round];
       std::uint64_t& line = entry.closes ? round.closed : round.reserved;
       if (line == 0) line = reader.mark().lines;
@@ -184,8 +170,9 @@ void RunRecords::read_results(const fs::path& path, std::uint64_t checkpointed_b
     const double before = std::exchange(epsilon, epsilon_of(json));
     // The first epsilon may include private components.
     results.push_back({text_member(json, "model_hash"), shows_release(json, results.empty() ? epsilon : before, epsilon)});
-    for (const std::string_view name : kOfLine)
-      if (const Json* number = member_of(json, name)) results.back().numbers.emplace(name, dump_json(*number));
+    for (const auto names : {std::span(kRepeated), std::span(kAddedUp)})
+      for (const std::string_view name : names)
+        if (const Json* number = member_of(json, name)) results.back().numbers.emplace(name, *number);
   }
 }
 
@@ -248,25 +235,22 @@ void RunRecords::compare_model(bool saves_rounds, std::vector<std::string>& fail
                        std::to_string(model_->rounds));
 }
 
-void RunRecords::compare_claims(const fs::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
-                                Audit& audit) const {
+void RunRecords::compare_claims(const LedgerBook& book, const std::optional<Configuration>& settings, Audit& audit) const {
   if (!summary_) return;
   const Json& json = summary_->json;
-  const auto claims = [&](std::string_view name, const std::string& expected, const std::string& by) {
+  const auto claims = [&](std::string_view name, const Json& right, const std::string& by) {
     const Json* told = member_of(json, name);
-    const Json right = expected.empty() ? Json() : parse_json(expected);
-    if (told != nullptr && (expected.empty() || *told != right))
+    if (told == nullptr)
+      audit.failures.push_back("summary.json lacks '" + std::string(name) + "'; " + by + " " + shortened(dump_json(right)));
+    else if (*told != right)
       audit.failures.push_back("summary.json has " + difference(std::string(name), *told, right, by));
-    else if (told == nullptr && !expected.empty())
-      audit.failures.push_back("summary.json lacks '" + std::string(name) + "'; " + by + " " + shortened(expected));
   };
-  std::string source;
   try {
-    claims("privacy", statements_up_to(ledger, summary_->ledger, key, source), "the ledger gives");
+    claims("privacy", parse_json(statements_json(model_statements(book))), "the ledger gives");
   } catch (const Error& error) {
     audit.failures.push_back("no statement follows from the ledger: " + std::string(error.what()));
   }
-  if (!source.empty()) claims("randomness", dump_json(Json(source)), "the ledger has");
+  claims("randomness", book.header().source, "the ledger has");
   const Json* uncovered = member_of(json, "not_covered");
   if (settings && settings->publishable != (uncovered == nullptr))
     audit.failures.push_back(std::string("summary.json ") + (uncovered == nullptr ? "lacks" : "has") +
@@ -275,28 +259,29 @@ void RunRecords::compare_claims(const fs::path& ledger, std::string_view key, co
     Json others = json;
     others.erase("not_covered");
     const bool test_is_covered = dump_json(*uncovered).find("\"test_loss\"") == std::string::npos;
-    claims("not_covered", dump_json(Json(uncovered_of_summary(others, test_is_covered))), "of its fields not covered are");
+    claims("not_covered", uncovered_of_summary(others, test_is_covered), "of its fields not covered are");
   }
   if (model_ && model_->rounds == summary_->rounds) {
-    claims("model", dump_json(Json(model_->line)), "model.safetensors has");
-    claims("parameters", std::to_string(model_->parameters), "model.safetensors has");
+    claims("model", model_->line, "model.safetensors has");
+    claims("parameters", model_->parameters, "model.safetensors has");
   }
   if (!results_ || summary_->rounds == 0 || summary_->rounds > results_->size()) return;
+  const auto rounds = std::span(*results_).first(summary_->rounds);
   for (const std::string_view name : kRepeated) {
-    const auto& numbers = (*results_)[summary_->rounds - 1].numbers;
-    const auto found = numbers.find(std::string(name));
-    if (found == numbers.end() ? member_of(json, name) != nullptr : found->second != "null")
-      claims(name, found == numbers.end() ? "" : found->second, "rounds.jsonl has");
+    const auto found = rounds.back().numbers.find(name);
+    const bool is_known = found != rounds.back().numbers.end();
+    if (is_known && !found->second.is_null()) claims(name, found->second, "rounds.jsonl has");
+    if (!is_known && member_of(json, name) != nullptr) claims(name, Json(), "rounds.jsonl has");
   }
   for (const std::string_view name : kAddedUp) {
+    const auto is_counted = [&](const Result& one) {
+      const auto found = one.numbers.find(name);
+      return found != one.numbers.end() && found->second.is_number_unsigned();
+    };
+    if (!std::ranges::all_of(rounds, is_counted)) continue;
     std::uint64_t sum = 0;
-    bool has_all = true;
-    for (const Result& one : std::span(*results_).first(summary_->rounds)) {
-      const auto found = one.numbers.find(std::string(name));
-      has_all = has_all && found != one.numbers.end();
-      if (has_all) sum += std::strtoull(found->second.c_str(), nullptr, 10);
-    }
-    if (has_all) claims(name, std::to_string(sum), "rounds.jsonl adds up to");
+    for (const Result& one : rounds) sum += one.numbers.find(name)->second.get<std::uint64_t>();
+    claims(name, sum, "rounds.jsonl adds up to");
   }
 }
 
@@ -308,7 +293,8 @@ void RunRecords::compare(const fs::path& ledger, std::string_view key, const std
   compare_checkpoint(failures);
   compare_summary(saves_rounds, failures);
   compare_model(saves_rounds, failures);
-  const LedgerLines lines(ledger, key);
+
+  const LedgerLines lines(ledger, key, summary_ ? summary_->ledger.lines : 0);
   const auto line_of = [&](std::uint64_t round) {
     const auto at = lines.rounds.find(round);
     return at == lines.rounds.end() ? RoundLines{} : at->second;
@@ -319,7 +305,7 @@ void RunRecords::compare(const fs::path& ledger, std::string_view key, const std
     return std::uint64_t{0};
   };
   const std::uint64_t told = std::max(summary_ ? summary_->rounds : 0, checkpoint_ ? checkpoint_->round : 0);
-  const std::uint64_t rounds = results_ ? results_->size() : lines.protects_clients ? told : 0;
+  const std::uint64_t rounds = results_ ? results_->size() : lines.book.header().at(Level::client) != nullptr ? told : 0;
   const auto is_unreserved = [&](std::uint64_t round) {
     return line_of(round).reserved == 0 && (!results_ || (*results_)[round - 1].released);
   };
@@ -342,7 +328,7 @@ void RunRecords::compare(const fs::path& ledger, std::string_view key, const std
       failures.push_back("the checkpoint is" + of_round(checkpoint_->round) + " and records " + mark_text(checkpoint_->ledger) +
                          ", which do not reserve round " + std::to_string(round));
   }
-  compare_claims(ledger, key, settings, audit);
+  compare_claims(lines.book, settings, audit);
   std::vector<std::string> missing;
   for (const auto& [is_missing, name] : {std::pair{!summary_, "summary.json"},
                                          {!model_, "model.safetensors"},

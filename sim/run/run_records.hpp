@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,16 +54,16 @@ class RunRecords {
   };
   struct Result {
     std::string model_hash;
-    bool released = true;                             ///< false if its line shows that there was no release
-    std::map<std::string, std::string> numbers = {};  ///< of kOfLine, as JSON
+    bool released = true;                                   ///< false if its line shows that there was no release
+    std::map<std::string, Json, std::less<>> numbers = {};  ///< of kRepeated and kAddedUp
   };
   void read_results(const std::filesystem::path& path, std::uint64_t checkpointed_bytes, std::string_view checkpointed_hash);
   std::string result_of(std::uint64_t round) const;
   void compare_checkpoint(std::vector<std::string>& failures) const;
   void compare_summary(bool saves_rounds, std::vector<std::string>& failures) const;
   void compare_model(bool saves_rounds, std::vector<std::string>& failures) const;
-  void compare_claims(const std::filesystem::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
-                      Audit& audit) const;
+  /// `book`: the ledger's, up to the summary's mark.
+  void compare_claims(const LedgerBook& book, const std::optional<Configuration>& settings, Audit& audit) const;
 
   std::optional<Summary> summary_;
   std::optional<SavedModel> model_;

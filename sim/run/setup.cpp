@@ -420,9 +420,14 @@ void poison(Setup& setup) {
     if (plan.has(client)) plan.attack->poison(setup.data.train, setup.clients.rows[client], plan.seed);
 }
 
-Configuration lasting_configuration(const Setup& setup) {
-  Configuration configuration = determining(setup.configuration);
+Configuration lasting_configuration(const Configuration& given) {
+  Configuration configuration = determining(given);
   if (ClientSettings* settings = configuration.privacy->client()) settings->noise_mechanism = settings->mechanism();
+  return configuration;
+}
+
+Configuration lasting_configuration(const Setup& setup) {
+  Configuration configuration = lasting_configuration(setup.configuration);
   if (!rounds_decide_noise(setup.configuration, setup.privacy)) configuration.rounds = Configuration().rounds;
   return configuration;
 }

@@ -44,6 +44,8 @@ void poison(Setup& setup);
 
 /// The configuration with only the settings that must not change when a run continues; others have their defaults.
 Configuration lasting_configuration(const Setup& setup);
+/// The same, but for the number of rounds, which is that given.
+Configuration lasting_configuration(const Configuration& given);
 /// Its text, the same from any folder: input files appear by name, without their folder.
 std::string lasting_settings(const Setup& setup);
 

@@ -1,10 +1,9 @@
 #include "sweep/results/record.hpp"
 
-#include <cmath>
-#include <cstdlib>
 #include <ctime>
 #include <set>
 
+#include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
@@ -91,18 +90,8 @@ std::string results_record(const SweepResults& results, std::string_view day) {
 }
 
 std::string day_of_record() {
-  std::time_t now = std::time(nullptr);
-  if (const char* epoch = std::getenv("SOURCE_DATE_EPOCH"); epoch != nullptr) {
-    std::int64_t seconds = 0;
-    if (!parse_number(std::string(epoch), seconds) || seconds < 0)
-      throw usage_error("SOURCE_DATE_EPOCH is '" + std::string(epoch) + "'; it must be a whole number of seconds since 1970");
-    now = static_cast<std::time_t>(seconds);
-  }
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char day[16];
-  std::strftime(day, sizeof day, "%Y-%m-%d", &parts);
-  return day;
+  const std::string day = source_day();
+  return day.empty() ? day_text(std::time(nullptr)) : day;
 }
 
 }  // namespace fedstride

@@ -354,12 +354,11 @@ class Participant {
     const std::string round = "round " + std::to_string(asked.round) + ": ";
     const auto invitation = secagg::decode<secagg::Invitation>(asked.message);
     // The plan is the round's, not the attempt's. Under example-level privacy clients whose budget is spent are no longer drawn.
-    const DrawnClients drawn{.among = clients,
-                             .least = input_->planned > 0     ? input_->planned
-                                      : setup.privacy.example ? 0
-                                                              : cohort.least(clients),
-                             .most = input_->planned > 0 ? input_->planned : cohort.most(clients),
-                             .cohort = setup.configuration.cohort.name()};
+    DrawnClients drawn{.among = clients,
+                       .least = setup.privacy.example ? 0 : cohort.least(clients),
+                       .most = cohort.most(clients),
+                       .cohort = setup.configuration.cohort.name()};
+    if (input_->planned > 0) drawn.least = drawn.most = input_->planned;
     const auto check_key = [&](const secagg::Invitation::Invited& invited) {
       const secagg::Member& member = invited.member;
       const auto known = known_keys_.find(member.client);

@@ -172,6 +172,19 @@ struct Scene {
     }
   }
 
+  /// A client comes back, trains, and takes part in the next attempt with these, who may have a stage of the last one before them.
+  void come_back(ClientId client, std::initializer_list<ClientId> others) {
+    honest[client] = std::make_unique<Honest>(client, fleet->port(), rules, clients);
+    honest[client]->train();
+    for (const ClientId other : others) {
+      auto message = honest[other]->answer();
+      while (message && !honest[other]->is_at(0)) message = honest[other]->answer();
+      honest[other]->send(message.value());
+    }
+    honest[client]->send(honest[client]->answer().value());
+    for (int stage = 1; stage < 5; ++stage) step();
+  }
+
   ClientId clients;
   SumRules rules;
   std::mutex mutex;
@@ -243,16 +256,7 @@ TEST_CASE("below the minimum nothing is revealed, and the round waits for those 
     } else {
       CHECK(scene.says("past its deadline with answers from 2 of 5 clients; it continues until 3 have answered"));
     }
-    // One of them comes back.
-    scene.honest[3] = std::make_unique<Honest>(3, scene.fleet->port(), scene.rules, 5);
-    scene.honest[3]->train();
-    for (const ClientId client : {0U, 1U}) {
-      auto message = scene.honest[client]->answer();
-      while (message && !scene.honest[client]->is_at(0)) message = scene.honest[client]->answer();
-      scene.honest[client]->send(message.value());
-    }
-    scene.honest[3]->send(scene.honest[3]->answer().value());
-    for (int at = 1; at < 5; ++at) scene.step();
+    scene.come_back(3, {0, 1});
     CHECK(scene.coordinator.get() == mean_of(scene.rules, {0, 1, 3}));
   }
 }
@@ -276,16 +280,7 @@ TEST_CASE("without a deadline, a client that is lost before its input comes back
   for (int stage = 0; stage < 2; ++stage) scene.step();
   scene.honest[1]->peer.hang_up();
   CHECK(scene.says("client 1 left before its masked input came; another attempt begins when it can"));
-  scene.honest[1] = std::make_unique<Honest>(1, scene.fleet->port(), scene.rules, 3);
-  scene.honest[1]->train();
-  // The others have stage 2 of the first attempt before them, or not: they answer what they are asked, and the rest is ignored.
-  for (const ClientId client : {0U, 2U}) {
-    auto message = scene.honest[client]->answer();
-    if (message && !scene.honest[client]->is_at(0)) message = scene.honest[client]->answer();
-    scene.honest[client]->send(message.value());
-  }
-  scene.honest[1]->send(scene.honest[1]->answer().value());
-  for (int stage = 1; stage < 5; ++stage) scene.step();
+  scene.come_back(1, {0, 2});
   CHECK(scene.coordinator.get() == mean_of(scene.rules, {0, 1, 2}));
 }
 
