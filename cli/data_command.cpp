@@ -319,7 +319,7 @@ void add_data_command(CLI::App& app) {
   };
   add_flag(add("show", "Show what a data set or your own file holds: shape, labels, clients, notes, and a sheet of its images.",
                "show pictures.npz --png sheet.png", known_datasets(), show),
-           "--png", flags->sheet, Place::file, "also write a sheet of images, a dozen of each class, to this PNG file");
+           "--png", flags->sheet, Place::output, "also write a sheet of images, a dozen of each class, to this PNG file");
   add("list", "List all data sets and where they are.", "list", {}, list);
   add("verify", "Read a data set and check whether it is the official one.", "verify cifar10 --data-dir ~/data", known_datasets(),
       verify);

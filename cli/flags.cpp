@@ -6,6 +6,7 @@
 
 #include "core/field_words.hpp"
 #include "core/json.hpp"
+#include "core/output.hpp"
 #include "core/text.hpp"
 #include "sim/run/former_names.hpp"
 #include "sweep/cells/cell_keys.hpp"
@@ -18,7 +19,7 @@ thread_local const std::set<std::string, std::less<>>* given_only = nullptr;
 // CLI11 can attach only named validators to an option. This one accepts everything; its description holds our note: a line with
 // the kind of path, a line with when the help shows the flag, then a line for each known name, with its summary after a tab.
 constexpr const char* kNoteName = "takes";
-constexpr std::string_view kPlaceNames[] = {"", "file", "folder"};
+constexpr std::string_view kPlaceNames[] = {"", "file", "folder", "output"};
 
 std::string note_of(const FlagValue& value) {
   std::string note(kPlaceNames[static_cast<std::size_t>(value.place)]);
@@ -68,7 +69,7 @@ std::string help_of_key(const KeyInfo& key) {
 }
 
 std::string word_of_key(const KeyInfo& key) {
-  if (key.place != Place::none) return key.place == Place::file ? "FILE" : "FOLDER";
+  if (key.place != Place::none) return key.place == Place::folder ? "FOLDER" : "FILE";
   return key.is_number ? "NUMBER" : key.known.empty() ? "TEXT" : "NAME";
 }
 
@@ -263,12 +264,18 @@ std::vector<std::string> command_names(const CLI::App& command) {
   return names;
 }
 
-void check_flags(const CLI::App& command) {
-  for (const std::string name :
-       {"--config", "--resume", "--out", "--data", "--manifest", "--url", "--composition", "--tensorboard"}) {
-    const CLI::Option* option = command.get_option_no_throw(name);
-    if (option != nullptr && option->count() > 0 && option->results().back().empty())
-      throw usage_error(name.substr(2) + " is ''; it must name a file or folder (or leave the flag out)");
+void check_flags(CLI::App& command) {
+  const CLI::Option* out = command.get_option_no_throw("--out");
+  const std::string own = out != nullptr && out->count() > 0 ? out->results().back() : "";
+  constexpr std::string_view kNeverEmpty[] = {"config", "resume", "out", "data", "url", "composition", "tensorboard"};
+  for (CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    const std::string name = option->get_lnames().empty() ? option->get_name() : option->get_lnames().front();
+    const std::string value = option->results().back();
+    const bool is_output = value_of(*option).place == Place::output;
+    if (value.empty() && (is_output || std::ranges::find(kNeverEmpty, name) != std::end(kNeverEmpty)))
+      throw usage_error(name + " is ''; it must name a file or folder (or leave the flag out)");
+    if (is_output) check_output(value, option == out ? "" : own);
   }
   const auto unknown = command.remaining();
   if (unknown.empty()) return;

@@ -39,7 +39,7 @@ CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, 
 template <class Value>
 CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, Place place, const std::string& help,
                       Needed needed = Needed::no) {
-  return add_flag(command, name, value, FlagValue{.word = place == Place::file ? "FILE" : "FOLDER", .place = place}, help,
+  return add_flag(command, name, value, FlagValue{.word = place == Place::folder ? "FOLDER" : "FILE", .place = place}, help,
                   needed);
 }
 
@@ -142,8 +142,8 @@ Command<Flags> add_command(CLI::App& parent, const std::string& name, const std:
 }
 
 /// Throws Error (usage) for an unknown flag, naming the nearest one, and for a path that is empty, which is most likely an unset
-/// variable in a script.
-void check_flags(const CLI::App& command);
+/// variable in a script. Throws as check_output() for an output that cannot be written.
+void check_flags(CLI::App& command);
 
 /// The command line as it was given, quoted for a shell, to resume with.
 std::string own_command(const CLI::App& command);

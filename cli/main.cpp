@@ -1,7 +1,10 @@
+#include <csignal>
+
 #include "cli/command_line.hpp"
 #include "core/descriptor.hpp"
 
 int main(int argc, char** argv) {
   fedstride::hold_standard_descriptors();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond `ulimit -f` is an error of its write, which names the file
   return fedstride::command_line(argc, argv);
 }

@@ -47,7 +47,8 @@ void add_partition_command(CLI::App& app) {
                                   "--manifest rows.json",
                                   show);
   add_config_flag(command, flags.config);
-  add_flag(command, "--manifest", flags.manifest, Place::file, "write the assignment to this file, which --partition file reads")
+  add_flag(command, "--manifest", flags.manifest, Place::output,
+           "write the assignment to this file, which --partition file reads")
       .group(title_of(Question::output));
   add_json_switch(command, flags.json).group(title_of(Question::output));
   add_settings_flags(command, flags.settings, wanted);

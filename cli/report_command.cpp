@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "core/output.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/report/latex.hpp"
 #include "sweep/report/report.hpp"
@@ -40,6 +41,11 @@ void report(const ReportFlags& arguments) {
   const bool has_out = !arguments.out.empty();  // --out '' was rejected before
   if (arguments.folders.size() > 1 && !has_out)
     throw usage_error("a report on " + std::to_string(arguments.folders.size()) + " folders needs --out FILE.html");
+  const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
+  const std::string tables = arguments.latex ? std::filesystem::path(out).replace_extension(".tex").string() : "";
+  if (arguments.latex && target_of(out).kind == FileTarget::Kind::written_into)
+    throw usage_error("--latex writes its tables beside the page, and out '" + out + "' is no regular file; name one");
+  if (arguments.latex) check_output(tables);
   std::vector<SweepResults> sweeps;
   for (const auto& folder : arguments.folders) {
     if (folder.empty()) throw usage_error("DIR is ''; it must name a folder");
@@ -56,9 +62,7 @@ void report(const ReportFlags& arguments) {
   }
   if (!arguments.record.empty() && sweeps.size() > 1)
     throw usage_error("record is '" + arguments.record + "', of one sweep; " + std::to_string(sweeps.size()) + " were given");
-  const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
   write_report(sweeps, out);
-  const std::string tables = arguments.latex ? std::filesystem::path(out).replace_extension(".tex").string() : "";
   if (arguments.latex) write_file(tables, latex_tables(sweeps));
   if (!arguments.record.empty()) write_file(arguments.record, results_record(sweeps.front(), day_of_record()));
   if (arguments.json) {
@@ -83,11 +87,11 @@ void add_report_command(CLI::App& app) {
       "Example: fedstride report sweeps/koskela-figure-1a --latex",
       report);
   add_flag(command, "DIR", flags.folders, Place::folder, "folders of sweeps or of runs", Needed::yes);
-  add_flag(command, "--out", flags.out, Place::file, "the page (default: DIR/report.html)");
+  add_flag(command, "--out", flags.out, Place::output, "the page (default: DIR/report.html)");
   add_by_flag(command, flags.by);
   add_switch(command, "--latex", flags.latex,
              "also write LaTeX tables (booktabs) beside the page: means, 95 % intervals, paired tests against the best");
-  add_flag(command, "--record", flags.record, Place::file,
+  add_flag(command, "--record", flags.record, Place::output,
            "also write a finished sweep's results with rule, settings, data, machine and day, to be kept beside its experiment");
   add_json_switch(command, flags.json);
 }

@@ -17,7 +17,7 @@ struct RunCommandFlags {
   std::string resume;
 };
 
-void carry_out(const RunCommandFlags& arguments, const CLI::App& command, const FleetMaker& fleet) {
+void carry_out(const RunCommandFlags& arguments, CLI::App& command, const FleetMaker& fleet) {
   check_flags(command);
   if (!arguments.resume.empty() && !arguments.run.config.empty())
     throw usage_error("--resume and --config exclude each other: a run resumes with its own configuration");
@@ -33,7 +33,7 @@ void carry_out(const RunCommandFlags& arguments, const CLI::App& command, const 
 }
 
 // Rank 0 carries out the run and reports errors in the command line, which is the same on all ranks; the others work for it.
-void carry_out_on_ranks(const RunCommandFlags& arguments, const CLI::App& command) {
+void carry_out_on_ranks(const RunCommandFlags& arguments, CLI::App& command) {
   const std::atomic<bool>* stop = stop_on_signals();
   const auto ranks = join_ranks(arguments.fleet, stop);
   const Settings& settings = arguments.run.settings;

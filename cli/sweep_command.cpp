@@ -160,7 +160,7 @@ SweepPlan read_plan(const SweepFlags& arguments) {
 
 using SweepAll = std::function<SweepSummary(const SweepPlan& plan, const SweepObserver& observer)>;
 
-void carry_out(const SweepFlags& arguments, const CLI::App& command, const SweepAll& sweep_all) {
+void carry_out(const SweepFlags& arguments, CLI::App& command, const SweepAll& sweep_all) {
   check_flags(command);
   if (arguments.ranks_per_cell != 1 && !arguments.fleet.on_ranks())
     throw usage_error("ranks-per-cell is " + std::to_string(arguments.ranks_per_cell) + "; it needs --fleet mpi");
@@ -214,7 +214,7 @@ Selection selection_of(const SweepFlags& arguments) {
 }
 
 // Shows the winner and nothing else.
-void choose(const SweepFlags& arguments, const CLI::App& command) {
+void choose(const SweepFlags& arguments, CLI::App& command) {
   check_flags(command);
   if (arguments.jobs != 1 || arguments.shard != "1/1" || arguments.dry_run || arguments.report || !arguments.by.empty())
     throw usage_error("--accounted shows one winner only: it does not go with --jobs, --shard, --dry-run, --report and --by");
@@ -240,13 +240,13 @@ void choose(const SweepFlags& arguments, const CLI::App& command) {
                 rounded_up(one.single).c_str());
 }
 
-void carry_out_here(const SweepFlags& arguments, const CLI::App& command) {
+void carry_out_here(const SweepFlags& arguments, CLI::App& command) {
   carry_out(arguments, command, [](const SweepPlan& plan, const SweepObserver& observer) {
     return sweep(plan.experiment, plan.cells, plan.options, observer);
   });
 }
 
-void carry_out_on_ranks(const SweepFlags& arguments, const CLI::App& command) {
+void carry_out_on_ranks(const SweepFlags& arguments, CLI::App& command) {
   const std::atomic<bool>* stop = stop_on_signals();
   const auto ranks = join_ranks(arguments.fleet, stop);
   // All ranks see the same command line; only rank 0 reports what is wrong with it.

@@ -103,7 +103,7 @@ void show_winner(const TunePlan& plan, const TuneSummary& summary) {
               shell_quoted(summary.winner.string()).c_str());
 }
 
-void carry_out_tuning(const TuneFlags& arguments, const CLI::App& command) {
+void carry_out_tuning(const TuneFlags& arguments, CLI::App& command) {
   check_flags(command);
   const bool is_told = !arguments.quiet && !arguments.json;
   const TuneOptions options{.out = arguments.out,

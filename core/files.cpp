@@ -1,13 +1,18 @@
 #include "core/files.hpp"
 
+#include <linux/magic.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
+#include <csignal>
 #include <cstring>
 #include <fstream>
 
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
+#include "core/stop.hpp"
 
 namespace fedstride {
 namespace {
@@ -29,6 +34,39 @@ std::uint64_t size_of(const std::filesystem::path& path, const struct stat& stat
 }
 
 std::filesystem::path temporary_name(std::filesystem::path path) { return path += ".tmp"; }
+
+/// While it lives, this thread writes to a pipe that nobody reads without a signal: the write fails with EPIPE.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoPipeSignal() {
+    const timespec none{};
+    if (::sigismember(&before_, SIGPIPE) == 0) uninterrupted([&] { return ::sigtimedwait(&pipe_, nullptr, &none); });
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
+/// Writes into a device, a pipe or an open descriptor.
+void write_into(const std::filesystem::path& path, std::string_view contents) {
+  const auto open_now = [&] { return opened(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY); };
+  Descriptor file = open_now();
+  for (; !file && errno == ENXIO && !stop_requested.load(); file = open_now())
+    ::poll(nullptr, 0, 20);  // until somebody reads the pipe
+  if (!file && errno == ENXIO) throw failure("cannot write '" + path.string() + "': nobody reads it");
+  if (!file || ::fcntl(file.get(), F_SETFL, O_APPEND) != 0) throw cannot("write", path, errno);
+  const NoPipeSignal no_signal;
+  if (!write_all(file.get(), contents)) throw cannot("write", path, errno);
+}
 
 /// Files being written, under their temporary names; those left at the end are removed.
 class Temporaries {
@@ -80,16 +118,48 @@ void write_files(const std::filesystem::path& folder, std::span<const NewFile> f
   if (::fsync(descriptor.get()) != 0) throw cannot("write to", folder, errno);
 }
 
+FileTarget target_of(const std::filesystem::path& path) {
+  FileTarget target{.path = path};
+  struct stat status {};
+  for (int links = 0; ::lstat(target.path.c_str(), &status) == 0 && S_ISLNK(status.st_mode); ++links) {
+    constexpr int kMostLinks = 40;  // as the kernel's
+    if (links == kMostLinks) throw cannot("write", path, ELOOP);
+    struct statfs where {};
+    // What stands in /proc/self/fd is open already, where /dev/stdout leads: a pipe, or a file that has other output before ours.
+    if (::statfs(target.path.parent_path().c_str(), &where) == 0 && where.f_type == PROC_SUPER_MAGIC) {
+      if (::stat(target.path.c_str(), &status) != 0) throw cannot("write", path, errno);
+      return {.path = target.path, .kind = FileTarget::Kind::written_into};
+    }
+    std::error_code error;
+    target.path = target.path.parent_path() / std::filesystem::read_symlink(target.path, error);
+    if (error) throw cannot("write", path, error.value());
+    status = {};
+  }
+  if (status.st_mode == 0) return target;
+  if (S_ISDIR(status.st_mode)) throw cannot("write", path, EISDIR);
+  if (S_ISBLK(status.st_mode)) throw failure("cannot write '" + path.string() + "': it is a disk");
+  if (S_ISSOCK(status.st_mode)) throw failure("cannot write '" + path.string() + "': it is a socket");
+  if (!S_ISREG(status.st_mode)) return {.path = target.path, .kind = FileTarget::Kind::written_into};
+  target.kind = FileTarget::Kind::replaced;
+  target.mode = status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+  return target;
+}
+
 void write_file(const std::filesystem::path& path, std::string_view contents) {
-  const std::filesystem::path temporary = temporary_name(path);
-  const Descriptor file = opened(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  const FileTarget target = target_of(path);
+  if (target.kind == FileTarget::Kind::written_into) return write_into(target.path, contents);
+  const std::filesystem::path temporary = temporary_name(target.path);
+  ::unlink(temporary.c_str());  // a killed process's may have another mode, or be a link
+  const bool is_there = target.kind == FileTarget::Kind::replaced;
+  const Descriptor file = opened(temporary, O_WRONLY | O_CREAT | O_EXCL, is_there ? S_IRUSR | S_IWUSR : target.mode);
   if (!file) throw cannot("write", path, errno);
-  if (!write_all(file.get(), contents) || ::fsync(file.get()) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0) {
+  if ((is_there && ::fchmod(file.get(), target.mode) != 0) || !write_all(file.get(), contents) || ::fsync(file.get()) != 0 ||
+      ::rename(temporary.c_str(), target.path.c_str()) != 0) {
     const int error = errno;
     ::unlink(temporary.c_str());
     throw cannot("write", path, error);
   }
-  sync_folder_of(path);
+  sync_folder_of(target.path);
 }
 
 void sync_folder_of(const std::filesystem::path& path) {

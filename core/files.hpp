@@ -11,8 +11,23 @@
 
 namespace fedstride {
 
-/// Replaces the file by `contents` atomically: writes a temporary file beside it, syncs it, renames it, syncs the folder.
-/// Throws Error (failure) that names the path and the reason; then the temporary file is removed and `path` is unchanged.
+/// The place where a path's contents are written.
+struct FileTarget {
+  enum class Kind : std::uint8_t {
+    made,         ///< a new file
+    replaced,     ///< a regular file, by one with its permissions
+    written_into  ///< a device, a pipe, a descriptor that is open (/dev/stdout): contents are appended
+  };
+  std::filesystem::path path;  ///< at the end of all links
+  Kind kind = Kind::made;
+  mode_t mode = 0644;
+};
+/// Throws Error (failure) for a folder, a disk, a socket, and links in a circle.
+FileTarget target_of(const std::filesystem::path& path);
+
+/// Writes the file that the path leads to, through links. A regular one is replaced atomically: a temporary file is written beside
+/// it, synced and renamed, and the folder synced. A pipe is waited for until somebody reads it or the program is to stop.
+/// Throws Error (failure) that names the path and the reason; then the temporary file is removed and a regular file is unchanged.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
 /// A file to be written, with its permissions (0600: readable by its owner alone, from its first byte on).
@@ -22,7 +37,7 @@ struct NewFile {
   mode_t mode = 0644;
 };
 
-/// Does what write_file does for several files of one folder: syncs all of them together, then renames them in this order.
+/// Replaces several files of one folder, whatever they are: syncs all of them together, then renames them in this order.
 /// Costs about as much as a few calls of write_file for any number of files. Throws Error (failure); files already renamed
 /// stay.
 void write_files(const std::filesystem::path& folder, std::span<const NewFile> files);

@@ -21,7 +21,7 @@
 namespace fedstride {
 
 /// The kind of path that a text is.
-enum class Place { none, file, folder };
+enum class Place { none, file, folder, output };  // output: a file that is written
 
 /// A name that a setting may have, and what it stands for (empty if the name says it).
 struct KnownName {
@@ -53,6 +53,7 @@ struct AutoNumber {
 };
 
 inline constexpr Valid kFile{.place = Place::file};
+inline constexpr Valid kOutput{.place = Place::output};
 inline constexpr Valid kFolder{.place = Place::folder};
 inline constexpr Valid kPositive{.low = 0, .low_included = false};
 inline constexpr Valid kNonNegative{.low = 0};

@@ -116,7 +116,8 @@ std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, co
 void write_manifest(const std::filesystem::path& path, const Partitioner& partitioner, std::uint64_t seed,
                     const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes, std::size_t most_listed,
                     std::size_t unused, std::span<const std::uint32_t> file_rows) {
-  if (assignment.row_count() <= most_listed && assignment.size() <= most_listed / 10)
+  const bool has_a_folder = target_of(path).kind != FileTarget::Kind::written_into;
+  if (!has_a_folder || (assignment.row_count() <= most_listed && assignment.size() <= most_listed / 10))
     return write_file(path, manifest_json(partitioner, seed, assignment, labels, classes, unused, file_rows));
   std::vector<std::uint32_t> sizes;
   sizes.reserve(assignment.size());

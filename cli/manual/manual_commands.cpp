@@ -125,7 +125,7 @@ void add_manual_command(CLI::App& app) {
                                     if (!settings->empty()) write_file(*settings, settings_page());
                                   });
   add_flag(command, "--out", *folder, Place::folder, "folder for the manual pages, created if missing");
-  add_flag(command, "--settings", *settings, Place::file, "Markdown file for the list of all settings");
+  add_flag(command, "--settings", *settings, Place::output, "Markdown file for the list of all settings");
 }
 
 std::string single_quoted(std::string_view text) {

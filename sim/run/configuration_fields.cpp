@@ -196,7 +196,7 @@ struct ConfigurationFields {
                   Valid{.low = 0, .high = 1024}, Shapes::work}
                 .often(),
             Field{"timeline", &Configuration::timeline,
-                  "write the run's tasks in virtual time to this file, in Chrome's trace format", kFile, Shapes::screen},
+                  "write the run's tasks in virtual time to this file, in Chrome's trace format", kOutput, Shapes::screen},
             Field{"tensorboard", &Configuration::tensorboard,
                   "write TensorBoard's event file while the run goes on, to the folder of the run's name in this one", kFolder,
                   Shapes::work},

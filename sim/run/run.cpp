@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
+#include "core/output.hpp"
 #include "core/seconds_since.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
@@ -246,11 +247,11 @@ class Session {
     summary_.pieces_helped = threads_.pieces_helped();
     if (board_) summary_.board_failure = board_->failure();
     if (time_) summary_.time = time_->totals();
-    if (time_ && !setup_.configuration.timeline.empty()) time_->write_timeline(setup_.configuration.timeline);
     summary_.privacy = privacy_.statements();
     summary_.ledger = privacy_.mark();
     const Vector answer = server_.answer(checkpoint_.model);
     folder_.write_results(setup_, answer, summary_, model_hash(answer));
+    if (time_ && !setup_.configuration.timeline.empty()) time_->write_timeline(setup_.configuration.timeline);
     if (!summary_.failed.empty())
       throw FailedRound(summary_.failed + "; the run in '" + summary_.folder +
                         "' can be resumed, with accept-failures 'all' to go on without such clients");
@@ -276,6 +277,14 @@ class Session {
   std::uint32_t saved_;  // round of the checkpoint on disk
   std::optional<Evaluation> latest_;
 };
+
+// A run does not begin without its outputs.
+void check_outputs(const Configuration& configuration, const std::string& own) {
+  for (const SettingInfo& info : settings_of<Configuration>())
+    if (const SettingValue value = info.get(&configuration);
+        info.valid.place == Place::output && !std::get<std::string>(value).empty())
+      check_output(std::get<std::string>(value), own);
+}
 
 // A run does not begin without a folder for its board; later it goes on without (LiveBoard::failure).
 void require_board(const Configuration& configuration) {
@@ -403,6 +412,7 @@ Setup prepared(const Configuration& configuration, FirstWeights first, const Fle
 
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
                const FleetMaker& make_fleet) {
+  check_outputs(configuration, configuration.out);
   Setup setup = prepared(configuration, FirstWeights::drawn, make_fleet);
   RunFolder folder = RunFolder::create(configuration.out, configuration);
   Start start = begin_in_new_folder(setup, folder, write_settings(with_absolute_paths(configuration), settings));
@@ -414,6 +424,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
   RunFolder folder = RunFolder::open(name);
   const Settings settings = settings_to_resume(name, overrides);
   const Configuration configuration = resumed(name, settings, configure || make_fleet.trains_outside, configure);
+  check_outputs(configuration, name);
   std::optional<Checkpoint> saved = folder.load();
   if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))
     throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has already finished " +

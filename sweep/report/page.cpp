@@ -4,6 +4,7 @@
 #include "core/chart.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/output.hpp"
 #include "core/text.hpp"
 #include "sweep/cells/subcommand.hpp"
 #include "sweep/report/figures.hpp"
@@ -89,14 +90,16 @@ void convert(const fs::path& svg, const std::string& format, const std::string& 
     throw failure("rsvg-convert cannot write '" + target + "': " + joined(split(trimmed(output.err), '\n'), " "));
 }
 
+// `files`: the folder of its files; empty: it has none.
 std::string figure_html(const Figure& figure, const fs::path& page, const fs::path& files, const std::string& id) {
   std::string html = "<figure>\n<h3>" + escaped(figure.title) + "</h3>\n", links;
-  if (!figure.plots.empty()) {
-    std::string label = figure.title + ".";
-    for (const auto& plot : figure.plots)
-      if (!plot.panel.empty()) label += " " + plot.panel + ".";
-    label += " " + figure.caption;
+  std::string label = figure.title + ".";
+  for (const auto& plot : figure.plots)
+    if (!plot.panel.empty()) label += " " + plot.panel + ".";
+  label += " " + figure.caption;
+  if (!figure.plots.empty())
     html += chart_svg(figure.plots, label, ChartFor::page) + chart_svg(figure.plots, label, ChartFor::phone);
+  if (!figure.plots.empty() && !files.empty()) {
     make_folder(files);
     write_file(files / (id + ".svg"), chart_svg(figure.plots, label, ChartFor::file));
     convert(files / (id + ".svg"), "png", "96");
@@ -112,11 +115,9 @@ std::string figure_html(const Figure& figure, const fs::path& page, const fs::pa
 
 void write_report(const std::vector<SweepResults>& sweeps, const std::string& path) {
   const fs::path page = fs::absolute(path);
-  fs::path files = page;
-  files.replace_filename(page.stem().string() + "-figures");
-  // Fails before drawing if the folder cannot be written.
-  make_folder(page.parent_path());
-  if (fs::is_directory(page)) throw failure("cannot write '" + path + "': it is a folder");
+  check_output(page);
+  fs::path files;
+  if (target_of(page).kind != FileTarget::Kind::written_into) (files = page).replace_filename(page.stem().string() + "-figures");
   std::string contents, body, titles;
   Looks looks;  // shared by the whole page
   for (std::size_t i = 0; i < sweeps.size(); ++i) {

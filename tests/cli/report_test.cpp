@@ -78,18 +78,18 @@ TEST_CASE("a run has a page too, and several runs stand on common axes") {
                   .code == 0);
   CHECK(run_program({"report", folder / "sgd1"}).code == 0);
   const Outcome outcome = run_program({"report", folder / "adadp1", folder / "adadp2", folder / "sgd1", folder / "sgd2", "--out",
-                                       folder / "pages/all.html", "--latex"});
+                                       folder / "all.html", "--latex"});
   CHECK_MESSAGE(outcome.code == 0, outcome.err);
-  CHECK(outcome.out.ends_with("\n" + (folder / "pages/all.html") + "\n" + (folder / "pages/all.tex") + "\n"));
-  const std::string page = fedstride::read_file(folder / "pages/all.html");
+  CHECK(outcome.out.ends_with("\n" + (folder / "all.html") + "\n" + (folder / "all.tex") + "\n"));
+  const std::string page = fedstride::read_file(folder / "all.html");
   CHECK(page.find("<h1>4 runs</h1>") != std::string::npos);
   CHECK(page.find("<section id=\"sweep2\">") == std::string::npos);
   CHECK(page.find("2 seeds") != std::string::npos);
   CHECK(page.find("<dt>optimizer</dt><dd>adadp, sgd</dd>") != std::string::npos);
   CHECK(page.find("<dt>rounds</dt><dd>2</dd>") != std::string::npos);
-  const std::string svg = fedstride::read_file(folder / "pages/all-figures/figure1.svg");
+  const std::string svg = fedstride::read_file(folder / "all-figures/figure1.svg");
   for (const char* name : {">adadp<", ">sgd<"}) CHECK(svg.find(name) != std::string::npos);
-  CHECK(fedstride::read_file(folder / "pages/all.tex").find("\\begin{tabular}") != std::string::npos);
+  CHECK(fedstride::read_file(folder / "all.tex").find("\\begin{tabular}") != std::string::npos);
   CHECK(!is_there(folder / "adadp1/report.html"));
 }
 

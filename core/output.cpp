@@ -1,0 +1,74 @@
+#include "core/output.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/files.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder with one of these is the program's.
+constexpr std::string_view kMarks[] = {"checkpoint", "ledger.jsonl", "rounds.jsonl",  "sweep.json",    "tune.json",
+                                       "memory",     "runs.key",     "authority.pem", "statement.json"};
+// What it keeps there besides, files and folders; tests/cli/outputs_test.cpp looks whether all are here.
+constexpr std::string_view kKept[] = {
+    "config.toml", "model.safetensors", "partition.json",  "partition.rows.npy", "partition.sizes.npy", "summary.json",
+    "states",      "states.new",        "states.old",      "survivors",          "timeline.events",     "versions",
+    "cells.csv",   "error.txt",         "experiment.toml", "result.json",        "rounds.csv",          "summary.csv",
+    "clients.csv", "expectations.csv",  "rungs.csv",       "winner.toml"};
+
+bool is_kept(const fs::path& name) {
+  return std::ranges::find(kMarks, name.string()) != std::end(kMarks) ||
+         std::ranges::find(kKept, name.string()) != std::end(kKept) || name.extension() == ".key" || name.extension() == ".pem";
+}
+
+bool is_marked(const fs::path& folder) {
+  return std::ranges::any_of(kMarks, [&](std::string_view mark) { return is_there(folder / mark); });
+}
+
+// Whether the program keeps this file, or a folder around it, in a folder of its own.
+bool is_program_s(const fs::path& file, const fs::path& own) {
+  for (fs::path inner = file; inner.has_relative_path(); inner = inner.parent_path()) {
+    const fs::path folder = inner.parent_path();
+    if (is_kept(inner.filename()) && (folder == own || is_marked(folder))) return true;
+  }
+  return false;
+}
+
+// The path from the root, without links as far as it is there; empty if that cannot be told.
+fs::path whole(const fs::path& path) {
+  std::error_code error;
+  fs::path absolute = fs::absolute(path, error);
+  if (error) return {};
+  absolute = fs::weakly_canonical(absolute, error);
+  if (absolute.has_relative_path() && !absolute.has_filename()) absolute = absolute.parent_path();  // it ended in a slash
+  return error ? fs::path() : absolute;
+}
+
+}  // namespace
+
+void check_output(const fs::path& path, const fs::path& own) {
+  const auto refused = [&](const std::string& why) { return failure("cannot write '" + path.string() + "': " + why); };
+  const FileTarget target = target_of(path);
+  if (target.kind != FileTarget::Kind::made && ::access(target.path.c_str(), W_OK) != 0) throw refused(std::strerror(errno));
+  if (target.kind == FileTarget::Kind::written_into) return;
+  const fs::path parent = target.path.has_parent_path() ? target.path.parent_path() : fs::path(".");
+  const fs::path folder = whole(parent), kept = own.empty() ? own : whole(own);
+  if (is_program_s(folder / target.path.filename(), kept))
+    throw refused("fedstride keeps it in the folder of a run, a sweep or a client; name another file");
+  if (!kept.empty() && folder == kept) return;  // it will be made
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) throw refused("there is no folder '" + parent.string() + "'");
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) throw refused("in its folder: " + std::string(std::strerror(errno)));
+}
+
+}  // namespace fedstride
