@@ -46,7 +46,7 @@ class ExactSum {
   void divided_by(double denominator, Vector& out) const;
 
  private:
-  std::vector<__int128> sums_;
+  std::vector<__int128, AlignedAllocator<__int128>> sums_;
   std::uint64_t weight_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/byte_sink.hpp"
 #include "core/descriptor.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -57,7 +58,7 @@ class NoPipeSignal {
 };
 
 /// Writes into a device, a pipe or an open descriptor.
-void write_into(const std::filesystem::path& path, std::string_view contents) {
+void write_into(const std::filesystem::path& path, function_ref<bool(int file)> write) {
   const auto open_now = [&] { return opened(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY); };
   Descriptor file = open_now();
   for (; !file && errno == ENXIO && !stop_requested.load(); file = open_now())
@@ -65,7 +66,7 @@ void write_into(const std::filesystem::path& path, std::string_view contents) {
   if (!file && errno == ENXIO) throw failure("cannot write '" + path.string() + "': nobody reads it");
   if (!file || ::fcntl(file.get(), F_SETFL, O_APPEND) != 0) throw cannot("write", path, errno);
   const NoPipeSignal no_signal;
-  if (!write_all(file.get(), contents)) throw cannot("write", path, errno);
+  if (!write(file.get())) throw cannot("write", path, errno);
 }
 
 /// Files being written, under their temporary names; those left at the end are removed.
@@ -145,21 +146,30 @@ FileTarget target_of(const std::filesystem::path& path) {
   return target;
 }
 
-void write_file(const std::filesystem::path& path, std::string_view contents) {
+namespace {
+
+// `write` is called once for each place that the contents go to, and returns false if it cannot write, when errno says why.
+void write_with(const std::filesystem::path& path, function_ref<bool(int file)> write) {
   const FileTarget target = target_of(path);
-  if (target.kind == FileTarget::Kind::written_into) return write_into(target.path, contents);
+  if (target.kind == FileTarget::Kind::written_into) return write_into(target.path, write);
   const std::filesystem::path temporary = temporary_name(target.path);
   ::unlink(temporary.c_str());  // a killed process's may have another mode, or be a link
   const bool is_there = target.kind == FileTarget::Kind::replaced;
   const Descriptor file = opened(temporary, O_WRONLY | O_CREAT | O_EXCL, is_there ? S_IRUSR | S_IWUSR : target.mode);
   if (!file) throw cannot("write", path, errno);
-  if ((is_there && ::fchmod(file.get(), target.mode) != 0) || !write_all(file.get(), contents) || ::fsync(file.get()) != 0 ||
+  if ((is_there && ::fchmod(file.get(), target.mode) != 0) || !write(file.get()) || ::fsync(file.get()) != 0 ||
       ::rename(temporary.c_str(), target.path.c_str()) != 0) {
     const int error = errno;
     ::unlink(temporary.c_str());
     throw cannot("write", path, error);
   }
   sync_folder_of(target.path);
+}
+
+}  // namespace
+
+void write_file(const std::filesystem::path& path, std::string_view contents) {
+  write_with(path, [&](int file) { return write_all(file, contents); });
 }
 
 void sync_folder_of(const std::filesystem::path& path) {
@@ -222,13 +232,22 @@ bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(path, error);
 }
 
+void write_sealed(const std::filesystem::path& path, std::string_view kind, function_ref<void(std::ostream&)> body) {
+  Hash hash;
+  in_pieces(body, [&](std::string_view piece) { hash.text(piece); });
+  const std::string head = std::string(kind) + "\n" + hash.hex() + "\n";
+  write_with(path, [&](int file) {
+    int error = write_all(file, head) ? 0 : errno;
+    in_pieces(body, [&](std::string_view piece) {
+      if (error == 0 && !write_all(file, piece)) error = errno;
+    });
+    errno = error;
+    return error == 0;
+  });
+}
+
 void write_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view body) {
-  std::string file(kind);
-  file += '\n';
-  file += Hash().text(body).hex();
-  file += '\n';
-  file += body;
-  write_file(path, file);
+  write_sealed(path, kind, [&](std::ostream& stream) { stream << body; });
 }
 
 std::string read_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view what) {

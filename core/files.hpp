@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/function_ref.hpp"
+
 namespace fedstride {
 
 /// The place where a path's contents are written.
@@ -68,7 +70,8 @@ bool is_there(const std::filesystem::path& path);
 /// A file that states its kind and can be checked for damage: "NAME VERSION\n", the SHA-256 of the body in hexadecimal,
 /// "\n", the body. `kind` is "NAME VERSION", such as "fedstride checkpoint 4".
 
-/// Replaces the file (write_file).
+/// Replaces the file (write_file). `body` writes the same bytes each time it is called: they are hashed before they are written.
+void write_sealed(const std::filesystem::path& path, std::string_view kind, function_ref<void(std::ostream&)> body);
 void write_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view body);
 
 /// Returns the body; lengths in it must be checked as those of any file. Throws Error (failure) if the file cannot be

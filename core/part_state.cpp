@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "core/byte_sink.hpp"
+
 namespace fedstride {
 
 std::unique_ptr<PartState> started_state(const StatefulPart& part, std::size_t size) {
@@ -11,9 +13,12 @@ std::unique_ptr<PartState> started_state(const StatefulPart& part, std::size_t s
 }
 
 std::string state_bytes(function_ref<void(std::ostream&)> save) {
-  std::ostringstream stream;
-  save(stream);
-  return std::move(stream).str();
+  std::size_t size = 0;
+  in_pieces(save, [&](std::string_view piece) { size += piece.size(); });
+  std::string bytes;
+  bytes.reserve(size);  // one piece of memory, of the same size in every round
+  in_pieces(save, [&](std::string_view piece) { bytes += piece; });
+  return bytes;
 }
 
 std::string state_bytes(const StatefulPart& part, const PartState& state) {

@@ -2,23 +2,23 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <new>
 #include <span>
 #include <vector>
 
+#include "core/large_memory.hpp"
+
 namespace fedstride {
 
-/// Allocates memory aligned to 64 bytes, the width of the widest vector register.
+/// Allocates memory aligned to 64 bytes, the width of the widest vector register (core/large_memory.hpp).
 template <class T>
 struct AlignedAllocator {
   using value_type = T;
-  static constexpr std::align_val_t kAlignment{64};
 
   AlignedAllocator() = default;
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>&) {}
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
-  void deallocate(T* memory, std::size_t) { ::operator delete(memory, kAlignment); }
+  T* allocate(std::size_t count) { return static_cast<T*>(large_memory(count * sizeof(T))); }
+  void deallocate(T* memory, std::size_t count) { give_back(memory, count * sizeof(T)); }
   bool operator==(const AlignedAllocator&) const = default;
 };
 

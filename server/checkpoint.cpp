@@ -24,12 +24,10 @@ void fields(Archive& archive, Checkpoint& checkpoint) {
 }  // namespace
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  std::ostringstream stream;
-  {
+  write_sealed(path, kKind, [&](std::ostream& stream) {
     cereal::PortableBinaryOutputArchive archive(stream);
     fields(archive, const_cast<Checkpoint&>(checkpoint));  // cereal uses one function for both directions
-  }
-  write_sealed(path, kKind, stream.view());
+  });
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {

@@ -10,7 +10,7 @@
 namespace fedstride {
 namespace {
 
-std::string hash_of(const LedgerGroups& groups) { return Hash().text(groups_text(groups)).hex(); }
+auto hash_of(const LedgerGroups& groups) { return Hash().text(groups_text(groups)).digest(); }
 
 void append(Spending& spending, const LedgerGroup& group) {
   if (!group.goes_on()) merge(spending, exposure(group.runs, group.like()));
@@ -100,8 +100,8 @@ std::string LedgerBook::refusal_reason(const LedgerEntry& reservation, bool& rep
   const auto earlier = rounds_.find(reservation.round);
   replay = earlier != rounds_.end();
   if (replay) {
-    if (earlier->second.digest != reservation.digest)
-      return "its addresses were already used for another input (digest " + earlier->second.digest + ", now " +
+    if (std::string_view(earlier->second.digest) != reservation.digest)
+      return "its addresses were already used for another input (digest " + std::string(earlier->second.digest) + ", now " +
              reservation.digest + "): the same noise on two sums would reveal their difference";
     if (earlier->second.reserved != hash_of(reservation.groups))
       return "it was already reserved, with the same digest " + reservation.digest + ", for other releases";
@@ -122,7 +122,7 @@ std::string LedgerBook::refusal_reason(const LedgerEntry& reservation, bool& rep
 
 bool LedgerBook::was_closed_with(const LedgerEntry& closing) const {
   const auto round = rounds_.find(closing.round);
-  return round != rounds_.end() && !round->second.executed.empty() && round->second.executed == hash_of(closing.groups);
+  return round != rounds_.end() && round->second.is_closed && round->second.executed == hash_of(closing.groups);
 }
 
 void LedgerBook::add(const LedgerEntry& entry) { entry.closes ? add_closing(entry) : add_reservation(entry); }
@@ -145,7 +145,7 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
     if (!is_separated()) continue;
     for (const ClientId client : group.clients) last_of_[client] = std::max(last_of_[client], entry.round);
   }
-  rounds_[entry.round] = {.digest = entry.digest, .reserved = hash_of(entry.groups), .executed = {}};
+  rounds_.emplace(entry.round, Round{.digest = std::pmr::string(entry.digest, memory_.get()), .reserved = hash_of(entry.groups)});
   open_[entry.round] = entry.groups;
 }
 
@@ -182,7 +182,9 @@ void LedgerBook::add_closing(const LedgerEntry& entry) {
   latest_ = executed;
   latest_round_ = entry.round;
   if (reserved == open_.end()) return;
-  rounds_[entry.round].executed = hash_of(executed);
+  Round& round = rounds_.at(entry.round);
+  round.executed = hash_of(executed);
+  round.is_closed = true;
   open_.erase(reserved);
 }
 

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,6 +63,8 @@ class SpendingTotals {
 class LedgerBook {
  public:
   explicit LedgerBook(LedgerHeader header);
+  LedgerBook(LedgerBook&&) = default;
+  LedgerBook& operator=(LedgerBook&&) = delete;  // its rounds are in memory of their own
 
   const LedgerHeader& header() const { return header_; }
   /// The reason why this reservation must be refused; empty if it is allowed. `replay`: it exists already and counts once.
@@ -84,10 +89,12 @@ class LedgerBook {
   const std::map<std::uint32_t, LedgerGroups>& open() const { return open_; }
 
  private:
+  using Digest = std::array<std::uint8_t, 32>;
   struct Round {
-    std::string digest;
-    std::string reserved;  // SHA-256 of the groups
-    std::string executed;  // the same; empty while open
+    std::pmr::string digest;
+    Digest reserved;       // SHA-256 of the groups
+    Digest executed = {};  // the same
+    bool is_closed = false;
   };
   void add_reservation(const LedgerEntry& entry);
   void add_closing(const LedgerEntry& entry);
@@ -102,7 +109,9 @@ class LedgerBook {
   static constexpr std::uint64_t kAllRounds = std::uint64_t{1} << 33;
 
   LedgerHeader header_;
-  std::map<std::uint32_t, Round> rounds_;
+  // What stays of each round, in memory of its own: among a round's buffers it would leave holes in which the next do not fit.
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_ = std::make_unique<std::pmr::monotonic_buffer_resource>();
+  std::pmr::map<std::uint32_t, Round> rounds_{memory_.get()};
   std::vector<std::uint32_t> last_of_;       // the last sum that named a client, by client; empty without a separation
   std::vector<ReleaseRun> correlated_runs_;  // of the first sum with correlated noise
   std::map<std::uint32_t, LedgerGroups> open_;

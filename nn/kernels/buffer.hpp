@@ -3,8 +3,9 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <type_traits>
+
+#include "core/large_memory.hpp"
 
 namespace fedstride {
 
@@ -18,7 +19,7 @@ class Buffer {
 
   Buffer() = default;
   explicit Buffer(std::size_t size)
-      : data_(static_cast<T*>(::operator new (size * sizeof(T) + kAlignment, std::align_val_t{kAlignment}))), size_(size) {
+      : data_(static_cast<T*>(large_memory(size * sizeof(T) + kAlignment)), Free{size}), size_(size) {
     std::memset(static_cast<void*>(data_.get()), 0, size * sizeof(T) + kAlignment);
   }
 
@@ -30,7 +31,8 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(T* data) const { ::operator delete (data, std::align_val_t{kAlignment}); }
+    std::size_t size = 0;
+    void operator()(T* data) const { give_back(data, size * sizeof(T) + kAlignment); }
   };
   std::unique_ptr<T, Free> data_;
   std::size_t size_ = 0;

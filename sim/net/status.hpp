@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -47,9 +48,10 @@ struct RoundPoint {
   std::optional<double> accuracy = {};   ///< the test's value of it, if the round was evaluated
   double train_loss = 0;                 ///< NaN: no client finished
   double seconds = 0;
-  std::uint32_t answered = 0;  ///< clients in the sum
-  std::uint32_t missing = 0;   ///< clients that were asked but are not in the sum
-  std::string model_hash = {};
+  std::uint32_t answered = 0;            ///< clients in the sum
+  std::uint32_t missing = 0;             ///< clients that were asked but are not in the sum
+  std::array<char, 64> model_hash = {};  ///< hexadecimal digits, in place: what stays of a round allocates nothing of its own
+  std::string_view hash() const { return {model_hash.data(), model_hash.front() == 0 ? 0 : model_hash.size()}; }
 };
 
 /// The contents of the status page.

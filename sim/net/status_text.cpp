@@ -25,11 +25,13 @@ Json json_of(const PrivacySpent& spent) {
 }
 
 Json json_of(const RoundPoint& point) {
-  return {
-      {"round", point.round},           {std::string(metric_key(point.metric)), point.accuracy ? Json(*point.accuracy) : Json()},
-      {"train_loss", point.train_loss}, {"seconds", point.seconds},
-      {"answered", point.answered},     {"missing", point.missing},
-      {"model_hash", point.model_hash}};
+  return {{"round", point.round},
+          {std::string(metric_key(point.metric)), point.accuracy ? Json(*point.accuracy) : Json()},
+          {"train_loss", point.train_loss},
+          {"seconds", point.seconds},
+          {"answered", point.answered},
+          {"missing", point.missing},
+          {"model_hash", std::string(point.hash())}};
 }
 
 /// An absent expiry is null.

@@ -168,9 +168,9 @@ void VirtualTime::write_versions() {
   for (const std::uint32_t number : asynchronous_->needed_versions()) {
     if (!written_.insert(number).second) continue;
     const ModelVersion& version = *asynchronous_->versions().at(number);
-    write_sealed(version_file(number), kVersionKind, state_bytes([&](std::ostream& stream) {
-                   write_archive(stream, identity_ + " " + std::to_string(number), version.model, version.told);
-                 }));
+    write_sealed(version_file(number), kVersionKind, [&](std::ostream& stream) {
+      write_archive(stream, identity_ + " " + std::to_string(number), version.model, version.told);
+    });
   }
 }
 

@@ -45,7 +45,7 @@ std::optional<ClientMemory> ClientFolder::load() const {
 }
 
 void ClientFolder::save(const ClientMemory& memory) const {
-  write_sealed(path_ / "memory", kMemoryKind, state_bytes([&](std::ostream& stream) { write_archive(stream, members(memory)); }));
+  write_sealed(path_ / "memory", kMemoryKind, [&](std::ostream& stream) { write_archive(stream, members(memory)); });
 }
 
 secagg::Secret ClientFolder::signing_key() const { return secagg::Secret(load_or_create_key(path_ / "signing.key")); }

@@ -194,8 +194,8 @@ class RunStatus {
                              .train_loss = record.train_loss,
                              .seconds = record.seconds,
                              .answered = static_cast<std::uint32_t>(answered),
-                             .missing = static_cast<std::uint32_t>(std::max(asked, answered) - answered),
-                             .model_hash = record.model_hash});
+                             .missing = static_cast<std::uint32_t>(std::max(asked, answered) - answered)});
+    record.model_hash.copy(known_.points.back().model_hash.data(), known_.points.back().model_hash.size());
     known_.privacy.clear();
     const auto add = [&](const char* level, const std::optional<SpentSoFar>& spent, double budget) {
       if (spent) known_.privacy.push_back({level, spent->epsilon, spent->delta, budget, seeded_});
