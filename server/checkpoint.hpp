@@ -21,6 +21,7 @@ struct Checkpoint {
   std::uint64_t examples = 0;        ///< gradient examples so far
   std::uint64_t uplink_bytes = 0;    ///< of updates so far
   std::uint64_t downlink_bytes = 0;  ///< of models so far
+  std::uint64_t wasted_bytes = 0;    ///< of both (RoundBytes)
   double seconds = 0;                ///< time spent training so far
   double evaluation_seconds = 0;     ///< time spent evaluating so far
   std::uint64_t idle_rounds = 0;     ///< rounds so far in which all clients undid all steps
@@ -28,7 +29,7 @@ struct Checkpoint {
   LedgerMark ledger = {};            ///< position of the privacy ledger after that round; empty without privacy
 };
 
-/// Format 7: "fedstride checkpoint 7\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
+/// Format 8: "fedstride checkpoint 8\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
 /// portable binary archive. Other format numbers are refused. A kill while writing leaves either the old file or the new one.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 

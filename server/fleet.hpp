@@ -19,6 +19,7 @@ enum class EvaluatedOn : std::uint8_t { test, validation, whole_test };
 struct RoundBytes {
   std::uint64_t downlink = 0;
   std::uint64_t uplink = 0;
+  std::uint64_t wasted = 0;  ///< of both, of clients whose update is in no sum
 };
 
 /// A task of one client, with its own model and count of tasks (Task::round).

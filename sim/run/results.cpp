@@ -251,6 +251,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   if (!record.totals) {  // masked updates and their keys have other bytes
     json["uplink_bytes"] = record.bytes.uplink;
     json["downlink_bytes"] = record.bytes.downlink;
+    json["wasted_bytes"] = record.bytes.wasted;
   }
   json["seconds"] = record.seconds;
   json["evaluation_seconds"] = record.evaluation_seconds;
@@ -374,6 +375,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   if (!setup.configuration.is_secure()) {
     json["uplink_bytes"] = summary.bytes.uplink;
     json["downlink_bytes"] = summary.bytes.downlink;
+    json["wasted_bytes"] = summary.bytes.wasted;
   }
   json["evaluated_rows"] = summary.test.examples;
   json["seconds"] = summary.seconds;

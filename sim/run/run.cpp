@@ -181,7 +181,7 @@ class Session {
       loss += client.loss * static_cast<double>(client.examples);
       counted += static_cast<double>(client.examples);
     }
-    record.bytes = fleet_->bytes_of(record.clients);
+    record.bytes = fleet_->bytes_of(record.clients, record.time ? std::span(record.time->tasks) : std::span<const TimedTask>());
     record.totals = server_.totals();
     if (record.totals) record.examples = record.totals->examples;
     record.train_loss = record.totals ? record.totals->train_loss
@@ -204,6 +204,7 @@ class Session {
     checkpoint_.examples += record.examples;
     checkpoint_.uplink_bytes += record.bytes.uplink;
     checkpoint_.downlink_bytes += record.bytes.downlink;
+    checkpoint_.wasted_bytes += record.bytes.wasted;
     checkpoint_.seconds += record.seconds;
     checkpoint_.evaluation_seconds += record.evaluation_seconds;
     checkpoint_.idle_rounds += record.is_idle() ? 1 : 0;
@@ -241,7 +242,8 @@ class Session {
   RunSummary conclude() {
     summary_.rounds = checkpoint_.round;
     summary_.examples = checkpoint_.examples;
-    summary_.bytes = {.downlink = checkpoint_.downlink_bytes, .uplink = checkpoint_.uplink_bytes};
+    summary_.bytes = {
+        .downlink = checkpoint_.downlink_bytes, .uplink = checkpoint_.uplink_bytes, .wasted = checkpoint_.wasted_bytes};
     summary_.seconds = checkpoint_.seconds;
     summary_.idle_rounds = checkpoint_.idle_rounds;
     summary_.pieces_helped = threads_.pieces_helped();

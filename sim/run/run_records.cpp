@@ -59,7 +59,7 @@ double epsilon_of(const Json& line) {
 
 /// The fields of a round's line of which a summary has those of the last round, and those that it adds up.
 constexpr std::string_view kRepeated[] = {"test_accuracy", "test_r2", "test_loss"};
-constexpr std::string_view kAddedUp[] = {"examples", "uplink_bytes", "downlink_bytes"};
+constexpr std::string_view kAddedUp[] = {"examples", "uplink_bytes", "downlink_bytes", "wasted_bytes"};
 
 std::string shortened(const std::string& text) { return text.size() <= 80 ? text : text.substr(0, 77) + "..."; }
 
@@ -170,7 +170,8 @@ void RunRecords::read_results(const fs::path& path, std::uint64_t checkpointed_b
     const double before = std::exchange(epsilon, epsilon_of(json));
     // The first epsilon may include private components.
     results.push_back({text_member(json, "model_hash"), shows_release(json, results.empty() ? epsilon : before, epsilon)});
-    for (const auto names : {std::span(kRepeated), std::span(kAddedUp)})
+    for (const std::span<const std::string_view> names :
+         {std::span<const std::string_view>(kRepeated), std::span<const std::string_view>(kAddedUp)})
       for (const std::string_view name : names)
         if (const Json* number = member_of(json, name)) results.back().numbers.emplace(name, *number);
   }

@@ -33,8 +33,9 @@ WiredFleet::WiredFleet(const Setup& setup, std::shared_ptr<Fleet> fleet)
 
 void WiredFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
   const std::uint64_t request = train_frame_bytes(task.told.size());
+  whole_ = model_frame_bytes(model_bytes_) + request;
   if (!broadcast_) {
-    downlink_ = cohort.size() * (model_frame_bytes(model_bytes_) + request);
+    downlink_ = cohort.size() * whole_;
     return fleet_->collect(task, cohort, updates);
   }
   const Vector& held = broadcast_->advance(task.round, task.model);
@@ -51,14 +52,29 @@ void WiredFleet::collect(const Task& task, const std::vector<ClientId>& cohort, 
 // An asynchronous server does not compress its model (sim/run/rules.cpp).
 void WiredFleet::collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) {
   downlink_ = 0;
-  for (const ClientTask& one : tasks) downlink_ += model_frame_bytes(model_bytes_) + train_frame_bytes(one.task.told.size());
+  for (const ClientTask& one : tasks) {
+    whole_ = model_frame_bytes(model_bytes_) + train_frame_bytes(one.task.told.size());
+    downlink_ += whole_;
+  }
   fleet_->collect_each(tasks, ahead, updates);
 }
 
-RoundBytes WiredFleet::bytes_of(std::span<const ClientReport> reports) {
-  if (const auto sent = fleet_->bytes()) return *sent;
-  RoundBytes bytes{.downlink = downlink_};
-  for (const ClientReport& report : reports) bytes.uplink += update_frame_bytes(report.payload, report.releases.size());
+RoundBytes WiredFleet::bytes_of(std::span<const ClientReport> reports, std::span<const TimedTask> tasks) {
+  const std::optional<RoundBytes> sent = fleet_->bytes();
+  RoundBytes bytes = sent.value_or(RoundBytes{.downlink = downlink_});
+  bytes.wasted = fleet_->absent() * whole_;
+  for (const ClientReport& report : reports) {
+    const std::uint64_t update = update_frame_bytes(report.payload, report.releases.size());
+    if (!sent) bytes.uplink += update;
+    if (!report.failure.empty()) bytes.wasted += whole_ + update;
+  }
+  for (const TimedTask& task : tasks) {
+    if (task.fate == TaskFate::arrived) continue;
+    const std::uint64_t update = task.fate == TaskFate::dropped ? transfer_bytes(setup_).up : 0;
+    bytes.downlink += whole_;
+    bytes.uplink += update;
+    bytes.wasted += whole_ + update;
+  }
   return bytes;
 }
 

@@ -11,6 +11,7 @@
 #include "server/fleet.hpp"
 #include "sim/net/frame_bytes.hpp"
 #include "sim/run/setup.hpp"
+#include "sim/time/round_time.hpp"
 
 namespace fedstride {
 
@@ -27,8 +28,9 @@ class WiredFleet final : public Fleet {
 
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
   void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) override;
-  /// Of the last round, which had these reports.
-  RoundBytes bytes_of(std::span<const ClientReport> reports);
+  /// Of the last round, which had these reports, and in virtual time these tasks: each had the model, and each that ended in time sent
+  /// an update. Tasks that are not in the sum are not carried out; theirs are the bytes planned for them.
+  RoundBytes bytes_of(std::span<const ClientReport> reports, std::span<const TimedTask> tasks);
 
   const std::atomic<std::uint64_t>& progress() const override { return fleet_->progress(); }
   bool secures() const override { return fleet_->secures(); }
@@ -50,6 +52,7 @@ class WiredFleet final : public Fleet {
   std::optional<Broadcast> broadcast_;    ///< if the server compresses
   std::vector<std::uint32_t> held_ = {};  ///< by client, then: the round whose model it holds; 0: none
   std::uint64_t downlink_ = 0;
+  std::uint64_t whole_ = 0;  ///< of one client that is sent the whole model
 };
 
 }  // namespace fedstride

@@ -11,7 +11,12 @@
 namespace fedstride {
 
 /// How a task ended.
-enum class TaskFate : std::uint8_t { arrived, late, lost, dropped };
+enum class TaskFate : std::uint8_t {
+  arrived,  ///< its update is in the sum
+  late,     ///< the round was over; nothing was sent
+  lost,     ///< its client went away
+  dropped   ///< its update arrived, and is in no sum: too stale, or of a round with too few
+};
 
 inline TaskFate fate_of(const TaskEnd& end) {
   return !end.is_lost ? TaskFate::arrived : end.is_late ? TaskFate::late : TaskFate::lost;

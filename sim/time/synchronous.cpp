@@ -95,7 +95,7 @@ std::vector<ClientId> SynchronousTime::arriving(const CohortPart& cohort, const 
   last_.is_abandoned = !tasks.empty() && arrived < static_cast<std::size_t>(terms_->mode->minimum_arrivals());
   if (last_.is_abandoned) {
     for (TimedTask& task : tasks)
-      if (task.fate == TaskFate::arrived) task.fate = TaskFate::late;
+      if (task.fate == TaskFate::arrived) task.fate = TaskFate::dropped;
     clients.clear();
   }
   last_.tasks = std::move(tasks);

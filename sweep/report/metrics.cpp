@@ -44,6 +44,7 @@ constexpr Words kMetrics[] = {
     {"learning_rate_result", "learning rate after the last round"},
     {"uplink_bytes", "bytes of updates"},
     {"downlink_bytes", "bytes of models and requests"},
+    {"wasted_bytes", "bytes to and from clients whose update is in no sum"},
     {"megabytes", "megabytes sent and received"},
     {"test_rounds_to_target", "rounds to the target"},
     {"test_seconds_to_target", "virtual seconds to the target"},

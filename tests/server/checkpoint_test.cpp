@@ -50,7 +50,7 @@ TEST_CASE("a checkpoint with any byte changed, removed or added is refused") {
     write_file(path, bad);
     CAPTURE(i);
     // The newline after the checksum is the only byte without meaning.
-    if (i == std::string_view("fedstride checkpoint 7\n").size() + 64) continue;
+    if (i == std::string_view("fedstride checkpoint 8\n").size() + 64) continue;
     CHECK_THROWS_AS(load_checkpoint(path), Error);
   }
   for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{40}, good.size() / 2, good.size() - 1}) {
@@ -64,7 +64,7 @@ TEST_CASE("a checkpoint with any byte changed, removed or added is refused") {
 TEST_CASE("another format and a missing file are named as such") {
   const test::TemporaryFolder folder;
   write_file(folder / "checkpoint", "fedstride checkpoint 2\nwhatever");
-  CHECK_FAILURE(load_checkpoint(folder / "checkpoint"), folder / "checkpoint", "format 7");
+  CHECK_FAILURE(load_checkpoint(folder / "checkpoint"), folder / "checkpoint", "format 8");
   CHECK_FAILURE(load_checkpoint(folder / "absent"), folder / "absent");
 }
 

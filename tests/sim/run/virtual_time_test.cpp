@@ -59,6 +59,39 @@ TEST_CASE("the timeline of a resumed run has the events of all its sessions, tho
   CHECK(parse_json(read_file(folder / "run.json"))["traceEvents"].size() >= 9 * 3);
 }
 
+TEST_CASE("bytes are those of every task: a model to each, an update from each that ended in time, wasted if it is in no sum") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const auto summed = [&](const std::string& run, const std::string& name) {
+    double sum = 0;
+    const std::string lines = read_file(folder / (run + "/rounds.jsonl"));
+    for (const auto line : split(trimmed(lines), '\n')) sum += parse_json(line)[name].get<double>();
+    return sum;
+  };
+  start(settings_for(folder, "plain", "clients = 12\nrounds = 1\noptimizer = 'sgd'\n"));
+  const double down = summed("plain", "downlink_bytes") / 12, up = summed("plain", "uplink_bytes") / 12;
+  CHECK(summed("plain", "wasted_bytes") == 0);
+  const std::string devices = "clients = 12\noptimizer = 'sgd'\ndevices = 'exponential'\n";
+  const std::map<std::string, std::string> runs{
+      {"over-selected", "rounds = 4\ncohort = 'fixed'\ncohort-size = 4\nover-selection = 1.5\n"},
+      {"deadline", "rounds = 4\ndeadline = 0.5\n"},
+      {"abandoned", "rounds = 4\ndeadline = 0.5\nminimum-arrivals = 12\n"},
+      {"capped", "rounds = 12\nmode = 'fedbuff'\nconcurrency = 8\nbuffer = 2\nstaleness-cap = 1\n"}};
+  for (const auto& [run, more] : runs) {
+    CAPTURE(run);
+    start(settings_for(folder, run, devices + more));
+    const double late = summed(run, "late_clients"), dropped = summed(run, "dropped_updates");
+    const double arrived = (run == "over-selected" ? 4 * 4 : run == "capped" ? 2 * 12 : 4 * 12 - late - dropped);
+    CHECK(late + dropped > 0);
+    CHECK((dropped > 0) == (run == "abandoned" || run == "capped"));
+    CHECK(summed(run, "downlink_bytes") == (arrived + late + dropped) * down);
+    CHECK(summed(run, "uplink_bytes") == (arrived + dropped) * up);
+    CHECK(summed(run, "wasted_bytes") == (late + dropped) * down + dropped * up);
+    const Json summary = parse_json(read_file(folder / (run + "/summary.json")));
+    for (const char* name : {"downlink_bytes", "uplink_bytes", "wasted_bytes"}) CHECK(summary[name] == summed(run, name));
+  }
+}
+
 TEST_CASE("under privacy, time means zero-out neighbors, no amplification by cohorts, and a release a version for every client") {
   const std::string client = "dp = 'client'\nnoise-multiplier = 1.0\nclip = 1.0\noptimizer = 'sgd'\n";
   const TemporaryFolder folder;
