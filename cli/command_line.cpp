@@ -28,7 +28,11 @@ constexpr const char* kDescription = "Federated learning with adaptive steps: ex
 
 int complain(const std::string& message, int code) {
   std::fflush(stdout);
-  std::fprintf(stderr, "fedstride: %s\n", one_line(message).c_str());
+  // A damaged file may be quoted whole: the beginning says what, the end what would be valid.
+  constexpr std::size_t kBegin = 1500, kEnd = 400;
+  std::string line = one_line(message);
+  if (line.size() > kBegin + kEnd + 5) line.replace(kBegin, line.size() - kBegin - kEnd, " ... ");
+  std::fprintf(stderr, "fedstride: %s\n", line.c_str());
   return code;
 }
 

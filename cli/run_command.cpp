@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -19,6 +20,11 @@ struct RunCommandFlags {
 
 void carry_out(const RunCommandFlags& arguments, CLI::App& command, const FleetMaker& fleet) {
   check_flags(command);
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char* processes = std::getenv(name);
+        !arguments.fleet.on_ranks() && processes != nullptr && std::string_view(processes) != "1")
+      throw usage_error("fleet is 'in-process', but MPI started " + std::string(processes) +
+                        " processes, each of which would carry out the whole run; give --fleet mpi, or start one");
   if (!arguments.resume.empty() && !arguments.run.config.empty())
     throw usage_error("--resume and --config exclude each other: a run resumes with its own configuration");
   if (!arguments.resume.empty() && arguments.run.settings.contains("out"))

@@ -22,6 +22,8 @@ class FolderLock {
 
   /// False if another process holds it or the folder cannot be opened.
   bool held() const { return static_cast<bool>(descriptor_); }
+  /// True if the folder cannot be opened.
+  bool failed() const { return error_ != 0; }
   /// Does nothing if the lock is held; otherwise throws FolderInUse, or Error (failure) if the folder cannot be opened.
   void require(const std::filesystem::path& folder) const;
 

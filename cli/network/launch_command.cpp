@@ -38,7 +38,7 @@ std::string free_folder() {
 }
 
 void carry_out(const LaunchFlags& arguments) {
-  Settings settings = settings_to_serve(merged(arguments.run.config, arguments.run.settings));
+  Settings settings = merged(arguments.run.config, arguments.run.settings);
   if (resolve(settings).out.empty()) settings["out"] = {free_folder(), true};
   const Configuration configuration = resolve(settings);
   if (configuration.partition.as<OwnRows>() != nullptr)

@@ -24,7 +24,9 @@ struct PrivacyAuditFlags {
 
 bool present(const fs::path& path) {
   std::error_code error;
-  return fs::exists(path, error);
+  const bool is_there = fs::exists(path, error);
+  if (error) throw failure("cannot read '" + path.string() + "': " + error.message());
+  return is_there;
 }
 
 /// The key of a secret source: --key, or the one beside the ledger. Empty if there is none.

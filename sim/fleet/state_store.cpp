@@ -172,6 +172,7 @@ struct StateStore::Impl {
       std::this_thread::sleep_for(kBetweenLooks);
       lock.emplace(file, FolderLock::Wait::no);
     }
+    if (lock->failed()) lock->require(file);
     if (!lock->held()) throw failure("the clients' states '" + file.string() + "' are in use by another process");
   }
 

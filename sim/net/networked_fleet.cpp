@@ -189,7 +189,9 @@ struct NetworkedFleet::Impl {
           "it sent an update for round " + std::to_string(message.round) + "; the last round was " + std::to_string(current),
           false);
     if (!round || message.round != current || round->state[client] != Round::State::waiting) {
-      log(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
+      // The updates of a round that a stop ended are as they should be.
+      if (round || stop == nullptr || !stop->load(std::memory_order_relaxed))
+        log(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
       return acknowledge(client, message.round);
     }
     const std::string why = refusal(client, message);
