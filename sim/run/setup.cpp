@@ -281,6 +281,20 @@ void check_kept_noise(const Correlation& noise, std::size_t size) {
                       std::to_string(static_cast<std::uint64_t>(memory / 1e9)) + " GB: choose blt with fewer noise-buffers");
 }
 
+// A client that fails under client-level privacy contributes 0, as accounted: what drove it there is often the noise itself.
+void note_noise(double deviation, double clip, std::span<const ParameterRange> trained, double denominator,
+                std::vector<std::string>& notes) {
+  const double numbers = std::accumulate(trained.begin(), trained.end(), 0.0, [](double sum, const ParameterRange& range) {
+    return sum + static_cast<double>(range.size);
+  });
+  const double norm = deviation * std::sqrt(numbers) / denominator;
+  if (norm <= clip) return;
+  notes.push_back("the noise of a round has norm " + rounded_up(norm) + ", all changes together at most " + rounded_up(clip) +
+                  ": rounds may drive the model away until clients fail; a smaller server-learning-rate, a smaller model, more "
+                  "clients or more " +
+                  "epsilon help");
+}
+
 RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& privacy, const LocalTraining& training) {
   const Configuration& configuration = setup.configuration;
   RoundRules rules{
@@ -312,6 +326,8 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const UpdateClip clip = update_clip(*settings, trained);
   const ReleasedBeside beside = released_beside(configuration, privacy, rules.sum.denominator);
   const std::size_t size = configuration.objective->update_size(model.size());
+  note_noise(privacy.client->noise_multiplier * privacy.client->clip * privacy.largest_weight, privacy.client->clip, trained,
+             rules.sum.denominator, setup.notes);
   if (beside.count() > 0) trained.push_back({size, beside.count()});  // their noise is not dropped
   const double deviation = privacy.client->noise_multiplier * privacy.client->clip * privacy.largest_weight * beside.growth();
   rules.sum.release = CentralRelease{clip,

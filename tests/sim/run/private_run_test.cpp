@@ -367,4 +367,16 @@ TEST_CASE("private components are charged once, before the first round") {
   CHECK(hashes(folder / "a") == hashes(folder / "whole"));
 }
 
+TEST_CASE("a run says before its first round that the noise is longer than all changes together, and only then") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const auto noted = [&](const std::string& more) {
+    const Setup setup = prepare(resolve(settings_for(folder, "x", "dp = 'client'\nclip = 2.0\noptimizer = 'sgd'\n" + more)));
+    return std::ranges::any_of(setup.notes,
+                               [](const std::string& note) { return note.find("the noise of a round has norm") == 0; });
+  };
+  CHECK(noted("noise-multiplier = 100.0\n"));
+  CHECK_FALSE(noted("noise-multiplier = 0.01\n"));
+}
+
 }  // namespace fedstride::test::private_run_test
