@@ -27,7 +27,12 @@ def families() -> dict[str, dict[str, Any]]:
 @functools.cache
 def commands() -> dict[str, list[dict[str, Any]]]:
     """The flags of the program's commands by the command's name ("privacy epsilon")."""
-    return {name: [settings().get(flag["name"], flag) for flag in flags if flag["help"] or flag["name"] in settings()]
+    def described(command: str, flag: dict[str, Any]) -> dict[str, Any]:
+        # Questions to accountants have flags of the names of settings, with other values and defaults.
+        is_own = command.startswith("privacy ") and flag["help"]
+        return flag if is_own else settings().get(flag["name"], flag)
+
+    return {name: [described(name, flag) for flag in flags if flag["help"] or flag["name"] in settings()]
             for name, flags in _core.commands().items()}
 
 

@@ -1,8 +1,10 @@
 """Single mechanisms computed a second time, in NumPy and from other formulas, at random settings: no upper bound is below it, no lower bound
 above."""
 
+import inspect
 import itertools
 import math
+import typing
 
 import numpy
 import pytest
@@ -308,3 +310,26 @@ def test_the_page_s_lines_run():
     assert p.user_rows(1, rows=2, rate=0.5, epsilon=1) == pytest.approx(0.166033, abs=5e-7)
     assert p.selection(mean=10, delta=1e-6, rho=0.1) == pytest.approx(4.0688, rel=1e-6)
     assert names["s"]["exact"]
+
+
+QUESTIONS = {"epsilon": {"noise_multiplier": 4, "steps": 100, "delta": 1e-5}, "delta": {"noise_multiplier": 4, "steps": 100, "epsilon": 1},
+             "calibrate": {"epsilon": 2, "steps": 100, "delta": 1e-5}, "steps": {"noise_multiplier": 4, "epsilon": 2, "delta": 1e-5},
+             "compare": {"noise_multiplier": 4, "steps": 100, "delta": 1e-5}}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_function_takes_the_defaults_and_each_choice_that_its_signature_shows(name):
+    function = getattr(fedstride.privacy, name)
+    question = {"sampling_rate": 0.01, **QUESTIONS[name]}
+    shown = inspect.signature(function).parameters
+    assert function(**question) == function(**{**{one: parameter.default for one, parameter in shown.items()}, **question})
+    for accountant in typing.get_args(typing.get_args(shown["accountant"].annotation)[0]) if "accountant" in shown else ():
+        try:
+            function(**question, accountant=accountant)
+        except fedstride.Error as error:  # it may have no answer, but it is known
+            assert "is unknown" not in str(error)
+    for sampling in typing.get_args(typing.get_args(shown["sampling"].annotation)[0]):
+        try:
+            function(**{**question, "sampling": sampling, **({"sampling_rate": None} if sampling == "full" else {})})
+        except fedstride.Error as error:
+            assert "is unknown" not in str(error)
