@@ -25,6 +25,8 @@ struct FlagValue {
   std::vector<KnownName> known = {};  ///< values to offer
   Shown shown = Shown::often;         ///< when the help shows it
 };
+/// True for a file that is read or written.
+constexpr bool is_file(Place place) { return place == Place::file || place == Place::output; }
 FlagValue value_of(CLI::Option& option);
 /// The heading of the flags that answer this question.
 std::string title_of(Question question);

@@ -12,11 +12,19 @@ std::unique_ptr<PartState> started_state(const StatefulPart& part, std::size_t s
   return state;
 }
 
+namespace {
+
+std::size_t state_length(function_ref<void(std::ostream&)> save) {
+  std::size_t length = 0;
+  in_pieces(save, [&](std::string_view piece) { length += piece.size(); });
+  return length;
+}
+
+}  // namespace
+
 std::string state_bytes(function_ref<void(std::ostream&)> save) {
-  std::size_t size = 0;
-  in_pieces(save, [&](std::string_view piece) { size += piece.size(); });
   std::string bytes;
-  bytes.reserve(size);  // one piece of memory, of the same size in every round
+  bytes.reserve(state_length(save));  // one piece of memory, of the same size in every round
   in_pieces(save, [&](std::string_view piece) { bytes += piece; });
   return bytes;
 }
@@ -39,7 +47,8 @@ void load_state(const std::string& bytes, std::string_view whose, std::optional<
 }
 
 void load_state(const StatefulPart& part, PartState& state, const std::string& bytes, std::string_view whose) {
-  const auto length = part.state_length_changes() ? std::nullopt : std::optional(state_bytes(part, state).size());
+  std::optional<std::size_t> length;
+  if (!part.state_length_changes()) length = state_length([&](std::ostream& stream) { part.save(state, stream); });
   load_state(bytes, whose, length, [&](std::istream& stream) { part.load(state, stream); });
 }
 

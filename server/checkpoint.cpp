@@ -17,8 +17,8 @@ template <class Archive>
 void fields(Archive& archive, Checkpoint& checkpoint) {
   archive(checkpoint.configuration, checkpoint.round, checkpoint.model, checkpoint.fleet_state, checkpoint.server_state,
           checkpoint.results_bytes, checkpoint.results_hash, checkpoint.examples, checkpoint.uplink_bytes,
-          checkpoint.downlink_bytes, checkpoint.wasted_bytes, checkpoint.seconds, checkpoint.evaluation_seconds, checkpoint.idle_rounds,
-          checkpoint.time_state, checkpoint.ledger.head, checkpoint.ledger.lines);
+          checkpoint.downlink_bytes, checkpoint.wasted_bytes, checkpoint.seconds, checkpoint.evaluation_seconds,
+          checkpoint.idle_rounds, checkpoint.time_state, checkpoint.ledger.head, checkpoint.ledger.lines);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ std::string bash_names(const std::vector<KnownName>& known) {
 
 // What to offer for a value, as shell assignments.
 std::string bash_offer(const FlagValue& value) {
-  if (value.place == Place::file || value.place == Place::output) return "kind=file";
+  if (is_file(value.place)) return "kind=file";
   if (value.place == Place::folder) return "kind=folder";
   return value.known.empty() ? "kind=nothing" : "kind=names names=" + single_quoted(bash_names(value.known));
 }

@@ -11,7 +11,7 @@ std::string fish_quoted(std::string_view text) { return "'" + escaped(text, "\\'
 
 // " -x -a ..." for a flag, " -a ..." for an argument: names with their summaries, files or folders.
 std::string fish_offer(const FlagValue& value, bool is_flag) {
-  if (value.place == Place::file || value.place == Place::output) return is_flag ? " -r -F" : " -F";
+  if (is_file(value.place)) return is_flag ? " -r -F" : " -F";
   const std::string exclusive = is_flag ? " -x" : "";
   if (value.place == Place::folder) return exclusive + " -a '(__fish_complete_directories (commandline -ct))'";
   std::string list;

@@ -15,7 +15,7 @@ std::string zsh_function(const CommandInfo& command) {
 // The action of _arguments for a value: ":word:action".
 std::string zsh_action(const FlagValue& value) {
   std::string action = " ";
-  if (value.place == Place::file || value.place == Place::output) action = "_files";
+  if (is_file(value.place)) action = "_files";
   if (value.place == Place::folder) action = "_files -/";
   if (!value.known.empty()) {
     action = "((";

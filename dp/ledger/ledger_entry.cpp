@@ -73,6 +73,7 @@ LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
 std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
   const auto in = [](double value, double low, double high) { return value > low && value <= high; };
   constexpr double kMaxWeight = 1e300;
+  const std::string valid_weight = "; it must be above 0 and at most " + number_text(kMaxWeight);
   constexpr std::uint64_t kMaxReleases = std::uint64_t{1} << 40;
   for (const LedgerGroup& group : groups) {
     const LedgerStatement* statement = header.at(group.level);
@@ -110,8 +111,7 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
                            (group.sampling != Sampling::poisson && group.sampling != Sampling::full)))
       return std::to_string(group.rows) + " rows of a record with sampling " + std::string(name_of(group.sampling)) + " for " +
              std::string(name_of(group.neighbours)) + " neighbours of " + (statement->users ? "users" : level + "s");
-    if (!in(group.largest_weight, 0, kMaxWeight))
-      return "weight " + number_text(group.largest_weight) + "; it must be above 0 and at most 1e300";
+    if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + valid_weight;
     if (group.law != NoiseLaw::gaussian) {
       constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;
       if (group.level != Level::client || statement->noise_at != "distributed")
@@ -143,9 +143,8 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     if (group.first > kMaxReleases) return "release number " + std::to_string(group.first) + "; at most 2^40 is supported";
     std::uint64_t count = 0;
     for (const ReleaseRun& run : group.runs) {
-      if (!in(run.noise_multiplier, 0, kMaxWeight))
-        return "noise multiplier " + number_text(run.noise_multiplier) + "; it must be above 0 and at most 1e300";
-      if (!in(run.clip, 0, kMaxWeight)) return "clip " + number_text(run.clip) + "; it must be above 0 and at most 1e300";
+      if (!in(run.noise_multiplier, 0, kMaxWeight)) return "noise multiplier " + number_text(run.noise_multiplier) + valid_weight;
+      if (!in(run.clip, 0, kMaxWeight)) return "clip " + number_text(run.clip) + valid_weight;
       if (run.count > kMaxReleases || (count += run.count) > kMaxReleases)
         return std::to_string(std::max(run.count, count)) + " releases in a round; at most 2^40 are supported";
     }

@@ -190,7 +190,7 @@ struct NetworkedFleet::Impl {
           false);
     if (!round || message.round != current || round->state[client] != Round::State::waiting) {
       // The updates of a round that a stop ended are as they should be.
-      if (round || stop == nullptr || !stop->load(std::memory_order_relaxed))
+      if (round || !is_stopped())
         log(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
       return acknowledge(client, message.round);
     }
@@ -473,6 +473,7 @@ struct NetworkedFleet::Impl {
   RoundBytes bytes = {};                 // of the current round, or of the last
   std::atomic<std::uint64_t>& progress;  // of the fleet
   const std::atomic<bool>* stop = nullptr;
+  bool is_stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
   std::optional<Round> round;  // this and the members below are used only by the io thread
   std::optional<Test> test;
   std::uint32_t last_round = 0;
@@ -509,12 +510,11 @@ void NetworkedFleet::collect(const Task& task, const std::vector<ClientId>& coho
   round->scale = task.scale;
   round->secured = updates.secured();
   std::future<void> over = round->over.get_future();
-  const auto stopped = [&] { return impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed); };
-  if (stopped()) throw Interrupted{};
+  if (impl_->is_stopped()) throw Interrupted{};
   impl_->on_io([&] { impl_->begin_round(std::move(round), cohort); });
   constexpr std::chrono::milliseconds kPollInterval{50};
   while (over.wait_for(kPollInterval) != std::future_status::ready) {
-    if (!stopped()) continue;
+    if (!impl_->is_stopped()) continue;
     impl_->on_io([&] {
       if (impl_->round) impl_->end_round(std::make_exception_ptr(Interrupted{}));
     });
@@ -537,7 +537,7 @@ std::optional<Evaluation> NetworkedFleet::test_by_client(const Vector& model) {
   const double longest = impl_->round_rules.deadline > 0 ? impl_->round_rules.deadline : kLongest;
   const auto begin = Clock::now();
   while (over.wait_for(kPollInterval) != std::future_status::ready) {
-    const bool stopped = impl_->stop != nullptr && impl_->stop->load(std::memory_order_relaxed);
+    const bool stopped = impl_->is_stopped();
     if (!stopped && seconds_since(begin) < longest) continue;
     impl_->on_io([&] { impl_->end_evaluation(std::nullopt); });
   }

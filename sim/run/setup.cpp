@@ -326,12 +326,11 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const UpdateClip clip = update_clip(*settings, trained);
   const ReleasedBeside beside = released_beside(configuration, privacy, rules.sum.denominator);
   const std::size_t size = configuration.objective->update_size(model.size());
-  note_noise(privacy.client->noise_multiplier * privacy.client->clip * privacy.largest_weight, privacy.client->clip, trained,
-             rules.sum.denominator, setup.notes);
+  const double deviation = privacy.client->noise_multiplier * privacy.client->clip * privacy.largest_weight;
+  note_noise(deviation, privacy.client->clip, trained, rules.sum.denominator, setup.notes);
   if (beside.count() > 0) trained.push_back({size, beside.count()});  // their noise is not dropped
-  const double deviation = privacy.client->noise_multiplier * privacy.client->clip * privacy.largest_weight * beside.growth();
   rules.sum.release = CentralRelease{clip,
-                                     {.standard_deviation = deviation,
+                                     {.standard_deviation = deviation * beside.growth(),
                                       .discrete = settings->client_noise == ClientNoiseBy::discrete,
                                       .by_clients = settings->has_shares()},
                                      std::move(trained),

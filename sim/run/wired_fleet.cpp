@@ -68,9 +68,10 @@ RoundBytes WiredFleet::bytes_of(std::span<const ClientReport> reports, std::span
     if (!sent) bytes.uplink += update;
     if (!report.failure.empty()) bytes.wasted += whole_ + update;
   }
+  const std::uint64_t planned = tasks.empty() ? 0 : transfer_bytes(setup_).up;
   for (const TimedTask& task : tasks) {
     if (task.fate == TaskFate::arrived) continue;
-    const std::uint64_t update = task.fate == TaskFate::dropped ? transfer_bytes(setup_).up : 0;
+    const std::uint64_t update = task.fate == TaskFate::dropped ? planned : 0;
     bytes.downlink += whole_;
     bytes.uplink += update;
     bytes.wasted += whole_ + update;

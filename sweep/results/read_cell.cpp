@@ -159,8 +159,9 @@ std::vector<std::vector<std::uint64_t>> read_partition_counts(const fs::path& pa
 void take_rounds(CellResult& result) {
   if (result.rounds.empty()) return;
   result.numbers = result.rounds.back().numbers;
-  for (const char* name : {"examples", "uplink_bytes", "downlink_bytes", "wasted_bytes", "steps", "rejected_steps", "failed_updates", "seconds",
-                           "evaluation_seconds", "late_clients", "lost_clients", "dropped_updates"}) {
+  for (const char* name :
+       {"examples", "uplink_bytes", "downlink_bytes", "wasted_bytes", "steps", "rejected_steps", "failed_updates", "seconds",
+        "evaluation_seconds", "late_clients", "lost_clients", "dropped_updates"}) {
     double sum = 0;  // NaN if a round lacks it
     for (const auto& round : result.rounds) sum += round.numbers.of(name);
     result.numbers.erase(name);
@@ -239,8 +240,9 @@ void read_run(const fs::path& folder, CellResult& result) {
   if (summary.value("rounds", Json(0)) != Json(result.rounds.size()))
     throw failure("'" + folder.string() + "' is damaged: summary.json has " + dump_json(summary.value("rounds", Json(0))) +
                   " rounds, rounds.jsonl has " + std::to_string(result.rounds.size()) + "; remove it to run the cell again");
-  for (const char* key : {"test_accuracy", "test_r2", "test_loss", "examples", "uplink_bytes", "downlink_bytes", "wasted_bytes", "evaluated_rows",
-                          "seconds", "evaluation_seconds", "examples_per_second", "mean_staleness", "largest_staleness"})
+  for (const char* key :
+       {"test_accuracy", "test_r2", "test_loss", "examples", "uplink_bytes", "downlink_bytes", "wasted_bytes", "evaluated_rows",
+        "seconds", "evaluation_seconds", "examples_per_second", "mean_staleness", "largest_staleness"})
     take_number(summary, key, result.numbers, key);
   if (summary.value("metric", Json("accuracy")) == Json("R2")) call_r2_by_its_name(result);
   take_statements(summary, result);
