@@ -21,14 +21,15 @@ constexpr std::string_view kMarks[] = {"checkpoint", "ledger.jsonl", "rounds.jso
                                        "memory",     "runs.key",     "authority.pem", "statement.json"};
 // What it keeps there besides, files and folders; tests/cli/outputs_test.cpp looks whether all are here.
 constexpr std::string_view kKept[] = {
-    "config.toml", "model.safetensors", "partition.json",  "partition.rows.npy", "partition.sizes.npy", "summary.json",
-    "states",      "states.new",        "states.old",      "survivors",          "timeline.events",     "versions",
-    "cells.csv",   "error.txt",         "experiment.toml", "result.json",        "rounds.csv",          "summary.csv",
-    "clients.csv", "expectations.csv",  "rungs.csv",       "winner.toml"};
+    "config.toml",      "partition.json",  "partition.rows.npy", "partition.sizes.npy", "summary.json", "states",
+    "states.new",       "states.old",      "survivors",          "timeline.events",     "versions",     "cells.csv",
+    "error.txt",        "experiment.toml", "result.json",        "rounds.csv",          "summary.csv",  "clients.csv",
+    "expectations.csv", "rungs.csv",       "winner.toml"};
 
 bool is_kept(const fs::path& name) {
   return std::ranges::find(kMarks, name.string()) != std::end(kMarks) ||
-         std::ranges::find(kKept, name.string()) != std::end(kKept) || name.extension() == ".key" || name.extension() == ".pem";
+         std::ranges::find(kKept, name.string()) != std::end(kKept) || name.extension() == ".key" || name.extension() == ".pem" ||
+         name.extension() == ".safetensors";
 }
 
 bool is_marked(const fs::path& folder) {

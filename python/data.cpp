@@ -17,6 +17,13 @@
 #include "sim/run/data_setup.hpp"
 
 namespace fedstride::python {
+
+py::array rows_in_file(const Dataset& data, std::span<const Row> rows) {
+  py::array_t<Row> list(static_cast<py::ssize_t>(rows.size()));
+  std::ranges::transform(rows, list.mutable_data(), [&](Row row) { return data.file_rows.empty() ? row : data.file_rows[row]; });
+  return list;
+}
+
 namespace {
 
 // Keeps a Python object alive for C++, which may release it on any thread.
@@ -98,13 +105,8 @@ py::dict load_known(const py::dict& keywords, const py::object& arrays) {
 py::list partition(const py::dict& keywords, const std::string& config, const py::object& arrays) {
   const Configuration configuration = configured(keywords, config, arrays);
   const DataSetup setup = computed([&] { return prepare_partition(configuration); });
-  const std::vector<Row>& file_rows = setup.data.train.file_rows;
   py::list lists;
-  for (const std::span<const Row> rows : setup.clients.rows) {
-    py::array_t<Row> list(static_cast<py::ssize_t>(rows.size()));
-    std::ranges::transform(rows, list.mutable_data(), [&](Row row) { return file_rows.empty() ? row : file_rows[row]; });
-    lists.append(list);
-  }
+  for (const std::span<const Row> rows : setup.clients.rows) lists.append(rows_in_file(setup.data.train, rows));
   return lists;
 }
 

@@ -3,6 +3,7 @@
 #include <pybind11/numpy.h>
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "data/data_folder.hpp"
@@ -28,6 +29,9 @@ py::array visit_answers(const Dataset& part, const auto& visit) {
 }
 
 using Bringer = std::function<DataPair(const ReadSettings&)>;
+
+/// Row numbers in the user's file or arrays, of rows of a data set's training part.
+py::array rows_in_file(const Dataset& data, std::span<const Row> rows);
 
 /// The data set 'file' out of NumPy arrays by their keys (x, y, client, x_test, ...), as read_npz makes it of a file. The arrays,
 /// contiguous and in this machine's byte order, are kept for as long as the function or a data set made by it lives; 8-bit

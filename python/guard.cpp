@@ -2,8 +2,13 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <iterator>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "core/error.hpp"
@@ -21,6 +26,7 @@ std::atomic<bool> forked_without_threads{false};
 struct sigaction before[std::size(kSignals)];
 volatile std::sig_atomic_t came[std::size(kSignals)];
 bool replaced[std::size(kSignals)];
+bool is_users[std::size(kSignals)];  // a function in Python that is not Python's own: it says whether the signal stops anything
 std::atomic<Computing*> innermost{nullptr};
 std::atomic<int> in_python{0};
 std::atomic<int> handling{0};  // handlers running, on any thread: what they read must exist until they return
@@ -33,11 +39,13 @@ bool is_ignored(const struct sigaction& action) { return (action.sa_flags & SA_S
 // Only stores, and calls the previous handler; Python's only records the signal.
 void on_signal(int signal, siginfo_t* info, void* context) {
   handling.fetch_add(1);
-  stop_requested.store(true);
-  for (const Computing* one = innermost.load(); one != nullptr; one = one->outer)
-    if (one->stop != nullptr) one->stop->store(true);
   const std::size_t place = place_of(signal);
   came[place] = 1;
+  if (!is_users[place]) {
+    stop_requested.store(true);
+    for (const Computing* one = innermost.load(); one != nullptr; one = one->outer)
+      if (one->stop != nullptr) one->stop->store(true);
+  }
   const struct sigaction& earlier = before[place];
   // The user's Python code is running and checks no flag, so the signal takes its previous effect at once.
   if (is_default(earlier) && in_python.load() > 0) {
@@ -57,7 +65,50 @@ bool is_main_thread() {
   return threading.attr("current_thread")().is(threading.attr("main_thread")());
 }
 
+bool has_users_handler(int signal) {
+  const py::module_ signals = py::module_::import("signal");
+  const py::object handler = signals.attr("getsignal")(signal);
+  return PyCallable_Check(handler.ptr()) != 0 && !handler.is(signals.attr("default_int_handler"));
+}
+
+// What stop_all() stops and waits for.
+std::mutex at_work_mutex;
+std::condition_variable one_ended;
+std::set<const Computing*> computings;
+int at_work = 0;
+bool is_ending = false;
+
 }  // namespace
+
+AtWork::AtWork() {
+  const std::lock_guard lock(at_work_mutex);
+  if (is_ending) throw failure("the interpreter is ending; nothing can be computed any more");
+  ++at_work;
+}
+
+AtWork::~AtWork() {
+  const std::lock_guard lock(at_work_mutex);
+  --at_work;
+  one_ended.notify_all();
+}
+
+void stop_all() {
+  const py::gil_scoped_release released;
+  std::unique_lock lock(at_work_mutex);
+  is_ending = true;
+  for (const Computing* one : computings)
+    if (one->stop != nullptr) one->stop->store(true);
+  if (!computings.empty()) stop_requested.store(true);
+  one_ended.wait_for(lock, std::chrono::minutes(1), [] { return at_work == 0; });
+}
+
+void call_handlers() {
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+bool has_signal() {
+  return std::ranges::any_of(came, [](std::sig_atomic_t one) { return one != 0; });
+}
 
 void watch_forks() {
   pthread_atfork(nullptr, nullptr, [] {
@@ -78,12 +129,17 @@ Computing::Computing(std::atomic<bool>* asked) : stop(asked) {
       came[i] = 0;
       sigaction(kSignals[i], nullptr, &before[i]);
       replaced[i] = !is_ignored(before[i]);
+      is_users[i] = has_users_handler(kSignals[i]);
       if (!replaced[i]) continue;
       struct sigaction action {};
       action.sa_sigaction = on_signal;
       action.sa_flags = SA_SIGINFO | (before[i].sa_flags & SA_ONSTACK);
       sigaction(kSignals[i], &action, nullptr);
     }
+  }
+  {
+    const std::lock_guard lock(at_work_mutex);
+    computings.insert(this);
   }
   released_.emplace();
   mode_.emplace();
@@ -97,6 +153,10 @@ bool Computing::restore() {
   ended_ = true;
   mode_.reset();
   released_.reset();
+  {
+    const std::lock_guard lock(at_work_mutex);
+    computings.erase(this);
+  }
   if (!on_main_thread_) return false;
   innermost.store(outer);
   for (std::size_t i = 0; outer == nullptr && i < std::size(kSignals); ++i)
@@ -113,7 +173,7 @@ void Computing::finish() {
     // As the command line does: finished rounds are on disk, and the process ends by the signal.
     if (is_default(before[i])) ::raise(kSignals[i]);
   }
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  call_handlers();
 }
 
 InPython::InPython(bool may_take_long) : may_take_long_(may_take_long), mode_(floating_point_mode()) {

@@ -13,9 +13,19 @@ namespace fedstride::python {
 /// Registers a fork handler: after the first Computing, a forked process lacks the threads it would wait for.
 void watch_forks();
 
+/// While one exists, stop_all() waits. For functions called from Python that call it again after they have computed.
+/// Throws Error (failure) once the interpreter is ending.
+class AtWork {
+ public:
+  AtWork();
+  ~AtWork();
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+};
+
 /// Active while C++ computes: releases the GIL and sets the floating-point mode. On Python's main thread the first Ctrl-C or SIGTERM
-/// sets stop_requested (core/stop.hpp) and is passed on to the previous handler. The GIL must be held at construction and is held
-/// again at the end.
+/// sets stop_requested (core/stop.hpp) and is passed on to the previous handler; a handler of the user's own in Python decides itself,
+/// by what it raises, in call_handlers() or at the end. The GIL must be held at construction and is held again at the end.
 /// Throws Error (failure) in a process forked off after threads were started.
 class Computing {
  public:
@@ -36,11 +46,22 @@ class Computing {
  private:
   bool restore();
 
+  AtWork at_work_;
   bool on_main_thread_ = false;
   bool ended_ = false;
   std::optional<py::gil_scoped_release> released_;
   std::optional<FloatingPointMode> mode_;
 };
+
+/// Has Python's handlers of signals that came called, on its main thread; throws what they raise. Needs the GIL.
+void call_handlers();
+
+/// True if a signal came while the main thread computes, so that call_handlers() is to be called.
+bool has_signal();
+
+/// Stops all that computes, on any thread, and waits until it has ended, a minute at most. For the end of the interpreter, after which
+/// a thread that comes back to Python would abort the process. Needs the GIL, which is released meanwhile.
+void stop_all();
 
 /// For functions that C++ calls while it computes: holds the GIL and sets Python's floating-point mode, on any thread.
 class InPython {

@@ -15,6 +15,7 @@ namespace {
 // The options are those that Client of python/fedstride/client.py has checked.
 py::dict join(const py::dict& given, const py::dict& functions) {
   const auto text = [&](const char* key) { return given[key].cast<std::string>(); };
+  const AtWork working;
   OwnCode code(functions);
   JoinOptions options{.client = given["client"].cast<ClientId>(),
                       .connect = parse_endpoint("connect", text("connect"), false),

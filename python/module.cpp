@@ -18,6 +18,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("version") = build.version;
   module.attr("build") = build.compiler + ", " + build.instruction_set + ", commit " + build.commit;
   python::watch_forks();
+  py::module_::import("atexit").attr("register")(py::cpp_function(python::stop_all));
   python::add_callable_parts();
   python::register_errors(module);
   python::register_schema(module);

@@ -51,8 +51,9 @@ void from_pytorch(const Model& model, const float* from, Vector& to) {
 // Counts over all of a client's lots: empty ones; examples, those clipped, those not finite; the sum of their norms.
 using LotsTold = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, double>;
 
-// The examples of these rows, copied: (x, y). Tokens and classes become 64 bits wide, as PyTorch wants them.
-py::tuple examples_of(const Dataset& data, std::span<const Row> rows) {
+// The examples of these rows, copied: (x, y). Tokens and classes become 64 bits wide, as PyTorch wants them. `inputs` is None or gives x
+// for rows of the user's own arrays.
+py::tuple examples_of(const Dataset& data, std::span<const Row> rows, const py::object& inputs) {
   const auto gathered = [&](const auto& list, std::vector<py::ssize_t> shape) -> py::array {
     using From = std::remove_cvref_t<decltype(*std::as_const(list).data())>;
     using To = std::conditional_t<std::is_same_v<From, std::uint16_t>, std::int64_t, From>;
@@ -66,7 +67,8 @@ py::tuple examples_of(const Dataset& data, std::span<const Row> rows) {
     }
     return array;
   };
-  return py::make_tuple(visit_inputs(data, gathered), visit_answers(data, gathered));
+  const auto answers = visit_answers(data, gathered);
+  return py::make_tuple(inputs.is_none() ? py::object(visit_inputs(data, gathered)) : inputs(rows_in_file(data, rows)), answers);
 }
 
 py::object function_of(const py::dict& functions, const char* key) {
@@ -87,6 +89,7 @@ OwnCode::OwnCode(const py::dict& functions)
       aggregation_(function_of(functions, "aggregation")),
       server_optimizer_(function_of(functions, "server_optimizer")),
       training_(function_of(functions, "training")),
+      check_(function_of(functions, "check")),
       known_(std::make_shared<Known>()) {}
 
 void OwnCode::configure(Configuration& configuration) const {
@@ -97,12 +100,20 @@ void OwnCode::configure(Configuration& configuration) const {
 }
 
 FleetMaker OwnCode::fleet() {
-  if (training_.is_none()) return {in_process_fleet};
-  FleetMaker fleet = outside_fleet(training(), evaluation());
-  fleet.make = [this, make = fleet.make](const FleetTask& task) {
-    begin(task.setup);
-    return make(task);
-  };
+  FleetMaker fleet{in_process_fleet};
+  if (!training_.is_none()) {
+    fleet = outside_fleet(training(), evaluation());
+    fleet.make = [this, make = fleet.make](const FleetTask& task) {
+      begin(task.setup);
+      return make(task);
+    };
+  }
+  if (!check_.is_none())
+    fleet.check = [this](const Setup& setup) {
+      const InPython in_python(true);
+      const ExampleForm& form = setup.model.form();
+      check_(form.shape.height, form.shape.width, form.shape.channels, form.vocabulary);
+    };
   return fleet;
 }
 
@@ -131,11 +142,13 @@ void OwnCode::begin(const Setup& setup) {
     const std::span<const Row> rows = known->get().clients.rows[client];
     return py::array_t<Row>(static_cast<py::ssize_t>(rows.size()), rows.data());
   };
-  const auto examples = [known = known_](ClientId client) {
-    return examples_of(known->get().data.train, known->get().clients.rows[client]);
+  const auto examples = [known = known_](ClientId client, const py::object& inputs) {
+    return examples_of(known->get().data.train, known->get().clients.rows[client], inputs);
   };
+  const std::string named = data_options(setup.configuration).read.inputs;
   training_.attr("begin")(tensors, setup.model.size(), setup.configuration.client_state == ClientStateRule::keep,
-                          py::cpp_function(rows_of), py::cpp_function(examples), is_private(setup.configuration));
+                          named.empty() ? "x" : named, py::cpp_function(rows_of), py::cpp_function(examples),
+                          is_private(setup.configuration));
 }
 
 void OwnCode::end() noexcept {

@@ -13,7 +13,8 @@ namespace fedstride::python {
 class OwnCode {
  public:
   /// `functions` has any of the keys partition, cohort, aggregation, server_optimizer, each a function of the package's own
-  /// (python/fedstride/_parts.py) around the user's, and `training`, an object of python/fedstride/_training.py.
+  /// (python/fedstride/_parts.py) around the user's, `training`, an object of python/fedstride/_training.py, and `check`, which raises
+  /// for examples of a form with which a module is not its line (python/fedstride/torch_models.py).
   explicit OwnCode(const py::dict& functions);
 
   /// Gives the configuration's `callable` parts their functions.
@@ -47,7 +48,7 @@ class OwnCode {
              const std::function<void(OutsideAnswer)>& answer);
   Evaluation evaluate(const Vector& model, EvaluatedOn examples);
 
-  py::object partition_, cohort_, aggregation_, server_optimizer_, training_;
+  py::object partition_, cohort_, aggregation_, server_optimizer_, training_, check_;
   std::shared_ptr<Known> known_;
   std::exception_ptr raised_;
 };

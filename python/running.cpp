@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <exception>
+#include <filesystem>
 #include <optional>
 
 #include "cli/flags.hpp"
@@ -18,6 +19,8 @@
 
 namespace fedstride::python {
 namespace {
+
+namespace fs = std::filesystem;
 
 // The package's object that watches a run (python/fedstride/_watching.py): tells it the beginning and each round, stops the run if it
 // answers False, and keeps what it raised.
@@ -40,6 +43,8 @@ class Watcher {
   }
 
   void round(const RoundRecord& record) {
+    if (raised_) return;
+    if (has_signal()) call(call_handlers);
     if (!wants_rounds_ || raised_) return;
     const std::string line = round_json(record, publishable_, reports_);
     call([&] {
@@ -73,6 +78,8 @@ class Watcher {
 
 py::dict run_from_python(const py::dict& keywords, const std::string& config, const std::string& folder,
                          const py::object& watching, bool verbose, const py::object& data, const py::dict& functions) {
+  const AtWork working;
+  const fs::path here = fs::current_path();
   OwnCode code(functions);
   const Settings given = settings_of(keywords);
   const Bringer brought = bringer_of(data);
@@ -85,6 +92,8 @@ py::dict run_from_python(const py::dict& keywords, const std::string& config, co
     if (brought && configuration.dataset != kOwnFile)
       throw usage_error("dataset is '" + configuration.dataset + "' and data are arrays; give only one of them");
     code.configure(configuration);
+    for (std::string* place : {&configuration.timeline, &configuration.tensorboard})  // callbacks may change the current folder
+      if (!place->empty()) *place = fs::absolute(*place);
   };
   const FleetMaker fleet = code.fleet();
   std::atomic<bool> stop{false};
@@ -123,7 +132,7 @@ py::dict run_from_python(const py::dict& keywords, const std::string& config, co
     return done;
   });
   py::dict outcome;
-  outcome["folder"] = summary.folder;
+  outcome["folder"] = fs::current_path() == here ? summary.folder : (here / summary.folder).string();
   outcome["interrupted"] = summary.interrupted;
   outcome["failed"] = failed;  // raised in Python, which knows the cause
   return outcome;

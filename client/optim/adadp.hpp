@@ -72,8 +72,8 @@ struct AdadpSettings {
             Valid{.low = 0, .high = 1, .low_included = false}},
       Field{"maximum-factor", &AdadpSettings::maximum_factor, "largest factor on the rate in one step",
             Valid{.low = 1, .high = 1e6}},
-      Field{"adapt-epochs", &AdadpSettings::adapt_epochs, "local epochs after which SGD continues at the rate found; 0: never",
-            Valid{.low = 0, .high = 1e9}},
+      Field{"adapt-epochs", &AdadpSettings::adapt_epochs,
+            "the rounds' local epochs after which SGD continues at the rate found; 0: never", Valid{.low = 0, .high = 1e9}},
       Field{"decay", &AdadpSettings::decay, kDecayHelp, kNonNegative, Shapes::model, &AdadpSettings::stops_adapting},
   };
 };

@@ -26,6 +26,16 @@ _CHANNELS = (1, 3, 4)
 _log = logging.getLogger("fedstride")
 
 
+class Arrays(dict):
+    """Arrays by their keys. `turned` says how the form kept differs from what the data set gave."""
+
+    turned: dict[str, list[str]] = {}
+
+    def given(self, key, rows):
+        """Rows of an array as the data set gave it: its layout, type and scale."""
+        return _as_it_was(self[key][rows], self.turned.get(key, ()))
+
+
 def kept(parts, settings, is_plain, convert):
     """convert(), or what it returned in an earlier run for equal parts of a data set. `is_plain`: the arrays exactly; otherwise in a form that
     the program reads alike and sooner, 8 bits for 255ths and channels first. Whatever fails here, the data set is converted."""
@@ -120,16 +130,21 @@ def _as_read(compact, turned, is_plain):
     """The arrays as they were, or as they are kept; these with a key by which no note says that channels are first."""
     import numpy
 
-    if not is_plain:
-        has_planes = any("planes" in how for how in turned.values())
-        return {**compact, "planes": numpy.array(1)} if has_planes else compact
-    result = dict(compact)
-    for key, how in turned.items():
-        if "planes" in how:
-            result[key] = numpy.ascontiguousarray(result[key].transpose(0, 2, 3, 1))
-        if "255ths" in how:
-            result[key] = _floats(result[key])
+    if is_plain:
+        return Arrays({key: _as_it_was(array, turned.get(key, ())) for key, array in compact.items()})
+    result = Arrays(compact)
+    result.turned = turned
+    if any("planes" in how for how in turned.values()):
+        result["planes"] = numpy.array(1)
     return result
+
+
+def _as_it_was(array, how):
+    import numpy
+
+    if "planes" in how:
+        array = numpy.ascontiguousarray(array.transpose(0, 2, 3, 1))
+    return _floats(array) if "255ths" in how else array
 
 
 def _pages(size):

@@ -38,7 +38,11 @@ def _is_frame(data):
 
 
 def _is_set(data):
-    """True for a data set: it has rows, and is not itself an array, a list of numbers or a dict of arrays."""
+    """True for a data set: it has rows, and is not itself an array, a list of columns or a dict of arrays."""
+    if isinstance(data, list):
+        first = data[0] if data else {}
+        return isinstance(first, Mapping) or (isinstance(first, tuple) and 2 <= len(first) <= 3
+                                              and not isinstance(first[0], (str, bytes, numbers.Number)))
     if isinstance(data, (str, bytes, list, tuple, Mapping)) or hasattr(data, "__array__") and not _is_frame(data):
         return False
     return _is_frame(data) or hasattr(data, "__len__") and hasattr(data, "__getitem__")

@@ -63,14 +63,16 @@ class OwnCode:
     """The functions among a run's keywords, and the settings that follow from them."""
 
     def __init__(self, settings, train, evaluate, workers):
-        from . import _parts
-
         self.settings = dict(settings)
         if isinstance(evaluate, str):  # the setting of that name: "plain" or "private"
             self.settings["evaluate"], evaluate = evaluate, None
         functions = {key: self.settings[key] for key in OWN_PARTS if callable(self.settings.get(key))}
         self.named = {**functions, "train": train}
-        self.functions = {key: _parts.WRAPPERS[key](function) for key, function in functions.items()}
+        self.functions = {}
+        if functions:  # a run without functions needs no NumPy
+            from ._parts import WRAPPERS
+
+            self.functions = {key: WRAPPERS[key](function) for key, function in functions.items()}
         for key in functions:
             self.settings[key] = "callable"
         self._check(train, evaluate, workers)
@@ -90,7 +92,7 @@ class OwnCode:
             raise UsageError(f"workers is {workers}; without train it must be 1")
 
     def begin(self, **form):
-        """The functions as C++ takes them. form: order, torch and fixed of the model's tensors (Form)."""
+        """The functions as C++ takes them. form: order, torch and fixed of the model's tensors (Form), and the run's arrays."""
         if self.train is None:
             return self.functions
         from ._training import Training

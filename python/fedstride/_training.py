@@ -141,11 +141,11 @@ class Failures:
 
 
 class Training:
-    """The object that C++ calls (python/own_code.cpp). `own`: the clients' rows are those of whoever runs this process, who may see
-    tracebacks under dp."""
+    """The object that C++ calls (python/own_code.cpp). `arrays`: the user's, whose rows tasks give as they are. `own`: the clients'
+    rows are those of whoever runs this process, who may see tracebacks under dp."""
 
-    def __init__(self, train, evaluate, *, order=None, torch=False, fixed=None, workers=1, own=False):
-        self.train, self.evaluate, self.workers, self._own = train, evaluate, workers, own
+    def __init__(self, train, evaluate, *, order=None, torch=False, fixed=None, arrays=None, workers=1, own=False):
+        self.train, self.evaluate, self.workers, self._arrays, self._own = train, evaluate, workers, arrays, own
         if workers > 1:
             from ._workers import check
 
@@ -162,14 +162,18 @@ class Training:
         """The first exception of the last round, or None."""
         return self._failures.cause
 
-    def begin(self, tensors, size, keeps_state, rows_of, examples_of, is_private):
+    def begin(self, tensors, size, keeps_state, inputs, rows_of, examples_of, is_private):
+        """`inputs`: the inputs' name among the arrays."""
         self.form, self.keeps_state = self._form_of(tensors, size), keeps_state
-        self.rows_of, self.examples_of = rows_of, examples_of
+        key = next((key for key in (inputs, f"{inputs}_train", f"train_{inputs}") if key in (self._arrays or ())), None)
+        self.rows_of = rows_of
+        self.examples_of = (lambda client: examples_of(client, None)) if key is None else (
+            lambda client: examples_of(client, lambda rows: self._arrays.given(key, rows)))
         self._failures = Failures(is_private and not self._own)
         if self.workers > 1:
             from ._workers import Pool
 
-            self._pool = Pool(self.workers, self.train, self.form, self.keeps_state, rows_of, examples_of, self._failures)
+            self._pool = Pool(self.workers, self.train, self.form, self.keeps_state, self.rows_of, self.examples_of, self._failures)
 
     def end(self):
         if self._pool is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import UsageError
+from ._kept import Arrays
 from ._objects import arrays_of_object
 from ._rows import partition_file
 from ._settings import of_reading, of_run, takes
@@ -76,7 +77,9 @@ def split_data(data, settings=None, config=None):
         data = {name: array for name, array in zip(_NAMES, data) if array is not None}
     if not isinstance(data, Mapping):
         raise UsageError(f"data is of type {type(data).__name__}; valid: a path, (x, y), (x, y, client), a dict of arrays or a data set")
-    return None, {_key(key): _plain(key, array) for key, array in data.items() if array is not None}
+    arrays = Arrays({_key(key): _plain(key, array) for key, array in data.items() if array is not None})
+    arrays.turned = getattr(data, "turned", {})
+    return None, arrays
 
 
 def _key(key):

@@ -90,6 +90,7 @@ def run(
                 raise UsageError("init is given with a model that has its own first weights; it must be left out")
             code.settings["model"] = model.line
             code.settings["init"] = until_done.enter_context(first_weights(model.tensors))
+            code.functions["check"] = model.check
         else:
             if train is None:
                 raise UsageError("model is a set of tensors without layers; it needs train, a function that trains it, or from_torch(model) if "
@@ -104,7 +105,7 @@ def run(
             raise UsageError("train is given without data; give data= (arrays, a file or a folder) or dataset= (\"synthetic\" is built in), "
                              "or examples= if only train knows its examples")
         watcher = until_done.enter_context(watching(on_round, progress, verbose, keep_rows))
-        functions = code.begin(**form)
+        functions = code.begin(**form, arrays=arrays)
         outcome = _core.run({**code.settings, "code": code.code}, _place(config), "", watcher, verbose, arrays, functions)
     return _finished(outcome, functions)
 
@@ -140,7 +141,7 @@ def resume(
         raise UsageError(f"the run in '{os.fspath(folder)}' was started with the code '{begun}', not '{code.code or ''}'; it must be the same")
     form = {} if model is None else tensors_of(model)[1]
     given = {key: value for key, value in code.settings.items() if key not in code.functions}
-    functions = code.begin(**form)
+    functions = code.begin(**form, arrays=arrays)
     with watching(on_round, progress, verbose) as watcher:
         outcome = _core.run(given, "", _place(folder), watcher, verbose, arrays, functions)
     return _finished(outcome, functions)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import math
+import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +25,10 @@ class LayeredModel:
     the module's names by fedstride's ("0.weight" by "conv1.weight").
     """
 
-    def __init__(self, line: str, tensors: dict[str, NDArray[numpy.float32]], names: dict[str, str]):
+    def __init__(self, line: str, tensors: dict[str, NDArray[numpy.float32]], names: dict[str, str], module: Any = None):
         self.line, self.tensors, self.names = line, tensors, names
+        self._module = module  # None: nothing to compare with
+        self._proven: set[tuple[int, ...]] = set()
 
     def __repr__(self) -> str:
         return f"<fedstride.LayeredModel {self.line!r}>"
@@ -35,22 +40,63 @@ class LayeredModel:
 
         return {theirs: torch.from_numpy(numpy.array(tensors[ours])) for ours, theirs in self.names.items()}
 
+    def check(self, height: int, width: int, channels: int, vocabulary: int) -> None:
+        """Raises UsageError unless the line does what the module does on examples of this form, which a run knows from its data."""
+        self._prove((height,) if vocabulary else (channels,) if height == width == 1 else (channels, height, width), vocabulary)
+
+    def _prove(self, shape: tuple[int, ...], vocabulary: int) -> None:
+        if self._module is not None and (*shape, vocabulary) not in self._proven:
+            _prove(self._module, shape, vocabulary)
+            self._proven.add((*shape, vocabulary))
+
 
 def from_torch(module: Any) -> LayeredModel:
     """A `torch.nn.Sequential`, nested or not, of layers that fedstride has, as a model line with the module's weights.
 
     Known: Conv2d, Linear, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d(1), GroupNorm, LayerNorm of one dimension, Embedding, ReLU, LeakyReLU,
     GELU, Tanh, Sigmoid, Dropout, Flatten, Identity. The last is a Linear with an output for each answer of the data; with another number of outputs it starts
-    anew, and a note of the run says so. Raises UsageError,
-    naming the layer, for any other; a module with a forward of its own is trained by your code (`train=`).
+    anew, and a note of the run says so. Module and line are compared on random examples, here and, if those of the data have another
+    shape, before the run: loss and gradients, without dropout. Raises UsageError, naming the layer, for any difference, any other
+    layer, shared or frozen parameters, and hooks; a module with a forward of its own is trained by your code (`train=`).
     """
     layers = list(_layers(module, ""))
     if not layers or type(layers[-1][1]).__name__ != "Linear":
         raise UsageError(f"the module ends in {type(layers[-1][1]).__name__ if layers else 'nothing'}; it must end in Linear, whose outputs "
                          "are scores (the loss has the softmax)")
+    words, tensors, names = _converted(layers)
+    _refuse_hooks(module)
+    _refuse_shared(layers)
+    for name in module.state_dict().keys() - names.values():
+        raise UsageError(f"the module has a tensor '{name}'; valid: only the weights and biases of its layers")
+    model = LayeredModel(" | ".join(words), tensors, names, _ready(module))
+    model._prove(*_example(layers))
+    return model
+
+
+# --- the line ---
+
+_STEMS = {"Conv2d": "conv", "Linear": "fc", "GroupNorm": "gn", "LayerNorm": "ln", "Embedding": "embedding"}
+_ACTIVATIONS = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Identity": ""}
+_POOLS = ("MaxPool2d", "AvgPool2d")
+
+
+def _layers(module, place):
+    """(name, layer) of every layer, in order; a layer that stands twice comes twice."""
+    if not hasattr(module, "named_children") or not hasattr(module, "named_parameters"):
+        raise UsageError(f"the model is of type {type(module).__name__}; valid: a torch.nn.Sequential or layer")
+    if type(module).__name__ != "Sequential":
+        yield place, module
+        return
+    for name, child in module._modules.items():
+        yield from _layers(child, f"{place}.{name}" if place else name)
+
+
+def _converted(layers):
+    """The line's words, the weights by fedstride's names, and the module's names by these."""
     words, tensors, names, count = [], {}, {}, {}
     for number, (place, layer) in enumerate(layers):
         kind = type(layer).__name__
+        _refuse_parametrized(place, layer, kind)
         word = _word(place, layer, kind, is_last=number == len(layers) - 1)
         if word:
             words.append(word)
@@ -60,24 +106,14 @@ def from_torch(module: Any) -> LayeredModel:
         count[stem] = count.get(stem, 0) + 1
         for name, tensor in layer.named_parameters():
             ours = f"{stem}{count[stem]}.{name}"
-            tensors[ours] = array_of(tensor).astype("float32")
+            if not tensor.requires_grad:
+                raise UsageError(f"layer '{place}', {kind}: {name} has requires_grad=False, and fedstride would train it; valid: True, and "
+                                 f"run(freeze='{stem}{count[stem]}')")
+            if not tensor.is_floating_point() or not tensor.isfinite().all():
+                raise UsageError(f"layer '{place}', {kind}: {name} must be floating-point numbers, all finite")
+            tensors[ours] = array_of(tensor.float()).copy()
             names[ours] = f"{place}.{name}" if place else name
-    return LayeredModel(" | ".join(words), tensors, names)
-
-
-_STEMS = {"Conv2d": "conv", "Linear": "fc", "GroupNorm": "gn", "LayerNorm": "ln", "Embedding": "embedding"}
-_ACTIVATIONS = {"ReLU": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Flatten": "flatten", "Identity": ""}
-
-
-def _layers(module, place):
-    """(name, layer) of every layer, in order."""
-    if not hasattr(module, "named_children") or not hasattr(module, "named_parameters"):
-        raise UsageError(f"the model is of type {type(module).__name__}; valid: a torch.nn.Sequential or layer")
-    if type(module).__name__ != "Sequential":
-        yield place, module
-        return
-    for name, child in module.named_children():
-        yield from _layers(child, f"{place}.{name}" if place else name)
+    return words, tensors, names
 
 
 def _one(place, kind, setting, value):
@@ -86,6 +122,10 @@ def _one(place, kind, setting, value):
     if len(set(values)) != 1 or not isinstance(values[0], int):
         raise UsageError(f"layer '{place}', {kind}: {setting} is {value}; it must be one whole number for both dimensions")
     return values[0]
+
+
+def _window(place, layer, kind):
+    return tuple(_one(place, kind, setting, getattr(layer, setting)) for setting in ("kernel_size", "stride", "padding"))
 
 
 def _must(place, layer, kind, **expected):
@@ -103,14 +143,14 @@ def _word(place, layer, kind, is_last):
         return f"dense {'classes' if is_last else layer.out_features}{bias}"
     if kind == "Conv2d":
         _must(place, layer, kind, groups=1, dilation=1, padding_mode="zeros")
-        size, stride, pad = (_one(place, kind, setting, getattr(layer, setting)) for setting in ("kernel_size", "stride", "padding"))
+        size, stride, pad = _window(place, layer, kind)
         return f"conv {layer.out_channels} {size} {stride} {pad}{bias}"
     if kind == "MaxPool2d":
         _must(place, layer, kind, dilation=1, ceil_mode=False, return_indices=False)
     if kind == "AvgPool2d":
         _must(place, layer, kind, ceil_mode=False, count_include_pad=True, divisor_override=None)
-    if kind in ("MaxPool2d", "AvgPool2d"):
-        size, stride, pad = (_one(place, kind, setting, getattr(layer, setting)) for setting in ("kernel_size", "stride", "padding"))
+    if kind in _POOLS:
+        size, stride, pad = _window(place, layer, kind)
         return f"{'maxpool' if kind == 'MaxPool2d' else 'avgpool'} {size} {stride}{f' pad {pad}' if pad else ''}"
     if kind == "AdaptiveAvgPool2d":
         _must(place, layer, kind, output_size=1)
@@ -124,7 +164,7 @@ def _word(place, layer, kind, is_last):
             raise UsageError(f"layer '{place}', LayerNorm: normalized_shape is {tuple(layer.normalized_shape)}; it must have one dimension")
         return "layernorm"
     if kind == "Embedding":
-        _must(place, layer, kind, padding_idx=None, max_norm=None)
+        _must(place, layer, kind, padding_idx=None, max_norm=None, scale_grad_by_freq=False)
         return f"embedding {layer.embedding_dim}"
     if kind == "LeakyReLU":
         return f"leakyrelu {layer.negative_slope:.9g}"
@@ -132,7 +172,290 @@ def _word(place, layer, kind, is_last):
         _must(place, layer, kind, approximate="none")
         return "gelu"
     if kind == "Dropout":
+        if layer.p >= 1:
+            raise UsageError(f"layer '{place}', Dropout: p is {layer.p}; it must be below 1")
         return f"dropout {layer.p:.9g}" if layer.p > 0 else ""
-    known = sorted({*_STEMS, *_ACTIVATIONS, "MaxPool2d", "AvgPool2d", "AdaptiveAvgPool2d", "LeakyReLU", "GELU", "Dropout"})
+    if kind == "Flatten":
+        _must(place, layer, kind, start_dim=1, end_dim=-1)
+        return "flatten"
+    known = sorted({*_STEMS, *_ACTIVATIONS, *_POOLS, "AdaptiveAvgPool2d", "LeakyReLU", "GELU", "Dropout", "Flatten"})
     raise UsageError(f"layer '{place}' is a {kind}, which fedstride has not; valid: {', '.join(known)}, in Sequential; "
                      "anything else is trained by your own code (train=)")
+
+
+# --- what a line cannot say ---
+
+_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks", "_post_accumulate_grad_hooks")
+
+
+def _refuse_parametrized(place, layer, kind):
+    """weight_norm, pruning and the like, old and new, rename parameters."""
+    found = [name for name, _ in layer.named_parameters()]
+    if hasattr(layer, "parametrizations") or kind in _STEMS and not {"weight", "bias"}.issuperset(found):
+        raise UsageError(f"layer '{place}', {kind}: its weights are computed from {', '.join(found)}; valid: weights of its own, without "
+                         "weight_norm, pruning or another parametrization")
+
+
+def _refuse_hooks(module):
+    for place, owner in [*module.named_modules(), *module.named_parameters()]:
+        if any(getattr(owner, hooks, None) for hooks in _HOOKS):
+            raise UsageError(f"'{place}', a {type(owner).__name__}, has a hook, which fedstride would not call; valid: without hooks")
+
+
+def _refuse_shared(layers):
+    """Parameters in the same memory, wholly or in part, are one in PyTorch and would be two in a line."""
+    extents = []
+    for number, (place, layer) in enumerate(layers):
+        for name, tensor in layer.named_parameters():
+            length = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+            text = f"layer '{place}', {type(layer).__name__}: {name}"
+            if length < tensor.numel():
+                raise UsageError(f"{text} has values that share memory; valid: memory of its own for each")
+            extents.append((tensor.data_ptr(), tensor.data_ptr() + length * tensor.element_size(), number, text))
+    extents.sort()
+    for one, other in zip(extents, extents[1:]):
+        if other[0] < one[1]:
+            later, first = (one, other) if one[2] > other[2] else (other, one)
+            raise UsageError(f"{later[3]} is shared with {first[3]}, and fedstride would train two; valid: parameters of its own for each layer")
+
+
+# --- the examples that a module reads ---
+
+_SIZES = {"Linear": "in_features", "LayerNorm": "normalized_shape", "GroupNorm": "num_channels", "Conv2d": "in_channels"}
+
+
+def _size(layer):
+    """The number of values or channels that a layer reads."""
+    size = getattr(layer, _SIZES[type(layer).__name__])
+    return size[0] if isinstance(size, tuple) else size
+
+
+def _example(layers):
+    """The shape and vocabulary of examples that the module can read, as far as its layers tell: (channels, height, width) of pictures,
+    (values,) of rows, (positions,) of tokens."""
+    kinds = [type(layer).__name__ for _, layer in layers]
+    if "Embedding" in kinds:
+        return (3,), layers[kinds.index("Embedding")][1].num_embeddings
+    end = next((at for at, kind in enumerate(kinds) if kind in ("Flatten", "AdaptiveAvgPool2d")), len(kinds))
+    first = next(layer for _, layer in layers if type(layer).__name__ in _SIZES)
+    if not {"Conv2d", "AdaptiveAvgPool2d", *_POOLS}.intersection(kinds) and (type(first).__name__ != "GroupNorm" or "Flatten" not in kinds):
+        return (_size(first),), 0
+    windows = [_window(place, layer, kind) for (place, layer), kind in zip(layers[:end], kinds) if kind in ("Conv2d", *_POOLS)]
+    if kinds[end:] and kinds[end] == "Flatten":
+        return _picture(layers, end, windows), 0
+    side = _side_for(2, windows) or _side_for(1, windows) or 1
+    return (_size(first), side, side + 1), 0
+
+
+def _picture(layers, end, windows):
+    """The shape of pictures from which the Flatten at `end` makes what the next layer reads."""
+    before = [layer for _, layer in layers[:end] if type(layer).__name__ in ("Conv2d", "GroupNorm")]
+    place, after = next((place, layer) for place, layer in layers[end:] if type(layer).__name__ in _SIZES)
+    count = _size(after)
+    known = next((layer.out_channels for layer in reversed(before) if hasattr(layer, "out_channels")), before and _size(before[0]))
+    for channels in [known] if known else (1, 3, 4, *range(2, count + 1)):
+        places = count // channels if count % channels == 0 else 0
+        for height in range(math.isqrt(places), 0, -1):
+            sides = [_side_for(height, windows), _side_for(places // height, windows)] if places % height == 0 else [None]
+            if None not in sides:
+                return (_size(before[0]) if before else channels, *sides)
+    setting = _SIZES[type(after).__name__]
+    raise UsageError(f"layer '{place}', {type(after).__name__}: {setting} is {count}; it must be {known or 'channels'} x height x width of "
+                     "the pictures before Flatten")
+
+
+def _side_for(made, windows):
+    """The least side of a picture of which these windows, each (kernel, stride, pad), make one of `made`; None if there is none."""
+    side = made
+    for kernel, stride, pad in reversed(windows):
+        side = max(1, (side - 1) * stride + kernel - 2 * pad)
+    check = side
+    for kernel, stride, pad in windows:
+        check = (check + 2 * pad - kernel) // stride + 1
+    return side if check == made else None
+
+
+def _follow(layers, x, vocabulary):
+    """Raises UsageError if a layer does not fit what reaches it of the batch x, or reads it otherwise than fedstride does."""
+    shape = tuple(x.shape[1:])
+    for place, layer in layers:
+        kind = type(layer).__name__
+        wrong = _misread(layer, kind, x, vocabulary)
+        try:
+            x = x if wrong else layer(x)
+        except Exception as error:
+            wrong = _line_of(error)
+        if wrong:
+            raise UsageError(f"layer '{place}', {kind}: {wrong} (for examples of shape {shape})")
+
+
+def _misread(layer, kind, x, vocabulary):
+    has_pictures = x.dim() == 4
+    if kind in ("Conv2d", "AdaptiveAvgPool2d", *_POOLS) and not has_pictures:
+        return "it reads no pictures; it must stand before Flatten, where pictures are"
+    if kind in ("Linear", "LayerNorm") and has_pictures:
+        return "it reads the lines of pictures; it must stand behind Flatten"
+    if kind in ("GroupNorm", "Flatten") and x.dim() == 3:
+        return "it reads a sequence; it must not stand behind Embedding"
+    if kind == "Embedding":
+        return f"num_embeddings is {layer.num_embeddings}; it must be the data's vocabulary, {vocabulary}" * (layer.num_embeddings != vocabulary)
+    if kind in _SIZES and _size(layer) != (reads := x.shape[1 if has_pictures else -1]):
+        return f"{_SIZES[kind]} is {_size(layer)}; it must be {reads}"
+    return ""
+
+
+def _line_of(error):
+    return " ".join(str(error).split())[:300]
+
+
+# --- the proof ---
+
+_EXAMPLES = 6
+_ATTEMPTS = 5  # a batch may come near kinks, where roundings decide a gradient, or leave a small layer without one
+
+
+class _Unproven(Exception):
+    """Why module and line are not known to be the same."""
+
+
+class _Differs(_Unproven):
+    """They are not."""
+
+
+def _ready(module):
+    """A copy to compare with, whatever becomes of the module; dropout, which is random, off."""
+    try:
+        ready = copy.deepcopy(module).cpu().float()
+    except Exception as error:
+        raise UsageError(f"the module cannot be copied ({_line_of(error)}); valid: one that copy.deepcopy copies") from None
+    for part in ready.modules():
+        part.train(type(part).__name__ != "Dropout")
+        part.inplace = False  # the same values, and PyTorch has a gradient behind every layer
+    return ready
+
+
+def _prove(module, shape, vocabulary):
+    """Raises UsageError unless the module and its line have the same loss and gradients on random examples: with the module's weights
+    and, since these may hide a layer (zeros), with random ones."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        for redraws in (False, True):
+            for attempt in range(_ATTEMPTS):
+                random = torch.Generator().manual_seed(attempt)
+                tried = _redrawn(module, random) if redraws else module
+                x = torch.randint(vocabulary, (_EXAMPLES, *shape), generator=random) if vocabulary else _normal((_EXAMPLES, *shape), random)
+                if attempt == 0:
+                    with torch.no_grad():
+                        _follow(_layers(tried, ""), x, vocabulary)
+                unproven = _difference(tried, x, vocabulary, random, must_reach=redraws)
+                if unproven is None:
+                    break
+            else:
+                where = _culprit(tried, x, vocabulary, random) if isinstance(unproven, _Differs) else "the module"
+                raise UsageError(f"{where}: fedstride's line is not proven to compute the same: {unproven}; valid: "
+                                 "PyTorch's own layers; anything else is trained by your own code (train=)")
+
+
+def _normal(shape, random):
+    import torch
+
+    return torch.randn(shape, generator=random, dtype=torch.float32, device="cpu")
+
+
+def _redrawn(module, random):
+    """The module with weights of the size at which signals keep theirs."""
+    import torch
+
+    module = copy.deepcopy(module)
+    with torch.no_grad():
+        for tensor in module.parameters():
+            tensor.copy_(_normal(tensor.shape, random) / (tensor[0].numel() ** 0.5 if tensor.dim() > 1 else 1))
+    return module
+
+
+def _culprit(module, x, vocabulary, random):
+    """Names the first layer with which the line becomes another."""
+    import torch
+
+    layers = list(_layers(module, ""))
+    for count, (place, layer) in enumerate(layers, 1):
+        parts = [part for _, part in layers[:count]]
+        with torch.no_grad():
+            reached = torch.nn.Sequential(*parts)(x)
+        if count < len(layers):
+            parts += [torch.nn.Flatten()] * (reached.dim() == 4)
+            parts.append(torch.nn.Linear(reached[0].numel() if reached.dim() == 4 else reached.shape[-1], 2))
+        if _difference(torch.nn.Sequential(*parts), x, vocabulary, random) is not None:
+            return f"layer '{place}', {type(layer).__name__}"
+    return "the module, whose layers are the same one by one"
+
+
+def _difference(module, x, vocabulary, random, must_reach=False):
+    """What is not the same on the batch x, or None. `must_reach`: no gradient may be zero."""
+    try:
+        _compare(module, x, vocabulary, random, must_reach)
+    except _Unproven as unproven:
+        return unproven
+    except UsageError:
+        raise
+    except Exception as error:
+        return _Unproven(f"{type(error).__name__}: {_line_of(error)}")
+
+
+def _compare(module, x, vocabulary, random, must_reach):
+    """With gradients in 64 bits as the measure, and those in 32 bits as that of their rounding."""
+    import torch
+
+    layers = list(_layers(module, ""))
+    words, tensors, names = _converted(layers)
+    outputs = layers[-1][1].out_features
+    y = torch.randint(outputs, x.shape, generator=random) if vocabulary else _normal((len(x), outputs), random)
+    single = _of_module(module, x, y, names)
+    exact = _of_module(copy.deepcopy(module).double(), x if vocabulary else x.double(), y, names)
+    largest = max(1e-30, *(abs(value).max() for value in exact.values()))
+    rate = min(1e6, 1e4 / largest)  # so large that the old weights do not round the gradient
+    line = " | ".join(word for word in words if not word.startswith("dropout "))
+    found = _of_line(line, tensors, x, y, vocabulary, rate)
+    for ours, value in exact.items():
+        what = f"the gradient of '{names[ours]}'" if ours else "the loss"
+        if must_reach and not value.any():
+            raise _Unproven(f"{what} is zero on random examples")
+        if found[ours].shape != value.shape:
+            raise _Differs(f"{what} has shape {found[ours].shape} instead of {value.shape}")
+        allowed = (5e-3 if ours else 1e-4) * abs(value).max() + 30 * abs(single[ours] - value).max() + 1e-6 * largest
+        error = abs(found[ours] - value).max()
+        if not error <= allowed:
+            raise _Differs(f"{what} differs by {error:.3g}, which is up to {abs(value).max():.3g}")
+
+
+def _of_module(module, x, y, names):
+    """Gradients by fedstride's names, and the loss under ''."""
+    import torch
+
+    scores = module(x)
+    loss = ((scores - y) ** 2).mean() if y.is_floating_point() else torch.nn.functional.cross_entropy(scores.flatten(0, 1), y.flatten())
+    parameters = dict(module.named_parameters())
+    gradients = torch.autograd.grad(loss, [parameters[theirs] for theirs in names.values()])
+    return {"": array_of(loss), **{ours: array_of(gradient.to_dense()) for ours, gradient in zip(names, gradients)}}
+
+
+def _of_line(line, tensors, x, y, vocabulary, rate):
+    """The same of a model line, by a run of one step."""
+    import numpy
+
+    from ._own import first_weights
+    from .running import run
+
+    x, y, settings = array_of(x), array_of(y), {"targets": "values"}
+    if vocabulary:
+        settings = {"targets": "positions", "vocabulary": vocabulary, "classes": tensors[list(tensors)[-1]].shape[0]}
+    else:
+        channels, height, width = x.shape[1:] if x.ndim == 4 else (x.shape[1], 1, 1)
+        settings["shape"], settings["normalize"] = f"{height}x{width}x{channels}", "none"
+        x = numpy.moveaxis(x.reshape(len(x), channels, -1), 1, 2).reshape(len(x), -1)  # channels innermost, as floats are read
+    with first_weights(tensors) as file, tempfile.TemporaryDirectory(prefix="fedstride-") as folder:
+        done = run(**settings, model=line, init=file, data={"x": x, "y": y, "x_test": x[:1], "y_test": y[:1]}, clients=1, partition="iid", rounds=1,
+                   optimizer="sgd", learning_rate=rate, batch=len(x), threads=1, progress=False, out=f"{folder}/run")
+        trained = done.model()
+        return {"": numpy.array(done.rounds[0]["train_loss"]), **{name: (tensors[name] - trained[name]) / rate for name in tensors}}

@@ -24,7 +24,7 @@ struct SharePlan {
   secagg::Grid grid = {};     ///< the given one
 
   std::size_t shares() const { return survivors - colluders; }
-  /// The grid for this noise multiplier: the given one, or 32 bits and a step of at most 1/2048 of a client's noise.
+  /// The grid for this noise multiplier: the given one, or 32 bits and a step from 1/8192 of a client's noise, longer where the bits demand.
   secagg::Grid grid_for(double noise_multiplier) const;
   /// One round as accountants see it.
   Releases release(double noise_multiplier, Neighbours neighbours) const;

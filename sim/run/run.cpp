@@ -76,7 +76,7 @@ class Session {
             setup, maker.make({setup, threads_, observer.stop, folder.path(), checkpoint_.configuration, checkpoint_.round}))),
         server_(make_server(setup)),
         tests_(setup, threads_, *fleet_),
-        summary_{.folder = folder.path().string()},
+        summary_{.folder = folder.name()},
         hash_(model_hash(checkpoint_.model)),
         saved_(checkpoint_.round) {
     if (!checkpoint_.fleet_state.empty()) fleet_->load(checkpoint_.fleet_state);
@@ -106,6 +106,7 @@ class Session {
       count(record);
       if (setup_.rules.evaluated.has(record.round)) tests_.test(server_.answer(checkpoint_.model), record);
       latest_ = record.test;
+      keep_if_good(record);
       keep(record);
       if (observer_.round) observer_.round(record);
       if (has_failed(record)) break;
@@ -163,6 +164,13 @@ class Session {
     summary_.failed = failure_text(configuration.accept_failures, record.round, record.clients);
     if (!summary_.failed.empty()) summary_.interrupted = true;
     return !summary_.failed.empty();
+  }
+
+  // Noise can drive a model so far that all clients fail, and its budget is spent. Which model was the best is told by the test rows
+  // alone, never by clients.
+  void keep_if_good(const RoundRecord& record) {
+    if (!setup_.privacy.client || !record.test || !(record.test->loss < good_.loss)) return;
+    good_ = {record.round, record.test->loss, server_.answer(checkpoint_.model)};
   }
 
   // Enters the round's releases in the ledger and totals its clients' reports.
@@ -256,10 +264,24 @@ class Session {
     if (time_ && !setup_.configuration.timeline.empty()) time_->write_timeline(setup_.configuration.timeline);
     if (!summary_.failed.empty())
       throw FailedRound(summary_.failed + "; the run in '" + summary_.folder +
-                        "' can be resumed, with accept-failures 'all' to go on without such clients");
+                        "' can be resumed, with accept-failures 'all' to go on without such clients" + kept_good_model());
     if (!summary_.interrupted) fleet_->finish(summary_.rounds, hash_);
     return std::move(summary_);
   }
+
+  // Writes the best model of this session, if a failed run ends with another; returns the words on it.
+  std::string kept_good_model() const {
+    if (good_.model.empty() || good_.round == checkpoint_.round) return "";
+    folder_.write_good_model(setup_, good_.model, good_.round);
+    return "; the model with the lowest test loss, of round " + std::to_string(good_.round) + ", is '" +
+           (folder_.path() / kGoodModel).string() + "'";
+  }
+
+  struct GoodModel {
+    std::uint32_t round = 0;
+    double loss = std::numeric_limits<double>::infinity();
+    Vector model = {};
+  };
 
   const StopLater until_written_{};  // a stopped round still leaves a summary
   const Setup& setup_;
@@ -278,6 +300,7 @@ class Session {
   std::string hash_;     // of the checkpoint's model
   std::uint32_t saved_;  // round of the checkpoint on disk
   std::optional<Evaluation> latest_;
+  GoodModel good_ = {};
 };
 
 // A run does not begin without its outputs.

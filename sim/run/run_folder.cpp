@@ -63,7 +63,10 @@ fs::path free_name(const Configuration& configuration, fs::path& topmost) {
 std::string results_hash_after(const std::string& before, std::string_view line) { return Hash().text(before).text(line).hex(); }
 
 RunFolder::RunFolder(fs::path path, fs::path topmost)
-    : path_(std::move(path)), topmost_(std::move(topmost)), lock_(locked(path_)) {}
+    : name_(path.string()),
+      path_(fs::absolute(path)),
+      topmost_(topmost.empty() ? topmost : fs::absolute(topmost)),
+      lock_(locked(path)) {}
 
 RunFolder RunFolder::create(const std::string& name, const Configuration& configuration) {
   fs::path topmost;
@@ -132,12 +135,24 @@ std::string RunFolder::append(const RoundRecord& record, const Configuration& co
   return line;
 }
 
-void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& hash) const {
+namespace {
+
+std::string model_file(const Setup& setup, const Vector& model, std::uint32_t rounds, const std::string& hash) {
   std::map<std::string, std::string> about{
-      {"dataset", setup.configuration.dataset}, {"rounds", std::to_string(summary.rounds)}, {"model_hash", hash}};
+      {"dataset", setup.configuration.dataset}, {"rounds", std::to_string(rounds)}, {"model_hash", hash}};
   if (!setup.privacy.on()) about.emplace("data_hash", setup.data.hash);
   add_input_facts(setup, about);
-  write_file(path_ / "model.safetensors", write_safetensors(setup.model, model, about));
+  return write_safetensors(setup.model, model, about);
+}
+
+}  // namespace
+
+void RunFolder::write_good_model(const Setup& setup, const Vector& model, std::uint32_t round) const {
+  write_file(path_ / kGoodModel, model_file(setup, model, round, model_hash(model)));
+}
+
+void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& hash) const {
+  write_file(path_ / "model.safetensors", model_file(setup, model, summary.rounds, hash));
   write_file(path_ / "summary.json", summary_json(setup, summary, hash));
 }
 

@@ -16,6 +16,9 @@ namespace fedstride {
 /// Checkpoint::results_hash after another line, given the hash before it.
 std::string results_hash_after(const std::string& before, std::string_view line);
 
+/// The file of the model with the lowest test loss, where a run under client-level privacy ended because its clients failed.
+inline constexpr std::string_view kGoodModel = "lowest-loss.safetensors";
+
 /// The folder of one run: config.toml, partition.json, rounds.jsonl, checkpoint, model.safetensors, summary.json.
 /// Locked by one process at a time.
 class RunFolder {
@@ -28,7 +31,8 @@ class RunFolder {
   /// Throws Error (usage), which begins with the key that named the folder if given, if the folder has no run.
   static void require(const std::string& name, const std::string& key = "");
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return path_; }  ///< absolute
+  const std::string& name() const { return name_; }            ///< as it was given
 
   void write_configuration(const std::string& text) const;
   void write_partition(const Setup& setup) const;
@@ -41,12 +45,15 @@ class RunFolder {
   /// Appends a line to rounds.jsonl, updates the checkpoint's length and hash of that file, and returns the line.
   std::string append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const;
   void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
+  /// Writes kGoodModel: the model of an earlier round.
+  void write_good_model(const Setup& setup, const Vector& model, std::uint32_t round) const;
   /// Removes the folder and its files if a run could not begin. Does nothing if its ledger has a reservation.
   void discard();
 
  private:
   RunFolder(std::filesystem::path path, std::filesystem::path topmost);
 
+  std::string name_;
   std::filesystem::path path_;
   std::filesystem::path topmost_;  ///< the topmost folder that create() created; empty if none
   FolderLock lock_;

@@ -12,12 +12,11 @@
 
 namespace fedstride {
 
-Vector version_change(const ModePart& mode, Vector mean, double mean_weight, std::uint32_t staleness, const Vector& begun,
-                      const Vector& model) {
+Vector version_change(const ModePart& mode, Vector mean, double mean_weight, std::span<const double> begun, const Vector& model) {
   if (mode.mixing() > 0) {
-    const double a = mode.mixing() * mode.weight(staleness);
+    const double a = mode.mixing() * mean_weight;
     for (std::size_t i = 0; i < model.size(); ++i)
-      mean[i] = static_cast<float>(a * (double{begun[i]} + double{mean[i]} - double{model[i]}));
+      mean[i] = static_cast<float>(a * (begun[i] + double{mean[i]} - double{model[i]}));
   } else if (mode.is_normalized() && mean_weight != 1) {
     for (float& value : mean) value = static_cast<float>(value / mean_weight);
   }
@@ -110,9 +109,8 @@ std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Flee
   updates.correlate(server.noise());
   fleet.collect_each(tasks, ahead, updates);
   const auto change = [&](Vector mean, std::span<const ClientReport> reports) {
-    const Flight& first = made.tasks.front();
-    const Vector& begun = versions_.at(first.version)->model;
     if (mode.merges_tiers()) {
+      const Vector& begun = versions_.at(made.tasks.front().version)->model;
       if (begun.size() != tier_models_.at(made.tier).size())
         throw failure("the tiers in the checkpoint have models of another size");
       for (std::size_t i = 0; i < mean.size(); ++i) tier_models_[made.tier][i] = begun[i] + mean[i];
@@ -121,17 +119,23 @@ std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Flee
       for (std::size_t i = 0; i < mean.size(); ++i) mean[i] -= model[i];
       return mean;
     }
-    // The mean of the staleness weights over the updates in the sum.
-    double weights = 0;
+    // The means of the staleness weights, and of the models begun from, over the updates in the sum.
+    const auto each = [&](const auto& take) {
+      for (const ClientReport& report : reports)
+        if (report.failure.empty())
+          take(*std::ranges::find(made.tasks, report.client, &Flight::client), static_cast<double>(rules.sum.weights[report.client]));
+    };
     double all = 0;
-    for (const ClientReport& report : reports) {
-      if (!report.failure.empty()) continue;
-      const auto task = std::ranges::find(tasks, report.client, &ClientTask::client);
-      const auto weight = static_cast<double>(rules.sum.weights[report.client]);
-      weights += weight * task->task.scale;
-      all += weight;
-    }
-    return version_change(mode, std::move(mean), all > 0 ? weights / all : 1, current - first.version, begun, model);
+    each([&](const Flight&, double weight) { all += weight; });
+    double weights = 0;
+    std::vector<double> begun(mixes ? model.size() : 0);
+    each([&](const Flight& task, double weight) {
+      const double staleness_weight = mode.weight(current - std::min(current, task.version));
+      weights += weight * staleness_weight;
+      const Vector& from = versions_.at(task.version)->model;
+      for (std::size_t i = 0; i < begun.size(); ++i) begun[i] += weight / all * double{from[i]};
+    });
+    return version_change(mode, std::move(mean), all > 0 ? weights / all : 1, begun, model);
   };
   return end_round(round, rules, std::move(updates), server, model, for_each_piece, change);
 }

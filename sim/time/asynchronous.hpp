@@ -22,9 +22,9 @@ struct ModelVersion {
 };
 
 /// The change of a version. FedBuff's is the mean of the weighted updates; if normalized, divided by `mean_weight`, the mean of their
-/// weights. FedAsync's is the step to the mix of the two models: a (begun + mean - model), in double.
-Vector version_change(const ModePart& mode, Vector mean, double mean_weight, std::uint32_t staleness, const Vector& begun,
-                      const Vector& model);
+/// weights. FedAsync's is the step to the mix of the two models: a (begun + mean - model), in double, a = mixing mean_weight; `begun`
+/// is the mean of the models that the updates began from: one, or with over-cap 'wait' several.
+Vector version_change(const ModePart& mode, Vector mean, double mean_weight, std::span<const double> begun, const Vector& model);
 
 /// FedAT's model: sum_m T_(M+1-m) / T x_m of the tiers' models x_m and the numbers T_m of their rounds, in double.
 Vector merged_tiers(std::span<const Vector> models, std::span<const std::uint64_t> rounds);

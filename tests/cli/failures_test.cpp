@@ -1,6 +1,9 @@
 // Rounds in which all clients fail, in the program: a run, a network and a sweep.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "core/text.hpp"
 #include "tests/cli/refusal.hpp"
 #include "tests/support/json.hpp"
@@ -48,6 +51,21 @@ TEST_CASE("so does a federation of processes, of which none is left") {
   CHECK_MESSAGE(names(lines.back(), {"3 of 3", "round 1", "client 0", "accept-failures 'all'"}), ended.err);
   words.insert(words.end(), {"--accept-failures", "all"});
   CHECK(run_program(words).code == 0);
+}
+
+TEST_CASE("where noise drove all clients to diverge, the model with the lowest test loss is kept") {
+  const TemporaryFolder folder;
+  const Outcome ended = run_program({"run", "--dataset", "synthetic", "--clients", "20", "--dp", "client", "--optimizer", "sgd",
+                                     "--learning-rate", "1", "--epsilon", "2", "--delta", "1e-3", "--rounds", "60", "--clip", "10",
+                                     "--server-optimizer", "restore", "--model", "dense 64 | dense 64 | dense classes", "--seed", "1",
+                                     "--quiet", "--out", folder / "out"});
+  CHECK(ended.code == 1);
+  CHECK_MESSAGE(names(ended.err, {"20 of 20", "diverged", "lowest test loss, of round", folder / "out/lowest-loss.safetensors"}), ended.err);
+  double lowest = 1e300;
+  std::istringstream lines(fedstride::read_file(folder / "out/rounds.jsonl"));
+  for (std::string line; std::getline(lines, line);) lowest = std::min(lowest, Json::parse(line)["test_loss"].get<double>());
+  const Outcome told = run_program({"evaluate", folder / "out/lowest-loss.safetensors", "--json"});
+  CHECK(Json::parse(told.out)["loss"].get<double>() == doctest::Approx(lowest));
 }
 
 TEST_CASE("a cell of a sweep that diverges is a result, unless the sweep says otherwise") {

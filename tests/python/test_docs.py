@@ -59,7 +59,7 @@ def test_every_block_of_the_page_runs(tmp_path, monkeypatch, capsys):
     assert "rounds is 0; it must be a whole number from 1 to 2000000000\n" in shown
     if importlib.util.find_spec("torch") is not None:
         accuracy, epsilon = re.search(r"^accuracy ([\d.]+) epsilon ([\d.]+)$", shown, re.MULTILINE).groups()
-        assert float(accuracy) > 0.3 and 0 < float(epsilon) < 20
+        assert float(accuracy) > 0.2 and 0 < float(epsilon) < 20
     assert names["weights"]["fc1.weight"].shape == (10, 3072)
 
 

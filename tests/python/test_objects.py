@@ -132,6 +132,59 @@ def test_a_run_on_rows_goes_on_and_is_evaluated(tmp_path):
     assert fedstride.load_dataset(data=data, inputs="picture", label="kind")["x"].shape[1:] == (3, 8, 8)
 
 
+FLOATS = PICTURES.astype(numpy.float32) / numpy.float32(255)
+FORMS = {
+    "bytes": PICTURES,
+    "bytes, channels last": numpy.ascontiguousarray(PICTURES.transpose(0, 2, 3, 1)),
+    "bytes, gray": PICTURES[:, 0],
+    "0 to 1": FLOATS,
+    "0 to 1, channels last": numpy.ascontiguousarray(FLOATS.transpose(0, 2, 3, 1)),
+    "normalized": (FLOATS - numpy.float32(0.47)) / numpy.float32(0.25),
+    "64 bits": FLOATS.astype(numpy.float64) * 3,
+    "flat": FLOATS.reshape(60, -1),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("how", ["arrays", "with a test part", "rows", "rows that are kept", "rows with dp"])
+def test_a_task_has_rows_as_the_data_gave_them(tmp_path, monkeypatch, form, how):
+    x = FORMS[form]
+    data = {"arrays": (x, LABELS), "with a test part": {"x_train": x, "y_train": LABELS, "x_test": x[:5], "y_test": LABELS[:5]}}.get(
+        how, Rows(x, LABELS))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    if how == "rows that are kept":
+        monkeypatch.setattr("fedstride._kept._WORTH", -1)
+        monkeypatch.setenv("FEDSTRIDE_CACHE_LIMIT", "1G")
+    seen = {}
+
+    def train(weights, task):
+        for row, label in zip(task.x, task.y):
+            seen[row.tobytes()] = label
+        assert task.x.dtype == x.dtype and task.x.shape == (task.examples, *x.shape[1:])
+        return dict(weights)
+
+    settings = {**OWN, "partition": "iid"}
+    expected = sum(map(len, fedstride.partition(**settings, data=data)))
+    if how == "rows with dp":
+        settings |= {"dp": "client", "clip": 1, "noise_multiplier": 1, "classes": 4, "mean": 0.5, "deviation": 0.25}
+    for again in range(2 if how == "rows that are kept" else 1):
+        fedstride.run(**settings, data=data, train=train, out=tmp_path / str(again))
+    labels = {row.tobytes(): label for row, label in zip(x, LABELS)}
+    assert len(seen) == expected and all(labels[row] == label for row, label in seen.items())
+
+
+def test_a_list_of_rows(tmp_path):
+    expected = hash_of(tmp_path, (PICTURES, LABELS))
+    rows = list(zip(PICTURES, LABELS))
+    assert hash_of(tmp_path, rows) == hash_of(tmp_path, [{"x": x, "y": y} for x, y in rows]) == expected
+    assert hash_of(tmp_path, [(x, int(y), int(client)) for (x, y), client in zip(rows, CLIENTS)], partition="natural") == hash_of(
+        tmp_path, (PICTURES, LABELS, CLIENTS), partition="natural")
+    tested = {"x": PICTURES, "y": LABELS, "x_test": PICTURES[:20], "y_test": LABELS[:20]}
+    assert hash_of(tmp_path, (rows, rows[:20])) == hash_of(tmp_path, {"train": rows, "test": rows[:20]}) == hash_of(tmp_path, tested)
+    with refused(fedstride.UsageError, "no rows"):
+        hash_of(tmp_path, [])
+
+
 def test_what_is_no_data_set_is_refused_by_name(tmp_path):
     def breaks(row):
         raise OSError("the disk is gone")

@@ -36,6 +36,11 @@ def count(weights, task):
     return fedstride.Trained(trained, examples=7, loss=0.5, state={"rounds": rounds, "means": means + rounds})
 
 
+def sees_floats(weights, task):
+    assert task.x.dtype == np.float64 and task.x.shape == (len(task.y), 3, 5, 5)
+    return dict(weights)
+
+
 def outside(folder, train=move, **settings):
     return fedstride.run(**{"model": WEIGHTS, "train": train, "examples": [10, 20, 30], "clients": 3, "rounds": 3, "out": folder, **settings})
 
@@ -238,12 +243,17 @@ def test_any_number_of_workers_gives_the_same_bits(tmp_path):
     program = textwrap.dedent("""
         import sys
         import fedstride
-        from test_own_code import WEIGHTS, count, outside, hashes
+        import numpy
+        from test_own_code import WEIGHTS, count, outside, hashes, sees_floats
 
         if __name__ == "__main__":
             folder = sys.argv[1]
             runs = [outside(f"{folder}/{workers}", count, workers=workers, client_state="keep", clients=5, examples=9) for workers in (1, 2, 3)]
             assert hashes(runs[0]) == hashes(runs[1]) == hashes(runs[2])
+            data = {"x_train": numpy.linspace(0, 1, 24 * 75).reshape(24, 3, 5, 5), "y_train": numpy.arange(24) % 2}
+            data |= {"x_test": data["x_train"], "y_test": data["y_train"]}
+            rows = fedstride.run(model=WEIGHTS, train=sees_floats, data=data, workers=2, clients=3, partition="iid", rounds=1, out=f"{folder}/rows")
+            assert rows.rounds[0].get("failures", 0) == 0
             print("same")
     """)
     (tmp_path / "main.py").write_text(program)

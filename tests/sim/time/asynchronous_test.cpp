@@ -65,6 +65,13 @@ TEST_CASE("FedAsync: five events worked out by hand, to the last bit") {
   //   6 s: 0 began from version 3, x = 0.8125: 0.65625; staleness 0:             0.8125 -> 0.734375
   //   6 s: 1 began from version 2, x = 0.9375: 0.96875; staleness 2, a = 1/4:    0.734375 -> 0.79296875
   CHECK(trace(three_clients(folder, FedAsync(settings)), 5) == std::vector{0.875, 0.9375, 0.8125, 0.734375, 0.79296875});
+
+  // Version 2 waits for client 2, whose update would be too stale for version 3: of three updates, the mean of their models.
+  //   2 s: as before; 1 began from 0: 1; 0 from 1, x = 0.875: 0.6875; 2 from 0: 1.25; all with a = 1/2
+  settings.staleness_cap_ = 1;
+  settings.over_cap_ = OverCap::wait;
+  const double waited = trace(three_clients(folder, FedAsync(settings)), 2).back();
+  CHECK(waited == doctest::Approx((0.875 + (1 + 0.6875 + 1.25) / 3) / 2).epsilon(1e-7));
 }
 
 TEST_CASE("FedBuff: five events worked out by hand, to the last bit") {
