@@ -3,9 +3,11 @@
 #include <compare>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/choice.hpp"
+#include "core/term.hpp"
 
 namespace fedstride {
 
@@ -43,6 +45,9 @@ struct NoiseShares {
   std::uint64_t dimension = 0;  ///< of the vectors
   std::uint64_t count = 0;      ///< of shares that are certainly in the sum and known to nobody
   auto operator<=>(const NoiseShares&) const = default;
+
+  static constexpr auto kTerms = std::tuple{Term{"step", &NoiseShares::step}, Term{"dimension", &NoiseShares::dimension},
+                                            Term{"count", &NoiseShares::count}};
 };
 
 /// How the noise of a run's releases is correlated from round to round (dp/accountants/correlation.hpp).
@@ -62,6 +67,11 @@ struct Correlation {
   /// Independent noise in rounds of which each record may be in every one is accounted round by round.
   bool on() const { return mechanism != NoiseMechanism::independent || separation > 1; }
   auto operator<=>(const Correlation&) const = default;
+
+  static constexpr auto kTerms =
+      std::tuple{Term{"mechanism", &Correlation::mechanism}, Term{"separation", &Correlation::separation},
+                 Term{"horizon", &Correlation::horizon}, Term{"restart", &Correlation::restart},
+                 Term{"coefficients", &Correlation::coefficients}};
 };
 
 /// The most that the sum of one release moves between neighbors, in clip bounds.
@@ -84,6 +94,12 @@ struct Releases {
   /// Full, Poisson: the most rows of a record, each of which is drawn by itself and moves the sum by a bound.
   std::uint64_t rows = 1;
   bool operator==(const Releases&) const = default;
+
+  /// Of one release, as ledgers have them. What is missing here, a run's releases or their order decide.
+  static constexpr auto kTerms = std::tuple{
+      Term{"sampling", &Releases::sampling}, Term{"neighbours", &Releases::neighbours},   Term{"rate", &Releases::rate},
+      Term{"passes", &Releases::passes},     Term{"adaptive", &Releases::adaptive},       Term{"law", &Releases::law},
+      Term{"shares", &Releases::shares},     Term{"correlation", &Releases::correlation}, Term{"rows", &Releases::rows}};
 };
 
 inline constexpr std::uint64_t kMaxRowsOfRecord = 1000;

@@ -59,7 +59,7 @@ void Ledger::reserve(std::uint32_t round, const std::string& digest, LedgerGroup
   bool replay = false;
   if (const std::string why = book_.refusal_reason(entry, replay); !why.empty()) throw of_round(round, why);
   if (!replay) {
-    append(entry_text(entry));
+    append(entry_text(entry, header()));
     book_.add(entry);
   }
   sync();
@@ -74,7 +74,7 @@ void Ledger::close(std::uint32_t round, LedgerGroups executed) {
     entry.as_reserved = true;
     entry.groups.clear();
   }
-  append(entry_text(entry));
+  append(entry_text(entry, header()));
   const std::size_t before = book_.problems().size();
   book_.add(entry);
   if (book_.problems().size() == before) return;

@@ -24,7 +24,7 @@ bool holds(const LedgerGroup& group, ClientId client) {
 
 SpendingTotals::SpendingTotals(std::uint32_t clients, const LedgerStatement* statement)
     : counts_(statement != nullptr && statement->participations),
-      unknown_rounds_(statement != nullptr && statement->own_tasks ? statement->correlation.horizon : 0),
+      unknown_rounds_(statement != nullptr && statement->own_tasks ? statement->each.correlation.horizon : 0),
       histories_(1),
       history_of_(clients, 0) {
   histories_[0].clients = clients;
@@ -88,7 +88,7 @@ void SpendingTotals::add(const LedgerGroup& group) {
 LedgerBook::LedgerBook(LedgerHeader header) : header_(std::move(header)), closed_(header_.clients, header_.at(Level::client)) {
   const LedgerStatement* statement = header_.at(Level::client);
   const bool is_named = statement != nullptr && statement->participations && !statement->own_tasks;
-  if (is_named && statement->correlation.separation > 1) last_of_.resize(header_.clients);
+  if (is_named && statement->each.correlation.separation > 1) last_of_.resize(header_.clients);
 }
 
 void LedgerBook::problem(std::uint32_t round, const std::string& what) {
@@ -108,10 +108,10 @@ std::string LedgerBook::refusal_reason(const LedgerEntry& reservation, bool& rep
     return {};
   }
   for (const LedgerGroup& group : reservation.groups)
-    if (group.correlation.on() && group.first + 1 != reservation.round)
+    if (group.each.correlation.on() && group.first + 1 != reservation.round)
       return "its correlated release has number " + std::to_string(group.first) + "; it must be that of the round, less one";
   for (const LedgerGroup& group : reservation.groups) {
-    if (group.correlation.on() && !correlated_runs_.empty() && group.runs != correlated_runs_)
+    if (group.each.correlation.on() && !correlated_runs_.empty() && group.runs != correlated_runs_)
       return "its noise or clip is not that of earlier rounds, as the cost of correlated noise assumes";
     if (std::string why = too_close(reservation.round, group); !why.empty()) return why;
   }
@@ -140,7 +140,7 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
     if (group.goes_on() && !is_charged(entry.round, group))
       problem(entry.round, "it goes on with bins of clients, but the first round of its cycle charged no such release");
   for (const LedgerGroup& group : entry.groups) {
-    if (!group.correlation.on()) continue;
+    if (!group.each.correlation.on()) continue;
     if (correlated_runs_.empty()) correlated_runs_ = group.runs;
     if (!is_separated()) continue;
     for (const ClientId client : group.clients) last_of_[client] = std::max(last_of_[client], entry.round);
@@ -150,22 +150,22 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
 }
 
 std::string LedgerBook::too_close(std::uint32_t round, const LedgerGroup& group) const {
-  if (!is_separated() || !group.correlation.on()) return {};
+  if (!is_separated() || !group.each.correlation.on()) return {};
   if (group.clients.empty()) return "its sum names no clients, so that nobody can tell how far apart a client's are";
   if (!rounds_.empty() && rounds_.rbegin()->first > round)
     return "it comes after round " + std::to_string(rounds_.rbegin()->first) + "; a minimum separation is kept in order";
   for (const ClientId client : group.clients)
-    if (last_of_[client] > 0 && round - last_of_[client] < group.correlation.separation)
+    if (last_of_[client] > 0 && round - last_of_[client] < group.each.correlation.separation)
       return "client " + std::to_string(client) + " is in its sum and in that of round " + std::to_string(last_of_[client]) +
-             "; minimum-separation is " + std::to_string(group.correlation.separation);
+             "; minimum-separation is " + std::to_string(group.each.correlation.separation);
   return {};
 }
 
 bool LedgerBook::is_charged(std::uint32_t round, const LedgerGroup& group) const {
-  const std::uint64_t at = group.first % lots_an_epoch(group.rate);  // of the cycle
+  const std::uint64_t at = group.first % lots_an_epoch(group.each.rate);  // of the cycle
   if (group.first + 1 != round || !rounds_.contains(static_cast<std::uint32_t>(round - at))) return false;
   return std::ranges::any_of(spent_by_update(), [&](const Releases& some) {
-    return some.sampling == group.sampling && some.rate == group.rate && !group.runs.empty() &&
+    return some.sampling == group.each.sampling && some.rate == group.each.rate && !group.runs.empty() &&
            some.noise_multiplier <= group.runs.front().noise_multiplier;
   });
 }

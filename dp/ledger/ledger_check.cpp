@@ -27,16 +27,17 @@ std::string named(const Owner& owner) {
 
 // Empty if every executed release, number by number, is among the reserved ones with at least their noise.
 std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
-  if (executed.sampling != reserved.sampling || executed.rate != reserved.rate)
-    return "executed releases with sampling " + std::string(name_of(executed.sampling)) + " at rate " +
-           number_text(executed.rate) + "; reserved were " + std::string(name_of(reserved.sampling)) + " at rate " +
-           number_text(reserved.rate);
-  if (executed.neighbours != reserved.neighbours) return "executed releases for other neighbours than reserved";
-  if (executed.law != reserved.law || executed.shares != reserved.shares)
+  if (executed.each.sampling != reserved.each.sampling || executed.each.rate != reserved.each.rate)
+    return "executed releases with sampling " + std::string(name_of(executed.each.sampling)) + " at rate " +
+           number_text(executed.each.rate) + "; reserved were " + std::string(name_of(reserved.each.sampling)) + " at rate " +
+           number_text(reserved.each.rate);
+  if (executed.each.neighbours != reserved.each.neighbours) return "executed releases for other neighbours than reserved";
+  if (executed.each.law != reserved.each.law || executed.each.shares != reserved.each.shares)
     return "executed releases with other noise than reserved";
-  if (executed.correlation != reserved.correlation) return "executed releases with noise correlated otherwise than reserved";
-  if (executed.rows > reserved.rows) return "executed releases with more rows of a record than reserved";
-  if (executed.adaptive && !reserved.adaptive) return "executed adaptive releases, which were not reserved";
+  if (executed.each.correlation != reserved.each.correlation)
+    return "executed releases with noise correlated otherwise than reserved";
+  if (executed.each.rows > reserved.each.rows) return "executed releases with more rows of a record than reserved";
+  if (executed.each.adaptive && !reserved.each.adaptive) return "executed adaptive releases, which were not reserved";
   const std::uint64_t count = executed.count();
   const std::uint64_t left = executed.first < reserved.first || executed.first - reserved.first > reserved.count()
                                  ? 0
@@ -44,8 +45,9 @@ std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
   if (count > left)
     return "executed " + std::to_string(count) + " releases from number " + std::to_string(executed.first) + "; " +
            std::to_string(left) + " were reserved";
-  if (executed.passes > reserved.passes)
-    return "executed " + std::to_string(executed.passes) + " passes; " + std::to_string(reserved.passes) + " were reserved";
+  if (executed.each.passes > reserved.each.passes)
+    return "executed " + std::to_string(executed.each.passes) + " passes; " + std::to_string(reserved.each.passes) +
+           " were reserved";
   auto run = reserved.runs.begin();
   std::uint64_t skip = executed.first - reserved.first;  // into *run
   for (const ReleaseRun& done : executed.runs)

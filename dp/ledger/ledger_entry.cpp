@@ -21,20 +21,14 @@ std::uint64_t LedgerGroup::count() const {
 }
 
 Releases LedgerGroup::like() const {
-  return {.sampling = sampling,
-          .neighbours = neighbours,
-          .rate = rate,
-          .passes = has_passes(sampling) ? passes : 0,
-          .adaptive = adaptive,
-          .law = law,
-          .shares = shares,
-          .correlation = correlation,
-          .rounds = correlation.on() ? first + count() : 0,
-          .rows = rows};
+  Releases like = each;
+  if (!has_passes(like.sampling)) like.passes = 0;
+  like.rounds = like.correlation.on() ? first + count() : 0;
+  return like;
 }
 
 bool LedgerGroup::goes_on() const {
-  return level == Level::client && sampling == Sampling::balls_in_bins && first % lots_an_epoch(rate) != 0;
+  return level == Level::client && each.sampling == Sampling::balls_in_bins && first % lots_an_epoch(each.rate) != 0;
 }
 
 LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
@@ -79,9 +73,9 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     const LedgerStatement* statement = header.at(group.level);
     const std::string level(name_of(group.level));
     if (statement == nullptr) return "releases at " + level + " level, for which the ledger has no statement";
-    if (statement->neighbours != group.neighbours)
-      return "releases for " + std::string(name_of(group.neighbours)) + " neighbours; the statement is for " +
-             std::string(name_of(statement->neighbours));
+    if (statement->each.neighbours != group.each.neighbours)
+      return "releases for " + std::string(name_of(group.each.neighbours)) + " neighbours; the statement is for " +
+             std::string(name_of(statement->each.neighbours));
     const bool named = statement->participations && group.quantity == Quantity::sums;
     if (group.level == Level::client && !group.clients.empty() && !named)
       return "releases at client level are for client " + std::to_string(group.clients.front()) +
@@ -91,54 +85,56 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     if (!group.clients.empty() && std::ranges::max(group.clients) >= header.clients)
       return "client " + std::to_string(std::ranges::max(group.clients)) + " is not in the ledger; the last is " +
              std::to_string(header.clients - 1);
-    if (!in(group.rate, 0, 1)) return "sampling rate " + number_text(group.rate) + "; it must be in (0, 1]";
-    if (group.sampling == Sampling::full && group.rate != 1)
-      return "sampling rate " + number_text(group.rate) + " with sampling full; it must be 1";
-    if (group.sampling == Sampling::balls_in_bins) {
-      const std::uint64_t bins = lots_an_epoch(group.rate);
-      if (group.rate != 1.0 / static_cast<double>(bins))
-        return "sampling rate " + number_text(group.rate) + " with sampling balls-in-bins; it must be 1 divided by the bins";
-      if (group.neighbours == Neighbours::replace_one) return "sampling balls-in-bins for replace-one neighbours";
+    if (!in(group.each.rate, 0, 1)) return "sampling rate " + number_text(group.each.rate) + "; it must be in (0, 1]";
+    if (group.each.sampling == Sampling::full && group.each.rate != 1)
+      return "sampling rate " + number_text(group.each.rate) + " with sampling full; it must be 1";
+    if (group.each.sampling == Sampling::balls_in_bins) {
+      const std::uint64_t bins = lots_an_epoch(group.each.rate);
+      if (group.each.rate != 1.0 / static_cast<double>(bins))
+        return "sampling rate " + number_text(group.each.rate) + " with sampling balls-in-bins; it must be 1 divided by the bins";
+      if (group.each.neighbours == Neighbours::replace_one) return "sampling balls-in-bins for replace-one neighbours";
       if (group.level == Level::client && group.count() != 1)
         return std::to_string(group.count()) + " releases of bins of clients in a round; it must be 1";
-      if (group.passes > 0 && group.count() > group.passes * bins)
-        return std::to_string(group.count()) + " releases in " + counted(group.passes, "pass", "passes") + " over " +
+      if (group.each.passes > 0 && group.count() > group.each.passes * bins)
+        return std::to_string(group.count()) + " releases in " + counted(group.each.passes, "pass", "passes") + " over " +
                counted(bins, "bin");
     }
-    if (group.rows == 0 || group.rows > kMaxRowsOfRecord)
-      return std::to_string(group.rows) + " rows of a record; it must be from 1 to " + std::to_string(kMaxRowsOfRecord);
-    if (group.rows > 1 && (!statement->users || group.neighbours == Neighbours::replace_one ||
-                           (group.sampling != Sampling::poisson && group.sampling != Sampling::full)))
-      return std::to_string(group.rows) + " rows of a record with sampling " + std::string(name_of(group.sampling)) + " for " +
-             std::string(name_of(group.neighbours)) + " neighbours of " + (statement->users ? "users" : level + "s");
+    if (group.each.rows == 0 || group.each.rows > kMaxRowsOfRecord)
+      return std::to_string(group.each.rows) + " rows of a record; it must be from 1 to " + std::to_string(kMaxRowsOfRecord);
+    if (group.each.rows > 1 && (!statement->users || group.each.neighbours == Neighbours::replace_one ||
+                                (group.each.sampling != Sampling::poisson && group.each.sampling != Sampling::full)))
+      return std::to_string(group.each.rows) + " rows of a record with sampling " + std::string(name_of(group.each.sampling)) +
+             " for " + std::string(name_of(group.each.neighbours)) + " neighbours of " +
+             (statement->users ? "users" : level + "s");
     if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + valid_weight;
-    if (group.law != NoiseLaw::gaussian) {
+    if (group.each.law != NoiseLaw::gaussian) {
       constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;
       if (group.level != Level::client || statement->noise_at != "distributed")
         return "noise in shares at " + level + " level, whose statement has noise at '" + statement->noise_at + "'";
-      if (group.sampling != Sampling::full) return "noise in shares with sampling " + std::string(name_of(group.sampling));
-      if (!in(group.shares.step, 0, 1)) return "a step of " + number_text(group.shares.step) + "; it must be in (0, 1]";
-      if (group.shares.dimension == 0 || group.shares.dimension > kMaxDimension)
-        return "a dimension of " + std::to_string(group.shares.dimension) + "; it must be from 1 to 2^40";
-      if (group.shares.count == 0 || group.shares.count + statement->colluders > statement->survivors)
-        return counted(group.shares.count, "share") + " of noise; " + counted(statement->survivors, "survivor") + " and " +
+      if (group.each.sampling != Sampling::full)
+        return "noise in shares with sampling " + std::string(name_of(group.each.sampling));
+      if (!in(group.each.shares.step, 0, 1)) return "a step of " + number_text(group.each.shares.step) + "; it must be in (0, 1]";
+      if (group.each.shares.dimension == 0 || group.each.shares.dimension > kMaxDimension)
+        return "a dimension of " + std::to_string(group.each.shares.dimension) + "; it must be from 1 to 2^40";
+      if (group.each.shares.count == 0 || group.each.shares.count + statement->colluders > statement->survivors)
+        return counted(group.each.shares.count, "share") + " of noise; " + counted(statement->survivors, "survivor") + " and " +
                counted(statement->colluders, "colluder") + " guarantee " +
                std::to_string(statement->survivors - std::min(statement->survivors, statement->colluders));
     } else if (group.level == Level::client && group.quantity == Quantity::sums && statement->noise_at == "distributed") {
       return "Gaussian noise, but the statement has noise at 'distributed'";
     }
-    if (group.level == Level::client && group.quantity == Quantity::sums && group.correlation != statement->correlation)
-      return "noise '" + std::string(choice_name(group.correlation.mechanism)) + "' with separation " +
-             std::to_string(group.correlation.separation) + "; the statement is for '" +
-             std::string(choice_name(statement->correlation.mechanism)) + "' with separation " +
-             std::to_string(statement->correlation.separation);
-    if (group.correlation.on()) {
+    if (group.level == Level::client && group.quantity == Quantity::sums && group.each.correlation != statement->each.correlation)
+      return "noise '" + std::string(choice_name(group.each.correlation.mechanism)) + "' with separation " +
+             std::to_string(group.each.correlation.separation) + "; the statement is for '" +
+             std::string(choice_name(statement->each.correlation.mechanism)) + "' with separation " +
+             std::to_string(statement->each.correlation.separation);
+    if (group.each.correlation.on()) {
       if (group.level != Level::client || group.quantity != Quantity::sums)
         return "correlated noise of other releases than clients' sums";
       if (group.count() > 1) return std::to_string(group.count()) + " correlated releases in a round; it must be one";
-      if (group.first >= group.correlation.horizon)
+      if (group.first >= group.each.correlation.horizon)
         return "release number " + std::to_string(group.first) + " of noise that was planned for " +
-               std::to_string(group.correlation.horizon) + " rounds";
+               std::to_string(group.each.correlation.horizon) + " rounds";
     }
     if (group.first > kMaxReleases) return "release number " + std::to_string(group.first) + "; at most 2^40 is supported";
     std::uint64_t count = 0;

@@ -34,23 +34,41 @@ struct LedgerStatement {
   std::string accountant = {};
   double delta = 0;
   double epsilon = std::numeric_limits<double>::infinity();  ///< budget; infinite: none
-  Neighbours neighbours = Neighbours::add_remove;
-  double largest_weight = 1;     ///< client level: the largest weight of an update, as the sensitivity assumes
-  double bound = 0;              ///< client level: S, the largest norm of an update
-  std::string noise_at = {};     ///< client level: "central", "discrete", "local" or "distributed"
-  bool own_code = false;         ///< example level: the user's own code computes the gradients
-  std::uint64_t survivors = 0;   ///< noise_at "distributed": the fewest clients in a round's sum
-  std::uint64_t colluders = 0;   ///< likewise: that may tell the coordinator their noise
-  bool adaptive_clip = false;    ///< the bound (S) is that of the first round, and follows counts that are in the same releases
-  bool participations = false;   ///< client level: sums name the clients in them, a public fact; others are not charged
-  bool own_tasks = false;        ///< likewise, of a client's own ledger: rounds are its tasks, their versions unknown
-  Correlation correlation = {};  ///< client level: of the noise of all rounds, and the separation of a client's
-  bool users = false;            ///< example level: a record is everything of one user inside a client
+  /// A release of sums as planned: what all have in common. Those of a client differ from it in rate and passes.
+  Releases each = {};
+  double largest_weight = 1;    ///< client level: the largest weight of an update, as the sensitivity assumes
+  double bound = 0;             ///< client level: S, the largest norm of an update
+  std::string noise_at = {};    ///< client level: "central", "discrete", "local" or "distributed"
+  bool own_code = false;        ///< example level: the user's own code computes the gradients
+  std::uint64_t survivors = 0;  ///< noise_at "distributed": the fewest clients in a round's sum
+  std::uint64_t colluders = 0;  ///< likewise: that may tell the coordinator their noise
+  bool adaptive_clip = false;   ///< the bound (S) is that of the first round, and follows counts that are in the same releases
+  bool participations = false;  ///< client level: sums name the clients in them, a public fact; others are not charged
+  bool own_tasks = false;       ///< likewise, of a client's own ledger: rounds are its tasks, their versions unknown
+  bool users = false;           ///< example level: a record is everything of one user inside a client
   bool operator==(const LedgerStatement&) const = default;
+
+  static constexpr auto kTerms = std::tuple{Term{"level", &LedgerStatement::level, true},
+                                            Term{"accountant", &LedgerStatement::accountant, true},
+                                            Term{"delta", &LedgerStatement::delta, true},
+                                            Term{"epsilon", &LedgerStatement::epsilon},
+                                            Term{"each", &LedgerStatement::each},
+                                            Term{"largest_weight", &LedgerStatement::largest_weight},
+                                            Term{"bound", &LedgerStatement::bound},
+                                            Term{"noise_at", &LedgerStatement::noise_at},
+                                            Term{"own_code", &LedgerStatement::own_code},
+                                            Term{"survivors", &LedgerStatement::survivors},
+                                            Term{"colluders", &LedgerStatement::colluders},
+                                            Term{"adaptive_clip", &LedgerStatement::adaptive_clip},
+                                            Term{"participations", &LedgerStatement::participations},
+                                            Term{"own_tasks", &LedgerStatement::own_tasks},
+                                            Term{"users", &LedgerStatement::users}};
 };
 
 /// The first line of a ledger.
 struct LedgerHeader {
+  std::string kind = "ledger";
+  std::uint32_t version = 1;
   std::string source = "seeded";  ///< of the noise: "seeded" or "secret"
   std::uint32_t clients = 1;
   std::vector<LedgerStatement> statements;  ///< at most one per level
@@ -59,6 +77,14 @@ struct LedgerHeader {
   std::map<std::string, std::string> settings = {};  ///< by key, those that never change in a run; empty: not recorded
   const LedgerStatement* at(Level level) const;
   bool operator==(const LedgerHeader&) const = default;
+
+  static constexpr auto kTerms = std::tuple{Term{"kind", &LedgerHeader::kind, true},
+                                            Term{"version", &LedgerHeader::version, true},
+                                            Term{"source", &LedgerHeader::source, true},
+                                            Term{"clients", &LedgerHeader::clients, true},
+                                            Term{"statements", &LedgerHeader::statements, true},
+                                            Term{"constants", &LedgerHeader::constants},
+                                            Term{"settings", &LedgerHeader::settings}};
 };
 
 /// Equal releases of several clients. The addresses are (round, client, first), ..., (round, client, first + count - 1) with
@@ -67,20 +93,20 @@ struct LedgerGroup {
   Level level = Level::example;
   std::vector<ClientId> clients =
       {};  ///< empty: all clients, as at client level, where clients not drawn are charged too, but for participations
-  Sampling sampling = Sampling::poisson;
-  Neighbours neighbours = Neighbours::add_remove;
-  double rate = 1;
-  std::uint64_t passes = 0;  ///< shuffle, balls-in-bins: epochs the runs span
-  std::uint64_t first = 0;   ///< number of the first release in the client's noise plan
+  Releases each = {};       ///< one of them; multiplier and number are those of `runs`. Passes: epochs the runs span
+  std::uint64_t first = 0;  ///< number of the first release in the client's noise plan
   std::vector<ReleaseRun> runs = {};
   double largest_weight = 1;  ///< client level: of the updates in the sum
   Quantity quantity = Quantity::sums;
-  bool adaptive = false;  ///< noise or rate was chosen after looking at earlier outputs
-  NoiseLaw law = NoiseLaw::gaussian;
-  NoiseShares shares = {};       ///< of another law
-  Correlation correlation = {};  ///< that of the statement, or none
-  std::uint64_t rows = 1;        ///< example level: the most rows of a record, each drawn by itself
   bool operator==(const LedgerGroup&) const = default;
+
+  static constexpr auto kTerms = std::tuple{Term{"level", &LedgerGroup::level, true},
+                                            Term{"quantity", &LedgerGroup::quantity},
+                                            Term{"clients", &LedgerGroup::clients},
+                                            Term{"each", &LedgerGroup::each},
+                                            Term{"largest_weight", &LedgerGroup::largest_weight},
+                                            Term{"first", &LedgerGroup::first, true},
+                                            Term{"runs", &LedgerGroup::runs, true}};
 
   std::uint64_t count() const;
   /// Balls-in-bins at client level, where the releases of a cycle are rounds: true if an earlier round charged the cycle.
@@ -105,9 +131,11 @@ struct LedgerEntry {
 /// however they were grouped.
 LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients);
 
-/// JSON without a line end. All throw Error (failure) for a value that cannot be read back, such as a non-finite number.
+/// JSON without a line end, by the terms above (dp/ledger/terms.hpp). In an entry a group has what differs from the statement of its level.
+/// All throw Error (failure) for a value that cannot be read back, such as a non-finite number.
 std::string header_text(const LedgerHeader& header);
-std::string entry_text(const LedgerEntry& entry);
+std::string entry_text(const LedgerEntry& entry, const LedgerHeader& header);
+/// Complete groups, for hashes.
 std::string groups_text(const LedgerGroups& groups);
 
 /// The inverse. Both throw Error (failure) with one line that says what is wrong.

@@ -38,12 +38,12 @@ std::string epochs_text(const Spending& spending) {
 void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& promised,
                              bool clients_too) {
   if (promised.users) {
-    list.push_back("what is protected is everything of one user inside one client, " + neighbours_text(promised.neighbours));
+    list.push_back("what is protected is everything of one user inside one client, " + neighbours_text(promised.each.neighbours));
     list.emplace_back(
         "the number of users of each client, how many examples each has, and who holds which, are public and fixed beforehand");
     list.emplace_back("a user with examples in several clients is protected in each alone");
   } else {
-    list.push_back("what is protected is one example of one client, " + neighbours_text(promised.neighbours));
+    list.push_back("what is protected is one example of one client, " + neighbours_text(promised.each.neighbours));
     list.emplace_back("the number of examples of each client, and who holds which, are public and fixed beforehand");
   }
   if (promised.own_code)
@@ -81,7 +81,7 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
 }
 
 void add_correlation(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
-  const Correlation& noise = statement.correlation;
+  const Correlation& noise = statement.each.correlation;
   if (noise.separation > 1 && statement.participations)
     list.push_back("any two sums with one client are at least " + std::to_string(noise.separation) +
                    " versions apart: the coordinator has a client begin again only then, " +
@@ -104,7 +104,7 @@ void add_correlation(std::vector<std::string>& list, const Spending& spending, c
 }
 
 void add_client_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
-  list.push_back("what is protected is one client with all its data, " + neighbours_text(statement.neighbours));
+  list.push_back("what is protected is one client with all its data, " + neighbours_text(statement.each.neighbours));
   list.emplace_back("an update counts with norm " + number_text(statement.bound) + " and weight " +
                     number_text(statement.largest_weight) + " at most" +
                     (statement.adaptive_clip
@@ -124,7 +124,7 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
       statement.participations
           ? "who is in which sum is public, by a schedule fixed beforehand: the largest number of sums with one client is charged"
           : "clients that were not drawn are charged as well");
-  if (statement.correlation.on()) add_correlation(list, spending, statement);
+  if (statement.each.correlation.on()) add_correlation(list, spending, statement);
   if (statement.noise_at != "distributed")
     list.emplace_back(statement.noise_at == "local"
                           ? "each client adds all of the noise itself"

@@ -79,7 +79,7 @@ class LedgerComparer {
       differs(terms.prefix + "delta", number_text(terms.delta), number_text(statement->delta));
       const double budget = terms.epsilon > 0 ? terms.epsilon : std::numeric_limits<double>::infinity();
       differs(terms.prefix + "epsilon", budget_text(budget), budget_text(statement->epsilon));
-      differs(terms.prefix + "neighbours", terms.neighbours, name_of(statement->neighbours));
+      differs(terms.prefix + "neighbours", terms.neighbours, name_of(statement->each.neighbours));
       if (terms.level == Level::example)
         differs("dp", user_level(configuration_.privacy) != nullptr ? "user" : "example", statement->users ? "user" : "example");
       if (terms.accountant != AccountantChoice::automatic)
@@ -91,7 +91,7 @@ class LedgerComparer {
       if (terms.level != Level::client) continue;
       differs(terms.prefix + "clip", number_text(terms.clip), number_text(statement->bound));
       const ClientSettings& settings = *client_level(configuration_.privacy);
-      const Correlation& noise = statement->correlation;
+      const Correlation& noise = statement->each.correlation;
       differs("noise-mechanism", choice_name(settings.mechanism()), choice_name(noise.mechanism));
       differs("minimum-separation", std::to_string(settings.minimum_separation), std::to_string(noise.separation));
       if (noise.on()) differs("rounds", std::to_string(configuration_.rounds), std::to_string(noise.horizon));
@@ -175,27 +175,27 @@ class LedgerComparer {
 
   void example(const std::string& round, const LevelTerms& terms, const LedgerGroup& group) {
     const auto* settings = example_level(configuration_.privacy);
-    differs(round + terms.prefix + "neighbours", terms.neighbours, name_of(group.neighbours));
-    if (group.sampling != Sampling::full) differs(round + "sampling", choice_name(settings->sampling), name_of(group.sampling));
+    differs(round + terms.prefix + "neighbours", terms.neighbours, name_of(group.each.neighbours));
+    if (group.each.sampling != Sampling::full) differs(round + "sampling", choice_name(settings->sampling), name_of(group.each.sampling));
     if (const UserSettings* users = user_level(configuration_.privacy)) {
       const bool by_users =
-          users->user_sampling == UserSampling::users || (users->user_sampling == UserSampling::automatic && group.rows == 1);
-      differs(round + "user-examples", std::to_string(by_users ? 1 : users->user_examples), std::to_string(group.rows));
+          users->user_sampling == UserSampling::users || (users->user_sampling == UserSampling::automatic && group.each.rows == 1);
+      differs(round + "user-examples", std::to_string(by_users ? 1 : users->user_examples), std::to_string(group.each.rows));
     }
     if (settings->sampling_rate > 0 && settings->sampling == LotSampling::poisson)
-      differs(round + "sampling-rate", number_text(settings->sampling_rate), number_text(group.rate));
+      differs(round + "sampling-rate", number_text(settings->sampling_rate), number_text(group.each.rate));
     else
       not_compared("sampling-rate, which follows from the clients' sizes");
   }
 
   void client(const std::string& round, const LedgerGroup& group) {
     const ClientSettings& settings = *client_level(configuration_.privacy);
-    if (settings.has_shares()) differs(round + "noise-law", choice_name(settings.noise_law), choice_name(group.law));
+    if (settings.has_shares()) differs(round + "noise-law", choice_name(settings.noise_law), choice_name(group.each.law));
     const double rate = configuration_.cohort->rate(clients_);
     const Sampling sampling = rate < 1 ? cohort_sampling(configuration_) : Sampling::full;
     const auto bins = [](Sampling one) { return one == Sampling::balls_in_bins ? "balls-in-bins" : "none"; };
-    differs(round + "cohort's bins", bins(sampling), bins(group.sampling));
-    differs(round + "cohort's rate", number_text(sampling == Sampling::full ? 1 : rate), number_text(group.rate));
+    differs(round + "cohort's bins", bins(sampling), bins(group.each.sampling));
+    differs(round + "cohort's rate", number_text(sampling == Sampling::full ? 1 : rate), number_text(group.each.rate));
   }
 
   void differs(const std::string& what, std::string_view settings, std::string_view ledger) {

@@ -91,6 +91,14 @@ std::vector<std::string> constants_of(const Setup& setup, Participations* partic
   return constants;
 }
 
+/// A release without what its run says: multiplier and number.
+Releases one_of(Releases releases) {
+  releases.noise_multiplier = Releases{}.noise_multiplier;
+  releases.count = Releases{}.count;
+  releases.rounds = releases.most = 0;
+  return releases;
+}
+
 /// `participations`: null where they are not counted, or not known (own_tasks).
 LedgerHeader header_of(const Setup& setup, Participations* participations) {
   LedgerHeader header{.source = std::string(choice_name(setup.configuration.randomness)),
@@ -102,12 +110,13 @@ LedgerHeader header_of(const Setup& setup, Participations* participations) {
     header.statements.push_back({.level = kind,
                                  .accountant = std::string(part_name(level.accountant)),
                                  .delta = level.delta,
-                                 .neighbours = level.neighbours});
+                                 .each = {.neighbours = level.neighbours}});
     if (level.epsilon > 0) header.statements.back().epsilon = level.epsilon;
     return header.statements.back();
   };
   if (setup.privacy.example) {
     LedgerStatement& statement = add(Level::example, *setup.privacy.example);
+    if (!setup.privacy.plans.empty()) statement.each.sampling = setup.privacy.plans.begin()->second->sampling();
     statement.own_code = is_clipped_outside(setup.configuration);
     statement.users = user_level(setup.configuration.privacy) != nullptr;
     statement.adaptive_clip = adapts_lot_clip(setup.configuration.privacy);
@@ -118,8 +127,8 @@ LedgerHeader header_of(const Setup& setup, Participations* participations) {
     statement.bound = setup.privacy.client->clip;
     statement.participations = counts_participations(setup);
     statement.adaptive_clip = client_level(setup.configuration.privacy)->adapts_clip();
-    statement.correlation = setup.privacy.client_release.correlation;
-    statement.own_tasks = statement.participations && participations == nullptr && statement.correlation.on();
+    statement.each = one_of(setup.privacy.client_release);
+    statement.own_tasks = statement.participations && participations == nullptr && statement.each.correlation.on();
     statement.noise_at = choice_name(client_level(setup.configuration.privacy)->client_noise);
     if (const auto& shares = setup.privacy.shares) {
       statement.survivors = shares->survivors;
@@ -180,8 +189,7 @@ void RunPrivacy::add_noisy(LedgerGroups& groups, Quantity quantity, double noise
        {std::pair(Level::example, &setup_.privacy.example), {Level::client, &setup_.privacy.client}}) {
     if (!*setup) continue;
     groups.push_back({.level = level,
-                      .sampling = Sampling::full,
-                      .neighbours = (*setup)->neighbours,
+                      .each = {.sampling = Sampling::full, .neighbours = (*setup)->neighbours},
                       .first = first,
                       .runs = {{noise_multiplier, 1, 1}},
                       .quantity = quantity});
@@ -192,8 +200,7 @@ void RunPrivacy::enter_once() {
   LedgerGroups groups;
   if (!setup_.privacy.components.empty()) {
     const Releases& release = setup_.privacy.components.front();
-    groups.push_back({.sampling = Sampling::full,
-                      .neighbours = release.neighbours,
+    groups.push_back({.each = {.sampling = Sampling::full, .neighbours = release.neighbours},
                       .runs = {{release.noise_multiplier, 1, 1}},
                       .quantity = Quantity::components});
   }
@@ -293,16 +300,10 @@ std::string RunPrivacy::reserve_update(const SpendingTotals& before, std::uint32
   const Releases& next = setup_.privacy.client_release;
   reserved_.push_back({.level = Level::client,
                        .clients = participations_ ? participations_->clients(round) : std::vector<ClientId>{},
-                       .sampling = next.sampling,
-                       .neighbours = next.neighbours,
-                       .rate = next.rate,
-                       .passes = next.passes,
+                       .each = one_of(next),
                        .first = round - 1,
                        .runs = {{next.noise_multiplier, clip > 0 ? clip : level.clip, 1}},
-                       .largest_weight = setup_.privacy.largest_weight,
-                       .law = next.law,
-                       .shares = next.shares,
-                       .correlation = next.correlation});
+                       .largest_weight = setup_.privacy.largest_weight});
   return {};
 }
 
@@ -330,14 +331,13 @@ RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, st
     const std::uint64_t first = planned(plan, round).first;
     reserved_.push_back({.level = Level::example,
                          .clients = std::move(charged[i]),
-                         .sampling = plan.sampling(),
-                         .neighbours = level.neighbours,
-                         .rate = plan.rate(),
-                         .passes = plan.passes(allowed[i], setup_.training.epochs),
+                         .each = {.sampling = plan.sampling(),
+                                  .neighbours = level.neighbours,
+                                  .rate = plan.rate(),
+                                  .passes = plan.passes(allowed[i], setup_.training.epochs),
+                                  .rows = plan.bound()},
                          .first = first,
-                         .runs = plan.runs(first, allowed[i], clip),
-                         .largest_weight = 1,
-                         .rows = plan.bound()});
+                         .runs = plan.runs(first, allowed[i], clip)});
   }
   return permission;
 }

@@ -304,12 +304,24 @@ class Ledger:
         return low, high
 
 
+RELEASE = {"sampling": "poisson", "neighbours": "add-remove", "rate": 1, "passes": 0, "rows": 1}
+
+
+def completed(groups, header):
+    """The groups of a line with the terms that are the statement's, or everybody's."""
+    if groups == "all":
+        return groups
+    each = {statement["level"]: {**RELEASE, **statement.get("each", {})} for statement in header["statements"]}
+    other = {level: {**RELEASE, "sampling": "full", "neighbours": one["neighbours"]} for level, one in each.items()}
+    return [{**(other if "quantity" in group else each)[group["level"]], **group.get("each", {}), **group} for group in groups]
+
+
 def check_ledger(folder, config, facts):
     """The ledger's releases, once they are those that sizes and settings make; and its head and length."""
     lines, head = read_ledger(folder)
     header, entries = lines[0], lines[1:]
-    reserved = {entry["round"]: entry["groups"] for entry in entries if entry["kind"] == "reserve"}
-    executed = {entry["round"]: entry["executed"] for entry in entries if entry["kind"] == "close"}
+    reserved = {entry["round"]: completed(entry["groups"], header) for entry in entries if entry["kind"] == "reserve"}
+    executed = {entry["round"]: completed(entry["executed"], header) for entry in entries if entry["kind"] == "close"}
     assert reserved.keys() == executed.keys() and len(entries) == 2 * len(reserved)
     clients = len(facts.sizes())
     rounds = {}
@@ -439,7 +451,7 @@ def check_statement(fields, level, config, facts, ledger, header, round):
     fields.public("delta", level_setting(config, level, "delta"))
     fields.public("budget", budget or None)
     fields.public("accountant", "rdp" if level == "example" and config["sampling"] == "without-replacement" else "tight")
-    assert (promised["delta"], promised["epsilon"], promised["neighbours"]) == (
+    assert (promised["delta"], promised.get("epsilon"), promised.get("each", {}).get("neighbours", "add-remove")) == (
         level_setting(config, level, "delta"), budget or None, facts.neighbours[level])
     if level == "example" and config["sampling"] == "shuffle":
         fields.epsilon("epsilon_as_in_the_papers_assuming_poisson_sampling", ledger.bounds(level, round, papers=True))
@@ -452,7 +464,7 @@ def check_statement(fields, level, config, facts, ledger, header, round):
     if level == "client":
         bound = level_setting(config, level, "clip")
         assert texts.pop(1) == f"an update counts with norm {number_text(bound)} and weight {number_text(largest)} at most"
-        assert (promised["bound"], promised["largest_weight"], promised["noise_at"]) == (bound, largest, config["client-noise"])
+        assert (promised["bound"], promised.get("largest_weight", 1), promised["noise_at"]) == (bound, largest, config["client-noise"])
     for text in texts:
         assert not re.search(r"\d", text), f"'{text}' has a number, and nothing here says which"
     fields.known[f"{fields.where} assumptions"] = texts

@@ -119,7 +119,7 @@ TEST_CASE("the audit of a run in order recomputes what its summary says, and the
   spoil({"ledger.jsonl", "4", "5"}, [&](const std::string& run) { write(run, Lines(lines.begin(), lines.end() - 1)); });
   spoil({"ledger.jsonl", "line 2"}, [&](const std::string& run) {
     Lines edited = lines;
-    replace(edited[1], "[2,", "[9,");
+    replace(edited[1], "[2.0,", "[9.0,");
     write(run, edited);
   });
   spoil({"ledger.jsonl", "line 3"}, [&](const std::string& run) {
@@ -131,7 +131,7 @@ TEST_CASE("the audit of a run in order recomputes what its summary says, and the
     const std::string remembered = read_file(run + "/summary.json");
     forge(run, lines);
     Lines other = lines;
-    replace(other[1], "[2,", "[9,");
+    replace(other[1], "[2.0,", "[9.0,");
     forge(run, other);
     std::ofstream(run + "/summary.json") << remembered;
   });
@@ -166,12 +166,12 @@ TEST_CASE("the audit of a run in order recomputes what its summary says, and the
   });
   spoil({"weight", "sensitivity"}, [&](const std::string& run) {
     Lines other = lines;
-    replace(other[0], "\"largest_weight\":", "\"largest_weight\":0.");
+    replace(other[0], "\"bound\":", "\"largest_weight\":0.5,\"bound\":");
     forge(run, other);
   });
   spoil({"0.01"}, [&](const std::string& run) {
     Lines other = lines;
-    replace(other[0], "\"epsilon\":null", "\"epsilon\":0.01");
+    replace(other[0], "\"accountant\":", "\"epsilon\":0.01,\"accountant\":");
     forge(run, other);
   });
   // The settings beside it are somebody's to edit, too.

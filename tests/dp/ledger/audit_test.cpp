@@ -23,11 +23,11 @@ LedgerHeader header(const std::string& accountant = "rdp", double budget = 3) {
 }
 
 LedgerGroup sums(std::uint64_t count, std::vector<ClientId> clients = {}, Sampling sampling = Sampling::poisson) {
-  return {.clients = std::move(clients), .sampling = sampling, .rate = 0.01, .runs = {{4, 2, count}}};
+  return {.clients = std::move(clients), .each = {.sampling = sampling, .rate = 0.01}, .runs = {{4, 2, count}}};
 }
 
 LedgerGroup updates(double weight = 1) {
-  return {.level = Level::client, .sampling = Sampling::full, .runs = {{10, 1.5, 1}}, .largest_weight = weight};
+  return {.level = Level::client, .each = {.sampling = Sampling::full}, .runs = {{10, 1.5, 1}}, .largest_weight = weight};
 }
 
 // The audit of a ledger with these lines, right or wrong.
@@ -102,13 +102,13 @@ TEST_CASE("an audit fails on an accountant that cannot account for the sampling"
   CHECK(std::isinf(audit.statements[0].statement.epsilon));
   CHECK(audit_json(audit).find("\"epsilon\": null") != std::string::npos);
   LedgerGroup adaptive = sums(10);
-  adaptive.adaptive = true;
+  adaptive.each.adaptive = true;
   fails(audit_of(header("tight"), {reserve(1, {adaptive})}), {"example level", "'tight'", "'filter'"});
 }
 
 TEST_CASE("shuffled lots are labelled: what holds, and the papers' number beside it") {
   LedgerGroup shuffled = sums(200, {}, Sampling::shuffle);
-  shuffled.passes = 2;
+  shuffled.each.passes = 2;
   const Audit audit = audit_of(header("rdp", 100), {reserve(1, {shuffled})});
   const PrivacyStatement& statement = audit.statements[0].statement;
   REQUIRE(statement.as_in_papers.has_value());
@@ -152,7 +152,7 @@ TEST_CASE("the largest epsilon is the same whether or not clients that cost less
   SpendingTotals totals(40);
   for (ClientId client = 0; client < 40; ++client) {
     LedgerGroup group = sums(100 + (client * 7) % 40, {client});
-    group.rate = 0.01 + 0.001 * ((client * 11) % 40);
+    group.each.rate = 0.01 + 0.001 * ((client * 11) % 40);
     totals.add(group);
   }
   const auto all = history_epsilons(totals, Rdp{}, 1e-5, false);

@@ -39,7 +39,7 @@ TEST_CASE("a ledger without a reservation makes way for a new one; one with a re
     CHECK_FALSE(fs::exists(path));
     {
       Ledger ledger = Ledger::create(path, kHeader, key);
-      ledger.reserve(1, "inputs", {{.rate = 0.1, .first = 0, .runs = {{1.1, 1, 3}}}});
+      ledger.reserve(1, "inputs", {{.each = {.rate = 0.1}, .first = 0, .runs = {{1.1, 1, 3}}}});
     }
     CHECK(holds_reservation(path));  // told without the key
     const std::string before = read_file(path);

@@ -26,7 +26,7 @@ LedgerHeader header() {
 }
 
 LedgerGroup releases(std::uint64_t first, std::uint64_t count, std::vector<ClientId> clients = {}, double multiplier = 1.1) {
-  return {.clients = std::move(clients), .rate = 0.1, .first = first, .runs = {{multiplier, 2, count}}};
+  return {.clients = std::move(clients), .each = {.rate = 0.1}, .first = first, .runs = {{multiplier, 2, count}}};
 }
 
 std::uint64_t count_of(const Spending& spending) {
@@ -145,7 +145,7 @@ TEST_CASE("what was executed beyond the reservation is an error, and is counted"
       },
       [] {
         auto group = releases(0, 10);
-        group.rate = 0.2;
+        group.each.rate = 0.2;
         return LedgerGroups{group};
       },
   };
@@ -174,12 +174,12 @@ TEST_CASE("more noise than reserved, fewer releases, or none are what they are")
 TEST_CASE("schedules: what was executed is compared release by release") {
   const test::TemporaryFolder folder;
   Ledger ledger = Ledger::create(folder / "ledger.jsonl", header());
-  LedgerGroup group{.rate = 0.1, .first = 100, .runs = {{1, 3, 5}, {2, 2, 5}, {3, 1, 5}}};
+  LedgerGroup group{.each = {.rate = 0.1}, .first = 100, .runs = {{1, 3, 5}, {2, 2, 5}, {3, 1, 5}}};
   ledger.reserve(1, "a", {group});
-  LedgerGroup part{.clients = {0}, .rate = 0.1, .first = 103, .runs = {{1, 3, 2}, {2, 2, 5}, {3, 1, 1}}};
-  LedgerGroup early{.clients = {1}, .rate = 0.1, .first = 103, .runs = {{1, 3, 2}, {2, 2, 4}, {3, 1, 2}}};
+  LedgerGroup part{.clients = {0}, .each = {.rate = 0.1}, .first = 103, .runs = {{1, 3, 2}, {2, 2, 5}, {3, 1, 1}}};
+  LedgerGroup early{.clients = {1}, .each = {.rate = 0.1}, .first = 103, .runs = {{1, 3, 2}, {2, 2, 4}, {3, 1, 2}}};
   ledger.close(1, {part, early});  // more noise earlier is no harm
-  LedgerGroup late{.rate = 0.1, .first = 115, .runs = {{1, 3, 5}, {2, 2, 5}}};
+  LedgerGroup late{.each = {.rate = 0.1}, .first = 115, .runs = {{1, 3, 5}, {2, 2, 5}}};
   ledger.reserve(2, "b", {late});
   late.runs = {{1, 3, 6}, {2, 2, 4}};
   CHECK_FAILURE(ledger.close(2, {late}), "round 2", "noise multiplier", "1", "2");
@@ -206,9 +206,9 @@ TEST_CASE("weights that break the sensitivity, and groups the header knows nothi
       },
       {"client 1"});
   refused([](LedgerGroup& g) { g.clients = {4}; }, {"client 4", "3"});
-  refused([](LedgerGroup& g) { g.rate = 0; }, {"sampling rate", "0"});
+  refused([](LedgerGroup& g) { g.each.rate = 0; }, {"sampling rate", "0"});
   refused([](LedgerGroup& g) { g.runs[0].noise_multiplier = 0; }, {"noise multiplier", "0"});
-  refused([](LedgerGroup& g) { g.neighbours = Neighbours::replace_one; }, {"replace-one", "add-remove"});
+  refused([](LedgerGroup& g) { g.each.neighbours = Neighbours::replace_one; }, {"replace-one", "add-remove"});
   CHECK(count_of(ledger.spent(0)) == 0);
   CHECK(lines_of(folder / "ledger.jsonl").size() == 1);
 }
@@ -315,35 +315,37 @@ TEST_CASE("lines with impossible contents are refused by number, though their ch
   refused(head, "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":" + std::string(1000, '[') + "}", {"line 2", "8"});
   const auto group = [&](const std::string& text) {
     return "{\"kind\":\"reserve\",\"round\":1,\"digest\":\"\",\"groups\":[{\"level\":\"example\"," + text +
-           "\"neighbours\":\"add-remove\",\"first\":0,\"runs\":[[1,1,1]]}]}";
+           "\"first\":0,\"runs\":[[1,1,1]]}]}";
   };
-  refused(head, group("\"sampling\":\"poison\",\"rate\":0.5,"), {"line 2", "sampling", "'poison'"});
-  refused(head, group("\"sampling\":\"poisson\",\"rate\":1.5,"), {"line 2", "sampling rate", "1.5"});
-  refused(head, group("\"clients\":\"0-4000000000\",\"sampling\":\"poisson\",\"rate\":0.5,"),
-          {"line 2", "client 4000000000", "3"});
-  refused(head, group("\"clients\":\"2-1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'2-1'"});
-  refused(head, group("\"clients\":\"1,1\",\"sampling\":\"poisson\",\"rate\":0.5,"), {"line 2", "clients", "'1,1'"});
-  refused("{\"kind\":\"ledger\",\"version\":7}", "{}", {"line 1", "version 7", "1", "6"});
+  refused(head, group("\"each\":{\"sampling\":\"poison\",\"rate\":0.5},"), {"line 2", "sampling", "'poison'"});
+  refused(head, group("\"each\":{\"rate\":1.5},"), {"line 2", "sampling rate", "1.5"});
+  refused(head, group("\"clients\":\"0-4000000000\","), {"line 2", "client 4000000000", "3"});
+  refused(head, group("\"clients\":\"2-1\","), {"line 2", "clients", "'2-1'"});
+  refused(head, group("\"clients\":\"1,1\","), {"line 2", "clients", "'1,1'"});
+  refused("{\"kind\":\"ledger\",\"version\":7}", "{}", {"line 1", "version 7", "version 1"});
+  refused(head, group("\"each\":{\"ratio\":0.5},"), {"line 2", "'each'", "'ratio'", "'rate'"});
+  refused(head, group("\"rate\":0.5,"), {"line 2", "'group'", "'rate'", "each"});
+  refused(head, group("\"each\":{\"rate\":true},"), {"line 2", "'rate'", "number"});
+  refused(head, group("\"each\":{\"passes\":1e3},"), {"line 2", "'passes'", "whole number"});
+  std::string doubled = head;
+  doubled.insert(doubled.find("{\"level\":\"client\""), "{\"level\":\"client\",\"accountant\":\"rdp\",\"delta\":0.5},");
+  refused(doubled, "{}", {"line 1", "two statements at client level"});
   refused("{\"kind\":\"close\"}", "{}", {"line 1"});
 }
 
-TEST_CASE("correlated noise is written and read, in a ledger of version 3; the rounds' cost is that of the last one") {
+TEST_CASE("correlated noise is written and read; the rounds' cost is that of the last one") {
   const test::TemporaryFolder folder;
   for (const NoiseMechanism mechanism :
        {NoiseMechanism::independent, NoiseMechanism::tree, NoiseMechanism::banded, NoiseMechanism::blt}) {
     const std::string path = folder / std::string(choice_name(mechanism));
     LedgerHeader head = header();
-    head.statements[1].correlation = plan_correlation(mechanism, 3, 9, 2, mechanism == NoiseMechanism::tree ? 4 : 0);
+    head.statements[1].each.correlation = plan_correlation(mechanism, 3, 9, 2, mechanism == NoiseMechanism::tree ? 4 : 0);
     CHECK(read_header(header_text(head)) == head);
-    std::string older = header_text(head);
-    older.replace(older.find("\"version\":3"), 11, "\"version\":2");
-    check_fails([&] { read_header(older); }, {"correlated", "version 3"});
     const auto release = [&](std::uint64_t round) {
       return LedgerGroups{{.level = Level::client,
-                           .sampling = Sampling::full,
+                           .each = {.sampling = Sampling::full, .correlation = head.statements[1].each.correlation},
                            .first = round - 1,
-                           .runs = {{2, 1.5, 1}},
-                           .correlation = head.statements[1].correlation}};
+                           .runs = {{2, 1.5, 1}}}};
     };
     Ledger ledger = Ledger::create(path, head);
     for (std::uint32_t round = 1; round <= 5; ++round) {
@@ -354,37 +356,32 @@ TEST_CASE("correlated noise is written and read, in a ledger of version 3; the r
     const Spending spending = read_ledger(path).book.spent_by_update();
     REQUIRE(spending.size() == 1);
     CHECK(spending[0].rounds == 5);
-    CHECK(spending[0].correlation == head.statements[1].correlation);
+    CHECK(spending[0].correlation == head.statements[1].each.correlation);
     LedgerHeader damaged = head;
-    damaged.statements[1].correlation.horizon = 0;
+    damaged.statements[1].each.correlation.horizon = 0;
     CHECK_THROWS_AS(read_header(header_text(damaged)), Error);
   }
 }
 
-TEST_CASE("noise in shares is written and read, in a ledger of version 2; no more shares count than survivors guarantee") {
+TEST_CASE("noise in shares is written and read; no more shares count than survivors guarantee") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "ledger.jsonl";
   LedgerHeader head = header();
   head.statements = {{.level = Level::client,
                       .accountant = "rdp",
                       .delta = 1e-6,
-                      .neighbours = Neighbours::zero_out,
+                      .each = {.neighbours = Neighbours::zero_out},
                       .bound = 1,
                       .noise_at = "distributed",
                       .survivors = 20,
                       .colluders = 3}};
   CHECK(read_header(header_text(head)) == head);
-  CHECK(header_text(head).find("\"version\":2") != std::string::npos);
-  CHECK(header_text(header()).find("\"version\":1") != std::string::npos);
-  std::string older = header_text(head);
-  older.replace(older.find("\"version\":2"), 11, "\"version\":1");
-  check_fails([&] { read_header(older); }, {"distributed", "version 2"});
   LedgerGroup group{.level = Level::client,
-                    .sampling = Sampling::full,
-                    .neighbours = Neighbours::zero_out,
-                    .runs = {{1, 1, 1}},
-                    .law = NoiseLaw::skellam,
-                    .shares = {1e-3, 64, 17}};
+                    .each = {.sampling = Sampling::full,
+                             .neighbours = Neighbours::zero_out,
+                             .law = NoiseLaw::skellam,
+                             .shares = {1e-3, 64, 17}},
+                    .runs = {{1, 1, 1}}};
   {
     Ledger ledger = Ledger::create(path, head);
     ledger.reserve(1, "a", {group});
@@ -392,7 +389,7 @@ TEST_CASE("noise in shares is written and read, in a ledger of version 2; no mor
     LedgerGroup next = group;
     next.first = 1;
     ledger.reserve(2, "b", {next});
-    next.shares.count = 16;
+    next.each.shares.count = 16;
     check_fails([&] { ledger.close(2, {next}); }, {"round 2", "noise"});
   }
   const Spending spending = read_ledger(path).book.spent_by_update();
@@ -400,41 +397,36 @@ TEST_CASE("noise in shares is written and read, in a ledger of version 2; no mor
   CHECK(spending[0].law == NoiseLaw::skellam);
   CHECK(spending[0].shares == NoiseShares{1e-3, 64, 17});
   LedgerGroup wrong = group;
-  wrong.shares.count = 18;
+  wrong.each.shares.count = 18;
   CHECK(names(malformed({wrong}, head), {"18 shares", "20 survivors", "17"}));
   wrong = group;
-  wrong.law = NoiseLaw::gaussian;
+  wrong.each.law = NoiseLaw::gaussian;
   CHECK(names(malformed({wrong}, head), {"distributed"}));
   wrong = group;
-  wrong.shares.step = 0;
+  wrong.each.shares.step = 0;
   CHECK(names(malformed({wrong}, head), {"step", "0"}));
   wrong = group;
-  wrong.sampling = Sampling::poisson;
-  wrong.rate = 0.5;
+  wrong.each.sampling = Sampling::poisson;
+  wrong.each.rate = 0.5;
   CHECK(names(malformed({wrong}, head), {"sampling", "poisson"}));
 }
 
-TEST_CASE("sums that name their clients cost what the client that is in most of them pays, in a ledger of version 4") {
+TEST_CASE("sums that name their clients cost what the client that is in most of them pays") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "ledger.jsonl";
   LedgerHeader head = header();
   head.statements = {{.level = Level::client,
                       .accountant = "rdp",
                       .delta = 1e-6,
-                      .neighbours = Neighbours::zero_out,
+                      .each = {.neighbours = Neighbours::zero_out},
                       .bound = 1,
                       .noise_at = "central",
                       .participations = true}};
   CHECK(read_header(header_text(head)) == head);
-  CHECK(header_text(head).find("\"version\":4") != std::string::npos);
-  std::string older = header_text(head);
-  older.replace(older.find("\"version\":4"), 11, "\"version\":2");
-  check_fails([&] { read_header(older); }, {"participations", "version 4"});
   const auto sum_of = [](std::uint32_t round, std::vector<ClientId> clients, double multiplier = 2) {
     return LedgerGroup{.level = Level::client,
                        .clients = std::move(clients),
-                       .sampling = Sampling::full,
-                       .neighbours = Neighbours::zero_out,
+                       .each = {.sampling = Sampling::full, .neighbours = Neighbours::zero_out},
                        .first = round - 1,
                        .runs = {{multiplier, 1, 1}}};
   };
@@ -471,26 +463,17 @@ TEST_CASE(
   head.statements = {{.level = Level::client,
                       .accountant = "rdp",
                       .delta = 1e-6,
-                      .neighbours = Neighbours::zero_out,
+                      .each = {.neighbours = Neighbours::zero_out, .correlation = blt},
                       .bound = 1,
                       .noise_at = "central",
-                      .participations = true,
-                      .correlation = blt}};
+                      .participations = true}};
   CHECK(read_header(header_text(head)) == head);
-  CHECK(header_text(head).find("\"version\":6") != std::string::npos);
-  for (const char* older : {"\"version\":4", "\"version\":3"}) {
-    std::string text = header_text(head);
-    text.replace(text.find("\"version\":6"), 11, older);
-    check_fails([&] { read_header(text); }, {"version", "6"});
-  }
   const auto sum_of = [&](std::uint32_t round, std::vector<ClientId> clients) {
     return LedgerGroup{.level = Level::client,
                        .clients = std::move(clients),
-                       .sampling = Sampling::full,
-                       .neighbours = Neighbours::zero_out,
+                       .each = {.sampling = Sampling::full, .neighbours = Neighbours::zero_out, .correlation = blt},
                        .first = round - 1,
-                       .runs = {{2, 1, 1}},
-                       .correlation = blt};
+                       .runs = {{2, 1, 1}}};
   };
   const std::vector<std::vector<ClientId>> rounds{{0}, {1}, {2}, {0}, {1}, {3}, {0}};
   const std::uint64_t most[] = {1, 1, 1, 2, 2, 2, 3};
@@ -538,7 +521,7 @@ TEST_CASE(
   std::rotate(forged.begin() + 1, forged.begin() + 3, forged.begin() + 5);  // round 2 comes first
   CHECK(names(problems_with(forged), {"round 1: it comes after round 2"}));
   forged = texts;
-  forged[5].replace(forged[5].find("[[2,1,1]]"), 9, "[[9,1,1]]");
+  forged[5].replace(forged[5].find("[[2.0,1.0,1]]"), 13, "[[9.0,1.0,1]]");
   CHECK(names(problems_with(forged), {"round 3: its noise or clip is not that of earlier rounds"}));
   // A client's own ledger knows its tasks and not their versions: each may be in the costliest.
   head.statements[0].own_tasks = true;
@@ -558,7 +541,7 @@ TEST_CASE("private components are a release before the first round") {
   {
     Ledger ledger = Ledger::create(path, header());
     LedgerGroup components{
-        .clients = {0, 1, 2, 3}, .sampling = Sampling::full, .runs = {{4, 1, 1}}, .quantity = Quantity::components};
+        .clients = {0, 1, 2, 3}, .each = {.sampling = Sampling::full}, .runs = {{4, 1, 1}}, .quantity = Quantity::components};
     ledger.reserve(0, "pca", {components});
     ledger.close(0, {components});
     ledger.reserve(1, "a", {releases(0, 10)});
@@ -584,8 +567,8 @@ TEST_CASE("ten thousand rounds, and a thousand clients of different sizes, are r
     };
     add(header_text(head));
     for (std::uint32_t round = 1; round <= rounds; ++round) {
-      add(entry_text({.round = round, .digest = "digest", .groups = groups(round)}));
-      add(entry_text({.closes = true, .round = round, .as_reserved = true}));
+      add(entry_text({.round = round, .digest = "digest", .groups = groups(round)}, head));
+      add(entry_text({.closes = true, .round = round, .as_reserved = true}, head));
     }
   };
   write(header(), 10'000, [](std::uint32_t round) { return LedgerGroups{releases(round * 20, 20)}; });
@@ -598,7 +581,7 @@ TEST_CASE("ten thousand rounds, and a thousand clients of different sizes, are r
     LedgerGroups groups;
     for (ClientId client = 0; client < 999; ++client) {
       groups.push_back(releases(round * 20, 20, {client}));
-      groups.back().rate = 1.0 / (100 + client);
+      groups.back().each.rate = 1.0 / (100 + client);
     }
     return groups;
   });

@@ -68,7 +68,7 @@ TEST_CASE("runs in bins have the same bits on any threads, with every optimizer,
   start(settings_with(folder, "poisson", kBins, "batch = 8\nsampling = 'poisson'\nrounds = 1\n"));
   CHECK(hashes(folder / "poisson")[0] != hashes(folder / "sgd-a")[0]);
   const std::string ledger = read_file(folder / "sgd-a/ledger.jsonl");
-  CHECK(ledger.find("\"sampling\":\"balls-in-bins\",\"rate\":0.125,\"neighbours\":\"zero-out\",\"passes\":1") != ledger.npos);
+  CHECK(ledger.find("\"each\":{\"rate\":0.125,\"passes\":1}") != ledger.npos);
 }
 
 TEST_CASE("a budget ends a run at whole epochs of bins, and noise is calibrated for them") {
@@ -123,9 +123,7 @@ TEST_CASE("a ledger that goes on with bins of clients without the cycle's first 
       .statements = {{.level = Level::client, .accountant = "tight", .delta = 1e-5, .bound = 1, .noise_at = "central"}}};
   const auto group = [](std::uint64_t first, double noise) {
     return LedgerGroup{.level = Level::client,
-                       .sampling = Sampling::balls_in_bins,
-                       .rate = 0.25,
-                       .passes = 1,
+                       .each = {.sampling = Sampling::balls_in_bins, .rate = 0.25, .passes = 1},
                        .first = first,
                        .runs = {{noise, 1, 1}}};
   };
@@ -143,7 +141,7 @@ TEST_CASE("a ledger that goes on with bins of clients without the cycle's first 
   CHECK(problems({{1, group(0, 1)}, {2, group(1, 0.5)}}) == 1);
   CHECK(problems({{1, group(0, 1)}, {9, group(1, 1)}}) == 1);
   LedgerGroup wrong = group(0, 1);
-  wrong.rate = 0.3;
+  wrong.each.rate = 0.3;
   CHECK(malformed({wrong}, header).find("0.3") != std::string::npos);
   wrong = group(0, 1);
   wrong.runs[0].count = 2;

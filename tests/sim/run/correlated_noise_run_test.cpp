@@ -75,7 +75,7 @@ TEST_CASE("the ledger has mechanism and separation of each release; epsilon is t
   REQUIRE(summary.privacy.size() == 1);
   // By hand: all rounds cost what one release at this distance costs.
   const LedgerReading reading = read_ledger(folder / "a/ledger.jsonl");
-  const Correlation& noise = reading.book.header().at(Level::client)->correlation;
+  const Correlation& noise = reading.book.header().at(Level::client)->each.correlation;
   CHECK(noise.mechanism == NoiseMechanism::blt);
   CHECK(noise.horizon == 6);
   double square = 0;
@@ -91,7 +91,7 @@ TEST_CASE("the ledger has mechanism and separation of each release; epsilon is t
   CHECK(last["client_privacy"]["epsilon"].get<double>() == doctest::Approx(expected).epsilon(1e-6));
 
   const std::string ledger = read_file(folder / "a/ledger.jsonl");
-  for (const char* part : {"\"version\":3", "\"mechanism\":\"blt\",\"separation\":2,\"first\":5", "\"horizon\":6",
+  for (const char* part : {"\"correlation\":{\"mechanism\":\"blt\",\"separation\":2,\"horizon\":6", "\"first\":5",
                            "round t asks the group of t - 1 modulo 2"})
     CHECK_MESSAGE(ledger.find(part) != ledger.npos, part);
   const std::string results = read_file(folder / "a/summary.json");
@@ -113,11 +113,11 @@ TEST_CASE("the ledger has mechanism and separation of each release; epsilon is t
   LedgerBook book(header);
   entry.round = 2;
   CHECK(names(book.refusal_reason(entry, replay), {"number 0", "less one"}));
-  entry.groups[0].correlation.separation = 1;
+  entry.groups[0].each.correlation.separation = 1;
   CHECK(names(malformed(entry.groups, header), {"blt", "separation 1", "separation 2"}));
-  entry.groups[0].correlation = {};
+  entry.groups[0].each.correlation = {};
   CHECK(names(malformed(entry.groups, header), {"independent", "blt"}));
-  entry.groups[0].correlation = noise;
+  entry.groups[0].each.correlation = noise;
   entry.groups[0].first = 6;
   CHECK(names(malformed(entry.groups, header), {"number 6", "6 rounds"}));
 }

@@ -97,11 +97,12 @@ TEST_CASE("twenty of a hundred may drop out at mu 1: 4.377 becomes 4.983, in sta
   CHECK(fewer.at("failed_updates_this_session").get<int>() > 5);
   CHECK(epsilon_of(fewer) == audit_of(folder, "fewer").statements.at(0).statement.epsilon);
   CHECK(audit_of(folder, "fewer").failures.empty());
-  const std::string ledger = read_file(folder.path() / "fewer" / "ledger.jsonl");
-  CHECK(ledger.find("\"version\":2") != std::string::npos);
-  CHECK(ledger.find("\"noise\":\"discrete-gaussian\"") != std::string::npos);
-  CHECK(ledger.find("\"shares\":80") != std::string::npos);
-  CHECK(ledger.find("\"survivors\":80,\"colluders\":0") != std::string::npos);
+  const LedgerReading reading = read_ledger(folder.path() / "fewer" / "ledger.jsonl");
+  const LedgerStatement& promised = *reading.book.header().at(Level::client);
+  CHECK(promised.each.law == NoiseLaw::discrete_gaussian);
+  CHECK(promised.each.shares.count == 80);
+  CHECK(promised.survivors == 80);
+  CHECK(promised.colluders == 0);
   CHECK(assumptions_of(fewer).find("knows its own share: epsilon 5.0") != std::string::npos);
   // More than twenty drop out: nothing is released, and the run ends.
   const std::string toml = common + "minimum-survivors = 100\nnoise-multiplier = 1.0\nsecure-leaving = 0.03\n";
@@ -117,8 +118,8 @@ TEST_CASE("colluders: their shares do not count, and readers of the model who to
   const Json some = run_of(common + "secure-colluders = 0.2\n", folder, "some");
   // The noise grows with colluders, so that epsilon is the same.
   CHECK(epsilon_of(some) == doctest::Approx(epsilon_of(none)).epsilon(1e-3));
-  CHECK(read_file(folder.path() / "none" / "ledger.jsonl").find("\"shares\":18") != std::string::npos);
-  CHECK(read_file(folder.path() / "some" / "ledger.jsonl").find("\"shares\":14") != std::string::npos);
+  CHECK(read_file(folder.path() / "none" / "ledger.jsonl").find("\"count\":18") != std::string::npos);
+  CHECK(read_file(folder.path() / "some" / "ledger.jsonl").find("\"count\":14") != std::string::npos);
   CHECK(assumptions_of(some).find("readers of the models who took no part") != std::string::npos);
   CHECK(some.at("privacy").at(0).at("accountant").get<std::string>() == "rdp");
 }

@@ -48,7 +48,7 @@ struct Fixture {
 
   Fixture() {
     const PrivatePlan plan(rules_with(2), Sgd{}, kRows);
-    reserved = {.clients = {0}, .sampling = plan.sampling(), .rate = plan.rate(), .runs = plan.noise().runs(0, 6)};
+    reserved = {.clients = {0}, .each = {.sampling = plan.sampling(), .rate = plan.rate()}, .runs = plan.noise().runs(0, 6)};
     ledger.reserve(1, "model, data, build and noise", {reserved});
   }
   void close(const ClientReport& report) {

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string_view>
+#include <tuple>
+
+namespace fedstride {
+
+/// A member of a value by its name in texts. A value with kTerms, a tuple of these, is written and read by them (dp/ledger/terms.hpp).
+template <class Owner, class Value>
+struct Term {
+  std::string_view name;
+  Value Owner::*member;
+  bool always = false;  ///< written whatever it is, and required
+};
+template <class Owner, class Value>
+Term(std::string_view, Value Owner::*) -> Term<Owner, Value>;
+template <class Owner, class Value>
+Term(std::string_view, Value Owner::*, bool) -> Term<Owner, Value>;
+
+template <class Value>
+concept HasTerms = requires {
+  Value::kTerms;
+};
+
+template <HasTerms Value, class Visit>
+constexpr void for_each_term(const Visit& visit) {
+  std::apply([&](const auto&... term) { (visit(term), ...); }, Value::kTerms);
+}
+
+}  // namespace fedstride
