@@ -75,7 +75,9 @@ void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const
   }
   objective_->next(*objective_state_, round_, mean_update);
   const auto factor = static_cast<float>(schedule_.factor(round));
-  if (factor == 1) return optimizer_->apply(*state_, model, mean_update);
+  if (schedule_.is_on_update())
+    for (float& value : mean_update) value *= factor;
+  if (factor == 1 || schedule_.is_on_update()) return optimizer_->apply(*state_, model, mean_update);
   const Vector before = model;
   optimizer_->apply(*state_, model, mean_update);
   for (std::size_t i = 0; i < model.size(); ++i) model[i] = before[i] + factor * (model[i] - before[i]);
@@ -95,6 +97,7 @@ std::vector<std::string> Server::states() const {
                                pool_ ? state_bytes([&](std::ostream& stream) { pool_->save(stream); }) : std::string(),
                                archived(losses_)};
   if (clip_ > 0) all.push_back(archived(clip_));
+  if (schedule_.is_on_update()) all.push_back(archived(schedule_.first));
   if (noise_) all.push_back(noise_->save());
   return all;
 }
@@ -107,7 +110,7 @@ void Server::load(const std::string& bytes) {
   };
   std::vector<std::string> states = this->states();
   load_state(bytes, label(optimizer_), {}, [&](std::istream& stream) { read_archive(stream, states); });
-  if (states.size() != 4 + static_cast<std::size_t>(clip_ > 0) + static_cast<std::size_t>(noise_.has_value()))
+  if (states.size() != this->states().size())
     throw failure("the server's state in the checkpoint is damaged");
   load_state(*optimizer_, *state_, states[0], label(optimizer_));
   load_state(*objective_, *objective_state_, states[1], label(objective_));
@@ -117,6 +120,13 @@ void Server::load(const std::string& bytes) {
     load_state(states[4], "the bound of updates", archived(clip_).size(),
                [&](std::istream& stream) { read_archive(stream, clip_); });
     if (!(clip_ > 0) || !std::isfinite(clip_)) throw failure("the server's state in the checkpoint is damaged");
+  }
+  if (schedule_.is_on_update()) {
+    const std::string& first = states[4 + static_cast<std::size_t>(clip_ > 0)];
+    load_state(first, "the server's first rate", archived(schedule_.first).size(),
+               [&](std::istream& stream) { read_archive(stream, schedule_.first); });
+    if (!(schedule_.first > 0) || !std::isfinite(schedule_.first))
+      throw failure("the server's state in the checkpoint is damaged");
   }
   if (noise_) noise_->load(states.back());
   if (pool_) load_state(states[2], "the pooled statistic", {}, [&](std::istream& stream) { pool_->load(stream); });

@@ -33,15 +33,15 @@ double sum_of_squares(std::span<const float> values) {
   return sum;
 }
 
-/// Copies `from`, scaled so that its norm is at most `bound` after every component is rounded to a multiple of 2^-40; returns
-/// the sum of squares before.
-double clip_range(std::span<const float> from, double bound, std::span<float> to) {
+/// Copies `from`, scaled so that its norm is at most `bound` after every component is rounded to a multiple of 2^-40, with `scales`
+/// always; returns the sum of squares before.
+double clip_range(std::span<const float> from, double bound, bool scales, std::span<float> to) {
   const auto size = static_cast<double>(from.size());
   const double squares = sum_of_squares(from);
   // Rounding moves the vector by at most sqrt(d) 2^-41.
   const double room = bound * (1 - 8 * kUnit) - std::sqrt(size) * 0x1p-41 * (1 + 8 * kUnit);
   const double norm = std::sqrt(squares) * (1 + (size + 8) * kUnit);  // not below the true one
-  if (norm <= room) {
+  if (norm == 0 || (norm <= room && !scales)) {
     std::ranges::copy(from, to.begin());
   } else if (room > 0) {
     // The product is rounded to float: by a factor of at most 1 + 2^-24 (or, if tiny, by far less than 2^-41).
@@ -57,7 +57,8 @@ double clip_range(std::span<const float> from, double bound, std::span<float> to
 
 double l2_norm(std::span<const float> values) { return std::sqrt(sum_of_squares(values)); }
 
-UpdateClip::UpdateClip(double bound, std::vector<ParameterRange> layers) : bound_(bound), layers_(std::move(layers)) {
+UpdateClip::UpdateClip(double bound, std::vector<ParameterRange> layers, bool scales)
+    : bound_(bound), scales_(scales), layers_(std::move(layers)) {
   if (!(bound > 0) || !std::isfinite(bound))
     throw usage_error("the clip of client updates is " + std::to_string(bound) + "; it must be positive and finite");
   std::ranges::sort(layers_, {}, &ParameterRange::offset);
@@ -70,11 +71,12 @@ double UpdateClip::clip(std::span<const float> change, Vector& out) const {
   assert(ExactSum::admits(change));
   if (layers_.empty()) {
     out.resize(change.size());
-    return std::sqrt(clip_range(change, bound_, view(out)));
+    return std::sqrt(clip_range(change, bound_, scales_, view(out)));
   }
   out.assign(change.size(), 0);
   const double share = bound_ / std::sqrt(static_cast<double>(layers_.size())) * (1 - 8 * kUnit);
-  for (const auto& [offset, size] : layers_) clip_range(change.subspan(offset, size), share, view(out).subspan(offset, size));
+  for (const auto& [offset, size] : layers_)
+    clip_range(change.subspan(offset, size), share, scales_, view(out).subspan(offset, size));
   return std::sqrt(sum_of_squares(change));
 }
 

@@ -105,6 +105,7 @@ struct Configuration : ReadSettings {
   double server_final_factor = ServerSchedule().last;
   int server_schedule_rounds = ServerSchedule().rounds;
   double server_decay = ServerSchedule().decay;
+  double server_noise_factor = 3;
   Privacy privacy;
   SecureAggregation secure_aggregation = SecureAggregation::none;
   std::string secure_grid;
@@ -140,6 +141,7 @@ struct Configuration : ReadSettings {
   bool is_secure() const { return secure_aggregation != SecureAggregation::none; }
   bool bounds_updates() const { return max_update_norm > 0; }
   bool has_linear_server() const { return server_schedule == ServerScheduleShape::linear; }
+  bool has_noise_server() const { return server_schedule == ServerScheduleShape::noise; }
   bool has_inverse_server() const { return server_schedule == ServerScheduleShape::inverse; }
   bool is_evaluated_privately() const { return evaluate == EvaluateRule::privately; }
   bool is_normalized_privately() const { return normalize == Normalize::privately; }

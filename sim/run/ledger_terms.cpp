@@ -176,10 +176,11 @@ class LedgerComparer {
   void example(const std::string& round, const LevelTerms& terms, const LedgerGroup& group) {
     const auto* settings = example_level(configuration_.privacy);
     differs(round + terms.prefix + "neighbours", terms.neighbours, name_of(group.each.neighbours));
-    if (group.each.sampling != Sampling::full) differs(round + "sampling", choice_name(settings->sampling), name_of(group.each.sampling));
+    if (group.each.sampling != Sampling::full)
+      differs(round + "sampling", choice_name(settings->sampling), name_of(group.each.sampling));
     if (const UserSettings* users = user_level(configuration_.privacy)) {
-      const bool by_users =
-          users->user_sampling == UserSampling::users || (users->user_sampling == UserSampling::automatic && group.each.rows == 1);
+      const bool by_users = users->user_sampling == UserSampling::users ||
+                            (users->user_sampling == UserSampling::automatic && group.each.rows == 1);
       differs(round + "user-examples", std::to_string(by_users ? 1 : users->user_examples), std::to_string(group.each.rows));
     }
     if (settings->sampling_rate > 0 && settings->sampling == LotSampling::poisson)

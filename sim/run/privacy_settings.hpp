@@ -26,9 +26,9 @@ constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete",
 enum class ShareLaw { skellam, discrete_gaussian };
 constexpr auto choice_names(ShareLaw) { return names("skellam", "discrete-gaussian"); }
 
-/// Whether a bound on norms stays as it is, or follows a quantile of them (Andrew et al. 2021).
-enum class ClipRule { fixed, adaptive };
-constexpr auto choice_names(ClipRule) { return names("fixed", "adaptive"); }
+/// Whether a bound on norms stays as it is, or follows a quantile of them (Andrew et al. 2021), or is every change's norm.
+enum class ClipRule { fixed, adaptive, scaled };
+constexpr auto choice_names(ClipRule) { return names("fixed", "adaptive", "scaled"); }
 
 /// The neighbor relation of a level; automatic: the strongest that holds (sim/run/neighbours.hpp).
 enum class NeighboursChoice { automatic, add_remove, replace_one, zero_out };
@@ -43,7 +43,9 @@ inline constexpr std::string_view kEpsilon =
 inline constexpr std::string_view kDeltaHelp = "delta of every reported epsilon";
 inline constexpr std::string_view kAccountant = "accountant of epsilon; auto: tight, or the next tightest that has a bound";
 inline constexpr std::string_view kClipRule =
-    "clip to clip, or (adaptive) begin with that and follow a quantile of the norms (Andrew et al.); under both, of updates";
+    "clip to clip, or (adaptive) begin with that and follow a quantile of the norms (Andrew et al.), or (scaled) scale every "
+    "update "
+    "to it, up or down; under both, of updates";
 inline constexpr std::string_view kClipQuantile = "share of the records that should not be clipped";
 inline constexpr std::string_view kClipRate = "rate at which the bound follows, in its logarithm";
 inline constexpr std::string_view kClipCountNoise =
@@ -141,6 +143,7 @@ struct ClientSettings {
   double clip_count_noise = 0;
 
   bool adapts_clip() const { return clip_rule == ClipRule::adaptive; }
+  bool scales_updates() const { return clip_rule == ClipRule::scaled; }
 
   NoiseMechanism noise_mechanism = NoiseMechanism::independent;
   int minimum_separation = 1;

@@ -30,6 +30,7 @@ bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)-
 bool has_users(C c) { return user_level(c.privacy) != nullptr; }
 bool has_bins(C c) { return is_example_level(c) && example_level(c.privacy)->sampling == LotSampling::balls_in_bins; }
 bool adapts_clip(C c) { return is_client_level(c) && client_level(c.privacy)->adapts_clip(); }
+bool scales_updates(C c) { return is_client_level(c) && client_level(c.privacy)->scales_updates(); }
 bool adapts_lots(C c) { return adapts_lot_clip(c.privacy); }
 bool is_separated(C c) { return minimum_separation(c) > 1; }
 bool is_correlated(C c) { return is_client_level(c) && client_level(c.privacy)->mechanism() != NoiseMechanism::independent; }
@@ -305,6 +306,21 @@ const Rule kCommonRules[] = {
     {"clip-rule", [](C c) { return adapts_clip(c) && is_secure(c); },
      ", whose coordinator counts updates that are within the bound; with {secure-aggregation} it sees none",
      "secure-aggregation"},
+
+    {"clip-rule", [](C c) { return scales_updates(c) && c.server->measures(); },
+     ", which makes all updates equally long; {server-optimizer} measures their lengths", "server-optimizer"},
+    {"clip-rule", [](C c) { return scales_updates(c) && c.objective->sends(); },
+     ", which scales all that a client sends; the control variates of {local-objective} mean what they are", "local-objective"},
+    {"clip-rule", [](C c) { return is_example_level(c) && example_level(c.privacy)->lot_clip_rule == ClipRule::scaled; },
+     ", which is for clients' updates; {dp} clips examples' gradients", "dp"},
+    {"server-schedule", [](C c) { return c.has_noise_server() && !is_client_level(c); },
+     ", whose rate follows from the noise on clients' updates; with {dp} there is none", "dp"},
+    {"server-schedule", [](C c) { return c.has_noise_server() && !is<FederatedAveraging>(c.server); },
+     ", whose rate is that of the mean update; {server-optimizer} makes steps of other lengths", "server-optimizer"},
+    {"server-schedule", [](C c) { return c.has_noise_server() && adapts_clip(c); },
+     ", whose rate is planned for one bound; with {clip-rule} each round has its own", "clip-rule"},
+    {"server-schedule", [](C c) { return c.has_noise_server() && is_correlated(c); },
+     ", whose rate is planned for independent noise; that of {noise-mechanism} cancels in part", "noise-mechanism"},
 
     {"clip-rule", [](C c) { return adapts_lots(c) && (c.optimizer->is_told() || c.optimizer->gradients_per_step() > 1); },
      ", whose bound follows the clients' lots; the steps of {optimizer} follow what was released under that bound", "optimizer"},

@@ -18,6 +18,7 @@
 #include "sim/fleet/threads.hpp"
 #include "sim/run/live_board.hpp"
 #include "sim/run/model_tests.hpp"
+#include "sim/run/noise_rate.hpp"
 #include "sim/run/private_inputs.hpp"
 #include "sim/run/run_folder.hpp"
 #include "sim/run/virtual_time.hpp"
@@ -31,8 +32,11 @@ Server make_server(const Setup& setup) {
   const auto with_losses = [&](Server server) {
     if (configuration.cohort->asks_for_losses() || configuration.mode->tiers_adapt_every() > 0)
       server.remember_losses(setup.clients.row_counts.size());
-    server.set_schedule({configuration.server_schedule, configuration.server_final_factor, configuration.server_schedule_rounds,
-                         configuration.server_decay});
+    server.set_schedule({.course = configuration.server_schedule,
+                         .first = configuration.has_noise_server() ? noise_rate(setup) : 1,
+                         .last = configuration.server_final_factor,
+                         .rounds = configuration.has_noise_server() ? configuration.rounds : configuration.server_schedule_rounds,
+                         .decay = configuration.server_decay});
     if (setup.rules.sum.release && setup.rules.sum.release->adaptive) server.adapt_clip(setup.privacy.client->clip);
     if (const auto& release = setup.rules.sum.release; release && release->correlation.mechanism != NoiseMechanism::independent)
       server.correlate_noise(release->correlation, server.update_size() + release->beside.count());

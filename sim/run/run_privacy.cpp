@@ -12,6 +12,7 @@
 #include "dp/ledger/ledger_file.hpp"
 #include "server/cohorts.hpp"
 #include "sim/run/ledger_terms.hpp"
+#include "sim/run/noise_rate.hpp"
 
 namespace fedstride {
 namespace {
@@ -78,6 +79,7 @@ std::vector<std::string> constants_of(const Setup& setup, Participations* partic
              ? ", and a client's group of " + std::to_string(noise.separation) +
                    ", drawn at its own number: round t asks the group of t - 1 modulo " + std::to_string(noise.separation)
              : ""));
+  if (configuration.has_noise_server()) constants.push_back(noise_rate_text(setup));
   const std::size_t beside = setup.rules.sum.release ? setup.rules.sum.release->beside.count() : 0;
   if (beside > 0 && !setup.rules.sum.release->adaptive)
     constants.push_back("with each update of norm at most C = " + number_text(setup.privacy.client->clip) + " go " +

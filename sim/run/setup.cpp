@@ -172,7 +172,8 @@ std::vector<ParameterRange> trained_parameters(const Model& model, const LocalTr
   return trained_ranges(model, training.unsent(), training.objective->sends() ? 2 : 1);
 }
 UpdateClip update_clip(const ClientSettings& settings, const std::vector<ParameterRange>& trained) {
-  return UpdateClip(settings.client_clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{});
+  return UpdateClip(settings.client_clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{},
+                    settings.scales_updates());
 }
 
 LocalTraining make_training(const DataSetup& setup, const Model& model, const PrivacySetup& privacy) {
