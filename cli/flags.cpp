@@ -8,7 +8,6 @@
 #include "core/json.hpp"
 #include "core/output.hpp"
 #include "core/text.hpp"
-#include "sim/run/former_names.hpp"
 #include "sweep/cells/cell_keys.hpp"
 
 namespace fedstride {
@@ -169,16 +168,6 @@ void add_settings_flags(CLI::App& command, Settings& settings, const std::functi
   const auto is_left_out = [](std::string_view name) { return given_only != nullptr && !given_only->contains(name); };
   for (const KeyInfo& key : all_keys()) {
     if (!wanted(key)) continue;
-    for (const FormerName& one : former_names()) {
-      if (one.key != key.name || one.former == one.key || is_left_out(one.former)) continue;
-      const auto read = [&settings, former = std::string(one.former)](const std::string& text) {
-        std::string name = former;
-        SettingValue given = text;
-        bring_up_to_date(name, given);
-        settings[name] = {std::move(given), true, former};
-      };
-      command.add_option_function<std::string>("--" + std::string(one.former), read)->group("");
-    }
     if (is_left_out(key.name)) continue;
     const auto store = [&settings, name = key.name](SettingValue value) { settings[name] = {std::move(value), true}; };
     const FlagValue value{

@@ -26,9 +26,9 @@ std::string source_day();
 /// "2026-11-27", UTC; empty for a time without one.
 std::string day_text(std::time_t time);
 
-/// Incremented whenever some configuration gives different results; a result is recomputed only if this number, its
-/// configuration or its data changed.
-inline constexpr int kNumericsVersion = 8;
+/// Incremented whenever some configuration gives different results, or a setting another default; a result is recomputed only if
+/// this number, its configuration or its data changed.
+inline constexpr int kNumericsVersion = 9;
 
 /// Returns the build's instruction set if this processor lacks it, else an empty string.
 std::string missing_instructions();

@@ -58,12 +58,12 @@ Json::Json(std::string text) : kind_(Kind::text) { held_.text = new std::string(
 
 Json::Json(std::initializer_list<Json> list) {
   const bool is_object =
-      std::ranges::all_of(list, [](const Json& one) { return one.is_array() && one.size() == 2 && one.front().is_string(); });
+      std::ranges::all_of(list, [](const Json& one) { return one.is_array() && one.size() == 2 && one.begin()->is_string(); });
   make(is_object ? Kind::object : Kind::array);
   if (!is_object) held_.elements->values = list;
   if (is_object)
     for (const Json& pair : list)
-      if (const std::string& key = pair.front().text(); !contains(key)) member(key) = pair.back();
+      if (const std::string& key = pair.begin()->text(); !contains(key)) member(key) = pair.back();
 }
 
 Json Json::array(std::initializer_list<Json> list) {
@@ -213,7 +213,7 @@ bool JsonTree::open(Json value) {
 
 namespace {
 
-using Library = nlohmann::json;
+using Library = nlohmann::ordered_json;
 
 /// Hands the library's events on.
 class Events final : public nlohmann::json_sax<Library> {
@@ -240,57 +240,18 @@ class Events final : public nlohmann::json_sax<Library> {
   JsonEvents& to_;
 };
 
-void write_text(const std::string& text, std::string& out) {
-  const bool is_plain = std::ranges::all_of(text, [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; });
-  if (is_plain)
-    out.append(1, '"').append(text).append(1, '"');
-  else
-    out += Library(text).dump(-1, ' ', false, Library::error_handler_t::replace);
-}
-
-void write_scalar(const Json& json, std::string& out) {
-  if (json.is_string()) return write_text(json.text(), out);
-  if (json.is_boolean()) {
-    out += json.get<bool>() ? "true" : "false";
-  } else if (json.is_number_float()) {
-    out += Library(json.get<double>()).dump();
-  } else if (json.is_number_unsigned()) {
-    out += std::to_string(json.get<std::uint64_t>());
-  } else if (json.is_number()) {
-    out += std::to_string(json.get<std::int64_t>());
-  } else {
-    out += json.is_discarded() ? "<discarded>" : "null";
-  }
-}
-
-void write(const Json& json, int indent, std::size_t level, std::string& out) {
-  if (!json.is_structured()) return write_scalar(json, out);
-  const bool is_object = json.is_object();
-  out += is_object ? '{' : '[';
-  const auto new_line = [&](std::size_t columns) {
-    if (indent >= 0) out.append(1, '\n').append(columns * static_cast<std::size_t>(indent), ' ');
-  };
-  bool first = true;
-  const auto begin_one = [&] {
-    if (!first) out += ',';
-    first = false;
-    new_line(level + 1);
-  };
-  if (is_object) {
-    for (const auto& [key, value] : json.items()) {
-      begin_one();
-      write_text(key, out);
-      out += indent >= 0 ? ": " : ":";
-      write(value, indent, level + 1, out);
-    }
-  } else {
-    for (const Json& value : json) {
-      begin_one();
-      write(value, indent, level + 1, out);
-    }
-  }
-  if (!first) new_line(level);
-  out += is_object ? '}' : ']';
+Library library_value(const Json& json) {
+  if (json.is_string()) return json.text();
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_unsigned()) return json.get<std::uint64_t>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_null()) return nullptr;
+  Library all = json.is_object() ? Library::object() : Library::array();
+  if (json.is_array())
+    for (const Json& value : json) all.push_back(library_value(value));
+  for (const auto& [key, value] : json.items()) all.get_ref<Library::object_t&>().emplace_back(key, library_value(value));
+  return all;
 }
 
 }  // namespace
@@ -314,16 +275,12 @@ Json parse_json(std::string_view text) {
   try {
     return parse_json_or_throw(text);
   } catch (const JsonError&) {
-    Json none;
-    none.kind_ = Json::Kind::discarded;
-    return none;
+    return nullptr;
   }
 }
 
 std::string dump_json(const Json& json, int indent) {
-  std::string text;
-  write(json, indent, 0, text);
-  return text;
+  return library_value(json).dump(indent, ' ', false, Library::error_handler_t::replace);
 }
 
 }  // namespace fedstride

@@ -142,6 +142,12 @@ std::string shortened(const std::string& text, std::size_t most) {
   return result;
 }
 
+std::string single_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string escaped(std::string_view text) {
   std::string html;
   for (const char c : clean_text(text)) {

@@ -69,6 +69,9 @@ std::string clean_text(std::string_view text);
 /// The text cut to at most `most` characters, with an ellipsis at the end if something was cut off.
 std::string shortened(const std::string& text, std::size_t most);
 
+/// The text in single quotes, for bash and zsh.
+std::string single_quoted(std::string_view text);
+
 /// The text escaped for HTML and XML, between tags and in quoted attributes.
 std::string escaped(std::string_view text);
 

@@ -22,8 +22,8 @@ DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same tree makes
 
 
 def version():
-    found = re.search(r"project\(fedstride VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())
-    return found.group(1)
+    found = re.search(r"FEDSTRIDE_VERSION ([0-9.]+(-dev)?)\)", (ROOT / "CMakeLists.txt").read_text())
+    return found.group(1).replace("-dev", ".dev0")
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

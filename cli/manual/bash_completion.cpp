@@ -7,18 +7,16 @@
 namespace fedstride {
 namespace {
 
-std::string bash_names(const std::vector<KnownName>& known) {
-  std::vector<std::string> names;
-  names.reserve(known.size());
-  for (const KnownName& one : known) names.push_back(one.name);
-  return joined(names, " ");
-}
+// What to offer, as shell assignments.
+std::string bash_offer(const std::vector<std::string>& names) { return "kind=names names=" + single_quoted(joined(names, " ")); }
 
-// What to offer for a value, as shell assignments.
 std::string bash_offer(const FlagValue& value) {
   if (is_file(value.place)) return "kind=file";
   if (value.place == Place::folder) return "kind=folder";
-  return value.known.empty() ? "kind=nothing" : "kind=names names=" + single_quoted(bash_names(value.known));
+  if (value.known.empty()) return "kind=nothing";
+  std::vector<std::string> names;
+  for (const KnownName& one : value.known) names.push_back(one.name);
+  return bash_offer(names);
 }
 
 struct BashCases {
@@ -29,20 +27,20 @@ struct BashCases {
 
   void add(const CommandInfo& command) {
     if (command.full_name.find(' ') != std::string::npos) commands.push_back(command.full_name);
-    std::vector<KnownName> names;
+    std::vector<std::string> names;
     for (const FlagInfo& flag : command.flags)
       for (const std::string& name : flag.names) {
-        names.push_back({name});
+        names.push_back(name);
         if (!flag.value.word.empty()) values[bash_offer(flag.value)].push_back(command.full_name + " " + name);
       }
-    flags["kind=names names=" + single_quoted(bash_names(names))].push_back(command.full_name);
+    flags[bash_offer(names)].push_back(command.full_name);
     if (!command.arguments.empty()) words[bash_offer(command.arguments.front().value)].push_back(command.full_name);
     names.clear();
     for (const CommandInfo& subcommand : command.commands) {
-      names.push_back({subcommand.name});
+      names.push_back(subcommand.name);
       add(subcommand);
     }
-    if (!names.empty()) words["kind=names names=" + single_quoted(bash_names(names))].push_back(command.full_name);
+    if (!names.empty()) words[bash_offer(names)].push_back(command.full_name);
   }
 };
 

@@ -6,8 +6,7 @@ namespace fedstride {
 namespace {
 
 FlagInfo flag_info(CLI::Option& option) {
-  FlagInfo info{.names = {},
-                .help = option.get_description(),
+  FlagInfo info{.help = option.get_description(),
                 .group = option.get_group(),
                 .value = value_of(option),
                 .needed = option.get_required(),
@@ -27,10 +26,7 @@ CommandInfo describe(CLI::App& command) {
   CommandInfo info{.name = command.get_name(),
                    .full_name = full_name(command),
                    .description = command.get_description(),
-                   .footer = command.get_footer(),
-                   .flags = {},
-                   .arguments = {},
-                   .commands = {}};
+                   .footer = command.get_footer()};
   for (CLI::Option* option : command.get_options({}))
     (option->get_positional() ? info.arguments : info.flags).push_back(flag_info(*option));
   for (CLI::App* subcommand : command.get_subcommands({})) info.commands.push_back(describe(*subcommand));

@@ -25,10 +25,11 @@ std::string fish_offer(const FlagValue& value, bool is_flag) {
 // Groups commands that share a flag or an argument with the same text, so that each text is one line of the script; in order of
 // first appearance.
 struct FishFlags {
-  std::vector<std::pair<std::string, std::vector<std::string>>> lines;
+  using Line = std::pair<std::string, std::vector<std::string>>;
+  std::vector<Line> lines;
 
   void add(const std::string& rest, const std::string& command) {
-    const auto known = std::ranges::find(lines, rest, &std::pair<std::string, std::vector<std::string>>::first);
+    const auto known = std::ranges::find(lines, rest, &Line::first);
     (known == lines.end() ? lines.emplace_back(rest, std::vector<std::string>{}) : *known).second.push_back(command);
   }
 };

@@ -9,7 +9,7 @@ namespace fedstride {
 
 /// A flag, or an argument that has no flag, as the help describes it.
 struct FlagInfo {
-  std::vector<std::string> names;  ///< "-h", "--help"; an argument has one name
+  std::vector<std::string> names = {};  ///< "-h", "--help"; an argument has one name
   std::string help;
   std::string group;  ///< heading in the help; empty: hidden
   FlagValue value;    ///< a switch has no word
@@ -17,15 +17,16 @@ struct FlagInfo {
   bool repeated = false;  ///< an argument that may be given several times
 };
 
-/// A command and its subcommands, as the help describes them; manual pages and completion are generated from it.
+/// A command and its subcommands, as the help describes them; manual pages and completion are generated from it. CLI11 has neither, and
+/// help2man, which reads a help's text, knows no groups, values and completion.
 struct CommandInfo {
-  std::string name;       ///< "epsilon"
-  std::string full_name;  ///< "fedstride privacy epsilon"
-  std::string description;
-  std::string footer;
-  std::vector<FlagInfo> flags;
-  std::vector<FlagInfo> arguments;
-  std::vector<CommandInfo> commands;
+  std::string name;            ///< "epsilon"
+  std::string full_name = {};  ///< "fedstride privacy epsilon"
+  std::string description = {};
+  std::string footer = {};
+  std::vector<FlagInfo> flags = {};
+  std::vector<FlagInfo> arguments = {};
+  std::vector<CommandInfo> commands = {};
 };
 
 CommandInfo describe(CLI::App& command);
@@ -40,8 +41,6 @@ std::string fish_completion(const CommandInfo& program);
 
 /// The text with `escape` before each of `letters`.
 std::string escaped(std::string_view text, std::string_view letters, std::string_view escape = "\\");
-/// The text in single quotes, for bash and zsh.
-std::string single_quoted(std::string_view text);
 
 /// docs/settings.md: every setting with its meaning, valid values and default, in Markdown.
 std::string settings_page();

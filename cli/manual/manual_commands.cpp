@@ -44,13 +44,7 @@ void show_help(CLI::App& program, const std::vector<std::string>& words) {
 
 // The command's name and those of its subcommands, without flags: what can follow 'fedstride help'.
 CommandInfo names_only(const CommandInfo& command, const std::string& before) {
-  CommandInfo names{.name = command.name,
-                    .full_name = before + " " + command.name,
-                    .description = command.description,
-                    .footer = {},
-                    .flags = {},
-                    .arguments = {},
-                    .commands = {}};
+  CommandInfo names{.name = command.name, .full_name = before + " " + command.name, .description = command.description};
   for (const CommandInfo& subcommand : command.commands) names.commands.push_back(names_only(subcommand, names.full_name));
   return names;
 }
@@ -64,9 +58,7 @@ CommandInfo to_complete(CLI::App& program) {
       if (other.name != "help") command.commands.push_back(names_only(other, command.full_name));
     for (const std::string& subject : subject_names())
       if (std::ranges::find(command.commands, subject, &CommandInfo::name) == command.commands.end())
-        command.commands.push_back(names_only(
-            {.name = subject, .full_name = {}, .description = {}, .footer = {}, .flags = {}, .arguments = {}, .commands = {}},
-            command.full_name));
+        command.commands.push_back(names_only({.name = subject}, command.full_name));
   }
   return whole;
 }
@@ -126,12 +118,6 @@ void add_manual_command(CLI::App& app) {
                                   });
   add_flag(command, "--out", *folder, Place::folder, "folder for the manual pages, created if missing");
   add_flag(command, "--settings", *settings, Place::output, "Markdown file for the list of all settings");
-}
-
-std::string single_quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return quoted + "'";
 }
 
 std::string escaped(std::string_view text, std::string_view letters, std::string_view escape) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/terminal/columns.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -21,34 +22,25 @@ std::string roff(std::string_view text) {
 }
 
 // A line that roff does not take for a request.
-std::string roff_line(const std::string& escaped) { return (escaped.starts_with('.') ? "\\&" : "") + escaped + "\n"; }
+std::string roff_line(std::string_view escaped) { return (escaped.starts_with('.') ? "\\&" : "") + std::string(escaped) + "\n"; }
 
 // A paragraph in lines of about 80 characters.
 std::string roff_paragraph(std::string_view text) {
-  std::string lines, line;
-  for (const auto word : split(text, ' ')) {
-    if (word.empty()) continue;
-    const std::string next = roff(word);
-    if (!line.empty() && line.size() + 1 + next.size() > 78) {
-      lines += roff_line(line);
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + next;
-  }
-  return line.empty() ? lines : lines + roff_line(line);
+  const std::string folded = wrapped(roff(text), 78, 0, 0);
+  std::string lines;
+  for (const auto line : split(folded, '\n'))
+    if (!line.empty()) lines += roff_line(line);
+  return lines;
 }
 
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 std::string section(std::string_view title) { return ".SH " + std::string(title) + "\n"; }
 
-std::string page_title(const CommandInfo& command) {
-  std::string title = command.full_name;
-  std::ranges::replace(title, ' ', '-');
-  return title;
+std::string page_title(std::string full_name) {
+  std::ranges::replace(full_name, ' ', '-');
+  return full_name;
 }
-
-std::string reference(const std::string& title) { return bold(title) + "(1)"; }
 
 std::string synopsis(const CommandInfo& command) {
   std::string text = section("SYNOPSIS") + roff_line(bold(command.full_name));
@@ -129,22 +121,20 @@ std::string see_also(const CommandInfo& command) {
   std::vector<std::string> names;
   for (std::string parent = command.full_name; parent.find(' ') != std::string::npos;) {
     parent.resize(parent.rfind(' '));
-    std::string title = parent;
-    std::ranges::replace(title, ' ', '-');
-    names.push_back(title);
+    names.push_back(page_title(parent));
   }
-  for (const CommandInfo& subcommand : command.commands) names.push_back(page_title(subcommand));
+  for (const CommandInfo& subcommand : command.commands) names.push_back(page_title(subcommand.full_name));
   std::string text = section("SEE ALSO");
-  for (const std::string& name : names) text += roff_line(reference(name) + (name == names.back() ? "" : ","));
+  for (const std::string& name : names) text += roff_line(bold(name) + "(1)" + (name == names.back() ? "" : ","));
   return text;
 }
 
 }  // namespace
 
-std::string manual_page_name(const CommandInfo& command) { return page_title(command) + ".1"; }
+std::string manual_page_name(const CommandInfo& command) { return page_title(command.full_name) + ".1"; }
 
 std::string manual_page(const CommandInfo& command, const std::string& version, const std::string& date) {
-  std::string upper = page_title(command);
+  std::string upper = page_title(command.full_name);
   std::ranges::transform(upper, upper.begin(), [](char letter) {
     return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
   });
@@ -154,7 +144,7 @@ std::string manual_page(const CommandInfo& command, const std::string& version, 
   text += ".TH \"" + roff(upper) + "\" 1 \"" + date + "\" \"fedstride " + roff(version) + "\" \"User Commands\"\n";
   // Left-justified, without hyphenation: flags and numbers can be searched and copied.
   text += ".ad l\n.nh\n";
-  text += section("NAME") + roff_line(roff(page_title(command)) + " \\- " + roff(what));
+  text += section("NAME") + roff_line(roff(page_title(command.full_name)) + " \\- " + roff(what));
   text += synopsis(command);
   text += section("DESCRIPTION") + roff_paragraph(command.description);
   if (!command.commands.empty()) text += section("COMMANDS");

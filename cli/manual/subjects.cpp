@@ -13,11 +13,11 @@ namespace {
 struct Subject {
   std::string_view name;
   std::string_view text;
-  std::vector<std::string_view> choices;   ///< settings whose choices are listed with their summaries
-  std::vector<std::string_view> families;  ///< families whose remaining flags are shown
-  std::vector<std::string_view> settings;  ///< other settings to show
-  std::string_view command;                ///< the command that `flags` belong to
-  std::vector<std::string_view> flags;     ///< shown first
+  std::vector<std::string_view> choices = {};   ///< settings whose choices are listed with their summaries
+  std::vector<std::string_view> families = {};  ///< families whose remaining flags are shown
+  std::vector<std::string_view> settings = {};  ///< other settings to show
+  std::string_view command = {};                ///< the command that `flags` belong to
+  std::vector<std::string_view> flags = {};     ///< shown first
   std::string_view example;
   std::string_view more;  ///< documents and commands
 };
@@ -30,10 +30,7 @@ const std::vector<Subject>& subjects() {
                "HDF5, LEAF JSON, CSV, idx, or CIFAR's binary format. The types in the file decide whether an example is a "
                "picture, numbers or tokens; the flags below override that. 'fedstride data show' prints what was understood.",
        .choices = {"dataset"},
-       .families = {},
        .settings = {"data", "label", "client-column", "targets", "classes", "shape", "normalize", "validation-fraction"},
-       .command = {},
-       .flags = {},
        .example = "fedstride run --dataset synthetic --validation-fraction 0.1 --rounds 3",
        .more = "docs/data.md, fedstride data --help"},
       {.name = "partitions",
@@ -42,8 +39,6 @@ const std::vector<Subject>& subjects() {
        .choices = {"partition"},
        .families = {"partition"},
        .settings = {"clients"},
-       .command = {},
-       .flags = {},
        .example = "fedstride partition --dataset synthetic --partition dirichlet --alpha 0.3 --clients 10",
        .more = "docs/partitions.md, fedstride partition --help"},
       {.name = "models",
@@ -51,10 +46,7 @@ const std::vector<Subject>& subjects() {
                "number of classes, and ( ... ) * 3 repeats a block. PyTorch and JAX models train through Python: "
                "fedstride.run(train=...).",
        .choices = {"model"},
-       .families = {},
        .settings = {"initialization", "init", "freeze"},
-       .command = {},
-       .flags = {},
        .example = "fedstride run --dataset synthetic --model \"dense 32 | relu | dense classes\" --rounds 3",
        .more = "docs/models.md, docs/python.md"},
       {.name = "optimizers",
@@ -65,8 +57,6 @@ const std::vector<Subject>& subjects() {
        .choices = {"optimizer", "local-objective"},
        .families = {"optimizer", "local-objective"},
        .settings = {"local-epochs", "batch"},
-       .command = {},
-       .flags = {},
        .example = "fedstride run --optimizer sgd --learning-rate 0.05 --local-objective prox --mu 0.01 --rounds 3",
        .more = "docs/algorithms.md, docs/adaptive.md"},
       {.name = "aggregation",
@@ -75,9 +65,6 @@ const std::vector<Subject>& subjects() {
                "trimmed mean, Krum and others tolerate malicious clients, which --attack simulates.",
        .choices = {"cohort", "aggregation", "server-optimizer"},
        .families = {"cohort", "aggregation", "server-optimizer"},
-       .settings = {},
-       .command = {},
-       .flags = {},
        .example = "fedstride run --aggregation median --server-optimizer momentum --clients 10 --rounds 3",
        .more = "docs/algorithms.md"},
       {.name = "privacy",
@@ -88,8 +75,6 @@ const std::vector<Subject>& subjects() {
        .choices = {"dp"},
        .families = {"dp"},
        .settings = {"randomness", "publishable"},
-       .command = {},
-       .flags = {},
        .example = "fedstride run --dp example --epsilon 3 --delta 1e-4 --clip 1 --optimizer sgd --partition iid --rounds 3",
        .more = "docs/privacy.md, fedstride privacy --help"},
       {.name = "network",
@@ -98,8 +83,6 @@ const std::vector<Subject>& subjects() {
                "same bits as that of 'run'. A client that loses its connection may return; --round-deadline and "
                "--minimum-clients let a round end without it. A coordinator that was killed resumes when it is started with "
                "the same command. --status HOST:PORT serves a status page.",
-       .choices = {},
-       .families = {},
        .settings = {"max-update-norm"},
        .command = "serve",
        .flags = {"--listen", "--certificates", "--round-deadline", "--minimum-clients", "--status"},
@@ -110,9 +93,6 @@ const std::vector<Subject>& subjects() {
                "combination, resumes where it was stopped, and never repeats a finished cell. --dry-run estimates the time "
                "and rejects invalid combinations before any data are read. 'tune' finds the best combination on validation rows "
                "for less work. 'report' turns the results into a page of figures, tables and tests.",
-       .choices = {},
-       .families = {},
-       .settings = {},
        .command = "sweep",
        .flags = {"--out", "--jobs", "--scale", "--dry-run", "--report", "--shard"},
        .example = "fedstride sweep experiments/field/checks/experiment.toml --scale quick --dry-run",

@@ -65,7 +65,7 @@ Json parsed(std::string_view text) {
     if (depth > kMaxDepth) throw failure("brackets are nested more than " + std::to_string(kMaxDepth) + " deep");
   }
   Json json = parse_json(text);
-  if (json.is_discarded() || !json.is_object()) throw failure("not a JSON object");
+  if (!json.is_object()) throw failure("not a JSON object");
   return json;
 }
 

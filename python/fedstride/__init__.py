@@ -8,12 +8,10 @@ All computation is in C++, with the GIL released. Errors are exceptions whose on
 valid: `Error`, and its subclass `UsageError` (also a `ValueError`) for invalid requests.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-
 from ._load import _core
 from ._version import __version__
 
-if _core.version != __version__:
+if _core.version.replace("-dev", ".dev0") != __version__:
     raise ImportError(
         f"fedstride: the package's files have version {__version__}, its module _core has {_core.version}; "
         "install both from one build")
@@ -31,9 +29,6 @@ from .sweeps import Sweep
 from .tensors import load_tensors, save_tensors
 from .torch_models import LayeredModel, from_torch
 
-if _TYPE_CHECKING:
-    from .folder import open_run as open  # its former name, which __getattr__ knows
-
 _core.set_program(program() or "")
 
 # Without the classes of parts, whose names are common words.
@@ -43,8 +38,6 @@ __all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Sweep", "Task", "Tr
 
 
 def __getattr__(name):
-    if name == "open":  # not a plain name of the module, whose own code would then see it for the builtin
-        return open_run
     raise AttributeError(f"module 'fedstride' has no attribute '{name}'; dir(fedstride) lists what it has")
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def open_run(folder: Place) -> Run:
-    """Opens the folder of a run, finished or not. Raises Error if it holds no run. (`fedstride.open` is its former name.)"""
+    """Opens the folder of a run, finished or not. Raises Error if it holds no run."""
     return Run(folder)
 
 

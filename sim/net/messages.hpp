@@ -23,7 +23,7 @@ struct BuildIdentity {
   std::uint32_t numerics = 0;  ///< kNumericsVersion
 };
 BuildIdentity build_identity();
-/// The first difference between two builds ("version '0.3.0' here, '0.2.0' there"); empty if there is none.
+/// The first difference between two builds ("version '0.4.1' here, '0.4.0' there"); empty if there is none.
 std::string difference(const BuildIdentity& here, const BuildIdentity& there);
 
 // One struct for each frame that has a body. docs/WIRE.md lists the fields in order. All texts except settings and model are

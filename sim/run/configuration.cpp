@@ -18,7 +18,6 @@
 #include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
-#include "sim/run/former_names.hpp"
 
 namespace fedstride {
 namespace {
@@ -120,19 +119,17 @@ void choose_data(const Settings& settings, Configuration& configuration) {
   configuration.dataset = kOwnFile;
 }
 
-// Under the names that keys and values have now. Throws Error (usage) if a key is given by both.
-Settings with_present_names(const Settings& given, std::vector<std::string>& notes) {
-  Settings settings;
-  for (const auto& [name, one] : given) {
-    std::string key = name;
-    Setting setting = one;
-    if (bring_up_to_date(key, setting.value)) setting.former = name;
-    if (!setting.former.empty()) notes.push_back(former_name_note(setting.former, key));
-    // "clip adaptive" is short for the rule, with the first bound that clip is by default.
-    const auto* text = std::get_if<std::string>(&setting.value);
-    if ((key == "clip" || key == "client-clip") && text != nullptr && *text == "adaptive") key = "clip-rule";
-    if (!settings.emplace(key, setting).second)
-      throw usage_error("both '" + key + "' and its former name are given; one of them is valid");
+// "clip adaptive" is short for the rule, with the first bound that clip is by default. Throws Error (usage) if the rule is given, too.
+Settings with_clip_rule(Settings settings) {
+  for (const char* key : {"clip", "client-clip"}) {
+    const auto given = settings.find(key);
+    if (given == settings.end()) continue;
+    const auto* text = std::get_if<std::string>(&given->second.value);
+    if (text == nullptr || *text != "adaptive") continue;
+    auto node = settings.extract(given);
+    node.key() = "clip-rule";
+    if (!settings.insert(std::move(node)).inserted)
+      throw usage_error("both 'clip-rule' and " + std::string(key) + " 'adaptive' are given; one of them is valid");
   }
   return settings;
 }
@@ -323,7 +320,7 @@ const KeyInfo* find_key(std::string_view name) {
 
 Configuration resolve_unchecked(const Settings& given) {
   Configuration configuration;
-  const Settings settings = with_present_names(given, configuration.renamed);
+  const Settings settings = with_clip_rule(given);
   std::set<std::string, std::less<>> used;
   // Keys of a file that belong to a part that the command line replaced.
   std::set<std::string, std::less<>> replaced;

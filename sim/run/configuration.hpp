@@ -64,7 +64,6 @@ std::vector<KnownName> known_client_reports();
 /// Everything that determines a run, and the few settings that do not affect its results. The defaults are the
 /// pathological federation of Koskela & Honkela (2020) on the built-in data set.
 struct Configuration : ReadSettings {
-  std::vector<std::string> renamed = {};  ///< notes on former names among the settings it was made of; no setting
   std::string dataset = "synthetic";
   std::string data;
   std::string data_dir;
@@ -209,7 +208,6 @@ Configuration determining(Configuration configuration, function_ref<bool(Shapes)
 struct Setting {
   SettingValue value;
   bool from_command_line = false;
-  std::string former = {};  ///< the key's name in an earlier version, if it was given by that
 };
 using Settings = std::map<std::string, Setting, std::less<>>;
 
@@ -251,11 +249,11 @@ Configuration resolve_unchecked(const Settings& settings);
 Settings read_settings(const std::string& path);
 Settings parse_settings(std::string_view toml, const std::string& name);
 
-/// Every key with its value as TOML; parsing, resolving and writing it gives the same text. A run's identity and the names of a
-/// sweep's cells are digests of it. `out`, `quiet` and the like are written only if `settings`, the source of the configuration, had
-/// them from a file.
+/// Every key with its value as TOML; parsing, resolving and writing it gives the same text. `out`, `quiet` and the like are written
+/// only if `settings`, the source of the configuration, had them from a file.
 std::string write_settings(const Configuration& configuration, const Settings& settings);
-/// All of them, under the names that identities of runs and keys of cells are made of (sim/run/former_names.hpp).
+/// The keys whose values are no defaults, of which, with kNumericsVersion, identities of runs and keys of cells are made: a new
+/// setting changes none of them as long as it is not used.
 std::string identity_settings(const Configuration& configuration);
 
 }  // namespace fedstride

@@ -169,7 +169,6 @@ DataSetup prepare_partition(const Configuration& given) {
   const Configuration& configuration = setup.configuration;
   const Dataset& train = setup.data.train;
   setup.notes = setup.data.notes;
-  setup.notes.insert(setup.notes.end(), configuration.renamed.begin(), configuration.renamed.end());
   std::vector<Row> training_rows;
   std::tie(training_rows, setup.data.validation_rows) =
       split_validation(train.size(), configuration.validation_fraction, configuration.seed);

@@ -2,7 +2,6 @@
 #include "core/text.hpp"
 #include "sim/run/configuration.hpp"
 #include "sim/run/document.hpp"
-#include "sim/run/former_names.hpp"
 
 namespace fedstride {
 namespace {
@@ -20,16 +19,13 @@ Settings parse_settings(std::string_view toml, const std::string& name) {
   const Document document = parse_document(toml, name);
   Settings settings;
   for (const auto& [key, node] : *document.root.table()) {
-    std::string where = key;
     if (node.table() != nullptr && (key == "experiment" || key == "sweep"))
       throw document.wrong(node, "table [" + key + "] makes this an experiment file; run it with: fedstride sweep " + name);
     if (node.table() != nullptr)
-      throw document.wrong(node, "table '" + where + "' is not valid; use plain keys, without [tables] or dots");
-    if (!node.is_scalar()) throw document.wrong(node, where + " must be one value: a number, a text, true or false");
-    Setting setting = node.setting();
-    if (bring_up_to_date(where, setting.value)) setting.former = key;
-    if (find_key(where) == nullptr) throw document.wrong(node, unknown_key(where).what());
-    settings.emplace(where, setting);
+      throw document.wrong(node, "table '" + key + "' is not valid; use plain keys, without [tables] or dots");
+    if (!node.is_scalar()) throw document.wrong(node, key + " must be one value: a number, a text, true or false");
+    if (find_key(key) == nullptr) throw document.wrong(node, unknown_key(key).what());
+    settings.emplace(key, node.setting());
   }
   return settings;
 }
@@ -54,14 +50,21 @@ std::string write_settings(const Configuration& configuration, const Settings& s
 }
 
 std::string identity_settings(const Configuration& configuration) {
-  std::string settings = write_settings(configuration, {});
-  if (!configuration.is_secure()) {  // as before there was secure aggregation
-    std::string kept;
-    for (const std::string_view line : split(settings, '\n'))
-      if (!line.empty() && !line.starts_with("secure-")) kept += std::string(line) + '\n';
-    settings = std::move(kept);
+  const Configuration defaults;
+  std::string text;
+  const auto add = [&](std::string_view key, const SettingValue& value, const SettingValue& standard) {
+    if (value != standard) text += std::string(key) + " = " + written(value) + '\n';
+  };
+  for (const SettingInfo& info : settings_of<Configuration>())
+    if (!shapes_output(info.shapes)) add(info.name, info.get(&configuration), info.get(&defaults));
+  const auto standard = chosen_parts(defaults);
+  for (std::size_t i = 0; const ChosenPart* chosen : chosen_parts(configuration)) {
+    const PartFamily& family = chosen->family();
+    add(family.key(), std::string(chosen->name()), std::string(standard[i++]->name()));
+    const auto fresh = family.make(chosen->name());
+    for (const SettingInfo& info : chosen->part().settings()) add(info.name, chosen->part().get(info), fresh->get(info));
   }
-  return with_identity_names(settings);
+  return text;
 }
 
 }  // namespace fedstride

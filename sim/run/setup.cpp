@@ -460,13 +460,12 @@ std::string lasting_settings(const Setup& setup) {
 }
 
 std::string identity(const Setup& setup) {
-  const BuildInfo build = build_info();
   return Hash()
       .text(lasting_settings(setup))
       .text(setup.data.hash)
       .text(setup.clients.partition_hash)
       .text(setup.cohort_hash + setup.time_hash)
-      .text(build.version + build.arithmetic)
+      .text(std::to_string(kNumericsVersion) + build_info().arithmetic)
       .hex();
 }
 
@@ -481,12 +480,12 @@ std::string releases_identity(const Setup& setup) {
 
 std::string run_identity(const Setup& setup, const std::optional<SecretKey>& key) {
   const std::string plain = releases_identity(setup);
-  return key ? keyed_hash(*key, "fedstride: identity of " + plain) : plain;
+  return key ? keyed_hash(*key, "fedstride: identity of " + build_info().version + plain) : plain;
 }
 
 RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& key) {
   const std::string inputs = releases_identity(setup);
-  if (key) return RandomSource(derived_key(*key, "fedstride: noise of " + inputs));
+  if (key) return RandomSource(derived_key(*key, "fedstride: noise of " + build_info().version + inputs));
   const std::string digest = Hash().text("private draws").text(inputs).hex();
   return RandomSource(static_cast<std::uint64_t>(std::stoull(digest.substr(0, 16), nullptr, 16)));
 }

@@ -49,19 +49,19 @@ Configuration lasting_configuration(const Configuration& given);
 /// Its text, the same from any folder: input files appear by name, without their folder.
 std::string lasting_settings(const Setup& setup);
 
-/// Digest of everything, including this build, that determines the results, except the number of rounds: a run continues only if it is
-/// unchanged.
+/// Digest of everything, the numerics version included, that determines the results, except the number of rounds: a run continues only
+/// if it is unchanged.
 std::string identity(const Setup& setup);
 
-/// Digest of everything that determines a run's releases except its rounds' models: the lasting settings, data, partition, build, noise
-/// and clips. It depends on private rows, so under privacy it is written only as run_identity.
+/// Digest of everything that determines a run's releases except its rounds' models: its identity, noise and clips. It depends on private
+/// rows, so under privacy it is written only as run_identity.
 std::string releases_identity(const Setup& setup);
 
-/// releases_identity as stored in a run's folder: an HMAC with the run's key, if it has one.
+/// releases_identity as stored in a run's folder: an HMAC, of the program's version too, with the run's key, if it has one.
 std::string run_identity(const Setup& setup, const std::optional<SecretKey>& key);
 
-/// The source of noise, lots and cohorts. Its key is derived from the seed, or the secret key, and from releases_identity: other data,
-/// settings or builds draw other noise even if no check notices; the same run repeats its draws.
+/// The source of noise, lots and cohorts. Its key is derived from the seed, or the secret key and the version, and from
+/// releases_identity: other data, settings or builds draw other noise even if no check notices; the same run repeats its draws.
 RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& key);
 
 /// Set the source of noise, lots and cohorts; use_secrets sets it, under privacy, to private_source.

@@ -11,7 +11,6 @@
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
 #include "sim/run/document.hpp"
-#include "sim/run/former_names.hpp"
 
 namespace fedstride {
 namespace {
@@ -44,23 +43,10 @@ std::vector<std::string> take_files(Configuration& configuration) {
 
 }  // namespace
 
-namespace {
-
-// The keys of cells are as they were before model auto where it cannot be another model than the default before it: on image sets.
-bool had_default_model(const Configuration& configuration) {
-  constexpr std::string_view kImages[] = {"synthetic", "cifar10", "cifar100", "mnist", "fashion-mnist"};
-  const ExampleSettings* example = example_level(configuration.privacy);
-  return std::ranges::find(kImages, configuration.dataset) != std::end(kImages) &&
-         (example == nullptr || example->components == 0);
-}
-
-}  // namespace
-
 std::string determining_text(const Configuration& configuration) {
   const auto counts = [](Shapes shapes) { return shapes_rounds(shapes) || shapes == Shapes::reports; };
   Configuration lasting = determining(configuration, counts);
   take_files(lasting);
-  if (lasting.model == kAutomaticModel && had_default_model(lasting)) lasting.model = "adadp-cnn";
   return identity_settings(lasting);
 }
 
@@ -73,7 +59,7 @@ std::string read_text(const Configuration& configuration) {
   for (const SettingInfo& info : settings_of<Configuration>()) {
     const SettingValue value = info.get(&configuration);
     if ((is_about_reading(info.name) || is_about_normalizing(info.name)) && value != info.get(&defaults))
-      text += ", " + std::string(identity_name(info.name)) + " " + value_text(value);
+      text += ", " + std::string(info.name) + " " + value_text(value);
   }
   return text;
 }
@@ -173,9 +159,7 @@ std::vector<std::string> command_words(const Experiment& experiment, const Cell&
 std::string shell_quoted(const std::string& word) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+  return single_quoted(word);
 }
 
 }  // namespace fedstride

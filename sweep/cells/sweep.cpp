@@ -120,7 +120,7 @@ CellOutcome carry_out_command(const Cell& cell, const fs::path& folder, const Ce
     throw failure(line.empty() ? "exit code " + std::to_string(output.code)
                                : std::string(line.substr(line.starts_with(name) ? name.size() : 0)));
   }
-  if (parse_json(output.out).is_discarded()) throw failure("'fedstride " + work.experiment.command + "' did not print JSON");
+  if (!parse_json(output.out).is_structured()) throw failure("'fedstride " + work.experiment.command + "' did not print JSON");
   write_file(folder / "result.json", output.out);
   return {CellOutcome::Kind::finished};
 }

@@ -5,49 +5,10 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "sim/run/former_names.hpp"
 #include "sweep/file/experiment_draft.hpp"
 
 namespace fedstride {
 namespace {
-
-// Names of keys in a list, or a list of lists.
-void use_present_keys(DocumentNode& node) {
-  if (auto* list = std::get_if<DocumentNode::List>(&node.value))
-    for (DocumentNode& one : *list) use_present_keys(one);
-  SettingValue nothing;
-  if (auto* text = std::get_if<std::string>(&node.value)) bring_up_to_date(*text, nothing);
-}
-
-// Keys and values of earlier versions, wherever they stand in the file.
-void use_present_names(DocumentNode& node) {
-  constexpr std::string_view kListsOfKeys[] = {"keys", "lines", "x", "for-each", "zip"};
-  if (auto* list = std::get_if<DocumentNode::List>(&node.value))
-    for (DocumentNode& one : *list) use_present_names(one);
-  auto* table = std::get_if<DocumentNode::Table>(&node.value);
-  if (table == nullptr) return;
-  for (auto& [key, entry] : *table) {
-    if (std::ranges::find(kListsOfKeys, key) != std::end(kListsOfKeys)) use_present_keys(entry);
-    use_present_names(entry);
-    const auto present = [&key = key](DocumentNode& value) {
-      std::string name = key;
-      SettingValue text = value.text() != nullptr ? *value.text() : std::string();
-      bring_up_to_date(name, text);
-      if (value.text() != nullptr) value.value = std::get<std::string>(text);
-      return name;
-    };
-    if (auto* values = std::get_if<DocumentNode::List>(&entry.value))
-      for (DocumentNode& value : *values) present(value);
-    if (auto* values = std::get_if<DocumentNode::Table>(&entry.value))  // [when.KEY.VALUE]
-      for (auto& [value, settings] : *values) {
-        std::string name = key;
-        SettingValue text = value;
-        bring_up_to_date(name, text);
-        value = std::get<std::string>(text);
-      }
-    key = present(entry);
-  }
-}
 
 std::string name_of(const std::string& path) {
   const std::filesystem::path file = std::filesystem::absolute(path).lexically_normal();
@@ -157,8 +118,7 @@ Settings with_flags(Settings settings) {
 Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale, const Settings& fixed) {
   if (scale != "quick" && scale != "full")
     throw usage_error(unknown_name("scale", scale, std::vector<std::string>{"quick", "full"}));
-  Document document = parse_document(text, path);
-  use_present_names(document.root);
+  const Document document = parse_document(text, path);
   Experiment experiment;
   experiment.name = name_of(path);
   experiment.file = path;

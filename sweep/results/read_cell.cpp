@@ -179,23 +179,6 @@ void take_rounds(CellResult& result) {
   if (of("examples") >= 0 && of("seconds") > 0) result.numbers["examples_per_second"] = of("examples") / of("seconds");
 }
 
-// Versions before 0.4 wrote R2 under the names of accuracies.
-void call_r2_by_its_name(CellResult& result) {
-  constexpr std::string_view kFormer = "accuracy";
-  const auto rename = [&](Numbers& numbers) {
-    Numbers renamed;
-    for (const auto& [name, value] : numbers) {
-      std::string present = name;
-      if (const auto at = present.find(kFormer); at != present.npos) present.replace(at, kFormer.size(), "r2");
-      renamed[present] = value;
-    }
-    numbers = std::move(renamed);
-  };
-  rename(result.numbers);
-  for (auto& round : result.rounds) rename(round.numbers);
-  for (auto& client : result.clients) rename(client.numbers);
-}
-
 void take_accounts(const fs::path& folder, const Json& summary, CellResult& result) {
   const auto head = summary.find("ledger_head");
   const auto lines = summary.find("ledger_lines");
@@ -244,7 +227,6 @@ void read_run(const fs::path& folder, CellResult& result) {
        {"test_accuracy", "test_r2", "test_loss", "examples", "uplink_bytes", "downlink_bytes", "wasted_bytes", "evaluated_rows",
         "seconds", "evaluation_seconds", "examples_per_second", "mean_staleness", "largest_staleness"})
     take_number(summary, key, result.numbers, key);
-  if (summary.value("metric", Json("accuracy")) == Json("R2")) call_r2_by_its_name(result);
   take_statements(summary, result);
   take_accounts(folder, summary, result);
 }

@@ -124,7 +124,7 @@ TEST_CASE("numbers are equal by value") {
 
 TEST_CASE("a text that is no JSON is told, with the byte; so is a value of another kind") {
   for (const char* text : {"", "{", "[1,]", "{\"a\":1", "nul", "\"\xff\"", "1e999", "[1] 2"}) {
-    CHECK(parse_json(text).is_discarded());
+    CHECK(parse_json(text).is_null());
     CHECK_THROWS_AS(parse_json_or_throw(text), JsonError);
   }
   try {
@@ -148,7 +148,7 @@ TEST_CASE("a text that is no JSON is told, with the byte; so is a value of anoth
 TEST_CASE("a text that nests a million lists is read and forgotten") {
   const std::string text = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   CHECK(parse_json(text).is_array());
-  CHECK(parse_json(std::string(1'000'000, '[')).is_discarded());
+  CHECK(parse_json(std::string(1'000'000, '[')).is_null());
 }
 
 TEST_CASE("who derives from the tree sees keys that stand twice, and each value before it is kept") {

@@ -122,7 +122,7 @@ def test_a_federation_whose_clients_all_fail_ends_with_the_cause(tmp_path):
     federation = Federation(tmp_path, *tensors(tmp_path))
     with pytest.raises(AssertionError, match="2 of 2 clients failed in round 1; client 0: .*can be resumed"):
         federation.serve(*[lambda number=number: fail(federation, number) for number in range(2)])
-    run = fedstride.open(federation.out)
+    run = fedstride.open_run(federation.out)
     assert not run.summary["finished"] and run.summary["rounds"] == 0
 
     # The same command again, and the same clients with code that works: the run goes on.
@@ -130,7 +130,7 @@ def test_a_federation_whose_clients_all_fail_ends_with_the_cause(tmp_path):
     told = federation.serve(*[lambda number=number: federation.client(number, patience=30.0).serve(lambda weights, task: dict(weights))
                               for number in range(2)])
     assert [one["finished"] for one in told] == [True, True]
-    assert fedstride.open(federation.out).summary["finished"]
+    assert fedstride.open_run(federation.out).summary["finished"]
 
 
 def test_clients_are_protected(tmp_path):

@@ -126,7 +126,7 @@ def test_a_round_in_which_all_fail_ends_the_run_with_the_first_cause(tmp_path, c
     with refused(fedstride.Error, "3 of 3", "round 1", "client 0", "ZeroDivisionError", "accept-failures 'all'") as raised:
         outside(tmp_path / "a", broken)
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
-    summary = fedstride.open(tmp_path / "a").summary
+    summary = fedstride.open_run(tmp_path / "a").summary
     assert summary["finished"] is False and summary["rounds"] == 0 and names(summary["notes"][-1], "3 of 3", "ZeroDivisionError")
     shown = [record.getMessage() for record in caplog.records]
     assert len(shown) == 2 and all("Traceback" in text for text in shown)  # the second of three was like the first
@@ -192,7 +192,7 @@ def test_under_dp_the_text_of_an_exception_is_not_shown_and_the_round_is_charged
     files = "".join(path.read_text() for path in (tmp_path / "run").iterdir() if path.suffix in (".json", ".jsonl"))
     for text in (done.stdout, done.stderr, files):
         assert "division" not in text and "unheard" not in text and "Traceback" not in text
-    run = fedstride.open(tmp_path / "run")
+    run = fedstride.open_run(tmp_path / "run")
     assert len(run.rounds) == 1 and run.rounds[0]["client_privacy"]["epsilon"] > 0  # released, charged, and then ended
     subprocess.run([os.environ["FEDSTRIDE_PROGRAM"], "privacy", "audit", tmp_path / "run"], check=True, capture_output=True)
 

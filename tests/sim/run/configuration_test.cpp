@@ -123,12 +123,6 @@ TEST_CASE("an output folder given on the command line is not part of the resolve
   CHECK(text.find("\nquiet = ") == std::string::npos);
 }
 
-TEST_CASE("a file of version 0.3.0 can be read: its discard is too-long") {
-  for (const auto& [old, now] : {std::pair{"on", TooLong::undo}, {"off", TooLong::keep}, {"preset", TooLong::preset}})
-    CHECK(from("optimizer = 'adadp'\ndiscard = '" + std::string(old) + "'").optimizer.as<Adadp>()->too_long == now);
-  CHECK_USAGE_ERROR(from("discard = 'never'"), "too-long", "never", "preset", "undo", "keep", "clip");
-}
-
 TEST_CASE("an unknown key names the nearest valid one, and its line") {
   CHECK_USAGE_ERROR(from("\nlerning-rate = 1"), "test.toml", "line 2", "lerning-rate", "learning-rate");
   CHECK_USAGE_ERROR(resolve({{"cliens", typed("3")}}), "cliens", "clients");

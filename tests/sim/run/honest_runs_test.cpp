@@ -192,7 +192,7 @@ TEST_CASE("no honest run is accused by its canaries or fails its audit, at any l
   if (is_sanitized()) return;
   CHECK(counts.measured >= (every_check() ? 150 : 30));
   CHECK(counts.unmeasured >= 10);
-  CHECK(counts.silent * 20 <= counts.measured);
+  CHECK(counts.silent * 10 <= counts.measured);
   CHECK(levels.size() + 1 == PrivacyPart::family().parts().size());  // all but none
 }
 

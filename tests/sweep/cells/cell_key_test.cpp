@@ -80,19 +80,6 @@ TEST_CASE("a key is 16 hexadecimal digits that follow from what a run does, not 
   CHECK(cells_of("[sweep]\nseed = [3]").at(0).key == key);
 }
 
-TEST_CASE("model auto has the key of the model that it stands for on image sets, and another one where rows decide it") {
-  CHECK(cell_of("model = 'adadp-cnn'").key == cell_of("").key);
-  CHECK(cell_of("model = 'logistic'").key != cell_of("").key);
-  const InputHashes table{{"data set csv", "d3"}};
-  CHECK(cell_of("dataset = 'csv'\nmodel = 'adadp-cnn'", table).key != cell_of("dataset = 'csv'", table).key);
-  const std::string components =
-      "dp = 'example'\nnoise-multiplier = 1\nprivate-components = 5\ncomponents-noise = 4\nclients = 1\n"
-      "partition = 'iid'\noptimizer = 'sgd'\n";
-  const InputHashes hidden{{"private data set mnist", "d4"}};
-  CHECK(cell_of(components + "dataset = 'mnist'\nmodel = 'adadp-cnn'", hidden).key !=
-        cell_of(components + "dataset = 'mnist'", hidden).key);
-}
-
 TEST_CASE("settings, rounds, data and evaluations all change the key") {
   std::set<std::string> keys;
   for (const char* text : {"", "seed = 2", "rounds = 3", "evaluate-every = 2", "evaluate-rows = 5", "dataset = 'mnist'",
@@ -152,8 +139,7 @@ TEST_CASE("every setting that shapes a result changes the key, where it is read,
     }
     for (const SettingValue& value : values) {
       CAPTURE(value_text(value));
-      const bool is_the_automatic_model = info.name == "model" && value == SettingValue(std::string("adadp-cnn"));
-      CHECK(changed(value) == (counts && !is_the_automatic_model));
+      CHECK(changed(value) == counts);
     }
   });
   CHECK(seen > 150);
