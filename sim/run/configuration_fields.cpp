@@ -118,8 +118,7 @@ struct ConfigurationFields {
                 "difference from "
                 "what they sent so far (ef21)"},
           Field{"server-schedule", &Configuration::server_schedule,
-                "schedule of the server's learning rate: a factor on every server step; noise: from what the noise in the mean "
-                "allows, to 0 (dp client, both)"},
+                "schedule of the server's learning rate: a factor on every server step; noise: what noise allows, falling to 0"},
           Field{"server-final-factor", &Configuration::server_final_factor, "server-schedule linear: the final factor",
                 Valid{.low = 0, .high = 1e6}, Shapes::model, &Configuration::has_linear_server},
           Field{"server-schedule-rounds", &Configuration::server_schedule_rounds,
@@ -128,9 +127,7 @@ struct ConfigurationFields {
           Field{"server-decay", &Configuration::server_decay,
                 "server-schedule inverse: decay in 1 / (1 + decay x previous rounds)", kNonNegative, Shapes::model,
                 &Configuration::has_inverse_server},
-          Field{"server-noise-factor", &Configuration::server_noise_factor,
-                "server-schedule noise: the noise of all rounds moves the weights by this, divided by the root of 2, times their "
-                "first norm",
+          Field{"server-noise-factor", &Configuration::server_noise_factor, "server-schedule noise: factor on its rate",
                 kPositive, Shapes::model, &Configuration::has_noise_server}),
       about(
           Question::privacy,
