@@ -134,7 +134,7 @@ TEST_CASE("an honest program is not accused, and its bounds come near the ledger
     const MeasuredLevel level = measured(settings, 1).levels.at(0);
     CHECK(level.ratio > 0.9);
     CHECK(level.ratio < 1.1);
-    CHECK(level.bounds.at(0).epsilon > 0.25 * level.ledger.epsilon);
+    CHECK(level.bounds.at(0).epsilon > 0.2 * level.ledger.epsilon);
     CHECK(level.bounds.at(0).epsilon <= level.ledger.epsilon);
   }
   // A cycle of bins is one pass, however many rounds it has: counted a round each, bounds would be 1.1 times the ledger's epsilon.
