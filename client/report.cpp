@@ -1,74 +1,119 @@
 #include "client/report.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "core/exact_sum.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
 namespace {
 
-/// One number of a report; it must be from 0 to `most`.
-struct BoundedNumber {
-  double ClientReport::*number;
-  const char* name;
-  double most;
+struct Anything {
+  template <class Value>
+  operator Value() const;
 };
-constexpr BoundedNumber kBoundedNumbers[] = {{&ClientReport::loss, "loss", kMaxLoss},
-                                             {&ClientReport::learning_rate, "learning rate", kMaxRate},
-                                             {&ClientReport::gradient_norm, "gradient norm", kMaxRate},
-                                             {&ClientReport::clipped_share, "clipped share", 1},
-                                             {&ClientReport::personal_loss, "personal model's loss", kMaxLoss}};
+template <class... Members>
+consteval std::size_t member_count() {
+  if constexpr (requires { ClientReport{Members{}..., Anything{}}; })
+    return member_count<Members..., Anything>();
+  else
+    return sizeof...(Members);
+}
+static_assert(member_count<>() == std::tuple_size_v<decltype(kReportFields)>, "kReportFields lists all members of ClientReport");
 
-bool in_range(double number, double most) { return number >= 0 && number <= most; }
+template <class Value>
+double largest(const ReportField<Value>& field, const ClientReport& report) {
+  if (field.of == nullptr) return field.most;
+  const auto all = static_cast<double>(report.*field.of);
+  return all == 0 || std::isinf(field.most) ? all : field.most;
+}
+
+template <class Value>
+bool is_possible(const ReportField<Value>& field, const ClientReport& report) {
+  const Value number = report.*field.member;
+  if constexpr (std::is_integral_v<Value>) return field.of == nullptr || number <= report.*field.of;
+  const auto value = static_cast<double>(number);
+  if (std::isnan(value)) return !field.is(ReportRule::pooled);
+  const double size = field.is(ReportRule::negative) ? std::abs(value) : value;
+  return size >= 0 && size <= largest(field, report) && std::isfinite(size);
+}
+
+std::string words_of(std::string_view name) {
+  std::string words(name);
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+std::string name_of(std::uint64_t ClientReport::*member) {
+  std::string name;
+  for_each_report_number([&](const auto& field) {
+    if constexpr (std::is_same_v<decltype(member), decltype(field.member)>)
+      if (field.member == member) name = words_of(field.name);
+  });
+  return name;
+}
 
 }  // namespace
 
 ClientReport sendable(ClientReport report) {
-  for (const BoundedNumber& bounded : kBoundedNumbers)
-    if (double& number = report.*bounded.number; !in_range(number, bounded.most))
-      number = std::numeric_limits<double>::quiet_NaN();
-  if (!in_range(report.statistic, kMaxStatistic)) report.statistic = 0, report.statistics = 0;
-  if (!in_range(report.alignment, static_cast<double>(report.pairs))) report.alignment = 0, report.pairs = 0;
-  if (!in_range(report.measure, kMaxRate)) report.measure = 0;
-  if (!in_range(std::abs(report.within), kMaxRate)) report.within = 0;
+  for_each_report_number([&]<class Value>(const ReportField<Value>& field) {
+    if constexpr (std::is_floating_point_v<Value>) {
+      if (is_possible(field, report)) return;
+      report.*field.member = field.unknown();
+      if (field.of != nullptr && field.is(ReportRule::pooled)) report.*field.of = 0;  // a sum of none
+    }
+  });
   return report;
 }
 
 std::string impossible(const ClientReport& report) {
-  for (const BoundedNumber& bounded : kBoundedNumbers) {
-    const double number = report.*bounded.number;
-    if (std::isinf(number)) return "its report has numbers that are not finite";
-    if (!std::isnan(number) && !in_range(number, bounded.most))
-      return std::string("its report says that its ") + bounded.name + " is " + number_text(number) + "; it must be from 0 to " +
-             number_text(bounded.most);
-  }
-  if (!in_range(report.statistic, kMaxStatistic) || (report.statistics == 0 && report.statistic != 0))
-    return "its report says that the sum of " + std::to_string(report.statistics) + " statistics is " +
-           number_text(report.statistic) + "; it must be from 0 to " + number_text(report.statistics == 0 ? 0 : kMaxStatistic);
-  if (!in_range(report.measure, kMaxRate))
-    return "its report says that the measure of its local objective is " + number_text(report.measure) +
-           "; it must be from 0 to " + number_text(kMaxRate);
-  if (!in_range(std::abs(report.within), kMaxRate) || !in_range(report.expected, kMaxRate) ||
-      (report.expected == 0 && report.within != 0))
-    return "its report says that the count of gradients within the bound is " + number_text(report.within) + " of " +
-           number_text(report.expected) + "; they must be finite, and 0 without lots";
-  if (report.statistics > report.steps)
-    return "its report has statistics of " + std::to_string(report.statistics) + " steps; it took only " +
-           std::to_string(report.steps);
-  if (report.pairs > report.steps || !in_range(report.alignment, static_cast<double>(report.pairs)))
-    return "its report says that the squared cosines of " + std::to_string(report.pairs) + " pairs of its " +
-           counted(report.steps, "step") + " add up to " + number_text(report.alignment) +
-           "; at most as many pairs as steps, and a sum from 0 to their number are possible";
-  if (report.rejected > report.steps)
-    return "its report says that it undid " + std::to_string(report.rejected) + " of " + std::to_string(report.steps) + " steps";
-  if (report.personal_correct > report.personal_examples || (report.personal_examples == 0 && report.personal_loss > 0))
-    return "its report says that its personal model is right on " + std::to_string(report.personal_correct) + " of " +
-           std::to_string(report.personal_examples) + " examples" +
-           (report.personal_examples == 0 ? ", with a loss of " + number_text(report.personal_loss) : std::string());
-  if (report.nonfinite > report.examples)
-    return "its report says that it left out " + std::to_string(report.nonfinite) + " of " + std::to_string(report.examples) +
-           " examples";
-  return {};
+  std::string why;
+  for_each_report_number([&](const auto& field) {
+    if (!why.empty() || is_possible(field, report)) return;
+    const std::string most = number_text(largest(field, report));
+    why = "its report has " + words_of(field.name) + " " + number_text(report.*field.member) + "; it must be finite, from " +
+          (field.is(ReportRule::negative) ? "-" + most : "0") + " to " + most;
+    if (field.of != nullptr) why += ", with " + name_of(field.of) + " " + number_text(report.*field.of);
+  });
+  return why;
+}
+
+ClientReport stripped(const ClientReport& report) {
+  ClientReport bare;
+  for_each_report_field([&]<class Value>(const ReportField<Value>& field) {
+    if (field.is(ReportRule::open))
+      bare.*field.member = report.*field.member;
+    else if constexpr (std::is_floating_point_v<Value>)
+      bare.*field.member = field.unknown();
+  });
+  return bare;
+}
+
+bool is_more_than_stripped(const ClientReport& report) {
+  bool is_more = false;
+  for_each_report_number([&](const auto& field) {
+    const auto number = static_cast<double>(report.*field.member);
+    is_more |= !field.is(ReportRule::open) && number != 0 && !std::isnan(number);
+  });
+  return is_more;
+}
+
+ClientReport sum_of(std::span<const ClientReport> reports) {
+  ClientReport sum;
+  for_each_report_number([&]<class Value>(const ReportField<Value>& field) {
+    if constexpr (std::is_floating_point_v<Value>) {
+      std::array<ExactTotal, 2> totals;  // above and below 0
+      for (const ClientReport& report : reports)
+        if (field.adds_up() && is_possible(field, report))
+          totals[report.*field.member < 0 ? 1 : 0].add(std::abs(report.*field.member));
+      sum.*field.member = totals[0].value() - totals[1].value();
+    } else if (field.adds_up()) {
+      for (const ClientReport& report : reports) sum.*field.member += report.*field.member;
+    }
+  });
+  return sum;
 }
 
 }  // namespace fedstride

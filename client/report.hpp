@@ -1,23 +1,26 @@
 #pragma once
 
-#include <limits>
+#include <span>
 #include <string>
 
-#include "core/task.hpp"
+#include "core/client_report.hpp"
 
 namespace fedstride {
 
-/// A mean training loss above this means that training diverged, and is not reported: one client's could hide all others' in the
-/// mean. (An untrained model has a loss of about ln(classes).)
-inline constexpr double kMaxLoss = 1e6;
-/// The largest learning rate and gradient norm: weights are floats and would overflow with larger ones.
-inline constexpr double kMaxRate = std::numeric_limits<float>::max();
-
-/// A report in the form that may be sent: numbers outside the possible range, such as infinity, become NaN (null in the results).
+/// A report in the form that may be sent: numbers outside the possible range, such as infinity, become NaN (null in the results), or
+/// 0 if the server computes with them.
 ClientReport sendable(ClientReport report);
 
 /// Why no training can have produced this report in any experiment, in one line; empty if it is possible. NaN means no number. A
 /// report returned by sendable() is always possible.
 std::string impossible(const ClientReport& report);
+
+/// What a report says of its client apart from the sum, under secure aggregation.
+ClientReport stripped(const ClientReport& report);
+/// True if it has a number beyond these.
+bool is_more_than_stripped(const ClientReport& report);
+
+/// The sum of reports: of the numbers that add up, exactly rounded once. What is impossible is left out.
+ClientReport sum_of(std::span<const ClientReport> reports);
 
 }  // namespace fedstride

@@ -10,18 +10,10 @@
 
 namespace fedstride {
 
+struct ClientReport;
+
 /// The most numbers that a server tells its clients besides the model.
 inline constexpr std::size_t kMaxTold = 8;
-
-/// The statistics of a round's steps, added up over all its clients.
-struct PooledSums {
-  double statistic = 0;
-  std::uint64_t count = 0;  ///< steps in that sum
-  double alignment = 0;     ///< of pairs of consecutive steps: squared cosines, from 0 to 1
-  std::uint64_t pairs = 0;
-  double within = 0;    ///< ClientReport::within
-  double expected = 0;  ///< examples that those lots have on average
-};
 
 /// The server's side of a local optimizer that adapts with the whole federation: it takes a statistic of all clients' steps, and
 /// tells them what it makes of it.
@@ -30,8 +22,8 @@ class PooledStatistic {
   virtual ~PooledStatistic() = default;
   /// At most kMaxTold numbers for every client of that round; the last is pooled_reference.
   virtual std::vector<double> tell(std::uint32_t round) const = 0;
-  /// Called once a round.
-  virtual void take(std::uint32_t round, const PooledSums& sums) = 0;
+  /// Called once a round, with the sum of its clients' reports (sum_of).
+  virtual void take(std::uint32_t round, const ClientReport& sums) = 0;
   /// Called when a run continues that is to have so many rounds.
   virtual void prolong(std::uint32_t /*rounds*/) {}
   /// The round's bound on examples' gradients, if that is what adapts; otherwise 0.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "client/report.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "server/secure_sum.hpp"
@@ -144,7 +145,7 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
     lock.unlock();
     if (report.failure.empty()) secure_->add(change, rules_.weights[client], report, weighted_square(rules_, report));
     lock.lock();
-    reports_.push_back(SecureSum::stripped(report));
+    reports_.push_back(stripped(report));
     return remark;
   }
   reports_.push_back(std::move(report));
@@ -174,7 +175,7 @@ void Accumulator::add_report(const ClientReport& report) {
   const std::lock_guard lock(mutex_);
   require(secure_ != nullptr && !added_[report.client], report.client, "sent a second update");
   added_[report.client] = true;
-  reports_.push_back(SecureSum::stripped(report));
+  reports_.push_back(stripped(report));
 }
 
 std::optional<RoundTotals> Accumulator::unmask() {

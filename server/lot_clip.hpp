@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/client_report.hpp"
 #include "core/error.hpp"
 #include "core/part_state.hpp"
 #include "core/pooled_statistic.hpp"
@@ -24,7 +25,7 @@ class LotClip final : public PooledStatistic {
 
   double clip() const override { return clip_; }
   std::vector<double> tell(std::uint32_t /*round*/) const override { return {clip_}; }
-  void take(std::uint32_t /*round*/, const PooledSums& sums) override {
+  void take(std::uint32_t /*round*/, const ClientReport& sums) override {
     used_ = clip_;
     if (sums.expected > 0) clip_ = next_clip(rules_, clip_, std::clamp(sums.within / sums.expected, -1.0, 1.0));
   }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "client/noise_share.hpp"
-#include "core/pooled_statistic.hpp"
+#include "core/client_report.hpp"
 #include "core/random.hpp"
 #include "secagg/grid.hpp"
 #include "secagg/plan.hpp"
@@ -35,12 +35,8 @@ struct SecureRules {
 
 /// The numbers of a round that are sums over the clients whose updates are in the sum.
 struct RoundTotals {
-  PooledSums sums = {};
-  std::uint64_t examples = 0;
-  std::uint64_t steps = 0;
-  std::uint64_t rejected = 0;
+  ClientReport sums = {};  ///< what is `secured` of their reports; its loss is the mean over their examples, NaN: none
   double mean_square = 0;  ///< mean_square_norm, if SecureRules::lengths
-  double train_loss = 0;   ///< mean over their examples; NaN: none
   bool is_told = true;     ///< false: clients send none of these, as no noise covers them
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "client/report.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/secret_key.hpp"
@@ -15,32 +16,45 @@ namespace {
 using secagg::Leaves;
 using secagg::Ring;
 
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kLeftBefore[] = {"its keys", "its shares", "its masked update"};
 
-/// A client's part of RoundTotals: sums of doubles as whole integers, and counts.
+/// Calls visit(number) for each number of a report that is added up.
+void for_each_secured(auto& report, auto&& visit) {
+  for_each_report_number([&](const auto& field) {
+    if (field.is(ReportRule::secured) && field.adds_up()) visit(report.*field.member);
+  });
+}
+
+/// A client's part of RoundTotals.
 struct SecurePart {
-  explicit SecurePart(const SecureRules& rules) : totals(rules.lengths ? 4 : 3) {}
-  std::vector<ExactTotal> totals;            ///< statistic, alignment, loss x examples; weighted square of the change
-  std::array<std::uint64_t, 7> counts = {};  ///< weight, examples, steps, rejected, statistics, pairs, examples with a loss
-  static std::size_t length(const SecureRules& rules) {
-    return ((rules.lengths ? 4 : 3) * ExactTotal::kBits + 7 * 64) / (rules.grid.bits / 2);
-  }
+  std::vector<ExactTotal> totals =
+      {};  ///< doubles as whole integers: the report's; loss x examples; weighted square of the change
+  std::vector<std::uint64_t> counts = {};  ///< weight; the report's; examples with a loss
 };
 
 SecurePart secure_part_of(const SecureRules& rules, const ClientReport& report, std::uint64_t weight, double square) {
-  SecurePart part(rules);
-  part.counts = {weight, report.examples, report.steps, report.rejected, 0, report.pairs, 0};
-  if (report.statistic <= kMaxStatistic) {
-    part.totals[0].add(report.statistic);
-    part.counts[4] = report.statistics;
-  }
-  part.totals[1].add(report.alignment);
-  if (report.loss >= 0 && std::isfinite(report.loss)) {
-    part.totals[2].add(report.loss * static_cast<double>(report.examples));
-    part.counts[6] = report.examples;
-  }
-  if (rules.lengths) part.totals[3].add(square);
+  SecurePart part{.counts = {weight}};
+  const auto add = [&](double number) { part.totals.emplace_back().add(number); };
+  const ClientReport possible = sendable(report);
+  for_each_secured(possible, [&]<class Number>(Number number) {
+    if constexpr (std::is_integral_v<Number>)
+      part.counts.push_back(number);
+    else
+      add(number);
+  });
+  const bool has_loss = report.loss >= 0 && std::isfinite(report.loss);
+  add(has_loss ? report.loss * static_cast<double>(report.examples) : 0);
+  if (rules.lengths) add(square);
+  part.counts.push_back(has_loss ? report.examples : 0);
   return part;
+}
+
+SecurePart empty_part(const SecureRules& rules) { return secure_part_of(rules, {}, 0, 0); }
+
+std::size_t part_length(const SecureRules& rules) {
+  const SecurePart part = empty_part(rules);
+  return (part.totals.size() * ExactTotal::kBits + part.counts.size() * 64) / (rules.grid.bits / 2);
 }
 
 // Integers are cut into pieces of half the ring's bits, so that the sums of 2^(bits / 2) clients' pieces do not wrap.
@@ -63,7 +77,7 @@ SecurePart read_part(const SecureRules& rules, const Ring& ring, std::size_t fir
     const auto value = static_cast<unsigned __int128>(ring.at(first++));
     return ring.bits() == 128 ? value : value & ((static_cast<unsigned __int128>(1) << ring.bits()) - 1);
   };
-  SecurePart part(rules);
+  SecurePart part = empty_part(rules);
   for (ExactTotal& total : part.totals)
     for (unsigned position = 0; position < ExactTotal::kBits; position += half) {
       const unsigned __int128 piece = next();
@@ -151,7 +165,7 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<co
 SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::size_t size)
     : rules_(rules), round_(round), size_(size), ring_(length(), rules.grid.bits) {}
 
-std::size_t SecureSum::length() const { return rules_.noise ? rules_.noise->length() : size_ + SecurePart::length(rules_); }
+std::size_t SecureSum::length() const { return rules_.noise ? rules_.noise->length() : size_ + part_length(rules_); }
 
 // Reports name the round anyway.
 void SecureSum::end(const std::string& why) { ended_ = without_round(why, round_); }
@@ -216,7 +230,7 @@ RoundTotals SecureSum::finish(ExactSum& sum) {
     } catch (const Error& error) {
       end(error.what());
     }
-  if (!ended_.empty()) return {.train_loss = std::numeric_limits<double>::quiet_NaN()};
+  if (!ended_.empty()) return {.sums = {.loss = kUnknown}};
   std::array<__int128, 1024> values;
   if (rules_.noise) {
     std::vector<double> steps(ring_.size());
@@ -229,7 +243,7 @@ RoundTotals SecureSum::finish(ExactSum& sum) {
       sum.add_integers(first, piece);
     }
     sum.add_weight(rehearsal_ ? rehearsal_->included().size() : clients_ > 0 ? clients_ : added_.size());
-    return {.train_loss = std::numeric_limits<double>::quiet_NaN(), .is_told = false};
+    return {.sums = {.loss = kUnknown}, .is_told = false};
   }
   for (std::size_t first = 0; first < size_; first += values.size()) {
     const auto piece = std::span(values).first(std::min(values.size(), size_ - first));
@@ -238,30 +252,21 @@ RoundTotals SecureSum::finish(ExactSum& sum) {
     sum.add_integers(first, piece);
   }
   const SecurePart part = read_part(rules_, ring_, size_);
-  sum.add_weight(part.counts[0]);
-  return {.sums = {part.totals[0].value(), part.counts[4], part.totals[1].value(), part.counts[5]},
-          .examples = part.counts[1],
-          .steps = part.counts[2],
-          .rejected = part.counts[3],
-          .mean_square = rules_.lengths && part.counts[0] > 0 ? part.totals[3].value() / static_cast<double>(part.counts[0]) : 0,
-          .train_loss = part.counts[6] > 0 ? part.totals[2].value() / static_cast<double>(part.counts[6])
-                                           : std::numeric_limits<double>::quiet_NaN()};
-}
-
-ClientReport SecureSum::stripped(const ClientReport& report) {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  return {.client = report.client,
-          .rows = report.rows,
-          .loss = kUnknown,
-          .learning_rate = kUnknown,
-          .releases = report.releases,
-          .empty_lots = report.empty_lots,
-          .gradient_norm = kUnknown,
-          .clipped_share = kUnknown,
-          .personal_loss = kUnknown,
-          .update_norm = kUnknown,
-          .change_norm = kUnknown,
-          .failure = report.failure};
+  const std::uint64_t weight = part.counts.front();
+  sum.add_weight(weight);
+  RoundTotals round;
+  auto total = part.totals.begin();
+  auto count = part.counts.begin() + 1;
+  for_each_secured(round.sums, [&]<class Number>(Number& number) {
+    if constexpr (std::is_integral_v<Number>)
+      number = static_cast<Number>(*count++);
+    else
+      number = (total++)->value();
+  });
+  const double losses = (total++)->value();
+  round.sums.loss = *count > 0 ? losses / static_cast<double>(*count) : kUnknown;
+  if (rules_.lengths && weight > 0) round.mean_square = total->value() / static_cast<double>(weight);
+  return round;
 }
 
 }  // namespace fedstride

@@ -48,9 +48,6 @@ class SecureSum {
   /// Adds the sum and its weight to `sum`; nothing, and nothing is revealed, if the round has ended then.
   RoundTotals finish(ExactSum& sum);
 
-  /// What a report says of its client apart from the sum.
-  static ClientReport stripped(const ClientReport& report);
-
  private:
   void add_share(std::span<const float> change, ClientId client);
   secagg::Leaves leaves(ClientId client) const;

@@ -1,7 +1,6 @@
 #include "server/server_optimizer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cereal/types/string.hpp>
 #include <cereal/types/vector.hpp>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "client/report.hpp"
 #include "core/error.hpp"
 #include "core/exact_sum.hpp"
 
@@ -28,36 +28,20 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
   const double all = static_cast<double>(std::accumulate(rules.weights.begin(), rules.weights.end(), std::uint64_t{0}));
   double weight = 0;
   double measure = 0;
-  ExactTotal statistic;
-  ExactTotal alignment;
-  std::array<ExactTotal, 2> within;  // above and below 0
-  ExactTotal expected;
-  PooledSums sums;
+  std::vector<ClientReport> pooled;
   for (const ClientReport& report : reports) {
     if (!report.failure.empty()) continue;
     const auto own = static_cast<double>(rules.weights[report.client]);
     weight += own;
     measure += own * report.measure;
-    if (report.statistic <= kMaxStatistic) {
-      statistic.add(report.statistic);
-      sums.count += report.statistics;
-    }
-    alignment.add(report.alignment);
-    sums.pairs += report.pairs;
-    within[report.within < 0 ? 1 : 0].add(std::abs(report.within));
-    expected.add(report.expected);
+    if (pool_ && !totals) pooled.push_back(sendable(report));
     if (!losses_.empty()) losses_[report.client] = report.loss;
   }
   const double divisor = rules.denominator > 0 ? rules.denominator : weight;
   round_ = {.share = divisor / all,
             .weight = divisor / static_cast<double>(rules.weights.size()),
             .measure = weight > 0 ? measure / weight : 0};
-  sums.statistic = statistic.value();
-  sums.alignment = alignment.value();
-  sums.within = within[0].value() - within[1].value();
-  sums.expected = expected.value();
-  if (totals) sums = totals->sums;
-  if (pool_ && !rules.release) pool_->take(round, sums);
+  if (pool_ && !rules.release) pool_->take(round, totals ? totals->sums : sum_of(pooled));
 }
 
 void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const SumRules& rules) {
@@ -67,7 +51,7 @@ void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const
     mean_square_ = bound * bound * released.square;
     if (clip_ > 0) clip_ = rules.release->next_bound(clipped_to_ = clip_, released.bit);
     if (pool_ && rules.release->beside.statistic)
-      pool_->take(round, {.statistic = 2 * released.statistic * pooled_reference(pool_->tell(round)), .count = 1});
+      pool_->take(round, {.statistic = 2 * released.statistic * pooled_reference(pool_->tell(round)), .statistics = 1});
   }
   if (optimizer_->measures()) {
     const double norm = l2_norm(view(std::as_const(mean_update)).first(model.size()));
@@ -110,8 +94,7 @@ void Server::load(const std::string& bytes) {
   };
   std::vector<std::string> states = this->states();
   load_state(bytes, label(optimizer_), {}, [&](std::istream& stream) { read_archive(stream, states); });
-  if (states.size() != this->states().size())
-    throw failure("the server's state in the checkpoint is damaged");
+  if (states.size() != this->states().size()) throw failure("the server's state in the checkpoint is damaged");
   load_state(*optimizer_, *state_, states[0], label(optimizer_));
   load_state(*objective_, *objective_state_, states[1], label(objective_));
   load_state(states[3], "the clients' losses", archived(losses_).size(),

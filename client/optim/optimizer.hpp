@@ -29,7 +29,7 @@ struct StepReport {
   double error = 0;                                             ///< ADADP's error estimate; 0 for others
   double kept = 1;                                              ///< factor on learning_rate if the step was shortened; 0: undone
   double statistic = std::numeric_limits<double>::quiet_NaN();  ///< of this step, for the server to pool; NaN: none
-  double alignment = std::numeric_limits<double>::quiet_NaN();  ///< of this step and the one before it (PooledSums); NaN: none
+  double alignment = std::numeric_limits<double>::quiet_NaN();  ///< squared cosine of this step and the one before; NaN: none
 };
 
 /// A hypothetical weight that takes the same steps as the real ones with a constant gradient of 1, against the pull of the local

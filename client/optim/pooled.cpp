@@ -7,6 +7,7 @@
 
 #include "client/optim/half_steps.hpp"
 #include "client/optim/lane_sum.hpp"
+#include "core/client_report.hpp"
 #include "core/error.hpp"
 
 namespace fedstride {
@@ -16,11 +17,11 @@ constexpr double kDefaultTolerance = 0.1;  // ADADP's, for steps without a serve
 constexpr double kMinFactor = 0.9;         // on the rate in one step, while V is unknown
 constexpr double kMaxFactor = 1.1;
 constexpr double kMinRate = 1e-30;
-constexpr double kMaxRate = 1e30;
+constexpr double kMostRate = 1e30;
 constexpr double kFirstBound = 0.3;  // on the tolerance, until max-tolerance auto is known
 
 double rate_for(double tolerance, double mean_square) {
-  return std::clamp(tolerance / std::sqrt(mean_square), kMinRate, kMaxRate);  // never 0 / 0: tolerances are above 0
+  return std::clamp(tolerance / std::sqrt(mean_square), kMinRate, kMostRate);  // never 0 / 0: tolerances are above 0
 }
 
 /// weights -= eta/2 G1; returns |d1|^2.
@@ -112,13 +113,13 @@ double PooledSteps::limit() const {
 
 std::vector<NamedNumber> PooledSteps::numbers() const { return numbers_; }
 
-void PooledSteps::take(std::uint32_t round, const PooledSums& sums) {
+void PooledSteps::take(std::uint32_t round, const ClientReport& sums) {
   const auto told = tell(round);
   const double tolerance = tolerance_at(told[0], told[1], told[2]);
   numbers_ = {{"tolerance", tolerance}, {"tolerance_bound", told[1]}, {"pooled_noise", told.back()}};
-  if (sums.count == 0) return;
+  if (sums.statistics == 0) return;
   if (told.back() > 0) rate = rate_for(tolerance, told.back());
-  const double mean = sums.statistic / static_cast<double>(sums.count);
+  const double mean = sums.statistic / static_cast<double>(sums.statistics);
   numbers_.push_back({"round_noise", mean});
   if (sums.pairs > 0) numbers_.push_back({"noise_directions", static_cast<double>(sums.pairs) / sums.alignment});
   sum += mean;
@@ -230,7 +231,7 @@ StepReport Pooled::step(State& state, Vector& scratch, Vector& weights, Gradient
   if (knows) return report;
   const double aim = rate_for(tolerance, state.sum / static_cast<double>(state.count));
   state.learning_rate = std::clamp(aim, kMinFactor * rate, kMaxFactor * rate);
-  state.learning_rate = std::clamp(state.learning_rate, kMinRate, kMaxRate);
+  state.learning_rate = std::clamp(state.learning_rate, kMinRate, kMostRate);
   return report;
 }
 

@@ -77,7 +77,7 @@ struct PooledSteps final : PooledStatistic {
   bool has_horizon = false;
 
   std::vector<double> tell(std::uint32_t round) const override;
-  void take(std::uint32_t round, const PooledSums& sums) override;
+  void take(std::uint32_t round, const ClientReport& sums) override;
   void prolong(std::uint32_t rounds) override;
   /// {tolerance, its bound, V} as told at the start of the round, {the round's mean u, its number of directions k}.
   std::vector<NamedNumber> numbers() const override;

@@ -51,7 +51,7 @@ class ToldCourse final : public PooledStatistic {
     const auto [first, last] = course_.of_round(round);
     return {first, last};
   }
-  void take(std::uint32_t /*round*/, const PooledSums& /*sums*/) override {}
+  void take(std::uint32_t /*round*/, const ClientReport& /*sums*/) override {}
   void save(std::ostream& bytes) const override { write_archive(bytes, course_); }
   void load(std::istream& bytes) override { read_archive(bytes, course_); }
 

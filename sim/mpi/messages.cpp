@@ -13,12 +13,7 @@ void serialize(Archive& archive, ReleaseRun& run) {
 }
 template <class Archive>
 void serialize(Archive& archive, ClientReport& report) {
-  auto& [client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
-         statistics, alignment, pairs, measure, within, expected, personal_examples, personal_correct, personal_loss, update_norm,
-         change_norm, payload, failure] = report;
-  archive(client, rows, examples, loss, rate, steps, rejected, releases, empty_lots, nonfinite, norm, clipped, statistic,
-          statistics, alignment, pairs, measure, within, expected, personal_examples, personal_correct, personal_loss,
-          update_norm, change_norm, payload, failure);
+  for_each_report_field([&](const auto& field) { archive(report.*field.member); });
 }
 template <class Archive>
 void serialize(Archive& archive, PartOfSum::Update& update) {

@@ -118,6 +118,14 @@ void load(auto& archive, Releases& field) {
   }
 }
 
+/// A member of a report.
+template <class Number>
+Number& as_sent(Number& number) {
+  return number;
+}
+Releases as_sent(std::vector<ReleaseRun>& runs) { return {runs}; }
+Text as_sent(std::string& text) { return line(text); }
+
 void fields(auto& archive, BuildIdentity& build) { archive(line(build.version), line(build.arithmetic), build.numerics); }
 void fields(auto& archive, Hello& message) {
   archive(message.client);
@@ -147,12 +155,11 @@ void fields(auto& archive, Train& message) {
           Numbers<double, kMaxTold>{message.told}, Flag{message.tests});
 }
 void fields(auto& archive, UpdateMessage& message) {
-  ClientReport& report = message.report;
-  archive(message.round, line(message.model_hash), report.client, report.rows, report.examples, report.loss, report.learning_rate,
-          report.steps, report.rejected, Releases{report.releases}, report.empty_lots, report.nonfinite, report.gradient_norm,
-          report.clipped_share, report.statistic, report.statistics, report.alignment, report.pairs, report.measure,
-          report.within, report.expected, report.personal_examples, report.personal_correct, report.personal_loss,
-          Flag{message.diverged}, message.change, Bytes{message.code});
+  archive(message.round, line(message.model_hash));
+  for_each_report_field([&](const auto& field) {
+    if (!field.is(ReportRule::measured)) archive(as_sent(message.report.*field.member));
+  });
+  archive(Flag{message.diverged}, message.change, Bytes{message.code});
 }
 void fields(auto& archive, Received& message) { archive(message.round); }
 void fields(auto& archive, Heartbeat& message) { archive(message.examples); }

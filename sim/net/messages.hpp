@@ -118,7 +118,7 @@ struct UpdateMessage {
   static constexpr FrameKind kKind = FrameKind::update;
   std::uint32_t round = 0;
   std::string model_hash;  ///< of the model that training started from
-  ClientReport report;     ///< `failure` is not sent
+  ClientReport report;     ///< without what is measured (ReportRule)
   bool diverged = false;   ///< the change is not finite or out of range, and is not sent
   Vector change;           ///< empty if updates are compressed
   std::string code = {};   ///< the change, if they are (UpdateCoding)

@@ -363,7 +363,7 @@ struct NetworkedFleet::Impl {
     if (message.diverged && size != 0)
       return "its update is marked as diverged but has " + std::to_string(size) + " numbers; it must have none";
     if (round->secured) {
-      if (size != 0 || !message.code.empty() || report.examples != 0 || report.steps != 0 || report.loss == report.loss)
+      if (size != 0 || !message.code.empty() || is_more_than_stripped(report))
         return "its update has numbers of its own; under secure aggregation they go through the sum";
       if (std::string why = impossible(report); !why.empty()) return why;
       return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client], round->told);

@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/task.hpp"
+#include "core/client_report.hpp"
+#include "core/function_ref.hpp"
 
 namespace fedstride {
 
@@ -21,6 +22,29 @@ struct ClientReports {
   /// The indices in `reports` of the reports to write, ascending. If there are more than `most`, those with the smallest numbers
   /// drawn at (client_reports, client), so that a chosen client is reported in every round in which it takes part.
   std::vector<std::size_t> chosen(std::span<const ClientReport> reports) const;
+};
+
+/// The numbers that a round has of its clients' (ReportRule::summed, averaged), and the share of steps undone.
+class ClientTotals {
+ public:
+  ClientTotals();
+  /// A number of one client, by its name in rounds.jsonl; one that is not finite, or of which the round has none, adds nothing.
+  void add(std::string_view name, double value);
+  /// Calls visit(name, value, true if it is a sum) for each that was added; NaN: none was finite.
+  void visit(function_ref<void(std::string_view, double, bool)> visit) const;
+
+ private:
+  /// Sums differences from the first value, so that the mean of equal numbers is exact.
+  struct Total {
+    std::string_view of_client;  ///< name of the clients' number
+    std::string_view name;
+    bool is_sum = false;
+    bool was_added = false;
+    double first = 0;
+    double over_first = 0;
+    double count = 0;
+  };
+  std::vector<Total> totals_;
 };
 
 }  // namespace fedstride

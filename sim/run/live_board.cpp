@@ -14,6 +14,7 @@
 #include "core/event_file.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "sim/run/client_reports.hpp"
 
 namespace fedstride {
 namespace {
@@ -54,7 +55,8 @@ class LineScalars {
     for (const auto& [name, value] : line.items()) take(name, value);
     if (const auto clients = line.find("clients"); clients != line.end())
       for (const Json& client : *clients) take_client(client);
-    if (!line.contains("participants")) add_totals();
+    if (!line.contains("participants"))  // a line without individual clients has these already
+      totals_.visit([&](std::string_view name, double value, bool) { add(std::string(name), value); });
   }
   std::vector<Scalar> scalars = {};
 
@@ -83,35 +85,16 @@ class LineScalars {
       if (name == "client" || !value.is_number() || !is_covered("clients." + name)) continue;
       const auto of_client = value.get<double>();
       if (!std::isfinite(of_client)) continue;
-      if (name == "steps") steps_.add(steps = of_client);
-      if (name == "rejected") rejected_.add(rejected = of_client);
-      for (auto& [metric, mean] : means_)
-        if (metric == name) mean.add(of_client);
+      if (name == "steps") steps = of_client;
+      if (name == "rejected") rejected = of_client;
+      totals_.add(name, of_client);
       if (is_shown) scalars.push_back({"clients/" + name + end, of_client});
     }
     if (is_shown && steps > 0) scalars.push_back({"clients/rejected_share" + end, rejected / steps});
   }
 
-  // A line without individual clients has these already.
-  void add_totals() {
-    if (steps_.count > 0) add("steps", steps_.sum);
-    if (rejected_.count > 0) add("rejected_steps", rejected_.sum);
-    if (rejected_.count > 0 && steps_.sum > 0) add("rejected_share", rejected_.sum / steps_.sum);
-    for (const auto& [metric, mean] : means_)
-      if (mean.count > 0) add(std::string(metric), mean.sum / mean.count);
-  }
-
-  struct Sum {
-    double sum = 0;
-    int count = 0;
-    void add(double value) {
-      sum += value;
-      ++count;
-    }
-  };
   std::vector<std::string> uncovered_;
-  Sum steps_ = {}, rejected_ = {};
-  std::pair<std::string_view, Sum> means_[3] = {{"learning_rate", {}}, {"gradient_norm", {}}, {"clipped_share", {}}};
+  ClientTotals totals_;
 };
 
 std::string event_of(const Json& line) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "client/report.hpp"
 #include "client/told_evaluation.hpp"
 #include "core/build_info.hpp"
 #include "core/json.hpp"
@@ -70,9 +71,15 @@ constexpr std::string_view kOfSummary[] = {
     "compiler", "instruction_set", "randomness",    "privacy",       "ledger_head", "ledger_lines", "metric"};
 constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_r2",        "test_loss",
                                          "model_hash", "example_privacy", "client_privacy", "clip"};
-// Rates and undone steps follow from noisy gradients, so they are covered if examples are protected. Under client-level privacy they
-// are not: they belong to one client, and its line reveals that it was drawn.
-constexpr std::string_view kOfClient[] = {"client", "rows", "learning_rate", "steps", "accepted", "rejected", "releases"};
+// The covered fields of a client if examples alone are protected. Rates and undone steps follow from noisy gradients. Under client-level
+// privacy they belong to one client, and its line reveals that it was drawn.
+std::vector<std::string_view> covered_of_client() {
+  std::vector<std::string_view> names{"accepted"};
+  for_each_report_field([&](const auto& field) {
+    if (field.is(ReportRule::covered)) names.push_back(field.name);
+  });
+  return names;
+}
 
 void add_uncovered(const Json& json, std::span<const std::string_view> covered, std::string_view prefix,
                    std::vector<std::string>& names) {
@@ -92,9 +99,8 @@ std::vector<std::string> uncovered_of_round(const Json& json, bool clients_prote
   if (!test_is_covered) names = names_of_test(json);
   add_uncovered(json, kOfRound, "", names);
   std::erase(names, "clients");
-  const std::span<const std::string_view> of_client = kOfClient;
-  for (const Json& client : json["clients"])
-    add_uncovered(client, clients_protected ? of_client.first(0) : of_client, "clients.", names);
+  const auto of_client = clients_protected ? std::vector<std::string_view>() : covered_of_client();
+  for (const Json& client : json["clients"]) add_uncovered(client, of_client, "clients.", names);
   return names;
 }
 
@@ -148,50 +154,64 @@ std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary)
   return notes;
 }
 
-// Adds the totals of a round that readers otherwise compute from its clients' reports (sweep/results/round_lines.cpp).
+// True if a number of a client's report is in its entry, and in the totals of clients that have none.
+bool is_written(const auto& field, const RoundRecord& record, const ClientReport& report) {
+  if (field.is(ReportRule::shown)) return !record.totals || field.is(ReportRule::open);
+  if (record.totals) return false;
+  return (field.is(ReportRule::with_lots) && record.example_spent) ||
+         (field.is(ReportRule::with_test) && record.test && report.personal_examples > 0);
+}
+
+template <class Number>
+Json json_of(const Number& number) {
+  if constexpr (std::is_floating_point_v<Number>)
+    return number_or_null(number);
+  else
+    return Json(number);
+}
+Json json_of(const std::vector<ReleaseRun>& runs) {
+  return std::accumulate(runs.begin(), runs.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const ReleaseRun& run) { return sum + run.count; });
+}
+
+// A client's entry; `metric` is the key of accuracies.
+Json entry_of(const RoundRecord& record, const ClientReport& report, const std::string& metric) {
+  Json client;
+  for_each_report_field([&](const auto& field) {
+    if (is_written(field, record, report)) client[std::string(field.name)] = json_of(report.*field.member);
+  });
+  if (report.failure.empty()) client.erase("failure");
+  if (record.totals) return client;
+  client["accepted"] = report.steps - report.rejected;
+  client[metric] = record.client_accuracy.empty() ? Json(nullptr) : Json(record.client_accuracy[report.client]);
+  if (!record.client_test.empty()) {
+    client["own_" + metric] = record.client_test[report.client].accuracy;
+    client["own_loss"] = number_or_null(record.client_test[report.client].loss);
+  }
+  if (record.test && report.personal_examples > 0)
+    client["personal_" + metric] = number_or_null(personal_test(record, report).accuracy);
+  return client;
+}
+
+// Adds the totals of a round that readers otherwise compute from its clients' entries.
 void add_totals(Json& json, const RoundRecord& record) {
-  struct Mean {
-    double sum = 0;
-    std::uint64_t count = 0;
-    void add(double value) {
-      if (!std::isfinite(value)) return;
-      sum += value;
-      ++count;
-    }
-    Json json() const { return count > 0 ? number_or_null(sum / static_cast<double>(count)) : Json(nullptr); }
-  };
-  std::uint64_t steps = 0;
-  std::uint64_t rejected = 0;
-  Mean learning_rate;
-  Mean gradient_norm;
-  Mean clipped_share;
-  Mean update_norm;
-  for (const ClientReport& client : record.clients) {
-    steps += client.steps;
-    rejected += client.rejected;
-    learning_rate.add(client.learning_rate);
-    update_norm.add(client.update_norm);
-    gradient_norm.add(client.gradient_norm);
-    clipped_share.add(client.clipped_share);
-  }
+  ClientTotals totals;
+  for (const ClientReport& client : record.clients)
+    for_each_report_number([&](const auto& field) {
+      if (is_written(field, record, client)) totals.add(field.name, static_cast<double>(client.*field.member));
+    });
   json["participants"] = record.clients.size();
-  json["steps"] = steps;
-  json["rejected_steps"] = rejected;
-  json["rejected_share"] = steps > 0 ? number_or_null(static_cast<double>(rejected) / static_cast<double>(steps)) : Json(nullptr);
-  json["learning_rate"] = learning_rate.json();
-  json["update_norm"] = update_norm.json();
-  if (record.example_spent) {
-    json["gradient_norm"] = gradient_norm.json();
-    json["clipped_share"] = clipped_share.json();
-  }
+  totals.visit([&](std::string_view name, double value, bool is_sum) {
+    json[std::string(name)] = is_sum ? Json(static_cast<std::uint64_t>(value)) : number_or_null(value);
+  });
 }
 
 // What is known of a round whose reports were added up.
 void add_secure(Json& json, const RoundRecord& record) {
   json["participants"] = record.clients.size();
   if (!record.totals->is_told) return;
-  json["steps"] = record.totals->steps;
-  json["rejected_steps"] = record.totals->rejected;
+  json["steps"] = record.totals->sums.steps;
+  json["rejected_steps"] = record.totals->sums.rejected;
 }
 
 void add_time(Json& json, const RoundTime& time) {
@@ -220,15 +240,11 @@ double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? stati
 
 }  // namespace
 
+ClientReport RoundRecord::sums() const { return totals ? totals->sums : sum_of(clients); }
+
 bool RoundRecord::is_idle() const {
-  if (totals) return totals->steps > 0 && totals->rejected == totals->steps;
-  std::uint64_t steps = 0;
-  std::uint64_t rejected = 0;
-  for (const ClientReport& client : clients) {
-    steps += client.steps;
-    rejected += client.rejected;
-  }
-  return steps > 0 && rejected == steps;
+  const ClientReport all = sums();
+  return all.steps > 0 && all.rejected == all.steps;
 }
 
 std::uint64_t RoundRecord::failures() const {
@@ -284,43 +300,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   else if (written.size() < record.clients.size())
     add_totals(json, record);
   Json& clients = json["clients"] = Json::array();
-  for (const std::size_t i : written) {
-    const ClientReport& report = record.clients[i];
-    if (record.totals) {
-      clients.push_back(Json{{"client", report.client}, {"rows", report.rows}});
-      if (!report.failure.empty()) clients.back()["failure"] = report.failure;
-      continue;
-    }
-    Json client{{"client", report.client},
-                {"rows", report.rows},
-                {"examples", report.examples},
-                {"loss", number_or_null(report.loss)},
-                {metric, record.client_accuracy.empty() ? Json(nullptr) : Json(record.client_accuracy[report.client])},
-                {"learning_rate", number_or_null(report.learning_rate)},
-                {"steps", report.steps},
-                {"accepted", report.steps - report.rejected},
-                {"rejected", report.rejected},
-                {"update_norm", number_or_null(report.update_norm)}};
-    if (!record.client_test.empty()) {
-      client["own_" + metric] = record.client_test[report.client].accuracy;
-      client["own_loss"] = number_or_null(record.client_test[report.client].loss);
-    }
-    if (record.test && report.personal_examples > 0) {
-      client["personal_" + metric] = number_or_null(personal_test(record, report).accuracy);
-      client["personal_loss"] = number_or_null(report.personal_loss);
-    }
-    if (record.example_spent) {
-      std::uint64_t releases = 0;
-      for (const ReleaseRun& run : report.releases) releases += run.count;
-      client["releases"] = releases;
-      client["empty_lots"] = report.empty_lots;
-      client["nonfinite"] = report.nonfinite;
-      client["gradient_norm"] = number_or_null(report.gradient_norm);
-      client["clipped_share"] = number_or_null(report.clipped_share);
-    }
-    if (!report.failure.empty()) client["failure"] = report.failure;
-    clients.push_back(std::move(client));
-  }
+  for (const std::size_t i : written) clients.push_back(entry_of(record, record.clients[i], metric));
   add_spent(json, "example_privacy", record.example_spent);
   add_spent(json, "client_privacy", record.client_spent);
   if (record.example_spent || record.client_spent)

@@ -41,6 +41,8 @@ struct RoundRecord {
   std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
   std::optional<RoundTime> time = {};            ///< with virtual time
 
+  /// The sum of its clients' reports, as far as they are known.
+  ClientReport sums() const;
   /// True if clients took steps and all were undone, so that only their learning rates changed.
   bool is_idle() const;
   /// The number of clients whose update was left out.

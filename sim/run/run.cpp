@@ -185,7 +185,6 @@ class Session {
     double loss = 0;
     double counted = 0;
     for (const ClientReport& client : record.clients) {
-      record.examples += client.examples;
       if (!client.failure.empty()) {
         ++summary_.reasons[client.failure];
         continue;
@@ -195,8 +194,8 @@ class Session {
     }
     record.bytes = fleet_->bytes_of(record.clients, record.time ? std::span(record.time->tasks) : std::span<const TimedTask>());
     record.totals = server_.totals();
-    if (record.totals) record.examples = record.totals->examples;
-    record.train_loss = record.totals ? record.totals->train_loss
+    record.examples = record.sums().examples;
+    record.train_loss = record.totals ? record.totals->sums.loss
                         : counted > 0 ? loss / counted
                                       : std::numeric_limits<double>::quiet_NaN();
     const std::uint64_t absent = fleet_->absent();

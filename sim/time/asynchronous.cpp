@@ -123,7 +123,8 @@ std::vector<ClientReport> AsynchronousRun::advance(const RoundRules& rules, Flee
     const auto each = [&](const auto& take) {
       for (const ClientReport& report : reports)
         if (report.failure.empty())
-          take(*std::ranges::find(made.tasks, report.client, &Flight::client), static_cast<double>(rules.sum.weights[report.client]));
+          take(*std::ranges::find(made.tasks, report.client, &Flight::client),
+               static_cast<double>(rules.sum.weights[report.client]));
     };
     double all = 0;
     each([&](const Flight&, double weight) { all += weight; });

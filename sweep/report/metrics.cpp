@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/client_report.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -39,8 +40,6 @@ constexpr Words kMetrics[] = {
     {"test_loss", "test loss (nats per example)"},
     {"validation_loss", "validation loss (nats per example)"},
     {"train_loss", "training loss (nats per example)"},
-    {"loss", "loss (nats per example)"},
-    {"learning_rate", "learning rate"},
     {"learning_rate_result", "learning rate after the last round"},
     {"uplink_bytes", "bytes of updates"},
     {"downlink_bytes", "bytes of models and requests"},
@@ -55,8 +54,6 @@ constexpr Words kMetrics[] = {
     {"test_target_reached", "runs that reached the target (share)"},
     {"rejected_steps", "rejected steps"},
     {"rejected_share", "share of rejected steps"},
-    {"clipped_share", "share of clipped gradients"},
-    {"gradient_norm", "gradient norm (mean over examples)"},
     {"epsilon_spent", "example-level epsilon spent"},
     {"client_epsilon_spent", "client-level epsilon spent"},
     {"delta_spent", "example-level delta"},
@@ -88,7 +85,13 @@ std::string looked_up(const auto& table, std::string_view name) {
 
 }  // namespace
 
-std::string metric_label(std::string_view metric) { return looked_up(kMetrics, metric); }
+std::string metric_label(std::string_view metric) {
+  std::string label = looked_up(kMetrics, metric);
+  for_each_report_field([&](const auto& field) {
+    if (field.name == metric && std::ranges::find(kMetrics, metric, &Words::first) == std::end(kMetrics)) label = field.text;
+  });
+  return label;
+}
 
 std::string title_of_metric(std::string_view metric) {
   std::string title = metric_label(metric);

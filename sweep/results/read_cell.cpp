@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/client_report.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
@@ -159,9 +160,12 @@ std::vector<std::vector<std::uint64_t>> read_partition_counts(const fs::path& pa
 void take_rounds(CellResult& result) {
   if (result.rounds.empty()) return;
   result.numbers = result.rounds.back().numbers;
-  for (const char* name :
-       {"examples", "uplink_bytes", "downlink_bytes", "wasted_bytes", "steps", "rejected_steps", "failed_updates", "seconds",
-        "evaluation_seconds", "late_clients", "lost_clients", "dropped_updates"}) {
+  std::vector<std::string> sums{"examples", "uplink_bytes",       "downlink_bytes", "wasted_bytes", "failed_updates",
+                                "seconds",  "evaluation_seconds", "late_clients",   "lost_clients", "dropped_updates"};
+  for_each_report_field([&](const auto& field) {
+    if (field.is(ReportRule::summed)) sums.emplace_back(field.of_round_name());
+  });
+  for (const std::string& name : sums) {
     double sum = 0;  // NaN if a round lacks it
     for (const auto& round : result.rounds) sum += round.numbers.of(name);
     result.numbers.erase(name);

@@ -1,7 +1,6 @@
 #include "sweep/results/read_cell.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fstream>
 #include <string_view>
@@ -9,26 +8,13 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "sim/run/client_reports.hpp"
 
 namespace fedstride {
 namespace {
 
 constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;
 constexpr std::size_t kBlock = std::size_t{1} << 18;
-
-/// Client numbers whose mean over the clients becomes a number of the round.
-constexpr std::array<const char*, 3> kMeans{"learning_rate", "gradient_norm", "clipped_share"};
-
-/// Sums differences from the first value, so that the mean of equal numbers is exact.
-struct Mean {
-  double first = 0;
-  double over_first = 0;
-  int count = 0;
-  void add(double value) {
-    if (count++ == 0) first = value;
-    over_first += value - first;
-  }
-};
 
 /// Calls visit(line) for every complete line. Holds one line in memory.
 template <class Visitor>
@@ -63,15 +49,16 @@ class RoundLine final : public JsonEvents {
     depth_ = 0;
     place_ = Place::elsewhere;
     line_round_ = -1;
-    steps_ = rejected_ = 0;
-    with_steps_ = with_rejected_ = 0;
-    means_.fill({});
+    totals_ = ClientTotals();
     round_ = CellResult::Round{.round = round, .numbers = {}, .model_hash = {}};
     round_.numbers.reserve(round_size_);
     first_client_ = result_.clients.size();
     if (!sax_parse_json(line, *this) || line_round_ != round) return false;
     // A line without individual clients (--client-reports) has these totals already.
-    if (!round_.numbers.contains("participants")) take_totals();
+    if (!round_.numbers.contains("participants"))
+      totals_.visit([&](std::string_view name, double value, bool) {
+        if (!std::isnan(value)) round_.numbers[std::string(name)] = value;
+      });
     round_size_ = std::max(round_size_, round_.numbers.size());
     const auto begin = result_.clients.begin() + static_cast<std::ptrdiff_t>(first_client_);
     if (!std::ranges::is_sorted(begin, result_.clients.end(), {}, &CellResult::Client::client))
@@ -113,16 +100,6 @@ class RoundLine final : public JsonEvents {
   bool end_array() override { return leave(); }
 
  private:
-  void take_totals() {
-    if (with_steps_ > 0) round_.numbers["steps"] = steps_;
-    if (with_rejected_ > 0) {
-      round_.numbers["rejected_steps"] = rejected_;
-      if (steps_ > 0) round_.numbers["rejected_share"] = rejected_ / steps_;
-    }
-    for (std::size_t i = 0; i < kMeans.size(); ++i)
-      if (means_[i].count > 0) round_.numbers[kMeans[i]] = means_[i].first + means_[i].over_first / means_[i].count;
-  }
-
   enum class Place { elsewhere, clients, example_privacy, client_privacy };
 
   bool leave() {
@@ -153,14 +130,7 @@ class RoundLine final : public JsonEvents {
       client_number_ = value;
       return;
     }
-    const auto add = [&](double& sum, int& count) {
-      sum += value;
-      ++count;
-    };
-    if (key_ == "steps") add(steps_, with_steps_);
-    if (key_ == "rejected") add(rejected_, with_rejected_);
-    for (std::size_t i = 0; i < kMeans.size(); ++i)
-      if (key_ == kMeans[i]) means_[i].add(value);
+    totals_.add(key_, value);
     if (keep_clients_) client_.numbers[key_] = value;
   }
 
@@ -190,9 +160,7 @@ class RoundLine final : public JsonEvents {
   double line_round_ = -1;
   double client_number_ = -1;
   std::size_t first_client_ = 0;
-  double steps_ = 0, rejected_ = 0;
-  int with_steps_ = 0, with_rejected_ = 0;
-  std::array<Mean, kMeans.size()> means_;
+  ClientTotals totals_;
 };
 
 }  // namespace

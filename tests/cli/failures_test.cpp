@@ -53,14 +53,55 @@ TEST_CASE("so does a federation of processes, of which none is left") {
   CHECK(run_program(words).code == 0);
 }
 
+TEST_CASE("launch has the model of run, with noise too, as both draw it from the seed") {
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  Words words = federation(folder, {"--dp", "client", "--clip", "0.5", "--noise-multiplier", "1", "--classes", "3", "--mean",
+                                    "0.67", "--deviation", "1.2", "--public-test", "--quiet", "--out", folder / "run"});
+  std::vector<Json> hashes;
+  for (const char* command : {"run", "launch"}) {
+    words.front() = command;
+    words.back() = folder / command;
+    const Outcome ended = run_program(words);
+    REQUIRE_MESSAGE(ended.code == 0, ended.err);
+    hashes.push_back(Json::parse(fedstride::read_file(folder / command + "/summary.json"))["model_hash"]);
+  }
+  CHECK(hashes[0] == hashes[1]);
+}
+
 TEST_CASE("where noise drove all clients to diverge, the model with the lowest test loss is kept") {
   const TemporaryFolder folder;
-  const Outcome ended = run_program({"run", "--dataset", "synthetic", "--clients", "20", "--dp", "client", "--optimizer", "sgd",
-                                     "--learning-rate", "1", "--epsilon", "2", "--delta", "1e-3", "--rounds", "60", "--clip", "10",
-                                     "--server-optimizer", "restore", "--model", "dense 64 | dense 64 | dense classes", "--seed", "1",
-                                     "--quiet", "--out", folder / "out"});
+  const Outcome ended = run_program({"run",
+                                     "--dataset",
+                                     "synthetic",
+                                     "--clients",
+                                     "20",
+                                     "--dp",
+                                     "client",
+                                     "--optimizer",
+                                     "sgd",
+                                     "--learning-rate",
+                                     "1",
+                                     "--epsilon",
+                                     "2",
+                                     "--delta",
+                                     "1e-3",
+                                     "--rounds",
+                                     "60",
+                                     "--clip",
+                                     "10",
+                                     "--server-optimizer",
+                                     "restore",
+                                     "--model",
+                                     "dense 64 | dense 64 | dense classes",
+                                     "--seed",
+                                     "1",
+                                     "--quiet",
+                                     "--out",
+                                     folder / "out"});
   CHECK(ended.code == 1);
-  CHECK_MESSAGE(names(ended.err, {"20 of 20", "diverged", "lowest test loss, of round", folder / "out/lowest-loss.safetensors"}), ended.err);
+  CHECK_MESSAGE(names(ended.err, {"20 of 20", "diverged", "lowest test loss, of round", folder / "out/lowest-loss.safetensors"}),
+                ended.err);
   double lowest = 1e300;
   std::istringstream lines(fedstride::read_file(folder / "out/rounds.jsonl"));
   for (std::string line; std::getline(lines, line);) lowest = std::min(lowest, Json::parse(line)["test_loss"].get<double>());

@@ -13,7 +13,7 @@ TEST_CASE("a model is tested on no more examples than rows have numbers, 2^32 - 
   CHECK(impossible(told) == "");
   ++told.examples;
   CHECK(names(impossible(told), {"examples", "4294967296", "4294967295"}));
-  CHECK(impossible({}) == "");
+  CHECK(impossible(Evaluation{}) == "");
   CHECK(impossible(Evaluation::unknown()) == "");
 }
 
@@ -21,7 +21,7 @@ TEST_CASE("an accuracy is a share, a loss is not negative, and R^2 may be") {
   CHECK(names(impossible({.accuracy = 1.5}), {"accuracy", "1.5", "0 to 1"}));
   CHECK(names(impossible({.accuracy = -0.5}), {"accuracy", "-0.5", "0 to 1"}));
   CHECK(impossible({.metric = metric_of(Targets::values), .accuracy = -0.5}) == "");
-  CHECK(names(impossible({.loss = -0.5}), {"loss", "-0.5", "0"}));
+  CHECK(names(impossible(Evaluation{.loss = -0.5}), {"loss", "-0.5", "0"}));
 }
 
 TEST_CASE("numbers of a model that has diverged are sent as NaN, and others as they are") {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "client/report.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "server/accumulator.hpp"
@@ -89,16 +90,21 @@ TEST_CASE("on the exact grid the mean has the bits of a plain one, and the total
     const Outcome outcome = outcome_of(rules_of(masks));
     CHECK(outcome.mean == open.mean);
     REQUIRE(outcome.totals.has_value());
+    const ClientReport sums = sum_of(open.reports);
+    for_each_report_number([&](const auto& field) {
+      if (field.is(ReportRule::secured) && field.adds_up())
+        CHECK_MESSAGE(outcome.totals->sums.*field.member == sums.*field.member, field.name);
+    });
     CHECK(outcome.totals->sums.statistic == statistic.value());
     CHECK(outcome.totals->sums.alignment == alignment.value());
-    CHECK(outcome.totals->sums.count == 28);
+    CHECK(outcome.totals->sums.statistics == 28);
     CHECK(outcome.totals->sums.pairs == 21);
-    CHECK(outcome.totals->examples == 91);
-    CHECK(outcome.totals->steps == 35);
-    CHECK(outcome.totals->rejected == 3);
+    CHECK(outcome.totals->sums.examples == 91);
+    CHECK(outcome.totals->sums.steps == 35);
+    CHECK(outcome.totals->sums.rejected == 3);
     double loss = 0;
     for (const ClientReport& report : open.reports) loss += report.loss * static_cast<double>(report.examples) / 91;
-    CHECK(outcome.totals->train_loss == doctest::Approx(loss));
+    CHECK(outcome.totals->sums.loss == doctest::Approx(loss));
     CHECK(outcome.totals->mean_square == mean_square_norm(plain, open.reports));
     CHECK(outcome.totals->mean_square > 0);
     REQUIRE(outcome.reports.size() == kClients);
@@ -180,7 +186,7 @@ TEST_CASE("virtual drop-outs are the same with masks and without; too few surviv
         return {outcome.mean, ""};
       }
       for (const ClientReport& report : outcome.reports) CHECK(report.failure == outcome.reports[0].failure);
-      CHECK(outcome.totals->examples == 0);
+      CHECK(outcome.totals->sums.examples == 0);
       return {Vector(), outcome.reports[0].failure};
     };
     const auto masked = carried_out(true), ring = carried_out(false);
@@ -212,7 +218,7 @@ TEST_CASE("noise that clients add is in the sum, under masks and without; one wh
     CHECK(names(last, {"diverged"}));
     const auto totals = updates.unmask();
     CHECK_FALSE(totals->is_told);
-    CHECK(totals->examples + totals->steps == 0);
+    CHECK(totals->sums.examples + totals->sums.steps == 0);
     for (const ClientReport& report : updates.reports()) CHECK(report.failure.empty());
     return std::move(updates).release().mean().value();
   };
@@ -241,7 +247,7 @@ TEST_CASE("a secured sum is released only without its masks, and has no parts") 
     const ClientReport report = report_of(client);
     CHECK(names(few.add({report, view(change)}), {"secure-aggregation", "3", "2"}));
   }
-  CHECK(few.unmask()->steps == 0);
+  CHECK(few.unmask()->sums.steps == 0);
   CHECK_FALSE(std::move(few).release().mean().has_value());
 }
 

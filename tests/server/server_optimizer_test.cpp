@@ -23,7 +23,7 @@ namespace {
 /// Keeps the last sum and count that it took.
 struct Kept final : PooledStatistic {
   std::vector<double> tell(std::uint32_t) const override { return {sum, static_cast<double>(count)}; }
-  void take(std::uint32_t, const PooledSums& all) override { sum = all.statistic, count = all.count; }
+  void take(std::uint32_t, const ClientReport& all) override { sum = all.statistic, count = all.statistics; }
   void save(std::ostream&) const override {}
   void load(std::istream&) override {}
   double sum = 0;

@@ -106,13 +106,13 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
     return "its report has " + counted(report.empty_lots, "empty lot") + " but only " + counted(made, "noisy release");
   const PrivatePlan* const plan = setup.training.privacy ? setup.training.privacy->plans[report.client].get() : nullptr;
   const double expected = plan != nullptr && plan->adapts_clip() ? static_cast<double>(made) * plan->denominator() : 0;
-  if (report.expected != expected)
+  if (report.expected != expected || (expected == 0 && report.within != 0))
     return "its report counts the gradients of " + number_text(report.expected) + " expected examples; it must be " +
            number_text(expected);
   if (!setup.training.privacy) {
-    if (report.nonfinite > 0 || report.gradient_norm > 0 || report.clipped_share > 0)
-      return "its report has clipped gradients, but the experiment clips none";
-    return {};
+    bool has_lots = false;
+    for_each_report_number([&](const auto& field) { has_lots |= field.is(ReportRule::with_lots) && report.*field.member > 0; });
+    return has_lots ? "its report has clipped gradients, but the experiment clips none" : "";
   }
   const std::uint64_t first = plan->releases_before(setup.training.first_epoch(round));
   if (report.releases != plan->runs(first, made, plan->round_clip(told)))

@@ -126,8 +126,8 @@ TEST_CASE("impossible reports of a personal model end the connection; the round 
 
 TEST_CASE("impossible pairs of steps end the connection; the round waits for the honest one") {
   check_refused({
-      {{"3 pairs", "0 steps"}, [](UpdateMessage& m) { m.report.pairs = 3; }},
-      {{"1 pairs", "1.5"},
+      {{"pairs 3", "steps 0"}, [](UpdateMessage& m) { m.report.pairs = 3; }},
+      {{"pairs 1", "1.5"},
        [](UpdateMessage& m) { m.report.examples = m.report.steps = m.report.pairs = 1, m.report.alignment = 1.5; }},
       {{"statistics", "optimizer"}, [](UpdateMessage& m) { m.report.examples = m.report.steps = m.report.pairs = 1; }},
   });

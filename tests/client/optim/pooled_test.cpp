@@ -89,20 +89,20 @@ TEST_CASE("V is the mean over rounds of each round's mean; a round without steps
   const auto pool = pooled.begin_pool(plan);
   CHECK(pool->tell(1)[0] == doctest::Approx(0.1));
   CHECK(pool->tell(1)[4] == doctest::Approx(1));  // so that the rate is learning-rate, 0.1
-  pool->take(1, {.statistic = 6, .count = 3});
+  pool->take(1, {.statistic = 6, .statistics = 3});
   CHECK(pool->tell(2)[4] == 2);
   pool->take(2, {});
   CHECK(pool->tell(3)[4] == 2);  // a rate of 0.1 / sqrt(2)
-  pool->take(3, {.statistic = 8, .count = 2});
+  pool->take(3, {.statistic = 8, .statistics = 2});
   CHECK(pool->tell(4)[4] == 3);
   const auto calm = pooled.begin_pool(plan);
-  calm->take(1, {.statistic = 1e-6, .count = 1});
+  calm->take(1, {.statistic = 1e-6, .statistics = 1});
   CHECK(calm->tell(2)[4] == doctest::Approx(0.25));  // the rate becomes 0.2
-  calm->take(2, {.statistic = 1e-6, .count = 1});
+  calm->take(2, {.statistic = 1e-6, .statistics = 1});
   CHECK(calm->tell(3)[4] == doctest::Approx(0.0625));
   pooled.rate_of = RateOf::client;
   const auto own = pooled.begin_pool(plan);
-  own->take(1, {.statistic = 6, .count = 3});
+  own->take(1, {.statistic = 6, .statistics = 3});
   CHECK(own->tell(2)[4] == 0);
 }
 
@@ -112,16 +112,16 @@ TEST_CASE("the bound grows with the number of directions in which consecutive di
   const Pooled pooled;
   const auto pool = pooled.begin_pool(plan);
   CHECK(pool->tell(1)[1] == 0.3);
-  pool->take(1, {.statistic = 1, .count = 5});
+  pool->take(1, {.statistic = 1, .statistics = 5});
   CHECK(pool->tell(2)[1] == 0.3);
-  pool->take(2, {.statistic = 1, .count = 5, .alignment = 0.4, .pairs = 2});
+  pool->take(2, {.statistic = 1, .statistics = 5, .alignment = 0.4, .pairs = 2});
   CHECK(pool->tell(3)[1] == doctest::Approx(0.21 * std::pow(5, 0.25)));
-  pool->take(3, {.statistic = 1, .count = 5, .alignment = 0.1, .pairs = 1});
+  pool->take(3, {.statistic = 1, .statistics = 5, .alignment = 0.1, .pairs = 1});
   CHECK(pool->tell(4)[1] == doctest::Approx(0.21 * std::pow(1 / 0.15, 0.25)));
-  pool->take(4, {.statistic = 1, .count = 5, .alignment = 0, .pairs = 1000});
+  pool->take(4, {.statistic = 1, .statistics = 5, .alignment = 0, .pairs = 1000});
   CHECK(std::isfinite(pool->tell(5)[1]));
   const auto fixed = Pooled({.max_tolerance = {.value = 0.3}}).begin_pool(plan);
-  fixed->take(1, {.statistic = 1, .count = 5, .alignment = 0.4, .pairs = 2});
+  fixed->take(1, {.statistic = 1, .statistics = 5, .alignment = 0.4, .pairs = 2});
   CHECK(fixed->tell(2)[1] == 0.3);
 }
 
@@ -164,8 +164,8 @@ TEST_CASE(
   CHECK(told(17)[3] == doctest::Approx(3 * 0.0774597));
   CHECK(told(20)[3] == doctest::Approx(1.5491933 / 1000));
   CHECK(told(1)[4] == 0);
-  pool->take(1, {.statistic = 6, .count = 3, .alignment = 1, .pairs = 1});
-  pool->take(2, {.statistic = 2, .count = 2});
+  pool->take(1, {.statistic = 6, .statistics = 3, .alignment = 1, .pairs = 1});
+  pool->take(2, {.statistic = 2, .statistics = 2});
   CHECK(told(3)[4] == 1.5);
   Run run(pooled, {1}, pooled.begin_pool(plan)->tell(1));
   Scripted gradient{.gradients = {{2}, {1}}};
@@ -329,13 +329,13 @@ TEST_CASE("the server's side continues after being saved and loaded") {
   REQUIRE(optimizer->pools());
   const PoolPlan plan{.start_norm = 3, .steps_a_round = 50, .clients_a_round = 4, .rounds = 4};
   const auto one = optimizer->begin_pool(plan);
-  one->take(1, {.statistic = 6, .count = 3, .alignment = 1, .pairs = 3});
+  one->take(1, {.statistic = 6, .statistics = 3, .alignment = 1, .pairs = 3});
   std::ostringstream bytes;
   one->save(bytes);
   const auto other = optimizer->begin_pool({.start_norm = 1, .steps_a_round = 1, .clients_a_round = 1, .rounds = 1});
   std::istringstream back(bytes.str());
   other->load(back);
-  for (const auto& pool : {one.get(), other.get()}) pool->take(2, {.statistic = 8, .count = 2, .alignment = 1, .pairs = 1});
+  for (const auto& pool : {one.get(), other.get()}) pool->take(2, {.statistic = 8, .statistics = 2, .alignment = 1, .pairs = 1});
   CHECK(other->tell(3) == one->tell(3));
   Optimizer sgd;
   sgd.choose("sgd");

@@ -9,6 +9,7 @@
 #include "core/random.hpp"
 #include "sim/mpi/messages.hpp"
 #include "tests/sim/mpi/mpirun.hpp"
+#include "tests/support/reports.hpp"
 
 namespace fedstride::test::ranks_test {
 
@@ -93,25 +94,12 @@ TEST_CASE("work runs on another thread than the one that waits for it, and its e
 
 TEST_CASE("messages between ranks are decoded whole, and damaged ones are refused") {
   TrainAnswer answer{.interrupted = true, .error = "none", .weight = 12};
-  answer.reports.push_back({.client = 3,
-                            .rows = 4,
-                            .examples = 5,
-                            .loss = 0.5,
-                            .learning_rate = 0.25,
-                            .steps = 6,
-                            .rejected = 7,
-                            .releases = {{1.5, 2.5, 8}},
-                            .empty_lots = 9,
-                            .nonfinite = 10,
-                            .gradient_norm = 0.75,
-                            .clipped_share = 0.125,
-                            .update_norm = 1.25,
-                            .failure = "why"});
+  answer.reports.push_back(full_report());
   answer.updates.push_back({3, 4, Vector(5, 1.5F)});
   const std::string bytes = encode_message(answer);
   const auto back = decode_message<TrainAnswer>(bytes);
   CHECK(encode_message(back) == bytes);
-  CHECK(back.reports[0].releases == answer.reports[0].releases);
+  CHECK(differences(back.reports.at(0), answer.reports[0]) == "");
   CHECK(back.updates[0].change == answer.updates[0].change);
   for (const std::size_t cut : {std::size_t{0}, bytes.size() / 2, bytes.size() - 1})
     CHECK_THROWS_AS(decode_message<TrainAnswer>(bytes.substr(0, cut)), Error);

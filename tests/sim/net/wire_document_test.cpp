@@ -161,6 +161,26 @@ TEST_CASE("Read by the document's tables, every golden body ends where it ends a
   });
 }
 
+// `golden` is checked above.
+TEST_CASE("The document's numbers of a report are those of the list, with its words") {
+  std::vector<Row> rows = table_behind("### `update`");
+  std::erase_if(rows, [](const Row& row) { return !row[0].starts_with("report."); });
+  auto row = rows.begin();
+  for_each_report_field([&]<class Value>(const ReportField<Value>& field) {
+    if (field.is(ReportRule::measured)) return;
+    const std::string type = std::is_same_v<Value, ClientId> ? "u32"
+                             : std::is_integral_v<Value>     ? "u64"
+                             : field.kIsNumber               ? "f64"
+                                                             : "releases";
+    REQUIRE_MESSAGE(row != rows.end(), field.name);
+    CHECK(row->at(0) == "report." + std::string(field.name));
+    CHECK(row->at(1) == type);
+    CHECK(row->at(4) == field.text);
+    ++row;
+  });
+  CHECK(row == rows.end());
+}
+
 TEST_CASE("What the document says a field is at most is read, and one more is refused") {
   int bounds = 0;
   test::for_each_golden([&]<class Message>(const Message&) {

@@ -9,6 +9,7 @@
 #include "sim/run/results.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/reports.hpp"
 
 namespace fedstride::test::client_reports_test {
 namespace {
@@ -69,6 +70,34 @@ TEST_CASE("a line that leaves clients out has totals over all of them") {
   const Json none = parse_json(round_json(record, false, ClientReports::of("none", 1)));
   CHECK(none.at("clients").empty());
   CHECK(none.at("steps") == 24);
+  CHECK_FALSE(none.contains("gradient_norm"));
+}
+
+TEST_CASE("every number that is shown is in a client's entry, and the round's are those of the entries, with them and without") {
+  RoundRecord record{
+      .round = 1, .test = Evaluation{}, .clients = {full_report(0), full_report(1)}, .example_spent = SpentSoFar{}};
+  for (ClientReport& report : record.clients) report.failure.clear();
+  const Json line = parse_json(round_json(record, false));
+  const Json none = parse_json(round_json(record, false, ClientReports::of("none", 1)));
+  ClientTotals totals;
+  for (const Json& client : line.at("clients"))
+    for (const auto& [name, value] : client.items())
+      if (value.is_number()) totals.add(name, value.get<double>());
+  std::set<std::string> numbers;
+  totals.visit([&](std::string_view name, double value, bool) {
+    CAPTURE(name);
+    numbers.emplace(name);
+    CHECK(none.at(std::string(name)) == value);
+  });
+  CHECK(numbers.contains("rejected_share"));
+  for_each_report_number([&](const auto& field) {
+    CAPTURE(field.name);
+    const bool is_shown = field.is(ReportRule::shown | ReportRule::with_lots | ReportRule::with_test);
+    CHECK(line.at("clients").at(1).contains(std::string(field.name)) == is_shown);
+    if (is_shown) CHECK(line.at("clients").at(1).at(std::string(field.name)) == record.clients[1].*field.member);
+    if (const std::string name(field.of_round_name()); !name.empty()) CHECK(numbers.contains(name));
+  });
+  CHECK(line.at("clients").at(0).at("accepted") == record.clients[0].steps - record.clients[0].rejected);
 }
 
 }  // namespace fedstride::test::client_reports_test

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "core/client_report.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "sweep/cells/sweep.hpp"
@@ -123,6 +124,10 @@ TEST_CASE("a private sweep's tables: complete, documented, the same from a folde
     for (std::size_t i = 0; i < summary.rows.size(); ++i)
       CHECK_MESSAGE(names.contains(documented_name(field(summary, i, "metric"))), field(summary, i, "metric"));
     CHECK_FALSE(names.contains("no_such_column"));
+    for_each_report_number([&](const auto& field) {
+      if (field.is(ReportRule::shown | ReportRule::with_lots | ReportRule::with_test) && field.name != "client")
+        CHECK_MESSAGE(names.contains(std::string(field.name)), field.name);
+    });
   }
   SUBCASE("read again, one configuration at a time, the bytes are the same") {
     std::map<std::string, std::string> before;

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+namespace fedstride {
+
+using ClientId = std::uint32_t;  ///< 0, 1, ...; texts for people count from 0 as well
+
+/// Consecutive identical noisy releases: `count` clipped sums, each with noise of standard deviation
+/// noise_multiplier x clip on the sum.
+struct ReleaseRun {
+  double noise_multiplier = 0;
+  double clip = 0;
+  std::uint64_t count = 0;
+  bool operator==(const ReleaseRun&) const = default;
+};
+
+/// A mean training loss above this means that training diverged, and is not reported: one client's could hide all others' in the
+/// mean. (An untrained model has a loss of about ln(classes).)
+inline constexpr double kMaxLoss = 1e6;
+/// The largest learning rate and gradient norm: weights are floats and would overflow with larger ones.
+inline constexpr double kMaxRate = std::numeric_limits<float>::max();
+/// A sum of statistics above this is not pooled: the square of a difference of gradients that are not finite as floats.
+inline constexpr double kMaxStatistic = 1e200;
+
+/// A client's report on its training; kReportFields says what its members are. No privacy guarantee covers any of it.
+struct ClientReport {
+  ClientId client = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t examples = 0;  ///< each batch the optimizer asked for counts, a personal model's aside
+  double loss = 0;             ///< over the batches at weights it held (ADADP: not at half steps)
+  double learning_rate = 0;    ///< mean-gradient unit
+  std::uint64_t steps = 0;
+  std::uint64_t rejected = 0;             ///< accepted = steps - rejected
+  std::vector<ReleaseRun> releases = {};  ///< they are charged to the client
+  std::uint64_t empty_lots = 0;
+  std::uint64_t nonfinite = 0;
+  double gradient_norm = 0;  ///< NaN: none
+  double clipped_share = 0;  ///< NaN: none
+  double statistic = 0;
+  std::uint64_t statistics = 0;
+  double alignment = 0;
+  std::uint64_t pairs = 0;
+  double measure = 0;  ///< ObjectiveScale
+  double within = 0;   ///< released: noisy sum over its lots of 1/2 for a gradient within the bound, -1/2 for another (LotClip)
+  double expected = 0;
+  std::uint64_t personal_examples = 0;  ///< 0: it was not tested
+  std::uint64_t personal_correct = 0;
+  double personal_loss = 0;   ///< NaN: diverged
+  double update_norm = 0;     ///< NaN: it is not finite
+  double change_norm = 0;     ///< SumRules::measured
+  std::uint64_t payload = 0;  ///< 0: it came without
+  std::string failure = {};   ///< empty if it is in the sum
+};
+
+/// The rules for a member of ClientReport.
+enum class ReportRule : unsigned {
+  sent = 0,        ///< by clients, as all are that are not measured
+  measured = 1,    ///< by whoever sums the updates
+  pooled = 2,      ///< the server computes with it: it is 0 where it is impossible, other doubles NaN
+  negative = 4,    ///< it may be below 0
+  shown = 8,       ///< in the clients' entries in rounds.jsonl
+  with_lots = 16,  ///< likewise, under example-level privacy
+  with_test = 32,  ///< likewise, if the personal model was tested
+  covered = 64,    ///< by releases and public facts, where examples alone are protected
+  summed = 128,    ///< the round has the sum over its clients
+  averaged = 256,  ///< likewise, the mean
+  secured = 512,   ///< under secure aggregation, in the clients' sum
+  open = 1024,     ///< under secure aggregation, in the report as ever; others are nowhere
+};
+constexpr ReportRule operator|(ReportRule a, ReportRule b) {
+  return static_cast<ReportRule>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+
+/// A member of ClientReport. Messages, checks, lines of results, tables and sums follow from it.
+template <class Value>
+struct ReportField {
+  static constexpr bool kIsNumber = std::is_arithmetic_v<Value>;
+
+  std::string_view name;  ///< in messages and results
+  Value ClientReport::*member;
+  std::string_view text;  ///< "meaning (unit, details)", for documents and figures
+  ReportRule rules = ReportRule::sent;
+  double most = std::numeric_limits<double>::infinity();  ///< it is from 0, or -most, to this
+  /// What it is some of: it is 0 without any, and at most that unless it has a `most`; null: nothing.
+  std::uint64_t ClientReport::*of = nullptr;
+  std::string_view of_round = {};  ///< name of the round's number; empty: the same
+
+  constexpr bool is(ReportRule rule) const { return (static_cast<unsigned>(rules) & static_cast<unsigned>(rule)) != 0; }
+  /// The name of the round's number of it; empty: it has none.
+  constexpr std::string_view of_round_name() const {
+    return !is(ReportRule::summed | ReportRule::averaged) ? "" : of_round.empty() ? name : of_round;
+  }
+  /// A count, or a number that the server pools: several clients' can be added up.
+  constexpr bool adds_up() const { return std::is_same_v<Value, std::uint64_t> || (kIsNumber && is(ReportRule::pooled)); }
+  /// In place of a double that is impossible or not known.
+  constexpr double unknown() const { return is(ReportRule::pooled) ? 0 : std::numeric_limits<double>::quiet_NaN(); }
+};
+template <class Value, class... Rules>
+ReportField(std::string_view, Value ClientReport::*, std::string_view, Rules...) -> ReportField<Value>;
+
+inline constexpr auto kReportFields = [] {
+  using enum ReportRule;
+  using R = ClientReport;
+  constexpr double kAll = std::numeric_limits<double>::infinity();
+  return std::tuple{
+      ReportField{"client", &R::client, "the sender", shown | covered | open},
+      ReportField{"rows", &R::rows, "rows (in the roster)", shown | covered | open},
+      ReportField{"examples", &R::examples, "gradient examples", shown | secured},
+      ReportField{"loss", &R::loss, "training loss (mean, nats per example)", shown | secured, kMaxLoss},
+      ReportField{"learning_rate", &R::learning_rate, "learning rate (next step)", shown | covered | averaged, kMaxRate},
+      ReportField{"steps", &R::steps, "steps", shown | covered | summed | secured},
+      ReportField{"rejected", &R::rejected, "steps undone", shown | covered | summed | secured, kAll, &R::steps,
+                  "rejected_steps"},
+      ReportField{"releases", &R::releases, "noisy releases (in order)", with_lots | covered | open},
+      ReportField{"empty_lots", &R::empty_lots, "releases of noise alone", with_lots | open},
+      ReportField{"nonfinite", &R::nonfinite, "examples left out", with_lots, kAll, &R::examples},
+      ReportField{"gradient_norm", &R::gradient_norm, "gradient norm (mean over examples, before clipping)", with_lots | averaged,
+                  kMaxRate},
+      ReportField{"clipped_share", &R::clipped_share, "share of clipped gradients", with_lots | averaged, 1},
+      ReportField{"statistic", &R::statistic, "sum the server pools (usually 0)", pooled | secured, kMaxStatistic,
+                  &R::statistics},
+      ReportField{"statistics", &R::statistics, "steps in that sum", secured, kAll, &R::steps},
+      ReportField{"alignment", &R::alignment, "likewise, of pairs of steps", pooled | secured, kAll, &R::pairs},
+      ReportField{"pairs", &R::pairs, "pairs in that sum", secured, kAll, &R::steps},
+      ReportField{"measure", &R::measure, "the server averages it (nova, fair; else 0)", pooled, kMaxRate},
+      ReportField{"within", &R::within, "noisy count of gradients within the bound told (clip-rule adaptive; +-1/2 each)",
+                  pooled | negative, kMaxRate},
+      ReportField{"expected", &R::expected, "of so many on average", pooled, kMaxRate},
+      ReportField{"personal_examples", &R::personal_examples, "its personal model was tested on", sent},
+      ReportField{"personal_correct", &R::personal_correct, "correct among these", sent, kAll, &R::personal_examples},
+      ReportField{"personal_loss", &R::personal_loss, "loss on these (mean)", with_test, kMaxLoss, &R::personal_examples},
+      ReportField{"update_norm", &R::update_norm, "norm of the update (as received)", measured | shown | averaged},
+      ReportField{"change_norm", &R::change_norm, "norm of the part that changes the model", measured},
+      ReportField{"payload", &R::payload, "bytes of its numbers on a network", measured},
+      ReportField{"failure", &R::failure, "why the update is not in the sum", measured | shown | open}};
+}();
+
+/// Calls visit(field) for every member, in order.
+template <class Visitor>
+constexpr void for_each_report_field(Visitor&& visit) {
+  std::apply([&](const auto&... field) { (visit(field), ...); }, kReportFields);
+}
+/// The same for those that are numbers.
+template <class Visitor>
+constexpr void for_each_report_number(Visitor&& visit) {
+  for_each_report_field([&]<class Field>(const Field& field) {
+    if constexpr (Field::kIsNumber) visit(field);
+  });
+}
+
+}  // namespace fedstride
