@@ -12,7 +12,7 @@
 namespace fedstride {
 
 std::optional<Vector> ReleasedSum::mean() const {
-  if (sum_.weight() == 0 && !(rules_.release && !rules_.release->noise.by_clients)) return std::nullopt;
+  if (sum_.weight() == 0 && !rules_.adds_noise()) return std::nullopt;
   Vector mean;
   sum_.divided_by(rules_.denominator > 0 ? rules_.denominator : static_cast<double>(sum_.weight()), mean);
   if (rules_.release) keep_only(rules_.release->trained, mean);
@@ -294,7 +294,7 @@ ReleasedSum Accumulator::release() && {
   }
   end(Keeps::sum);
   require(!secure_, "a secured sum is released under its masks");
-  if (rules_.release && !rules_.release->noise.by_clients) {
+  if (rules_.adds_noise()) {
     ClientNoise noise = rules_.release->noise;
     if (clip_) noise.standard_deviation *= clip_->bound() / rules_.release->clip.bound();
     const bool is_correlated = rules_.release->correlation.mechanism != NoiseMechanism::independent;

@@ -31,6 +31,8 @@ struct SumRules {
   double denominator = 0;                   ///< divides the weighted sum; 0: the sum of the weights received
   std::optional<UpdateBound> bound = {};    ///< empty if `release` clips
   std::optional<CentralRelease> release = {};
+  /// True if the coordinator adds noise to every sum, also to that of no updates.
+  bool adds_noise() const { return release && !release->noise.by_clients; }
   std::size_t measured =
       0;  ///< numbers of an update that change the model, if not all do and ClientReport::change_norm is wanted
   std::uint64_t plain_bytes = 0;                  ///< of an update's numbers on a network, uncompressed

@@ -108,7 +108,7 @@ std::vector<double> PooledSteps::tell(std::uint32_t round) const {
 double PooledSteps::limit() const {
   if (!finds_limit || aligned == 0) return course.limit;
   constexpr double kLeast = 1e-12;
-  return 0.21 / std::sqrt(std::sqrt(std::max(alignment / aligned, kLeast)));
+  return kStepInOneDirection / std::sqrt(std::sqrt(std::max(alignment / aligned, kLeast)));
 }
 
 std::vector<NamedNumber> PooledSteps::numbers() const { return numbers_; }

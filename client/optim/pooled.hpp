@@ -62,6 +62,9 @@ struct PooledState {
   }
 };
 
+/// A step in k directions is bounded by this times k^(1/4): Pooled's max-tolerance auto, server-schedule noise.
+inline constexpr double kStepInOneDirection = 0.21;
+
 /// The server's side: the statistics of all clients' steps.
 struct PooledSteps final : PooledStatistic {
   ToleranceCourse course;

@@ -75,32 +75,32 @@ const Json& member(const Json& json, const char* name) {
   return *found;
 }
 
-// What a group has in common with its level's statement, and is not written.
-LedgerGroup planned(Level level, Quantity quantity, const LedgerHeader& header) {
-  LedgerGroup group{.level = level, .quantity = quantity};
+// What the releases of a group have in common with its level's statement, and is not written.
+Releases planned(Level level, Quantity quantity, const LedgerHeader& header) {
   const LedgerStatement* statement = header.at(level);
-  if (statement == nullptr) return group;
-  if (quantity == Quantity::sums)
-    group.each = statement->each;
-  else
-    group.each = {.sampling = Sampling::full, .neighbours = statement->each.neighbours};
-  return group;
+  if (statement == nullptr) return {};
+  if (quantity == Quantity::sums) return statement->each;
+  return {.sampling = Sampling::full, .neighbours = statement->each.neighbours};
 }
 
 Json groups_json(const LedgerGroups& groups, const LedgerHeader& header) {
   Json list = Json::array();
-  for (const LedgerGroup& group : groups) {
-    LedgerGroup base = planned(group.level, group.quantity, header);
-    base.quantity = Quantity::sums;
-    list.push_back(term_json(group, base));
-  }
+  for (const LedgerGroup& group : groups)
+    list.push_back(term_json(group, LedgerGroup{.each = planned(group.level, group.quantity, header)}));
   return list;
 }
+
+constexpr std::uint32_t kMaxClients = std::uint32_t{1} << 24;
 
 void check_statement(const LedgerStatement& statement) {
   if (!(statement.delta > 0 && statement.delta < 1) || !(statement.epsilon >= 0))
     throw failure("delta is " + number_text(statement.delta) + ", epsilon is " + number_text(statement.epsilon) +
                   "; delta must be in (0, 1), epsilon at least 0");
+  constexpr std::uint64_t kMaxSeparation = 1'000'000;
+  if (statement.each.correlation.separation > kMaxSeparation)
+    throw failure("'separation' is not a whole number up to " + std::to_string(kMaxSeparation));
+  for (const std::uint64_t number : {statement.survivors, statement.colluders})
+    if (number > kMaxClients) throw failure("survivors and colluders must be at most " + std::to_string(kMaxClients));
   const bool at_clients = statement.level == Level::client;
   if ((statement.participations || statement.each.correlation.on()) && !at_clients)
     throw failure("participations and correlated noise must be at client level");
@@ -137,9 +137,11 @@ LedgerHeader read_header(std::string_view text) {
   reader.read(json, "the first line", header);
   if (header.source != "seeded" && header.source != "secret")
     throw failure("source '" + header.source + "' is unknown; valid: seeded, secret");
-  constexpr std::uint32_t kMaxClients = std::uint32_t{1} << 24;
   if (header.clients == 0 || header.clients > kMaxClients)
     throw failure("'clients' is " + std::to_string(header.clients) + "; it must be from 1 to " + std::to_string(kMaxClients));
+  constexpr std::size_t kMaxConstants = 100;
+  if (header.constants.size() > kMaxConstants)
+    throw failure("'constants' is not a list of " + std::to_string(kMaxConstants) + " strings at most");
   for (const LedgerStatement& statement : header.statements) {
     check_statement(statement);
     if (std::ranges::count(header.statements, statement.level, &LedgerStatement::level) > 1)
@@ -169,7 +171,7 @@ LedgerEntry read_entry(std::string_view text, const LedgerHeader& header) {
     Quantity quantity = {};
     reader.read(member(one, "level"), "level", level);
     if (one.contains("quantity")) reader.read(one["quantity"], "quantity", quantity);
-    entry.groups.push_back(planned(level, quantity, header));
+    entry.groups.push_back({.each = planned(level, quantity, header)});
     reader.read(one, "group", entry.groups.back());
   }
   if (const std::string wrong = malformed(entry.groups, header); !wrong.empty()) throw failure(wrong);

@@ -43,7 +43,7 @@ def _is_set(data):
         first = data[0] if data else {}
         return isinstance(first, Mapping) or (isinstance(first, tuple) and 2 <= len(first) <= 3
                                               and not isinstance(first[0], (str, bytes, numbers.Number)))
-    if isinstance(data, (str, bytes, list, tuple, Mapping)) or hasattr(data, "__array__") and not _is_frame(data):
+    if isinstance(data, (str, bytes, tuple, Mapping)) or hasattr(data, "__array__") and not _is_frame(data):
         return False
     return _is_frame(data) or hasattr(data, "__len__") and hasattr(data, "__getitem__")
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "client/optim/pooled.hpp"
 #include "client/trained_ranges.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -20,9 +21,10 @@ Trained trained(const Setup& setup) {
   Trained found;
   for (const ParameterRange& range : trained_ranges(setup.model, setup.training.unsent(), 1)) {
     const double norm = l2_norm(view(setup.initial).subspan(range.offset, range.size));
-    found.norm = std::hypot(found.norm, norm);
+    found.norm += norm * norm;
     found.count += static_cast<double>(range.size);
   }
+  found.norm = std::sqrt(found.norm);
   return found;
 }
 
@@ -44,7 +46,7 @@ double noise_rate(const Setup& setup) {
     throw usage_error("the initial weights have norm " + number_text(norm) +
                       "; server-schedule 'noise' needs a finite norm above 0, from which its rate follows");
   const double factor = setup.configuration.server_noise_factor;
-  const double most = 0.21 * std::pow(count, 0.25) / setup.privacy.client->clip;
+  const double most = kStepInOneDirection * std::sqrt(std::sqrt(count)) / setup.privacy.client->clip;
   const double tau = mean_noise(setup);
   return std::min(most, factor * norm * std::sqrt(3.0 / (2 * setup.configuration.rounds)) / (tau * std::sqrt(count)));
 }

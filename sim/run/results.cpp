@@ -134,14 +134,12 @@ void note_time(const Setup& setup, const TimeTotals& time, std::vector<std::stri
   if (time.arrived > 0 && time.late > 0)
     notes.push_back("updates that came too late, " + std::to_string(time.late) + " in all, were left out: " + share(0) +
                     " % of those in the model are from the fastest tenth of devices, " + share(9) + " % from the slowest");
-  const std::optional<CentralRelease>& release = setup.rules.sum.release;
   if (time.abandoned > 0)
-    notes.push_back(counted(time.abandoned, "round") +
-                    (release && !release->noise.by_clients ? " released noise alone" : " changed nothing") +
-                    ", because fewer clients than minimum-arrivals " +
-                    (setup.configuration.deadline > 0
-                         ? "met the deadline of " + number_text(setup.configuration.deadline) + " seconds"
-                         : "finished"));
+    notes.push_back(
+        counted(time.abandoned, "round") + (setup.rules.sum.adds_noise() ? " released noise alone" : " changed nothing") +
+        ", because fewer clients than minimum-arrivals " +
+        (setup.configuration.deadline > 0 ? "met the deadline of " + number_text(setup.configuration.deadline) + " seconds"
+                                          : "finished"));
 }
 
 std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary) {

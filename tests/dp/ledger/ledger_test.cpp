@@ -327,6 +327,15 @@ TEST_CASE("lines with impossible contents are refused by number, though their ch
   refused(head, group("\"rate\":0.5,"), {"line 2", "'group'", "'rate'", "each"});
   refused(head, group("\"each\":{\"rate\":true},"), {"line 2", "'rate'", "number"});
   refused(head, group("\"each\":{\"passes\":1e3},"), {"line 2", "'passes'", "whole number"});
+  LedgerHeader long_one = header();
+  long_one.constants.assign(101, "a fact");
+  refused(header_text(long_one), "{}", {"line 1", "'constants'", "100"});
+  LedgerHeader apart = header();
+  apart.statements[1].each.correlation = {.separation = 2'000'000, .horizon = 9};
+  refused(header_text(apart), "{}", {"line 1", "'separation'", "1000000"});
+  LedgerHeader crowded = header();
+  crowded.statements[1].colluders = std::uint64_t{1} << 25;
+  refused(header_text(crowded), "{}", {"line 1", "colluders", "16777216"});
   std::string doubled = head;
   doubled.insert(doubled.find("{\"level\":\"client\""), "{\"level\":\"client\",\"accountant\":\"rdp\",\"delta\":0.5},");
   refused(doubled, "{}", {"line 1", "two statements at client level"});
