@@ -30,8 +30,9 @@ class LotDraws {
   /// bounds their examples.
   LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place,
            std::span<const std::uint32_t> users);
+  LotDraws(LotDraws&&) = default;  ///< keeps the vectors' elements where they are, to which draw_lot_ refers
 
-  void begin_epoch(int epoch);
+  void begin_epoch(int epoch) { epoch_ = epoch; }
   std::size_t steps(int epoch) const { return plan_.steps(epoch); }
   bool has(int lots) const { return meter_.left() >= static_cast<std::uint64_t>(lots); }
 
@@ -74,11 +75,9 @@ class LotDraws {
   std::uint64_t empty() const { return empty_; }
 
  private:
-  void fill_bins();
   void keep_some(std::span<const std::uint32_t> users);
   void group_by(std::span<const std::uint32_t> users);
-  void draw_users(const Address& address, std::vector<Row>& drawn);
-  std::span<const Row> rows() const { return plan_.unit() == LotUnit::some_examples ? std::span<const Row>(order_) : rows_; }
+  void draw_users(std::vector<Row>& drawn);
 
   const PrivatePlan& plan_;
   const RandomSource& source_;
@@ -89,10 +88,11 @@ class LotDraws {
   double count_noise_ = 0;
   std::uint64_t empty_ = 0;
   std::uint32_t drawn_lots_ = 0;
-  std::vector<Row> order_;              ///< for shuffled lots: the epoch's order; the rows by bin or user; or those that are used
-  std::vector<std::size_t> bin_ends_;   ///< bin or user k has rows bin_ends_[k], ..., bin_ends_[k + 1] - 1 of order_
-  std::size_t ahead_ = 0;               ///< rows of order_ already used
+  int epoch_ = 0;
+  std::vector<Row> kept_;               ///< the rows by user, or those that are used
+  std::vector<std::size_t> user_ends_;  ///< user k has rows user_ends_[k], ..., user_ends_[k + 1] - 1 of kept_
   std::vector<std::uint32_t> users_;    ///< that have rows here, ascending
+  Lots draw_lot_;                       ///< of rows or users
   std::vector<std::uint32_t> members_;  ///< users in the last lot
   std::vector<std::size_t> groups_;
 };

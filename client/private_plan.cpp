@@ -33,17 +33,11 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
       epoch_of_change_ == kNoChange ? first_lots_per_step_ : optimizer->gradients_per_step(Progress{epoch_of_change_});
   const auto size = static_cast<double>(rows);
   rate_ = std::min(1.0, rules.sampling_rate > 0 ? rules.sampling_rate : rules.batch / size);
-  lot_ = std::clamp<std::size_t>(static_cast<std::size_t>(std::llround(rate_ * size)), 1, rows);
-  // All lots of a step are disjoint parts of the same order.
-  if (sampling_ == Sampling::shuffle)
-    lot_ = std::clamp<std::size_t>(rows / static_cast<std::size_t>(first_lots_per_step_), 1, lot_);
-  if (sampling_ == Sampling::balls_in_bins) {
-    const auto lots = static_cast<std::uint64_t>(std::max(first_lots_per_step_, later_lots_per_step_));
-    constexpr std::uint64_t kMostLots = 1'000'000;
-    const auto steps = std::llround(std::min(1 / rate_ / static_cast<double>(lots), 1e6));
-    rate_ = 1 / static_cast<double>(std::clamp<std::uint64_t>(static_cast<std::uint64_t>(steps), 1, kMostLots / lots) * lots);
-  } else if (sampling_ != Sampling::poisson)
-    rate_ = static_cast<double>(lot_) / size;
+  const auto lot = std::clamp<std::size_t>(static_cast<std::size_t>(std::llround(rate_ * size)), 1, rows);
+  const auto lots_per_step = static_cast<std::uint64_t>(std::max(first_lots_per_step_, later_lots_per_step_));
+  const LotSize fitted = draw_of(sampling_).fitted({rate_, lot}, rows, lots_per_step);
+  rate_ = fitted.rate;
+  lot_ = fitted.lot;
   if (rate_ == 1) sampling_ = Sampling::full;
   denominator_ = rate_ * static_cast<double>(sizes.units);
   NoisePlanRules noise = rules.noise;
@@ -55,8 +49,7 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
 std::uint64_t PrivatePlan::steps_before(int epoch, int lots_per_step) const {
   const auto epochs = static_cast<std::uint64_t>(epoch);
   const double lots = 1 / rate_;
-  if (sampling_ == Sampling::shuffle) return epochs * (whole_below(lots) / static_cast<std::uint64_t>(lots_per_step));
-  if (sampling_ == Sampling::balls_in_bins) return epochs * (bins() / static_cast<std::uint64_t>(lots_per_step));
+  if (has_passes(sampling_)) return epochs * (whole_below(lots) / static_cast<std::uint64_t>(lots_per_step));
   if (lots_per_step == 1) return whole_above(static_cast<double>(epoch) * lots);
   return epochs * std::max<std::uint64_t>(1, whole_below(lots / lots_per_step));
 }
@@ -94,12 +87,8 @@ std::vector<ReleaseRun> PrivatePlan::runs(std::uint64_t first, std::uint64_t cou
   return runs;
 }
 
-std::uint64_t PrivatePlan::bins() const { return lots_an_epoch(rate_); }
-
 std::uint64_t PrivatePlan::passes(std::uint64_t count, int epochs) const {
-  if (sampling_ == Sampling::shuffle) return static_cast<std::uint64_t>(epochs);
-  // Bins take turns over all epochs, so any `count` lots in a row are in some bin this often at most.
-  return sampling_ == Sampling::balls_in_bins ? (count + bins() - 1) / bins() : 0;
+  return draw_of(sampling_).passes(count, epochs, rate_);
 }
 
 Spending PrivatePlan::spending(std::uint64_t first, std::uint64_t count, int epochs) const {

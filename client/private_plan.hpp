@@ -42,8 +42,7 @@ struct PrivateRules {
 /// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
 /// number of rows, which is public. The sampler and the accountants both read it.
 /// If a step reads one lot, an epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)); if it reads two (ADADP, Delta-SGD),
-/// an epoch has floor(1 / (2 rate)) steps, at least one. With shuffling, an epoch has floor(rows / batch) lots. With balls in bins it
-/// has b lots, rows / batch rounded to a multiple of the lots that a step reads, and rate is 1 / b.
+/// an epoch has floor(1 / (2 rate)) steps, at least one. Of draws with passes, an epoch has floor(1 / rate) lots.
 class PrivatePlan {
  public:
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
@@ -90,8 +89,6 @@ class PrivatePlan {
 
   /// The most of `count` releases in a row, made within `epochs` epochs, that a record is in; 0 if not counted by passes.
   std::uint64_t passes(std::uint64_t count, int epochs) const;
-  /// The bins of balls-in-bins lots.
-  std::uint64_t bins() const;
   /// `count` releases from number `first` on, made within `epochs` epochs, as the accountants see them.
   Spending spending(std::uint64_t first, std::uint64_t count, int epochs) const;
 

@@ -259,8 +259,9 @@ class SecureSum:
     def advertise(self, reader):
         settings, planned = self.settings, reader.number()
         clients, cohort = settings.get('clients', planned), settings.get('cohort', 'all')
-        most = settings.get('cohort-size', 10) if cohort in ('fixed', 'by-size', 'round-robin') else clients
-        least = 0 if cohort in ('poisson', 'balls-in-bins', 'trace') else most  # tighter bounds are in fedstride's clients
+        sized = cohort in ('fixed', 'by-size', 'round-robin')
+        most = settings.get('cohort-size', 10) if sized else clients
+        least = most if sized or cohort == 'all' else 0  # tighter bounds are in fedstride's clients
         require(least <= planned <= most, f'the coordinator says that {planned} clients were drawn; it must be from {least} to {most}')
         share = lambda name, default: int(settings.get(name, default) * planned)
         self.degree, self.threshold, self.minimum = plan(planned, share('secure-dropouts', 0.2), share('secure-colluders', 0.1),

@@ -9,7 +9,6 @@
 
 #include "core/error.hpp"
 #include "dp/accountants/adaptive_clip.hpp"
-#include "dp/accountants/balls_in_bins.hpp"
 #include "dp/accountants/buffered_toeplitz.hpp"
 #include "dp/accountants/one_run_audit.hpp"
 #include "dp/accountants/participation.hpp"
@@ -81,12 +80,14 @@ void register_accounting(py::module_& module) {
     return std::tuple(tree_depth(steps), tree_sensitivity(steps, separation), tree_variance(steps, false),
                       tree_variance(steps, true));
   });
-  add(module, "balls_in_bins",
-      [](double noise_multiplier, std::uint64_t bins, std::uint64_t epochs, std::optional<double> epsilon, double delta) {
+  add(module, "draw_curve",
+      [](const std::string& sampling, double noise_multiplier, std::uint64_t lots, std::uint64_t passes,
+         std::optional<double> epsilon, double delta) {
         return computed([&] {
-          const BallsInBins sampling(noise_multiplier, bins, epochs);
-          return epsilon ? std::pair(sampling.delta_remove(*epsilon), sampling.delta_add(*epsilon))
-                         : std::pair(sampling.epsilon(delta), 0.0);
+          const auto curve = draw_of(sampling_named(sampling)).curve(noise_multiplier, lots, passes, 1);
+          if (curve == nullptr) throw usage_error("sampling '" + sampling + "' has no curve of its own");
+          return epsilon ? std::pair(curve->delta_remove(*epsilon), curve->delta_add(*epsilon))
+                         : std::pair(curve->epsilon(delta), 0.0);
         });
       });
   add(module, "user_mixture",

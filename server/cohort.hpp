@@ -8,6 +8,7 @@
 #include "core/part.hpp"
 #include "core/random.hpp"
 #include "core/task.hpp"
+#include "dp/draws/draws.hpp"
 
 namespace fedstride {
 
@@ -42,6 +43,8 @@ class CohortPart : public Part {
   /// True if a client's participation does not depend on the other clients. If false, one client's presence displaces others, so
   /// no guarantee can hide that presence (sim/run/neighbours.hpp).
   virtual bool is_independent() const = 0;
+  /// The draw that accounts for it, if nobody sees who is in a cohort.
+  virtual Sampling sampling() const { return Sampling::full; }
   virtual bool asks_for_losses() const { return false; }
   /// Its setting of how many clients a round has, to be changed; null if it has none.
   virtual int* size_setting() { return nullptr; }

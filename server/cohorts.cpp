@@ -15,6 +15,7 @@
 #include "core/hash.hpp"
 #include "core/text.hpp"
 #include "secagg/plan.hpp"
+#include "server/balls_in_bins_cohort.hpp"
 
 namespace fedstride {
 namespace {
@@ -118,15 +119,6 @@ std::vector<ClientId> draw_by_size(const CohortQuestion& question, std::size_t c
   std::vector<ClientId> drawn;
   for (std::size_t i = 0; i < count; ++i) drawn.push_back(keys[i].second);
   std::ranges::sort(drawn);
-  return drawn;
-}
-
-std::vector<ClientId> BinsCohort::sample(const CohortQuestion& question) const {
-  const auto bins = static_cast<std::uint64_t>(cohort_bins);  // drawn at round 0, which is no round of training
-  std::vector<ClientId> drawn;
-  for (ClientId client = 0; client < question.clients(); ++client)
-    if (question.source.at({.purpose = Purpose::cohort, .client = client}).below(bins) == (question.round - 1) % bins)
-      drawn.push_back(client);
   return drawn;
 }
 

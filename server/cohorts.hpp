@@ -54,26 +54,7 @@ struct PoissonCohort final : PartBase<CohortPart, PoissonCohort, PoissonCohortSe
   double rate(std::size_t /*clients*/) const override { return cohort_rate; }
   std::size_t least(std::size_t clients) const override { return fewest_drawn(clients, cohort_rate); }
   bool is_independent() const override { return true; }
-};
-
-struct BinsCohortSettings {
-  int cohort_bins = 10;
-  static constexpr auto kFields =
-      std::tuple{Field{"cohort-bins", &BinsCohortSettings::cohort_bins, "rounds of a cycle, in one of which a client takes part",
-                       Valid{.low = 1, .high = 1e6}}};
-};
-
-/// Each client takes part in one round of every cycle of `cohort-bins` rounds, drawn by itself and the same in all cycles; a round may
-/// be empty.
-struct BinsCohort final : PartBase<CohortPart, BinsCohort, BinsCohortSettings> {
-  using PartBase::PartBase;
-  static constexpr std::string_view kName = "balls-in-bins";
-  static constexpr std::string_view kSummary = "each client in one round of a cycle, drawn once, the same in every cycle";
-
-  std::vector<ClientId> sample(const CohortQuestion& question) const override;
-  double rate(std::size_t /*clients*/) const override { return 1.0 / cohort_bins; }
-  std::size_t least(std::size_t clients) const override { return fewest_drawn(clients, 1.0 / cohort_bins); }
-  bool is_independent() const override { return true; }
+  Sampling sampling() const override { return Sampling::poisson; }
 };
 
 /// The setting shared by cohorts of fixed size.

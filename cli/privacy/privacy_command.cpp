@@ -113,7 +113,7 @@ void say_steps(PrivacyQuestion question) {
   const bool in_passes = has_passes(releases.sampling);
   Releases next = releases;
   next.passes = 0;
-  if (releases.sampling == Sampling::shuffle) next.sampling = Sampling::full;  // a record is in one lot an epoch
+  if (releases.sampling == Sampling::shuffle) next.sampling = Sampling::full, next.rate = 1;  // one lot an epoch has a record
   const std::uint64_t steps = most_steps(accountant, {}, next, *question.epsilon, *question.delta);
   releases.passes = in_passes ? steps : 0;
   releases.count = in_passes ? steps * lots_of(question) : steps;

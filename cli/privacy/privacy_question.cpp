@@ -23,6 +23,13 @@ std::string accountants_with(std::string_view setting) {
   return joined(names);
 }
 
+/// Their names: "shuffle or ..."
+std::string draws_with_passes() {
+  std::vector<std::string_view> names{kChoiceNames<Sampling>.begin(), kChoiceNames<Sampling>.end()};
+  std::erase_if(names, [](std::string_view name) { return !has_passes(sampling_named(name)); });
+  return joined(names, " or ");
+}
+
 }  // namespace
 
 void add_question_flags(CLI::App& command, PrivacyQuestion& question, const QuestionFlags& flags) {
@@ -57,7 +64,7 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
          "standard deviation of the noise on the sum, divided by the clip bound");
   number("steps", question.steps, {.low = 1, .high = 1e15}, "number of releases (ADADP makes two in each step)");
   number("epochs", question.epochs, {.low = 1, .high = 1e15},
-         "passes over the data; only with --sampling shuffle or balls-in-bins");
+         "passes over the data; only with --sampling " + draws_with_passes());
   number("epsilon", question.epsilon, kNonNegative, "privacy loss");
   number("delta", question.delta, {.low = 0, .high = 1, .low_included = false, .high_included = false},
          "probability of a larger loss");
@@ -94,30 +101,24 @@ Releases releases_of(const PrivacyQuestion& question, double noise_multiplier) {
     throw usage_error(in_passes ? "steps and epochs are missing; sampling '" + question.sampling + "' needs one of them"
                                 : "steps is missing");
   if (question.epochs && !in_passes)
-    throw usage_error("epochs does not go with sampling '" + question.sampling +
-                      "', only with 'shuffle' and 'balls-in-bins'; use steps");
+    throw usage_error("epochs does not go with sampling '" + question.sampling + "', only with " + draws_with_passes() +
+                      "; use steps");
   if (releases.sampling == Sampling::full && question.rate.value_or(1) != 1)
     throw usage_error("sampling-rate is " + number_text(*question.rate) + "; with sampling 'full' it must be 1 or left out");
   if (releases.sampling == Sampling::full) return releases;
   if (!question.rate) throw usage_error("sampling-rate is missing; sampling '" + question.sampling + "' needs it");
   releases.rate = *question.rate;
   if (in_passes) {
-    const std::uint64_t lots = lots_of(question);
-    releases.passes = question.epochs.value_or((releases.count + lots - 1) / lots);
-    if (question.epochs && !question.steps) releases.count = *question.epochs * lots;
+    releases.passes = question.epochs.value_or(epochs_of(releases.count, releases.rate));
+    if (question.epochs && !question.steps) releases.count = *question.epochs * lots_of(question);
   }
   return releases;
 }
 
 std::string setting_text(std::string_view accountant, const Releases& releases) {
-  const std::string rate = number_text(releases.rate);
-  const std::string drawn = releases.sampling == Sampling::poisson               ? "Poisson sampling at rate " + rate
-                            : releases.sampling == Sampling::without_replacement ? "sampling without replacement at rate " + rate
-                            : releases.sampling == Sampling::shuffle             ? "shuffled lots, no amplification claimed"
-                            : releases.sampling == Sampling::balls_in_bins       ? counted(lots_an_epoch(releases.rate), "bin")
-                                                                                 : "everyone in every release";
-  std::string text = std::string(accountant) + "; " + std::string(name_of(releases.neighbours)) + " neighbors, " + drawn +
-                     ", noise multiplier " + number_text(releases.noise_multiplier) + ", " + counted(releases.count, "step");
+  std::string text = std::string(accountant) + "; " + std::string(name_of(releases.neighbours)) + " neighbors, " +
+                     draw_of(releases.sampling).text(releases.rate) + ", noise multiplier " +
+                     number_text(releases.noise_multiplier) + ", " + counted(releases.count, "step");
   if (has_passes(releases.sampling)) text += " in " + counted(releases.passes, "epoch");
   return text;
 }

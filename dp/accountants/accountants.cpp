@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "dp/accountants/balls_in_bins.hpp"
 #include "dp/accountants/correlation.hpp"
 #include "dp/accountants/spending.hpp"
 
@@ -37,6 +36,7 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
     if (releases.adaptive && !covers.adaptive)
       return "noise or rate was chosen after looking at earlier outputs; valid: a filter whose budget was fixed beforehand "
              "('filter' in a composition file, with rdp or zcdp)";
+    const Draw& draw = draw_of(releases.sampling);
     const bool sampled = releases.rate < 1;
     if (releases.law != NoiseLaw::gaussian && !covers.shares)
       return "it has no bound for " + std::string(choice_name(releases.law)) + " noise that clients add in shares; valid: rdp";
@@ -47,16 +47,17 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
       return "noise '" + std::string(choice_name(releases.correlation.mechanism)) + "' is not amplified by sampling " +
              std::string(name_of(releases.sampling)) + "; valid: sampling full";
     const bool replaced = releases.neighbours == Neighbours::replace_one;
-    if (releases.rows > 1 && (replaced || (releases.sampling != Sampling::poisson && releases.sampling != Sampling::full)))
+    if (releases.rows > 1 && (replaced || !draw.draws_rows()))
       return "several rows of a record have a bound under add-remove and zero-out neighbours alone, with sampling poisson or "
              "full";
     if (releases.rows > 1 && sampled && !covers.rows)
       return "it has no bound for several rows of a record; valid: rdp, for one release also tight";
-    if (sampled && releases.sampling == Sampling::balls_in_bins && replaced)
-      return "balls-in-bins lots have no bound under replace-one neighbours; valid: neighbours add-remove, zero-out";
-    if (sampled && releases.sampling == Sampling::without_replacement && !replaced)
-      return "sampling without replacement has no bound under " + std::string(name_of(releases.neighbours)) +
-             " neighbours; valid: neighbours replace-one";
+    if (sampled && !draw.has_bound(releases.neighbours)) {
+      std::vector<std::string_view> valid{kChoiceNames<Neighbours>.begin(), kChoiceNames<Neighbours>.end()};
+      std::erase_if(valid, [&](std::string_view name) { return !draw.has_bound(neighbours_named(name)); });
+      return "sampling " + std::string(name_of(releases.sampling)) + " has no bound under " +
+             std::string(name_of(releases.neighbours)) + " neighbours; valid: neighbours " + joined(valid);
+    }
     if (sampled && releases.sampling == Sampling::without_replacement && !covers.without_replacement)
       return "it has no bound for sampling without replacement; valid: rdp, strong, basic";
     if (sampled && releases.sampling == Sampling::poisson && replaced && !covers.poisson_replace_one)
@@ -153,12 +154,9 @@ void check_spending(std::span<const Releases> spending) {
       throw usage_error("sampling rate is " + number_text(releases.rate) + "; it must be a number above 0 and up to 1");
     if (releases.rate < kMinRate)
       throw usage_error("sampling rate is " + number_text(releases.rate) + "; it must be a number from 1e-100 to 1");
-    if (releases.sampling == Sampling::balls_in_bins) {
-      const auto bins = std::round(1 / releases.rate);
-      if (!(bins <= BallsInBins::kMaxBins) || std::abs(releases.rate * bins - 1) > 1e-9)
-        throw usage_error("sampling rate is " + number_text(releases.rate) +
-                          "; with balls-in-bins it must be 1 divided by a whole number of bins, 1 to 1000000");
-    }
+    if (const std::string wrong = draw_of(releases.sampling).wrong_rate(releases.rate); !wrong.empty())
+      throw usage_error("sampling rate is " + number_text(releases.rate) + "; with sampling " +
+                        std::string(name_of(releases.sampling)) + " " + wrong);
     if (releases.rows == 0 || releases.rows > kMaxRowsOfRecord)
       throw usage_error("rows of a record are " + std::to_string(releases.rows) + "; valid: 1 to 1000");
     count += static_cast<double>(releases.count);

@@ -113,7 +113,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
   };
   const Spending at_one = spending_at(1);
   const bool is_slow = std::holds_alternative<Tight>(accountant) &&
-                       std::ranges::any_of(at_one, [](const Releases& some) { return some.sampling == Sampling::balls_in_bins; });
+                       std::ranges::any_of(at_one, [](const Releases& some) { return draw_of(some.sampling).has_curve(); });
   if (!is_slow) return reached_from(least(accountant));
   // A quick bound says where to begin: a step or two from the answer.
   Tight quick = std::get<Tight>(accountant);

@@ -8,28 +8,9 @@
 
 #include "core/choice.hpp"
 #include "core/term.hpp"
+#include "dp/draws/draws.hpp"
 
 namespace fedstride {
-
-/// The sampling scheme that draws the records of one release.
-enum class Sampling {
-  poisson,              ///< each record independently with probability `rate`
-  full,                 ///< every record (or every client)
-  without_replacement,  ///< a fixed number of records, a share `rate` of all, uniformly
-  shuffle,              ///< lots cut from a shuffled order; every record is in exactly one lot of an epoch
-  balls_in_bins,        ///< each record in one of 1 / rate lots of an epoch, drawn uniformly by itself, the same in every epoch
-};
-constexpr auto choice_names(Sampling) { return names("poisson", "full", "without-replacement", "shuffle", "balls-in-bins"); }
-/// True if a record is in at most one release of a pass over the data.
-constexpr bool has_passes(Sampling sampling) { return sampling == Sampling::shuffle || sampling == Sampling::balls_in_bins; }
-
-/// The relation between neighboring data sets.
-enum class Neighbours {
-  add_remove,   ///< one record added or removed: the sum moves by at most the clip bound
-  replace_one,  ///< one record replaced by any other: the sum moves by at most twice the clip bound
-  zero_out,     ///< one record contributes zero, with all sizes public: the sum moves by at most the clip bound
-};
-constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one", "zero-out"); }
 
 /// The distribution of a release's noise.
 enum class NoiseLaw {
@@ -84,7 +65,7 @@ struct Releases {
   double rate = 1;              ///< in (0, 1]; 1 if sampling is full
   double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, for every kind of neighbors
   std::uint64_t count = 1;
-  std::uint64_t passes = 0;  ///< shuffle, balls-in-bins: the most releases that one record can be in (epochs they span)
+  std::uint64_t passes = 0;  ///< of draws with passes: the most releases that one record can be in (epochs they span)
   bool adaptive = false;     ///< noise or rate was chosen after looking at earlier outputs
   NoiseLaw law = NoiseLaw::gaussian;
   NoiseShares shares = {};  ///< of another law; the noise multiplier is that of their sum
@@ -107,8 +88,10 @@ inline constexpr std::uint64_t kMaxRowsOfRecord = 1000;
 /// The releases that one record (or client) was exposed to, in order.
 using Spending = std::vector<Releases>;
 
-/// Shuffled lots of one epoch at this rate, at least 1.
+/// Lots of one epoch at this rate, at least 1.
 std::uint64_t lots_an_epoch(double rate);
+/// The epochs that so many lots span, the last of which may be cut off.
+inline std::uint64_t epochs_of(std::uint64_t lots, double rate) { return (lots + lots_an_epoch(rate) - 1) / lots_an_epoch(rate); }
 
 inline std::string_view name_of(Sampling sampling) { return choice_name(sampling); }
 inline std::string_view name_of(Neighbours neighbours) { return choice_name(neighbours); }

@@ -9,16 +9,16 @@
 namespace fedstride {
 
 /// Adds releases to a spending; equal ones are counted together. Accountants compose releases fixed beforehand in any order, so
-/// the order may be lost. Under shuffle and balls-in-bins, `passes` 0 means `count`.
+/// the order may be lost. Of draws with passes, `passes` 0 means `count`.
 void merge(Spending& spending, const Releases& more);
 void merge(Spending& spending, const Spending& more);
 
-/// Merges releases that differ only in count; shuffled and balls-in-bins releases become the full releases that bound them, one per pass (`count`
-/// of them if passes are not given). Sorted.
+/// Merges releases that differ only in count; those of draws with passes become the full releases that bound them, one per pass
+/// (`count` of them if passes are not given). Sorted.
 Spending merged(std::span<const Releases> spending);
 
 /// The releases of `runs` that one record is exposed to, each drawn as `like` says (its multiplier and count are not read).
-/// Under shuffle and balls-in-bins a record is in at most one, unknown release of a pass: the `passes` releases with the smallest multipliers are
+/// Of draws with passes, a record is in at most one, unknown release of a pass: the `passes` releases with the smallest multipliers are
 /// charged, as if it had been in those. The mechanism is a mixture over the assignments, and the loss of a mixture is at most
 /// that of its worst component (joint convexity of the hockey-stick divergence).
 Spending exposure(std::span<const ReleaseRun> runs, const Releases& like);

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "dp/accountants/accountants.hpp"
-#include "dp/accountants/balls_in_bins.hpp"
 #include "dp/accountants/distributed_noise.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 #include "dp/accountants/spending.hpp"
@@ -258,38 +257,33 @@ std::optional<AsGaussians> as_gaussians(std::span<const Releases> spending) {
   return as;
 }
 
-constexpr const char* kBinsRemark =
-    "an upper bound, not the exact value: beside other releases, balls-in-bins lots count without amplification";
-
-/// The exact curve of balls-in-bins lots in the same bins, with the least of their noise; null if there are other releases as well, or
+/// The exact curve of equal lots of a draw that has one, with the least of their noise; null if there are other releases as well, or
 /// if there is so little or so much noise that amplification hardly matters.
-std::shared_ptr<const BallsInBins> bins_curve(std::span<const Releases> spending, bool quick) {
+std::shared_ptr<const DrawCurve> own_curve(std::span<const Releases> spending, const Releases& first, bool quick) {
+  const std::uint64_t lots = lots_an_epoch(first.rate);
   std::uint64_t passes = 0;
-  std::uint64_t bins = 0;
   double noise = std::numeric_limits<double>::infinity();
   for (const Releases& releases : spending) {
     if (releases.count == 0) continue;
-    const std::uint64_t own = releases.sampling == Sampling::balls_in_bins ? lots_an_epoch(releases.rate) : 0;
-    if (own == 0 || (bins != 0 && own != bins)) return nullptr;
-    bins = own;
+    if (releases.sampling != first.sampling || lots_an_epoch(releases.rate) != lots) return nullptr;
     noise = std::min(noise, releases.noise_multiplier);
     passes += releases.passes > 0 ? std::min(releases.count, releases.passes) : releases.count;
   }
   const double mu = std::sqrt(static_cast<double>(passes)) / noise;
-  if (passes == 0 || !(mu >= BallsInBins::kLeastMu && mu <= BallsInBins::kMostMu)) return nullptr;
+  if (passes == 0 || !(mu >= DrawCurve::kLeastMu && mu <= DrawCurve::kMostMu)) return nullptr;
   // Budgets and statements ask for one curve several times.
-  using Key = std::tuple<double, std::uint64_t, std::uint64_t, bool>;
+  using Key = std::tuple<Sampling, double, std::uint64_t, std::uint64_t, bool>;
   static std::mutex mutex;
-  static std::deque<std::pair<Key, std::shared_ptr<const BallsInBins>>> known;
+  static std::deque<std::pair<Key, std::shared_ptr<const DrawCurve>>> known;
   constexpr std::size_t kMostKnown = 32;
-  const Key key{noise, bins, passes, quick};
+  const Key key{first.sampling, noise, lots, passes, quick};
   {
     const std::lock_guard lock(mutex);
     const auto found = std::ranges::find(known, key, [](const auto& entry) { return entry.first; });
     if (found != known.end()) return found->second;
   }
   constexpr double kCoarse = 5;
-  auto curve = std::make_shared<const BallsInBins>(noise, bins, passes, quick ? kCoarse : 1);
+  std::shared_ptr<const DrawCurve> curve = draw_of(first.sampling).curve(noise, lots, passes, quick ? kCoarse : 1);
   const std::lock_guard lock(mutex);
   if (known.size() == kMostKnown) known.pop_front();
   known.emplace_back(key, curve);
@@ -301,22 +295,21 @@ bool has_rows(const Releases& releases) { return releases.rows > 1 && releases.r
 
 UserMixture mixture_of(const Releases& releases) { return {releases.rows, releases.rate, releases.noise_multiplier}; }
 
-bool has_bins(std::span<const Releases> spending) {
-  return std::ranges::any_of(spending, [](const Releases& some) { return some.sampling == Sampling::balls_in_bins; });
-}
-
-/// The bound of one release of a record with several rows, or of releases in bins, by their own curves; nothing for others. A bound is
-/// one on epsilon or delta, as the three functions are.
-template <class OfRows, class OfBins, class OfOthers>
-std::optional<PrivacyBound> rows_or_bins(std::span<const Releases> spending, bool quick, const OfRows& of_rows,
-                                         const OfBins& of_bins, const OfOthers& of_others) {
+/// The bound of one release of a record with several rows, or of lots of a draw with a curve, by their own curves; nothing for others.
+/// A bound is one on epsilon or delta, as the three functions are.
+template <class OfRows, class OfLots, class OfOthers>
+std::optional<PrivacyBound> by_own_curve(std::span<const Releases> spending, bool quick, const OfRows& of_rows,
+                                         const OfLots& of_lots, const OfOthers& of_others) {
   if (spending.size() == 1 && has_rows(spending.front()) && spending.front().count == 1)
     return PrivacyBound{of_rows(mixture_of(spending.front())), {}};
-  if (!has_bins(spending)) return std::nullopt;
+  const auto found = std::ranges::find_if(spending, [](const Releases& some) { return draw_of(some.sampling).has_curve(); });
+  if (found == spending.end()) return std::nullopt;
   const Spending unamplified = merged(spending);
   const PrivacyBound other = of_others(unamplified);
-  if (const auto curve = bins_curve(spending, quick)) return PrivacyBound{std::min(other.value, of_bins(*curve)), {}};
-  return PrivacyBound{other.value, unamplified.empty() ? "" : kBinsRemark};
+  if (const auto curve = own_curve(spending, *found, quick)) return PrivacyBound{std::min(other.value, of_lots(*curve)), {}};
+  if (unamplified.empty()) return other;
+  return PrivacyBound{other.value, "an upper bound, not the exact value: beside other releases, " +
+                                       std::string(name_of(found->sampling)) + " lots count without amplification"};
 }
 
 }  // namespace
@@ -338,9 +331,9 @@ PrivacyBound Tight::least_epsilon(std::span<const Releases> spending, double del
     bound.value += 2 * like->log_factor;
     return bound;
   }
-  const auto own = rows_or_bins(
+  const auto own = by_own_curve(
       spending, quick, [&](const UserMixture& mixture) { return user_mixture_epsilon(mixture, delta); },
-      [&](const BallsInBins& curve) { return curve.epsilon(delta); },
+      [&](const DrawCurve& curve) { return curve.epsilon(delta); },
       [&](const Spending& others) { return least_epsilon(others, delta); });
   if (own) return *own;
   const Schedule schedule(spending);
@@ -368,9 +361,9 @@ PrivacyBound Tight::least_delta(std::span<const Releases> spending, double epsil
     bound.value = std::min(1.0, bound.value * std::exp(like->log_factor));
     return bound;
   }
-  const auto own = rows_or_bins(
+  const auto own = by_own_curve(
       spending, quick, [&](const UserMixture& mixture) { return user_mixture_delta(mixture, epsilon); },
-      [&](const BallsInBins& curve) { return curve.delta(epsilon); },
+      [&](const DrawCurve& curve) { return curve.delta(epsilon); },
       [&](const Spending& others) { return least_delta(others, epsilon); });
   if (own) return *own;
   const Schedule schedule(spending);

@@ -23,9 +23,8 @@ Schedule::Schedule(std::span<const Releases> spending) {
       merged[{releases.rate, releases.noise_multiplier}] += count;
       continue;
     }
-    // Every record is in one lot of a shuffled epoch: nothing sharper is claimed than one release per pass.
-    if (releases.sampling == Sampling::shuffle && releases.passes > 0)
-      count = std::min(count, static_cast<double>(releases.passes));
+    // Every record is in one lot of a pass: nothing sharper is claimed here than one release per pass.
+    if (has_passes(releases.sampling) && releases.passes > 0) count = std::min(count, static_cast<double>(releases.passes));
     const double mu = sensitivity * static_cast<double>(releases.rows) / releases.noise_multiplier;
     gaussian += count * mu * mu;
   }

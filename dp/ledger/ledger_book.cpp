@@ -138,7 +138,7 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
   }
   for (const LedgerGroup& group : entry.groups)
     if (group.goes_on() && !is_charged(entry.round, group))
-      problem(entry.round, "it goes on with bins of clients, but the first round of its cycle charged no such release");
+      problem(entry.round, "it goes on with a pass over the clients, whose first round charged no such release");
   for (const LedgerGroup& group : entry.groups) {
     if (!group.each.correlation.on()) continue;
     if (correlated_runs_.empty()) correlated_runs_ = group.runs;
@@ -162,7 +162,7 @@ std::string LedgerBook::too_close(std::uint32_t round, const LedgerGroup& group)
 }
 
 bool LedgerBook::is_charged(std::uint32_t round, const LedgerGroup& group) const {
-  const std::uint64_t at = group.first % lots_an_epoch(group.each.rate);  // of the cycle
+  const std::uint64_t at = group.first % lots_an_epoch(group.each.rate);  // of the pass
   if (group.first + 1 != round || !rounds_.contains(static_cast<std::uint32_t>(round - at))) return false;
   return std::ranges::any_of(spent_by_update(), [&](const Releases& some) {
     return some.sampling == group.each.sampling && some.rate == group.each.rate && !group.runs.empty() &&

@@ -28,7 +28,7 @@ Releases LedgerGroup::like() const {
 }
 
 bool LedgerGroup::goes_on() const {
-  return level == Level::client && each.sampling == Sampling::balls_in_bins && first % lots_an_epoch(each.rate) != 0;
+  return level == Level::client && has_passes(each.sampling) && first % lots_an_epoch(each.rate) != 0;
 }
 
 LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
@@ -86,33 +86,31 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
       return "client " + std::to_string(std::ranges::max(group.clients)) + " is not in the ledger; the last is " +
              std::to_string(header.clients - 1);
     if (!in(group.each.rate, 0, 1)) return "sampling rate " + number_text(group.each.rate) + "; it must be in (0, 1]";
-    if (group.each.sampling == Sampling::full && group.each.rate != 1)
-      return "sampling rate " + number_text(group.each.rate) + " with sampling full; it must be 1";
-    if (group.each.sampling == Sampling::balls_in_bins) {
-      const std::uint64_t bins = lots_an_epoch(group.each.rate);
-      if (group.each.rate != 1.0 / static_cast<double>(bins))
-        return "sampling rate " + number_text(group.each.rate) + " with sampling balls-in-bins; it must be 1 divided by the bins";
-      if (group.each.neighbours == Neighbours::replace_one) return "sampling balls-in-bins for replace-one neighbours";
+    const Draw& draw = draw_of(group.each.sampling);
+    const std::string sampling(name_of(group.each.sampling));
+    if (const std::string wrong = draw.wrong_rate(group.each.rate); !wrong.empty())
+      return "sampling rate " + number_text(group.each.rate) + " with sampling " + sampling + "; " + wrong;
+    if (!draw.has_bound(group.each.neighbours))
+      return "sampling " + sampling + " for " + std::string(name_of(group.each.neighbours)) + " neighbours";
+    if (draw.has_passes()) {
       if (group.level == Level::client && group.count() != 1)
-        return std::to_string(group.count()) + " releases of bins of clients in a round; it must be 1";
-      if (group.each.passes > 0 && group.count() > group.each.passes * bins)
+        return std::to_string(group.count()) + " releases of clients with sampling " + sampling + " in a round; it must be 1";
+      const std::uint64_t lots = lots_an_epoch(group.each.rate);
+      if (group.each.passes > 0 && group.count() > group.each.passes * lots)
         return std::to_string(group.count()) + " releases in " + counted(group.each.passes, "pass", "passes") + " over " +
-               counted(bins, "bin");
+               counted(lots, "lot");
     }
     if (group.each.rows == 0 || group.each.rows > kMaxRowsOfRecord)
       return std::to_string(group.each.rows) + " rows of a record; it must be from 1 to " + std::to_string(kMaxRowsOfRecord);
-    if (group.each.rows > 1 && (!statement->users || group.each.neighbours == Neighbours::replace_one ||
-                                (group.each.sampling != Sampling::poisson && group.each.sampling != Sampling::full)))
-      return std::to_string(group.each.rows) + " rows of a record with sampling " + std::string(name_of(group.each.sampling)) +
-             " for " + std::string(name_of(group.each.neighbours)) + " neighbours of " +
-             (statement->users ? "users" : level + "s");
+    if (group.each.rows > 1 && (!statement->users || group.each.neighbours == Neighbours::replace_one || !draw.draws_rows()))
+      return std::to_string(group.each.rows) + " rows of a record with sampling " + sampling + " for " +
+             std::string(name_of(group.each.neighbours)) + " neighbours of " + (statement->users ? "users" : level + "s");
     if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + valid_weight;
     if (group.each.law != NoiseLaw::gaussian) {
       constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;
       if (group.level != Level::client || statement->noise_at != "distributed")
         return "noise in shares at " + level + " level, whose statement has noise at '" + statement->noise_at + "'";
-      if (group.each.sampling != Sampling::full)
-        return "noise in shares with sampling " + std::string(name_of(group.each.sampling));
+      if (group.each.sampling != Sampling::full) return "noise in shares with sampling " + sampling;
       if (!in(group.each.shares.step, 0, 1)) return "a step of " + number_text(group.each.shares.step) + "; it must be in (0, 1]";
       if (group.each.shares.dimension == 0 || group.each.shares.dimension > kMaxDimension)
         return "a dimension of " + std::to_string(group.each.shares.dimension) + "; it must be from 1 to 2^40";

@@ -109,7 +109,7 @@ struct LedgerGroup {
                                             Term{"runs", &LedgerGroup::runs, true}};
 
   std::uint64_t count() const;
-  /// Balls-in-bins at client level, where the releases of a cycle are rounds: true if an earlier round charged the cycle.
+  /// Client level, draws with passes, where the releases of a pass are rounds: true if an earlier round charged the pass.
   bool goes_on() const;
   /// The argument `like` of exposure(): everything but multiplier and count.
   Releases like() const;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <map>
+#include <utility>
 
 #include "core/json.hpp"
 #include "core/stop.hpp"
@@ -28,11 +29,11 @@ std::string neighbours_text(Neighbours neighbours) {
   return "contributing or not, with its place public (zero-out neighbours)";
 }
 
-std::string epochs_text(const Spending& spending) {
-  std::uint64_t epochs = 0;
-  for (const Releases& some : spending)
-    if (some.sampling == Sampling::balls_in_bins) epochs += some.passes;
-  return counted(epochs, "epoch") + " with the same bins cost as much as one with the noise divided by the root of that";
+/// Of each draw in a spending, in the order of the list: the passes.
+std::map<Sampling, std::uint64_t> draws_in(const Spending& spending) {
+  std::map<Sampling, std::uint64_t> passes;
+  for (const Releases& some : spending) passes[some.sampling] += some.passes;
+  return passes;
 }
 
 void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& promised,
@@ -61,23 +62,9 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
     list.push_back("a user has " + counted(rows, "example") + " at most in training, each clipped and drawn by itself");
   else if (promised.users)
     list.emplace_back("a user counts once in a lot, with the norm of one record at most");
-  if (promised.users && any(spending, Sampling::poisson))
-    list.emplace_back("each was in a lot independently, with the same probability, and nobody saw which (Poisson sampling)");
-  else if (any(spending, Sampling::poisson))
-    list.emplace_back(
-        "each example was in a lot independently, with the same probability, and nobody saw which (Poisson "
-        "sampling)");
-  if (any(spending, Sampling::without_replacement))
-    list.emplace_back("lots of a fixed size were drawn uniformly, and nobody saw which examples they hold");
-  if (any(spending, Sampling::shuffle))
-    list.emplace_back(
-        "lots were shuffled: no amplification by sampling is claimed, and a record counts in full in one lot "
-        "of each pass");
-  if (any(spending, Sampling::balls_in_bins))
-    list.push_back(
-        "each example was put into one lot of an epoch by its own draw, all lots with the same probability, is in the same "
-        "one in every epoch, and nobody saw which (balls-in-bins sampling); " +
-        epochs_text(spending));
+  for (const auto& [sampling, passes] : draws_in(spending))
+    if (std::string text = draw_of(sampling).assumption(promised.users ? "each" : "each example", passes); !text.empty())
+      list.push_back(std::move(text));
 }
 
 void add_correlation(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
@@ -111,15 +98,10 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
                          ? " in the first round; the norm then follows the count of updates within it, which is in the "
                            "same release"
                          : ""));
-  if (any(spending, Sampling::poisson))
-    list.emplace_back("amplification by Poisson cohorts holds only if nobody sees who is in a cohort");
-  else if (any(spending, Sampling::balls_in_bins))
-    list.push_back(
-        "each client was put into one round of a cycle by its own draw, all with the same probability, and is in the same "
-        "one in every cycle (balls-in-bins cohorts): amplification by that holds only if nobody sees who is in a cohort; " +
-        epochs_text(spending));
-  else
-    list.emplace_back("no amplification by client sampling is claimed");
+  std::string amplification;
+  for (const auto& [sampling, passes] : draws_in(spending))
+    if (amplification.empty()) amplification = draw_of(sampling).cohort_assumption(passes);
+  list.push_back(amplification.empty() ? "no amplification by client sampling is claimed" : amplification);
   list.emplace_back(
       statement.participations
           ? "who is in which sum is public, by a schedule fixed beforehand: the largest number of sums with one client is charged"
@@ -173,7 +155,7 @@ bool covers(const Spending& more, const Spending& less) {
          std::equal(less.begin(), less.end(), more.begin(), [](const Releases& b, const Releases& a) {
            return a.sampling == b.sampling && a.neighbours == b.neighbours && a.adaptive == b.adaptive &&
                   a.noise_multiplier <= b.noise_multiplier &&
-                  (a.sampling == Sampling::balls_in_bins ? a.rate == b.rate : a.rate >= b.rate) && a.count >= b.count &&
+                  (a.rate == b.rate || (a.rate > b.rate && draw_of(a.sampling).grows_with_rate())) && a.count >= b.count &&
                   a.passes >= b.passes && a.rows >= b.rows;
          });
 }

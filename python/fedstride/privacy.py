@@ -130,7 +130,7 @@ def balls_in_bins(noise_multiplier: float, bins: int, epochs: int = 1, *, epsilo
     2024). With `epsilon`, a dict of "delta" in both directions and of the larger; with `delta`, the epsilon. Proven upper bounds, from
     the exact pair of distributions."""
     _one_of(epsilon, delta)
-    first, second = _core.balls_in_bins(noise_multiplier, bins, epochs, epsilon, 0.5 if delta is None else delta)
+    first, second = _core.draw_curve("balls-in-bins", noise_multiplier, bins, epochs, epsilon, 0.5 if delta is None else delta)
     return {"remove": first, "add": second, "delta": max(first, second)} if epsilon is not None else first
 
 

@@ -183,7 +183,7 @@ class LedgerComparer {
                             (users->user_sampling == UserSampling::automatic && group.each.rows == 1);
       differs(round + "user-examples", std::to_string(by_users ? 1 : users->user_examples), std::to_string(group.each.rows));
     }
-    if (settings->sampling_rate > 0 && settings->sampling == LotSampling::poisson)
+    if (settings->sampling_rate > 0 && sampling_of(settings->sampling) == Sampling::poisson)
       differs(round + "sampling-rate", number_text(settings->sampling_rate), number_text(group.each.rate));
     else
       not_compared("sampling-rate, which follows from the clients' sizes");
@@ -194,8 +194,7 @@ class LedgerComparer {
     if (settings.has_shares()) differs(round + "noise-law", choice_name(settings.noise_law), choice_name(group.each.law));
     const double rate = configuration_.cohort->rate(clients_);
     const Sampling sampling = rate < 1 ? cohort_sampling(configuration_) : Sampling::full;
-    const auto bins = [](Sampling one) { return one == Sampling::balls_in_bins ? "balls-in-bins" : "none"; };
-    differs(round + "cohort's bins", bins(sampling), bins(group.each.sampling));
+    differs(round + "cohort's sampling", name_of(sampling), name_of(group.each.sampling));
     differs(round + "cohort's rate", number_text(sampling == Sampling::full ? 1 : rate), number_text(group.each.rate));
   }
 

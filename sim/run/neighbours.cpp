@@ -24,7 +24,7 @@ std::string moves_others(const Configuration& configuration) {
   if (configuration.limit_per_client > 0) return "limit-per-client keeps a fixed number of rows";
   if (configuration.client_test > 0) return "client-test always leaves each client a row to train on";
   if (const LotSampling sampling = example_level(configuration.privacy)->sampling;
-      !(sampling == LotSampling::poisson || sampling == LotSampling::balls_in_bins))
+      !draw_of(sampling_of(sampling)).is_independent())
     return "sampling '" + std::string(choice_name(sampling)) + "' draws lots of a fixed size";
   return {};
 }
@@ -50,7 +50,7 @@ Neighbours example_neighbours(const Configuration& configuration) {
   const ExampleSettings& settings = *example_level(configuration.privacy);
   if (user_level(configuration.privacy) != nullptr) return Neighbours::zero_out;  // how many rows a user has is public
   if (const auto choice = named(settings.neighbours)) return *choice;
-  if (settings.sampling == LotSampling::without_replacement) return Neighbours::replace_one;
+  if (!draw_of(sampling_of(settings.sampling)).has_bound(Neighbours::zero_out)) return Neighbours::replace_one;
   return moves_others(configuration).empty() ? Neighbours::add_remove : Neighbours::zero_out;
 }
 

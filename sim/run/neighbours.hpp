@@ -18,8 +18,7 @@ std::string moves_other_clients(const Configuration& configuration);
 bool is_dealt_by_contents(const Configuration& configuration);
 
 /// The neighbors at example level: as set, or for `auto` the strongest relation with a sensitivity of one clip bound: add-remove if
-/// every row is placed independently of the others, else zero-out; replace-one for lots drawn without replacement, since only that
-/// has an accountant. Requires example level; the rules refuse neighbors that do not hold (sim/run/rules.cpp).
+/// every row is placed independently of the others, else zero-out; replace-one for draws that have no bound under zero-out. Requires example level; the rules refuse neighbors that do not hold (sim/run/rules.cpp).
 Neighbours example_neighbours(const Configuration& configuration);
 
 /// The neighbors at client level: for `auto`, add-remove if each client takes part independently of the others and no attackers are

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -14,9 +16,14 @@ namespace fedstride {
 /// The accountant that proves a level's epsilon; automatic: the tightest that can.
 enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basic };
 constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic"); }
-/// How a client's lots are sampled.
-enum class LotSampling { poisson, shuffle, without_replacement, balls_in_bins };
-constexpr auto choice_names(LotSampling) { return names("poisson", "shuffle", "without-replacement", "balls-in-bins"); }
+/// How a client's lots are sampled: any draw but `full`, by its place among these.
+enum class LotSampling {};
+constexpr auto choice_names(LotSampling) {
+  std::array<std::string_view, kChoiceNames<Sampling>.size() - 1> lots;
+  std::ranges::remove_copy(kChoiceNames<Sampling>, lots.begin(), FullDraw::kName);
+  return lots;
+}
+constexpr Sampling sampling_of(LotSampling lots) { return *find_choice<Sampling>(choice_name(lots)); }
 enum class ClipPer { model, layer };
 constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
 /// Who adds the noise that protects clients, and its kind.
@@ -63,7 +70,7 @@ struct ExampleSettings {
   double delta = 1e-5;
   AccountantChoice accountant = AccountantChoice::automatic;
   NeighboursChoice neighbours = NeighboursChoice::automatic;
-  LotSampling sampling = LotSampling::poisson;
+  LotSampling sampling = {};
   double sampling_rate = 0;
   ClipSchedule clip_schedule = ClipSchedule::constant;
   NoiseSchedule noise_schedule = NoiseSchedule::constant;

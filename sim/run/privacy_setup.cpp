@@ -37,7 +37,7 @@ Accountant accountant_for(AccountantChoice choice, const Spending& spending) {
 PrivateRules private_rules(const ExampleSettings& settings, const Configuration& configuration) {
   const bool fixed_target = settings.target_epochs > 0;
   const std::int64_t all = static_cast<std::int64_t>(configuration.rounds) * configuration.local_epochs;
-  return {.sampling = make_choice<Sampling>("sampling", choice_name(settings.sampling)),
+  return {.sampling = sampling_of(settings.sampling),
           .neighbours = example_neighbours(configuration),
           .batch = configuration.batch,
           .sampling_rate = settings.sampling_rate,
@@ -109,8 +109,8 @@ double noise_of_lots(const Accountant& accountant, PrivateRules rules, const Opt
       rules.noise.noise_multiplier = noise_multiplier;
       return planned(PrivatePlan(rules, optimizer, size), rules.target_epochs, beside);
     };
-    // Curves of bins and of mixtures take longer; most sizes need no more noise than one before.
-    const bool is_slow = rules.sampling == Sampling::balls_in_bins || rules.unit == LotUnit::some_examples;
+    // Curves of draws and of mixtures take longer; most sizes need no more noise than one before.
+    const bool is_slow = draw_of(rules.sampling).has_curve() || rules.unit == LotUnit::some_examples;
     if (is_slow && least > 0 && meets(accountant, spending(least), epsilon, delta)) continue;
     least = std::max(least, calibrate(accountant, spending, epsilon, delta));
   }
@@ -224,7 +224,7 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
                    .neighbours = level.neighbours,
                    .rate = sampling == Sampling::full ? 1 : rate,
                    .noise_multiplier = level.noise_multiplier > 0 ? level.noise_multiplier : 1,
-                   .passes = sampling == Sampling::balls_in_bins ? std::uint64_t{1} : 0,
+                   .passes = draw_of(sampling).passes(1, 1, rate),
                    .correlation = correlation};
   const auto with_noise = [&](double noise_multiplier) {
     if (privacy.shares) return privacy.shares->release(noise_multiplier, level.neighbours);
@@ -258,15 +258,12 @@ Sampling cohort_sampling(const Configuration& configuration) {
   if (settings == nullptr || has_time(configuration) || settings->client_noise == ClientNoiseBy::local ||
       settings->has_shares() || !is_amplified_in_groups({.mechanism = settings->mechanism()}))
     return Sampling::full;
-  if (configuration.cohort.as<BinsCohort>() != nullptr) return Sampling::balls_in_bins;
-  return configuration.cohort.as<PoissonCohort>() != nullptr ? Sampling::poisson : Sampling::full;
+  return configuration.cohort->sampling();
 }
 
 Releases PrivacySetup::in_rounds(Releases release, std::uint64_t rounds) {
   release = of_rounds(release, rounds);
-  if (release.sampling != Sampling::balls_in_bins) return release;
-  const std::uint64_t bins = lots_an_epoch(release.rate);
-  release.passes = (rounds + bins - 1) / bins;
+  if (has_passes(release.sampling)) release.passes = epochs_of(rounds, release.rate);
   return release;
 }
 

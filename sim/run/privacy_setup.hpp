@@ -49,11 +49,11 @@ struct PrivacySetup {
   double largest_weight = 1;             ///< client level: weight that enters the sensitivity
   Spending components = {};              ///< of the private components; empty without them
 
-  /// Client level: what this many rounds release, as the accountant sees it; and whether this one adds to that. Of a cycle of bins, its
-  /// first round is charged for all.
+  /// Client level: what this many rounds release, as the accountant sees it; and whether this one adds to that. Of a pass over the
+  /// clients, the first round is charged for all.
   Releases client_releases(std::uint64_t rounds) const { return in_rounds(client_release, rounds); }
   bool charges(std::uint32_t round) const {
-    return client_release.sampling != Sampling::balls_in_bins || (round - 1) % lots_an_epoch(client_release.rate) == 0;
+    return !has_passes(client_release.sampling) || (round - 1) % lots_an_epoch(client_release.rate) == 0;
   }
   static Releases in_rounds(Releases release, std::uint64_t rounds);
 

@@ -28,7 +28,8 @@ bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
 bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
 bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)->has_shares(); }
 bool has_users(C c) { return user_level(c.privacy) != nullptr; }
-bool has_bins(C c) { return is_example_level(c) && example_level(c.privacy)->sampling == LotSampling::balls_in_bins; }
+const Draw& lot_draw(C c) { return draw_of(sampling_of(example_level(c.privacy)->sampling)); }
+bool has_lot_curve(C c) { return is_example_level(c) && lot_draw(c).has_curve(); }
 bool adapts_clip(C c) { return is_client_level(c) && client_level(c.privacy)->adapts_clip(); }
 bool scales_updates(C c) { return is_client_level(c) && client_level(c.privacy)->scales_updates(); }
 bool adapts_lots(C c) { return adapts_lot_clip(c.privacy); }
@@ -42,7 +43,8 @@ template <class P>
 bool is(const ChosenPart& chosen) {
   return chosen.as<P>() != nullptr;
 }
-bool has_bins_of_clients(C c) { return cohort_sampling(c) == Sampling::balls_in_bins; }
+bool has_cohort_curve(C c) { return draw_of(cohort_sampling(c)).has_curve(); }
+bool has_curve(C c) { return has_lot_curve(c) || has_cohort_curve(c); }
 // False if the number of clients is to be read from the data.
 bool has_count(C c) { return c.clients > 0; }
 std::size_t clients(C c) { return static_cast<std::size_t>(c.clients); }
@@ -55,6 +57,10 @@ const Fact kFacts[] = {
     {"number of attackers", [](C c) { return number_text(attackers_among(c)); }},
     {"row mover", [](C c) { return moves_others(c); }},
     {"client mover", [](C c) { return moves_other_clients(c); }},
+    {"name of the draw",
+     [](C c) {
+       return std::string(name_of(has_lot_curve(c) ? sampling_of(example_level(c.privacy)->sampling) : cohort_sampling(c)));
+     }},
     {"budget flag", [](C c) { return std::string(is_example_level(c) ? "--client-epsilon" : "--epsilon"); }},
 };
 
@@ -257,24 +263,25 @@ const Rule kCommonRules[] = {
     {"evaluate", [](C c) { return is_evaluated_privately(c) && has_users(c); },
      ", whose releases count rows one by one; {dp} protects users"},
 
-    // Privacy: balls in bins, whose exact pair of distributions covers equal releases alone.
-    {"neighbours", [](C c) { return has_bins(c) && example_neighbours(c) == Neighbours::replace_one; },
+    // Privacy: draws with a curve of their own, which covers equal releases alone.
+    {"neighbours", [](C c) { return has_lot_curve(c) && !lot_draw(c).has_bound(example_neighbours(c)); },
      "; with {sampling} no bound is proven for them", "sampling"},
-    {"clip-schedule", [](C c) { return has_bins(c) && example_level(c.privacy)->clip_schedule != ClipSchedule::constant; },
+    {"clip-schedule", [](C c) { return has_lot_curve(c) && example_level(c.privacy)->clip_schedule != ClipSchedule::constant; },
      "; with {sampling} all releases must have the same noise", "sampling"},
-    {"noise-schedule", [](C c) { return has_bins(c) && example_level(c.privacy)->noise_schedule != NoiseSchedule::constant; },
+    {"noise-schedule",
+     [](C c) { return has_lot_curve(c) && example_level(c.privacy)->noise_schedule != NoiseSchedule::constant; },
      "; with {sampling} all releases must have the same noise", "sampling"},
-    {"private-components", [](C c) { return has_bins(c) && has_components(c); },
+    {"private-components", [](C c) { return has_lot_curve(c) && has_components(c); },
      "; their release and those with {sampling} have no bound together", "private-components sampling"},
-    {"client-neighbours", [](C c) { return has_bins_of_clients(c) && client_neighbours(c) == Neighbours::replace_one; },
+    {"client-neighbours", [](C c) { return has_cohort_curve(c) && !draw_of(cohort_sampling(c)).has_bound(client_neighbours(c)); },
      "; with {cohort} no bound is proven for them", "cohort"},
-    {"cohort", [](C c) { return has_bins_of_clients(c) && is_secure(c); },
+    {"cohort", [](C c) { return has_cohort_curve(c) && is_secure(c); },
      ", whose amplification holds only if nobody sees who is in a round; with {secure-aggregation} its clients see each other",
      "secure-aggregation"},
-    {"normalize", [](C c) { return c.is_normalized_privately() && (has_bins(c) || has_bins_of_clients(c)); },
-     ", whose release has no bound together with balls in bins", "sampling cohort"},
-    {"evaluate", [](C c) { return is_evaluated_privately(c) && (has_bins(c) || has_bins_of_clients(c)); },
-     ", whose releases have no bound together with balls in bins", "sampling cohort"},
+    {"normalize", [](C c) { return c.is_normalized_privately() && has_curve(c); },
+     ", whose release has no bound together with {name of the draw}", "sampling cohort"},
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && has_curve(c); },
+     ", whose releases have no bound together with {name of the draw}", "sampling cohort"},
 
     // Privacy: parts that use more than a release.
     {"optimizer", [](C c) { return c.optimizer->reads_losses() && is_example_level(c); },
@@ -373,7 +380,7 @@ const Rule kCommonRules[] = {
      "secure-aggregation"},
     {"weights", [](C c) { return is_distributed(c) && weighs_examples(c); },
      ", which counts updates differently; with {client-noise} each counts once"},
-    {"cohort", [](C c) { return is_distributed(c) && (is<PoissonCohort>(c.cohort) || is<BinsCohort>(c.cohort)); },
+    {"cohort", [](C c) { return is_distributed(c) && c.cohort->sampling() != Sampling::full; },
      ", whose rounds may have fewer clients than {client-noise} needs for its noise"},
 
     // Privacy: principal components.

@@ -42,8 +42,7 @@ void add_event(Spending& spending, const CompositionCase& one, std::size_t at, s
     refuse("'noise_multiplier' is missing; events may omit it only if ask is 'noise-multiplier'");
   Releases like = drawn_as(event, one.neighbours);
   if (event.sampling == Sampling::shuffle) {
-    const std::uint64_t lots = lots_an_epoch(event.rate);
-    like.passes = (releases_in(event) + lots - 1) / lots;
+    like.passes = epochs_of(releases_in(event), event.rate);
   }
   const double multiplier = event.noise_multiplier ? *event.noise_multiplier : sought.value_or(1);
   merge(spending, exposure(noise_of(event, multiplier), like));

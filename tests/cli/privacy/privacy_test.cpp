@@ -57,7 +57,7 @@ const Refusal kRefusals[] = {
     {classic("epsilon", {"--steps", "9", "--delta", "1e-5", "--epochs", "2"}), 2, {"epochs", "shuffle"}},
     {classic("epsilon", {"--steps", "9", "--delta", "1e-5", "--sampling", "without-replacement"}),
      2,
-     {"without replacement", "add-remove", "replace-one"}},
+     {"without-replacement", "add-remove", "replace-one"}},
     {classic("epsilon", {"--steps", "9", "--delta", "1e-5", "--accountant", "zcdp"}), 2, {"zcdp"}},
     {{"privacy", "epsilon", "--sampling-rate", "0.01", "--noise-multiplier", "0", "--steps", "9", "--delta", "1e-5"},
      2,

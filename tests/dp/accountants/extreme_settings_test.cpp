@@ -48,8 +48,8 @@ Setting setting(std::uint32_t number) {
   releases.count = static_cast<std::uint64_t>(std::pow(10, between(0, 12)));
   drawn.delta = std::pow(10, number % 2 == 0 ? between(-15, -0.3) : between(-300, -0.00044));
   drawn.epsilon = std::pow(10, between(-6, 6));
-  // Balls in bins, the last, have rates of their own.
-  releases.sampling = sampling_named(one_of(std::span(kChoiceNames<Sampling>).first(4)));
+  releases.sampling =
+      sampling_named(one_of(std::span(kChoiceNames<Sampling>).first(4)));  // the next draws have rates of their own
   releases.neighbours = neighbours_named(one_of(kChoiceNames<Neighbours>));
   if (number % 4 == 0) releases.sampling = Sampling::poisson;
   if (releases.sampling == Sampling::full) releases.rate = 1;

@@ -1,4 +1,4 @@
-// Adaptive clipping, correlated noise, balls-in-bins, many rows a person, accounted choice, one-run audits: known numbers, and properties.
+// Adaptive clipping, correlated noise, many rows a person, accounted choice, one-run audits: known numbers, and properties.
 // tests/python/test_accounting.py computes all of it a second time.
 #include <doctest/doctest.h>
 
@@ -11,7 +11,6 @@
 #include "core/error.hpp"
 #include "core/random.hpp"
 #include "dp/accountants/adaptive_clip.hpp"
-#include "dp/accountants/balls_in_bins.hpp"
 #include "dp/accountants/buffered_toeplitz.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 #include "dp/accountants/one_run_audit.hpp"
@@ -248,28 +247,6 @@ TEST_CASE("buffered Toeplitz: streams, inverse, start and optimum") {
     CHECK(loss > best * 0.999);
     CHECK(loss < best * (buffers == 1 ? 1.4 : buffers == 2 ? 1.06 : 1.01));
   }
-}
-
-TEST_CASE("balls in bins: known numbers, one bin, many epochs") {
-  const BallsInBins two(1, 2);
-  const double epsilons[] = {0.5, 1, 2}, remove[] = {0.149178, 0.059206, 0.004746}, add[] = {0.142687, 0.050198, 0.002056};
-  for (int i = 0; i < 3; ++i) {
-    CHECK(std::abs(two.delta_remove(epsilons[i]) - remove[i]) < 1.5e-6);
-    CHECK(std::abs(two.delta_add(epsilons[i]) - add[i]) < 1.5e-6);
-    CHECK(BallsInBins(1, 1).delta(epsilons[i]) == to(gaussian_delta(1, epsilons[i]), 1e-12));
-    CHECK(BallsInBins(2, 2, 4).delta(epsilons[i]) == two.delta(epsilons[i]));
-  }
-  CHECK(two.delta(two.epsilon(1e-3)) <= 1e-3);
-  CHECK(two.delta(two.epsilon(1e-3) * (1 - 1e-8)) > 1e-3);
-  double before = gaussian_epsilon(1, 1e-5);
-  for (const std::uint64_t bins : {2, 5, 20, 100}) {
-    const double epsilon = BallsInBins(1, bins).epsilon(1e-5);
-    CHECK(epsilon < before);
-    before = epsilon;
-  }
-  CHECK(before > 0.05);
-  CHECK_THROWS_AS(BallsInBins(1, 0), Error);
-  CHECK_THROWS_AS(BallsInBins(0.1, 2, 2), Error);
 }
 
 TEST_CASE("a person with many rows: known numbers, one row, composition") {

@@ -23,7 +23,9 @@ LedgerHeader header(const std::string& accountant = "rdp", double budget = 3) {
 }
 
 LedgerGroup sums(std::uint64_t count, std::vector<ClientId> clients = {}, Sampling sampling = Sampling::poisson) {
-  return {.clients = std::move(clients), .each = {.sampling = sampling, .rate = 0.01}, .runs = {{4, 2, count}}};
+  return {.clients = std::move(clients),
+          .each = {.sampling = sampling, .rate = sampling == Sampling::full ? 1 : 0.01},
+          .runs = {{4, 2, count}}};
 }
 
 LedgerGroup updates(double weight = 1) {

@@ -165,11 +165,14 @@ TEST_CASE("ledger and settings of a bound on gradients that adapts are compared,
   CHECK_THROWS_AS(resume(folder / "a", {{"rounds", {std::int64_t{4}, true}}}), Error);
 }
 
-TEST_CASE("calibrated noise and budgets know of counts; bins, shuffled lots and all rows have them, too") {
+TEST_CASE("calibrated noise and budgets know of counts, however lots are drawn") {
   const TemporaryFolder folder;
   write_data(folder);
-  for (const std::string more : {"", "sampling = 'balls-in-bins'\n", "sampling = 'shuffle'\n", "batch = 1000\n",
-                                 "sampling = 'without-replacement'\naccountant = 'rdp'\npartition = 'iid'\n"}) {
+  std::vector<std::string> all{"batch = 1000\n"};
+  for (const std::string_view name : kChoiceNames<LotSampling>)
+    all.push_back("sampling = '" + std::string(name) + "'\n" +
+                  (draw_of(sampling_named(name)).has_bound(Neighbours::zero_out) ? "" : "partition = 'iid'\n"));
+  for (const std::string& more : all) {
     CAPTURE(more);
     const RunSummary summary = start(lots_for(folder, "run", "epsilon = 4\nrounds = 3\n" + more, "noise-multiplier"));
     CHECK(summary.privacy.at(0).epsilon <= 4);

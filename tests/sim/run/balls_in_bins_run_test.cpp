@@ -123,7 +123,7 @@ TEST_CASE("a ledger that goes on with bins of clients without the cycle's first 
       .statements = {{.level = Level::client, .accountant = "tight", .delta = 1e-5, .bound = 1, .noise_at = "central"}}};
   const auto group = [](std::uint64_t first, double noise) {
     return LedgerGroup{.level = Level::client,
-                       .each = {.sampling = Sampling::balls_in_bins, .rate = 0.25, .passes = 1},
+                       .each = {.sampling = kSampling<BallsInBins>, .rate = 0.25, .passes = 1},
                        .first = first,
                        .runs = {{noise, 1, 1}}};
   };

@@ -1,9 +1,8 @@
-#include "dp/accountants/balls_in_bins.hpp"
+#include "dp/draws/balls_in_bins.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numbers>
 
 #include "core/error.hpp"
 #include "core/stop.hpp"
@@ -11,11 +10,20 @@
 #include "dp/accountants/accountants.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 #include "dp/accountants/least_epsilon.hpp"
+#include "dp/accountants/mechanism.hpp"
 
 namespace fedstride {
 namespace {
 
-using BinsSum = BallsInBins::Sum;
+constexpr double kMaxBins = 1e6;
+
+/// The distribution of a sum: probabilities of the points, and of what is beyond the last one, with its mean excess over it.
+struct BinsSum {
+  std::vector<double> points = {};
+  std::vector<double> chances = {};
+  double beyond = 0;
+  double excess = 0;
+};
 
 /// Probability that a standard normal is in [a, b], with small relative error in both tails.
 double lognormal_between(double a, double b) {
@@ -172,9 +180,24 @@ BinsSum convolved_sums(const BinsSum& a, const BinsSum& b, double ratio) {
 /// Relative rounding of sums of positive products, and of the conditional means.
 double rounded_bins_delta(double delta) { return std::min(1.0, delta * (1 + 1e-9) + 1e-15); }
 
-}  // namespace
+/// Under Q, dP/dQ is M = (W_1 + ... + W_b) / b, the W_j independent lognormals of mean 1. So delta is E (M - e^eps)_+ (remove) and
+/// E (1 - e^eps M)_+ (add), expectations of convex functions of a sum, which only grow if every partial sum is replaced by one on the
+/// points of a grid with the same conditional means: a proven upper bound at each step of a convolution, of second order in the grid.
+/// What lies beyond the grid is kept as its probability and mean excess, for both functions are linear there.
+class BinsCurve final : public DrawCurve {
+ public:
+  BinsCurve(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs, double coarseness);
+  double delta_remove(double epsilon) const override;
+  double delta_add(double epsilon) const override;
+  double epsilon(double delta) const override;
 
-BallsInBins::BallsInBins(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs, double coarseness)
+ private:
+  double mu_;  // 1 / (z / sqrt E)
+  double bins_;
+  BinsSum sum_;
+};
+
+BinsCurve::BinsCurve(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs, double coarseness)
     : mu_(std::sqrt(static_cast<double>(epochs)) / noise_multiplier), bins_(static_cast<double>(bins)) {
   if (bins == 0 || bins_ > kMaxBins) throw usage_error("bins are " + std::to_string(bins) + "; valid: 1 to 1000000");
   if (epochs == 0) throw usage_error("epochs are 0; valid: 1 or more");
@@ -195,7 +218,7 @@ BallsInBins::BallsInBins(double noise_multiplier, std::uint64_t bins, std::uint6
   }
 }
 
-double BallsInBins::delta_remove(double epsilon) const {
+double BinsCurve::delta_remove(double epsilon) const {
   check_epsilon(epsilon);
   const double gaussian = gaussian_delta(mu_, epsilon);  // also a bound: the bin told
   if (bins_ == 1) return gaussian;
@@ -207,7 +230,7 @@ double BallsInBins::delta_remove(double epsilon) const {
   return std::min(gaussian, rounded_bins_delta(total / bins_));
 }
 
-double BallsInBins::delta_add(double epsilon) const {
+double BinsCurve::delta_add(double epsilon) const {
   check_epsilon(epsilon);
   const double gaussian = gaussian_delta(mu_, epsilon);
   if (bins_ == 1) return gaussian;
@@ -218,12 +241,66 @@ double BallsInBins::delta_add(double epsilon) const {
   return std::min(gaussian, rounded_bins_delta(total / threshold));
 }
 
-double BallsInBins::delta(double epsilon) const { return std::max(delta_remove(epsilon), delta_add(epsilon)); }
-
-double BallsInBins::epsilon(double delta) const {
+double BinsCurve::epsilon(double delta) const {
   check_delta(delta);
   if (this->delta(0) <= delta) return 0;
   return least_epsilon(0, gaussian_epsilon(mu_, delta), 1e-10, [&](double epsilon) { return this->delta(epsilon) <= delta; });
+}
+
+std::string epochs_alike(std::uint64_t epochs) {
+  return counted(epochs, "epoch") + " with the same bins cost as much as one with the noise divided by the root of that";
+}
+
+}  // namespace
+
+LotSize BallsInBins::fitted(LotSize wanted, std::size_t /*records*/, std::uint64_t lots_per_step) const {
+  const double steps = std::round(std::min(1 / wanted.rate / static_cast<double>(lots_per_step), kMaxBins));
+  const double most = std::floor(kMaxBins / static_cast<double>(lots_per_step));
+  return {1 / (std::clamp(steps, 1.0, most) * static_cast<double>(lots_per_step)), wanted.lot};
+}
+
+// The bin of a record is a draw of its own, so that one more record moves no other, and at round 0, which is no round of training, so
+// that it is the same in all.
+Lots BallsInBins::lots(const LotQuestion& question) const {
+  std::vector<std::vector<std::uint32_t>> bins(lots_an_epoch(question.rate));
+  for (const std::uint32_t record : question.records) {
+    RandomStream random = question.source.at({.purpose = Purpose::private_sampling, .client = question.client, .row = record});
+    bins[random.below(bins.size())].push_back(record);
+  }
+  return [first = question.first, bins = std::move(bins)](int /*epoch*/, std::uint32_t step, std::vector<std::uint32_t>& drawn) {
+    drawn = bins[(first + step) % bins.size()];
+  };
+}
+
+std::string BallsInBins::wrong_rate(double rate) const {
+  const double bins = std::round(1 / rate);
+  if (bins <= kMaxBins && std::abs(rate * bins - 1) <= 1e-9) return {};
+  return "it must be 1 divided by a whole number of bins, 1 to 1000000";
+}
+
+// Bins take turns over all epochs, so any `count` lots in a row are in some bin this often at most.
+std::uint64_t BallsInBins::passes(std::uint64_t count, int /*epochs*/, double rate) const { return epochs_of(count, rate); }
+
+std::unique_ptr<const DrawCurve> BallsInBins::curve(double noise_multiplier, std::uint64_t lots, std::uint64_t passes,
+                                                    double coarseness) const {
+  return std::make_unique<BinsCurve>(noise_multiplier, lots, passes, coarseness);
+}
+
+std::string BallsInBins::text(double rate) const { return counted(lots_an_epoch(rate), "bin"); }
+
+std::string BallsInBins::assumption(std::string_view record, std::uint64_t passes) const {
+  return std::string(record) +
+         " was put into one lot of an epoch by its own draw, all lots with the same probability, is in the same one in every "
+         "epoch, "
+         "and nobody saw which (balls-in-bins sampling); " +
+         epochs_alike(passes);
+}
+
+std::string BallsInBins::cohort_assumption(std::uint64_t passes) const {
+  return "each client was put into one round of a cycle by its own draw, all with the same probability, and is in the same one "
+         "in "
+         "every cycle (balls-in-bins cohorts): amplification by that holds only if nobody sees who is in a cohort; " +
+         epochs_alike(passes);
 }
 
 }  // namespace fedstride

@@ -10,7 +10,7 @@
 #include "client/optim/delta_sgd.hpp"
 #include "client/optim/sgd.hpp"
 
-namespace fedstride::test::bins_lots_test {
+namespace fedstride::test::balls_in_bins_lots_test {
 namespace {
 
 std::vector<Row> numbered(std::size_t count) {
@@ -32,9 +32,9 @@ std::vector<std::vector<Row>> lots_of(const PrivatePlan& plan, const std::vector
 }  // namespace
 
 TEST_CASE("an epoch of bins has as many lots as bins; steps of two lots share them out") {
-  const PrivatePlan plan({.sampling = Sampling::balls_in_bins, .batch = 8}, Sgd{}, 60);
-  CHECK(plan.sampling() == Sampling::balls_in_bins);
-  CHECK(plan.bins() == 8);  // 7.5
+  const PrivatePlan plan({.sampling = kSampling<BallsInBins>, .batch = 8}, Sgd{}, 60);
+  CHECK(plan.sampling() == kSampling<BallsInBins>);
+  CHECK(lots_an_epoch(plan.rate()) == 8);  // 7.5
   CHECK(plan.rate() == 1.0 / 8);
   CHECK(plan.denominator() == 7.5);
   CHECK(plan.steps(5) == 8);
@@ -44,24 +44,24 @@ TEST_CASE("an epoch of bins has as many lots as bins; steps of two lots share th
   CHECK(plan.passes(1, 9) == 1);
   const Spending spent = plan.spending(0, 32, 4);
   REQUIRE(spent.size() == 1);
-  CHECK(spent[0].sampling == Sampling::balls_in_bins);
+  CHECK(spent[0].sampling == kSampling<BallsInBins>);
   CHECK(spent[0].rate == 0.125);
   CHECK(spent[0].count == 32);
   CHECK(spent[0].passes == 4);
   Adadp adadp;
   adadp.adapt_epochs = 2;
-  const PrivatePlan adaptive({.sampling = Sampling::balls_in_bins, .batch = 20}, adadp, 60);
-  CHECK(adaptive.bins() == 4);  // 3, but two lots a step
+  const PrivatePlan adaptive({.sampling = kSampling<BallsInBins>, .batch = 20}, adadp, 60);
+  CHECK(lots_an_epoch(adaptive.rate()) == 4);  // 3, but two lots a step
   CHECK(adaptive.steps(0) == 2);
   CHECK(adaptive.steps(2) == 4);
   CHECK(adaptive.releases_before(3) == 12);
-  CHECK(PrivatePlan({.sampling = Sampling::balls_in_bins, .batch = 100}, DeltaSgd{}, 60).bins() == 2);
-  CHECK(PrivatePlan({.sampling = Sampling::balls_in_bins, .batch = 100}, Sgd{}, 60).sampling() == Sampling::full);
+  CHECK(PrivatePlan({.sampling = kSampling<BallsInBins>, .batch = 100}, DeltaSgd{}, 60).rate() == 0.5);
+  CHECK(PrivatePlan({.sampling = kSampling<BallsInBins>, .batch = 100}, Sgd{}, 60).sampling() == Sampling::full);
 }
 
 TEST_CASE("every record is in exactly one lot of an epoch, the same in every epoch and round") {
   const std::vector<Row> rows = numbered(60);
-  const PrivatePlan plan({.sampling = Sampling::balls_in_bins, .batch = 8}, Sgd{}, rows.size());
+  const PrivatePlan plan({.sampling = kSampling<BallsInBins>, .batch = 8}, Sgd{}, rows.size());
   const auto lots = lots_of(plan, rows, 1, 0, 16);
   std::map<Row, int> times;
   for (std::size_t i = 0; i < 8; ++i) {
@@ -79,7 +79,7 @@ TEST_CASE("every record is in exactly one lot of an epoch, the same in every epo
 
 TEST_CASE("a record that is gone moves no other, and every bin is as likely") {
   const std::vector<Row> rows = numbered(4000);
-  const PrivatePlan plan({.sampling = Sampling::balls_in_bins, .sampling_rate = 0.25}, Sgd{}, rows.size());
+  const PrivatePlan plan({.sampling = kSampling<BallsInBins>, .sampling_rate = 0.25}, Sgd{}, rows.size());
   std::vector<Row> fewer = rows;
   fewer.erase(fewer.begin() + 17);
   auto lots = lots_of(plan, rows, 1, 0, 4);
@@ -91,4 +91,4 @@ TEST_CASE("a record that is gone moves no other, and every bin is as likely") {
   CHECK(lots == without);
 }
 
-}  // namespace fedstride::test::bins_lots_test
+}  // namespace fedstride::test::balls_in_bins_lots_test

@@ -7,16 +7,41 @@
 #include "dp/accountants/spending.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace fedstride::test::bins_accounting_test {
+namespace fedstride::test::balls_in_bins_test {
 namespace {
 
 Releases binned(double rate, double noise, std::uint64_t count, std::uint64_t passes) {
-  return {.sampling = Sampling::balls_in_bins, .rate = rate, .noise_multiplier = noise, .count = count, .passes = passes};
+  return {.sampling = kSampling<BallsInBins>, .rate = rate, .noise_multiplier = noise, .count = count, .passes = passes};
 }
 
 double delta(const Spending& spending, double epsilon) { return Tight{}.delta(spending, epsilon).value; }
 
 }  // namespace
+
+TEST_CASE("the curve of balls in bins: known numbers, one bin, many epochs") {
+  const auto curve = [](double noise, std::uint64_t bins, std::uint64_t epochs = 1) {
+    return BallsInBins().curve(noise, bins, epochs, 1);
+  };
+  const auto two = curve(1, 2);
+  const double epsilons[] = {0.5, 1, 2}, remove[] = {0.149178, 0.059206, 0.004746}, add[] = {0.142687, 0.050198, 0.002056};
+  for (int i = 0; i < 3; ++i) {
+    CHECK(std::abs(two->delta_remove(epsilons[i]) - remove[i]) < 1.5e-6);
+    CHECK(std::abs(two->delta_add(epsilons[i]) - add[i]) < 1.5e-6);
+    CHECK(curve(1, 1)->delta(epsilons[i]) == doctest::Approx(gaussian_delta(1, epsilons[i])).epsilon(1e-12));
+    CHECK(curve(2, 2, 4)->delta(epsilons[i]) == two->delta(epsilons[i]));
+  }
+  CHECK(two->delta(two->epsilon(1e-3)) <= 1e-3);
+  CHECK(two->delta(two->epsilon(1e-3) * (1 - 1e-8)) > 1e-3);
+  double before = gaussian_epsilon(1, 1e-5);
+  for (const std::uint64_t bins : {2, 5, 20, 100}) {
+    const double epsilon = curve(1, bins)->epsilon(1e-5);
+    CHECK(epsilon < before);
+    before = epsilon;
+  }
+  CHECK(before > 0.05);
+  CHECK_THROWS_AS(curve(1, 0), Error);
+  CHECK_THROWS_AS(curve(0.1, 2, 2), Error);
+}
 
 // Quadrature of the pair of distributions, two bins, noise 1; the larger direction is removing.
 TEST_CASE("the cost of balls in bins is that of their pair of distributions; epochs divide the noise by their root") {
@@ -64,7 +89,7 @@ TEST_CASE("noise is calibrated for epochs in bins, less than for the same releas
         },
         1, 1e-5);
   };
-  const double noise = in_epochs(Sampling::balls_in_bins);
+  const double noise = in_epochs(kSampling<BallsInBins>);
   CHECK(noise < in_epochs(Sampling::shuffle) / 2);
   CHECK(Tight{}.epsilon(Spending{binned(0.05, noise, 60, 3)}, 1e-5).value <= 1);
   CHECK(Tight{}.epsilon(Spending{binned(0.05, noise - 1e-3, 60, 3)}, 1e-5).value > 1);
@@ -81,4 +106,4 @@ TEST_CASE("a quick bound on bins is no lower than the exact one, and near it") {
   }
 }
 
-}  // namespace fedstride::test::bins_accounting_test
+}  // namespace fedstride::test::balls_in_bins_test
