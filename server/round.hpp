@@ -69,7 +69,7 @@ inline std::vector<ClientReport> end_round(
 /// Federated averaging, one round:
 ///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighted, added
 ///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimizer -> the next model.
-/// `releases` is how many releases of example-level privacy each client may spend (Task); clients with none left stay out.
+/// `releases` is how many releases of example-level privacy each client may spend (Task); those with none left stay out.
 /// Under secure aggregation only the sums of updates and reports are read (server/secure_sum.hpp). A round without a mean update,
 /// because no client finished it and there is no client-level privacy, changes nothing.
 /// Returns the reports in order of clients. Throws FailedRound, with nothing changed, if more clients failed than RoundRules::accepted.
@@ -78,7 +78,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
                                            ForEachPiece for_each_piece = serially) {
   check_aggregation(rules.aggregation, rules.attack.attack, rules.sum);
   std::vector<ClientId> cohort = rules.arriving(rules.question(round, server.losses()));
-  std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
+  std::erase_if(cohort, [&](ClientId client) { return client < releases.size() && releases[client] == 0; });
 
   const std::vector<double> told = server.tell(round);
   Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps(), pooled_reference(told), server.clip());
