@@ -32,9 +32,8 @@ std::string Drive::next(RoundRecord& record) {
     threads.for_each_task(static_cast<std::size_t>(count), [&](std::size_t i) { piece(static_cast<int>(i)); });
   };
   const auto start = std::chrono::steady_clock::now();
-  record.clients = time && time->is_asynchronous()
-                       ? time->advance(*fleet, server, state.model, spread)
-                       : run_round(record.round, setup.rules, *fleet, server, state.model, permission.releases, spread);
+  record.clients = time ? time->run().advance(record.round, setup.rules, *fleet, server, state.model, permission.releases, spread)
+                        : run_round(record.round, setup.rules, *fleet, server, state.model, permission.releases, spread);
   record.seconds = seconds_since(start);
   if (time) record.time = time->commit(record.round);
   record.numbers = server.numbers();

@@ -26,7 +26,7 @@ namespace fedstride {
 Server make_server(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   const auto with_losses = [&](Server server) {
-    if (configuration.cohort->asks_for_losses() || configuration.mode->tiers_adapt_every() > 0)
+    if (configuration.cohort->asks_for_losses() || configuration.mode->asks_for_losses())
       server.remember_losses(setup.clients.row_counts.size());
     server.set_schedule({.course = configuration.server_schedule,
                          .first = configuration.has_noise_server() ? noise_rate(setup) : 1,
@@ -366,7 +366,7 @@ Configuration resumed(const std::string& name, const Settings& settings, bool ha
 Setup prepared(const Configuration& configuration, FirstWeights first, const FleetMaker& make_fleet) {
   require_fleet(configuration, make_fleet);
   Setup setup = prepare(configuration, first, make_fleet.rows);
-  if (has_time(configuration)) check_time(make_time_terms(setup));
+  if (has_time(configuration)) check_time(setup);
   check_separation(setup);
   if (make_fleet.check) make_fleet.check(setup);
   return setup;
