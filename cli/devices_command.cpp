@@ -14,8 +14,8 @@ void show_devices(const RunFlags& arguments) {
   const Configuration configuration = resolve(merged(arguments.config, arguments.settings));
   if (!has_time(configuration)) throw usage_error("devices is 'none', which has no times to show; set --devices");
   const Setup setup = prepare(configuration);
+  check_time(setup);
   const TimeTerms terms = make_time_terms(setup);
-  check_time(terms);
   std::fputs((arguments.json ? devices_json(terms) : devices_text(terms)).c_str(), stdout);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "core/exact_sum.hpp"
 #include "core/text.hpp"
@@ -113,6 +114,14 @@ ClientReport sum_of(std::span<const ClientReport> reports) {
       for (const ClientReport& report : reports) sum.*field.member += report.*field.member;
     }
   });
+  double loss = 0;
+  double counted = 0;
+  for (const ClientReport& report : reports) {
+    if (!report.failure.empty()) continue;
+    loss += report.loss * static_cast<double>(report.examples);
+    counted += static_cast<double>(report.examples);
+  }
+  sum.loss = counted > 0 ? loss / counted : std::numeric_limits<double>::quiet_NaN();
   return sum;
 }
 

@@ -20,7 +20,8 @@ ClientReport stripped(const ClientReport& report);
 /// True if it has a number beyond these.
 bool is_more_than_stripped(const ClientReport& report);
 
-/// The sum of reports: of the numbers that add up, exactly rounded once. What is impossible is left out.
+/// The sum of reports: of the numbers that add up, exactly rounded once, without what is impossible. Its loss is the mean of those that
+/// did not fail, weighted by gradient examples; NaN: none.
 ClientReport sum_of(std::span<const ClientReport> reports);
 
 }  // namespace fedstride

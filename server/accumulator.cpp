@@ -182,6 +182,7 @@ std::optional<RoundTotals> Accumulator::unmask() {
   if (!secure_) return std::nullopt;
   const std::lock_guard lock(mutex_);
   RoundTotals totals = secure_->finish(sum_);
+  totals.is_secured = true;
   if (!secure_->ended().empty())
     for (ClientReport& report : reports_) report.failure = secure_->ended();
   secure_.reset();

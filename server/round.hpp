@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "server/failures.hpp"
 #include "server/fleet.hpp"
 #include "server/server_optimizer.hpp"
-#include "server/timing.hpp"
 
 namespace fedstride {
 
@@ -32,12 +30,9 @@ struct RoundRules {
   AttackPlan attack = {};  ///< for attackers that see other clients' updates
   EvaluatedRounds evaluated = {};
   AcceptFailures accepted = AcceptFailures::all;
-  std::shared_ptr<RoundTiming> timing = nullptr;  ///< null: no virtual time, every client of a cohort arrives
+  std::uint64_t separation = 1;  ///< CohortQuestion::separation; above 1 without virtual time alone
 
-  std::uint64_t separation = 1;  ///< CohortQuestion::separation; above 1 without timing alone
-
-  std::vector<ClientId> arriving(const CohortQuestion& question) const {
-    if (timing) return timing->arriving(*cohort, question);
+  std::vector<ClientId> drawn(const CohortQuestion& question) const {
     std::vector<ClientId> drawn = cohort->sample(question);
     std::erase_if(drawn, [&](ClientId client) { return !question.is_in_turn(client); });
     return drawn;
@@ -69,16 +64,15 @@ inline std::vector<ClientReport> end_round(
 /// Federated averaging, one round:
 ///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighted, added
 ///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimizer -> the next model.
-/// `releases` is how many releases of example-level privacy each client may spend (Task); clients with none left stay out.
+/// `releases` is how many releases of example-level privacy each client may spend (Task); those with none left stay out.
 /// Under secure aggregation only the sums of updates and reports are read (server/secure_sum.hpp). A round without a mean update,
 /// because no client finished it and there is no client-level privacy, changes nothing.
 /// Returns the reports in order of clients. Throws FailedRound, with nothing changed, if more clients failed than RoundRules::accepted.
-inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
-                                           Vector& model, std::span<const std::uint64_t> releases = {},
-                                           ForEachPiece for_each_piece = serially) {
+inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, std::vector<ClientId> cohort,
+                                           Fleet& fleet, Server& server, Vector& model,
+                                           std::span<const std::uint64_t> releases = {}, ForEachPiece for_each_piece = serially) {
   check_aggregation(rules.aggregation, rules.attack.attack, rules.sum);
-  std::vector<ClientId> cohort = rules.arriving(rules.question(round, server.losses()));
-  std::erase_if(cohort, [&](ClientId client) { return !releases.empty() && releases[client] == 0; });
+  std::erase_if(cohort, [&](ClientId client) { return client < releases.size() && releases[client] == 0; });
 
   const std::vector<double> told = server.tell(round);
   Accumulator updates(rules.sum, round, cohort, server.update_size(), rules.keeps(), pooled_reference(told), server.clip());
@@ -86,6 +80,14 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
   updates.correlate(server.noise());
   fleet.collect(Task{round, model, releases, told, server.beside(), rules.evaluated.has(round)}, cohort, updates);
   return end_round(round, rules, std::move(updates), server, model, for_each_piece);
+}
+
+/// The same with the cohort that the rules draw, all of whom arrive.
+inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
+                                           Vector& model, std::span<const std::uint64_t> releases = {},
+                                           ForEachPiece for_each_piece = serially) {
+  return run_round(round, rules, rules.drawn(rules.question(round, server.losses())), fleet, server, model, releases,
+                   for_each_piece);
 }
 
 }  // namespace fedstride

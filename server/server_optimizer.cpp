@@ -22,9 +22,9 @@ std::string archived(const auto& value) {
 }  // namespace
 
 void Server::take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules,
-                  const std::optional<RoundTotals>& totals) {
-  totals_ = totals;
-  if (!rules.release) mean_square_ = totals ? totals->mean_square : mean_square_norm(rules, reports);
+                  const std::optional<RoundTotals>& secured) {
+  totals_ = secured ? *secured : RoundTotals{sum_of(reports), rules.release ? 0 : mean_square_norm(rules, reports)};
+  if (!rules.release) mean_square_ = totals_.mean_square;
   const double all = static_cast<double>(std::accumulate(rules.weights.begin(), rules.weights.end(), std::uint64_t{0}));
   double weight = 0;
   double measure = 0;
@@ -34,14 +34,14 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
     const auto own = static_cast<double>(rules.weights[report.client]);
     weight += own;
     measure += own * report.measure;
-    if (pool_ && !totals) pooled.push_back(sendable(report));
+    if (pool_ && !secured) pooled.push_back(sendable(report));
     if (!losses_.empty()) losses_[report.client] = report.loss;
   }
   const double divisor = rules.denominator > 0 ? rules.denominator : weight;
   round_ = {.share = divisor / all,
             .weight = divisor / static_cast<double>(rules.weights.size()),
             .measure = weight > 0 ? measure / weight : 0};
-  if (pool_ && !rules.release) pool_->take(round, totals ? totals->sums : sum_of(pooled));
+  if (pool_ && !rules.release) pool_->take(round, secured ? secured->sums : sum_of(pooled));
 }
 
 void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const SumRules& rules) {

@@ -98,10 +98,10 @@ class Server {
 
   /// Processes the reports of the clients that are in the mean update, in order of clients, so that the bits of the sums do not
   /// depend on who answered first.
-  /// `totals`, if any, are sums of theirs that are then not in the reports.
+  /// `secured`, if any, are sums of theirs that are then not in the reports.
   void take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules,
-            const std::optional<RoundTotals>& totals = {});
-  const std::optional<RoundTotals>& totals() const { return totals_; }  ///< of the last round
+            const std::optional<RoundTotals>& secured = {});
+  const RoundTotals& totals() const { return totals_; }  ///< of the last round
   void prolong(std::uint32_t rounds) {
     if (pool_) pool_->prolong(rounds);
   }
@@ -137,7 +137,7 @@ class Server {
   std::size_t update_size_;
   std::unique_ptr<PooledStatistic> pool_;
   ServerSchedule schedule_ = {};
-  std::optional<RoundTotals> totals_ = {};
+  RoundTotals totals_ = {};
   ObjectiveRound round_ = {};
   double clip_ = 0;
   double clipped_to_ = 0;            ///< in the last round

@@ -132,7 +132,7 @@ void ProgressBar::round(const RoundRecord& record) {
   if (quiet_) return;
   const std::lock_guard lock(mutex_);
   done_ = record.round;
-  examples_before_ += record.examples;
+  examples_before_ += record.totals.sums.examples;
   examples_a_round_ = examples_before_ / (done_ - first_);
   std::string text = formatted("round %u/%u", record.round, rounds_);
   if (record.test) {
@@ -147,9 +147,10 @@ void ProgressBar::round(const RoundRecord& record) {
   if (record.client_spent) text += "  client epsilon " + epsilon_text(record.client_spent->epsilon);
   if (record.is_idle()) text += "  no step kept";
   if (const std::uint64_t failures = record.failures(); failures > 0) text += "  " + counted(failures, "client") + " left out";
-  text += "  train loss " + figure(record.train_loss);
+  text += "  train loss " + figure(record.totals.sums.loss);
   text += formatted("  %.0f examples/s  %s left\n",
-                    record.seconds > 0 ? static_cast<double>(record.examples) / record.seconds : 0.0, time_left().c_str());
+                    record.seconds > 0 ? static_cast<double>(record.totals.sums.examples) / record.seconds : 0.0,
+                    time_left().c_str());
   if (record.is_idle() && !idle_advice_.empty()) {
     text += formatted("round %u: no client kept a step; %s\n", record.round, idle_advice_.c_str());
     idle_advice_.clear();

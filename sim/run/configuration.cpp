@@ -18,6 +18,7 @@
 #include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
+#include "sim/time/modes/fedat.hpp"
 
 namespace fedstride {
 namespace {
@@ -201,7 +202,7 @@ bool keeps_state(const Configuration& configuration) {
 bool weighs_examples(const Configuration& configuration) {
   return configuration.weights == WeightRule::examples ||
          (configuration.weights == WeightRule::automatic && client_level(configuration.privacy) == nullptr &&
-          (!configuration.mode->is_asynchronous() || configuration.mode->merges_tiers()));
+          (!configuration.mode->is_asynchronous() || configuration.mode.as<FedAt>() != nullptr));
 }
 
 bool has_time(const Configuration& configuration) { return configuration.devices->has_time(); }

@@ -18,13 +18,10 @@
 #include "core/text.hpp"
 #include "dp/accountants/one_run_audit.hpp"
 #include "dp/accountants/spending.hpp"
-#include "server/round.hpp"
-#include "sim/fleet/threads.hpp"
+#include "sim/run/drive.hpp"
 #include "sim/run/private_inputs.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/run_privacy.hpp"
-#include "sim/run/virtual_time.hpp"
-#include "sim/run/wired_fleet.hpp"
 
 namespace fedstride {
 namespace {
@@ -39,11 +36,11 @@ struct ClientCanaries {
   double bound = 0;   ///< of the round
 };
 
-// Passes the other clients on to the run's own fleet, adds the canaries' updates like any client's.
+// Passes the other clients on to the run's own fleet, adds the canaries' updates of `size` numbers like any client's.
 class CanaryFleet final : public Fleet {
  public:
-  CanaryFleet(std::shared_ptr<Fleet> fleet, ClientCanaries& clients, double clip)
-      : fleet_(std::move(fleet)), clients_(clients), clip_(clip) {}
+  CanaryFleet(std::shared_ptr<Fleet> fleet, ClientCanaries& clients, double clip, std::size_t size)
+      : fleet_(std::move(fleet)), clients_(clients), clip_(clip), size_(size) {}
 
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override {
     std::vector<ClientId> others;
@@ -59,7 +56,7 @@ class CanaryFleet final : public Fleet {
     sum.sum.divided_by(1, clients_.known);
     updates.merge(sum);
     clients_.bound = updates.bound() > 0 ? updates.bound() : clip_;
-    Vector update(size_of(task));
+    Vector update(size_);
     ClientReport report;
     for (std::size_t i = 0; i < cohort.size(); ++i) {
       if (cohort[i] < clients_.first) continue;
@@ -70,15 +67,13 @@ class CanaryFleet final : public Fleet {
       updates.add({report, view(std::as_const(update))});
     }
   }
-  void update_size(std::size_t size) { size_ = size; }
+  void end_round(std::uint32_t round) override { fleet_->end_round(round); }
 
  private:
-  std::size_t size_of(const Task& task) const { return size_ > 0 ? size_ : task.model.size(); }
-
   std::shared_ptr<Fleet> fleet_;
   ClientCanaries& clients_;
   double clip_;
-  std::size_t size_ = 0;
+  std::size_t size_;
 };
 
 // The run's aggregation, which also shows the canaries the noisy sum that it reads. In no list of parts: nobody can choose it.
@@ -119,10 +114,10 @@ void check_measurable(const Configuration& configuration) {
 
 // The client whose rows the canaries are among: the one that is in most rounds, beside canaries that are clients; of these the one with
 // the fewest rows, whose lots have the highest rate.
-ClientId client_of_canaries(const Setup& setup, const RoundRules& rules) {
+ClientId client_of_canaries(const Setup& setup) {
   std::vector<std::uint64_t> rounds(setup.clients.row_counts.size());
   for (std::uint32_t round = 1; round <= static_cast<std::uint32_t>(setup.configuration.rounds); ++round)
-    for (const ClientId client : rules.cohort->sample(rules.question(round, {})))
+    for (const ClientId client : setup.rules.cohort->sample(setup.rules.question(round, {})))
       if (client < rounds.size()) ++rounds[client];
   ClientId best = 0;
   const auto rank = [&](ClientId client) {
@@ -228,7 +223,6 @@ class Measuring {
   Measuring(const Configuration& configuration, const MeasureOptions& options)
       : options_(options),
         setup_(prepared(configuration)),
-        threads_(configuration.threads),
         scored_(static_cast<std::uint32_t>(setup_.clients.row_counts.size())) {
     const std::optional<SecretKey> key = begin_secrets(setup_, folder_.path());
     privacy_.emplace(setup_, folder_.path(), std::nullopt, key);
@@ -240,45 +234,33 @@ class Measuring {
     poison(setup_);
     // Coins must not be those of a client's own draws; nobody else reads this purpose.
     coins_ = source_of(setup_);
-    rules_ = setup_.rules;
     place_among_clients();
     place_in_lots();
   }
 
   Measurement all() {
-    Server server = make_server(setup_);
-    std::shared_ptr<Fleet> fleet =
-        std::make_shared<WiredFleet>(setup_, in_process_fleet({setup_, threads_, options_.stop, folder_.path(), "measure", 0}));
-    if (clients_) {
-      const auto with = std::make_shared<CanaryFleet>(fleet, *clients_, setup_.privacy.client->clip);
-      with->update_size(server.update_size());
-      fleet = with;
-    }
-    Vector model = setup_.initial;
-    const auto spread = [&](int count, function_ref<void(int)> piece) {
-      threads_.for_each_task(static_cast<std::size_t>(count), [&](std::size_t i) { piece(static_cast<int>(i)); });
-    };
+    const FleetMaker maker{[&](const FleetTask& task) -> std::shared_ptr<Fleet> {
+      if (!clients_) return in_process_fleet(task);
+      const std::size_t size = setup_.configuration.objective->update_size(setup_.model.size());
+      return std::make_shared<CanaryFleet>(in_process_fleet(task), *clients_, setup_.privacy.client->clip, size);
+    }};
+    Drive drive(setup_, *privacy_, make_server(setup_), maker, folder_.path(), options_.stop,
+                {.configuration = "measure", .model = setup_.initial});
     Measurement measurement;
     const auto start = std::chrono::steady_clock::now();
-    for (std::uint32_t round = 1; round <= static_cast<std::uint32_t>(setup_.configuration.rounds); ++round) {
+    while (drive.state.round < static_cast<std::uint32_t>(setup_.configuration.rounds)) {
       check_stop();
-      RunPrivacy::Permission permission = privacy_->reserve(round, model_hash(model), server.adapted_clip());
-      if (!permission.refusal.empty()) break;
-      if (!permission.releases.empty()) permission.releases.resize(rules_.sum.weights.size(), 1);  // the canaries'
-      std::vector<ClientReport> reports;
+      RoundRecord record;
       try {
-        reports = run_round(round, rules_, *fleet, server, model, permission.releases, spread);
+        if (!drive.next(record).empty()) break;
       } catch (const Interrupted&) {
         throw Stopped();
       }
-      std::erase_if(reports, [&](const ClientReport& report) { return report.client >= setup_.clients.row_counts.size(); });
-      privacy_->record(round, reports);
-      fleet->end_round(round);
-      count(reports);
-      measurement.rounds = round;
+      count(record.clients);
     }
+    measurement.rounds = drive.state.round;
     measurement.seconds = seconds_since(start);
-    conclude(model, measurement);
+    conclude(drive.state.model, measurement);
     return measurement;
   }
 
@@ -298,28 +280,28 @@ class Measuring {
     PrivateTraining& lots = *setup_.training.privacy;
     lots.canaries = std::make_shared<Canaries>(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kExampleCanaries),
                                                coins_, 1, adapts_lot_clip(setup_.configuration.privacy));
-    lots.canary_client = client_of_canaries(setup_, rules_);
+    lots.canary_client = client_of_canaries(setup_);
   }
 
   void place_among_clients() {
     if (!setup_.privacy.client) return;
     clients_.emplace(
         ClientCanaries{.canaries = Canaries(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kClientCanaries),
-                                            coins_, 2, rules_.sum.release->adaptive.has_value()),
+                                            coins_, 2, setup_.rules.sum.release->adaptive.has_value()),
                        .first = static_cast<ClientId>(setup_.clients.row_counts.size()),
                        .weight = setup_.privacy.largest_weight});
+    RoundRules& rules = setup_.rules;
     const std::size_t present = clients_->canaries.present().size();
     const auto weight = static_cast<std::uint64_t>(std::llround(clients_->weight));
-    rules_.sum.weights.insert(rules_.sum.weights.end(), present, weight);
-    if (!rules_.rows.empty())
-      rules_.rows.insert(rules_.rows.end(), present, *std::ranges::max_element(setup_.clients.row_counts));
+    rules.sum.weights.insert(rules.sum.weights.end(), present, weight);
+    if (!rules.rows.empty()) rules.rows.insert(rules.rows.end(), present, *std::ranges::max_element(setup_.clients.row_counts));
     ScoredAggregation scored;
-    scored.inner = rules_.aggregation;
+    scored.inner = rules.aggregation;
     scored.clients = &*clients_;
-    scored.denominator = rules_.sum.denominator;
-    scored.deviation = rules_.sum.release->noise.standard_deviation;
+    scored.denominator = rules.sum.denominator;
+    scored.deviation = rules.sum.release->noise.standard_deviation;
     scored.bound = setup_.privacy.client->clip;
-    rules_.aggregation = Aggregation(std::move(scored));
+    rules.aggregation = Aggregation(std::move(scored));
   }
 
   // Of what the ledger has of the round, the sums that were scored: an example's only if its client made them, also where the ledger
@@ -358,10 +340,8 @@ class Measuring {
   const MeasureOptions& options_;
   PassingFolder folder_{"measure"};
   Setup setup_;
-  Threads threads_;
   std::optional<RunPrivacy> privacy_ = {};
   RandomSource coins_{std::uint64_t{0}};
-  RoundRules rules_ = {};
   std::optional<ClientCanaries> clients_ = {};
   SpendingTotals scored_;  ///< as the ledger counts, of the releases that were scored
 };

@@ -9,13 +9,15 @@
 namespace fedstride {
 
 Participations::Participations(const Setup& setup)
-    : terms_(make_time_terms(setup)), schedule_(terms_), of_client_(setup.clients.row_counts.size()) {}
+    : terms_(make_time_terms(setup)),
+      schedule_(setup.configuration.mode->schedule(terms_)),
+      of_client_(setup.clients.row_counts.size()) {}
 
 std::uint64_t Participations::most(std::uint32_t version) {
   while (most_.size() <= version) {
     std::uint64_t most = most_.back();
     std::vector<ClientId> clients;
-    for (const Flight& task : schedule_.next().tasks) {
+    for (const Flight& task : schedule_->next().tasks) {
       most = std::max<std::uint64_t>(most, ++of_client_[task.client]);
       clients.push_back(task.client);
     }
@@ -37,9 +39,9 @@ void check_separation(const Setup& setup) {
   TimeTerms terms = make_time_terms(setup);
   const auto objection = [&](std::uint64_t separation) -> std::string {
     terms.separation = separation;
-    BufferSchedule schedule(terms);
+    const auto schedule = setup.configuration.mode->schedule(terms);
     try {
-      for (int version = 0; version < setup.configuration.rounds; ++version) schedule.next();
+      for (int version = 0; version < setup.configuration.rounds; ++version) schedule->next();
     } catch (const Error& error) {
       if (error.kind() == Error::Kind::usage) return error.what();
       throw;
@@ -49,7 +51,7 @@ void check_separation(const Setup& setup) {
   const std::string why = objection(asked);
   if (why.empty()) return;
   // So many versions in a row have different clients.
-  const std::uint64_t in_a_row = terms.clients / static_cast<std::size_t>(terms.mode->buffer());
+  const std::uint64_t in_a_row = terms.clients / static_cast<std::size_t>(setup.configuration.mode->buffer());
   std::uint64_t valid = std::min(asked - 1, in_a_row);
   while (!objection(valid).empty()) valid /= 2;  // 1 is
   throw usage_error(why + "; valid: " + std::to_string(valid) + ", or more clients, or a smaller buffer");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "sim/run/setup.hpp"
@@ -22,7 +23,7 @@ class Participations {
 
  private:
   TimeTerms terms_;
-  BufferSchedule schedule_;
+  std::unique_ptr<EventSchedule> schedule_;
   std::vector<std::uint32_t> of_client_;
   std::vector<std::uint64_t> most_ = {0};              // by version
   std::vector<std::vector<ClientId>> clients_ = {{}};  // likewise

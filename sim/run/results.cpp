@@ -7,7 +7,6 @@
 #include <numeric>
 #include <span>
 
-#include "client/report.hpp"
 #include "client/told_evaluation.hpp"
 #include "core/build_info.hpp"
 #include "core/json.hpp"
@@ -154,8 +153,8 @@ std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary)
 
 // True if a number of a client's report is in its entry, and in the totals of clients that have none.
 bool is_written(const auto& field, const RoundRecord& record, const ClientReport& report) {
-  if (field.is(ReportRule::shown)) return !record.totals || field.is(ReportRule::open);
-  if (record.totals) return false;
+  if (field.is(ReportRule::shown)) return !record.totals.is_secured || field.is(ReportRule::open);
+  if (record.totals.is_secured) return false;
   return (field.is(ReportRule::with_lots) && record.example_spent) ||
          (field.is(ReportRule::with_test) && record.test && report.personal_examples > 0);
 }
@@ -179,7 +178,7 @@ Json entry_of(const RoundRecord& record, const ClientReport& report, const std::
     if (is_written(field, record, report)) client[std::string(field.name)] = json_of(report.*field.member);
   });
   if (report.failure.empty()) client.erase("failure");
-  if (record.totals) return client;
+  if (record.totals.is_secured) return client;
   client["accepted"] = report.steps - report.rejected;
   client[metric] = record.client_accuracy.empty() ? Json(nullptr) : Json(record.client_accuracy[report.client]);
   if (!record.client_test.empty()) {
@@ -207,9 +206,9 @@ void add_totals(Json& json, const RoundRecord& record) {
 // What is known of a round whose reports were added up.
 void add_secure(Json& json, const RoundRecord& record) {
   json["participants"] = record.clients.size();
-  if (!record.totals->is_told) return;
-  json["steps"] = record.totals->sums.steps;
-  json["rejected_steps"] = record.totals->sums.rejected;
+  if (!record.totals.is_told) return;
+  json["steps"] = record.totals.sums.steps;
+  json["rejected_steps"] = record.totals.sums.rejected;
 }
 
 void add_time(Json& json, const RoundTime& time) {
@@ -238,13 +237,6 @@ double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? stati
 
 }  // namespace
 
-ClientReport RoundRecord::sums() const { return totals ? totals->sums : sum_of(clients); }
-
-bool RoundRecord::is_idle() const {
-  const ClientReport all = sums();
-  return all.steps > 0 && all.rejected == all.steps;
-}
-
 std::uint64_t RoundRecord::failures() const {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(clients, [](const ClientReport& client) { return !client.failure.empty(); }));
@@ -263,17 +255,17 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   const std::string metric(metric_key(record.metric));
   add_evaluation(json, "test", metric, record.test);
   add_evaluation(json, "validation", metric, record.validation);
-  json["train_loss"] = number_or_null(record.train_loss);
+  json["train_loss"] = number_or_null(record.totals.sums.loss);
   for (const NamedNumber& number : record.numbers) json[std::string(number.name)] = number_or_null(number.value);
-  json["examples"] = record.examples;
-  if (!record.totals) {  // masked updates and their keys have other bytes
+  json["examples"] = record.totals.sums.examples;
+  if (!record.totals.is_secured) {  // masked updates and their keys have other bytes
     json["uplink_bytes"] = record.bytes.uplink;
     json["downlink_bytes"] = record.bytes.downlink;
     json["wasted_bytes"] = record.bytes.wasted;
   }
   json["seconds"] = record.seconds;
   json["evaluation_seconds"] = record.evaluation_seconds;
-  json["examples_per_second"] = rate(record.examples, record.seconds);
+  json["examples_per_second"] = rate(record.totals.sums.examples, record.seconds);
   json["model_hash"] = record.model_hash;
   if (record.is_idle()) json["no_step_kept"] = true;
   if (record.backdoor_success) json["backdoor_success"] = *record.backdoor_success;
@@ -293,7 +285,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["failed_clients"] = record.failures();
   if (record.time) add_time(json, *record.time);
   const std::vector<std::size_t> written = reports.chosen(record.clients);
-  if (record.totals)
+  if (record.totals.is_secured)
     add_secure(json, record);
   else if (written.size() < record.clients.size())
     add_totals(json, record);

@@ -26,13 +26,11 @@ struct RoundRecord {
   bool test_is_covered = false;               ///< `test` depends on public rows only, or is an accounted release
   std::optional<Evaluation> validation = {};  ///< in evaluated rounds, with a validation split
   std::vector<ClientReport> clients = {};
-  std::optional<RoundTotals> totals = {};         ///< under secure aggregation, whose reports do not have these numbers
+  RoundTotals totals = {};                        ///< of these clients
   std::optional<double> backdoor_success = {};    ///< share of images with the trigger classified as its target class
   std::vector<GroupEvaluation> client_test = {};  ///< by client, on its own test rows; empty without them or without `test`
   std::vector<double> client_accuracy = {};       ///< test accuracy weighted by the client's mix of classes; empty without `test`
   std::vector<NamedNumber> numbers = {};          ///< Server::numbers
-  double train_loss = 0;                          ///< mean over clients not left out, weighted by gradient examples; NaN: none
-  std::uint64_t examples = 0;                     ///< gradient examples of the round
   RoundBytes bytes = {};                          ///< of its frames, sent or as they would be
   double seconds = 0;                             ///< training and averaging, without evaluation
   double evaluation_seconds = 0;                  ///< 0 in rounds without evaluation
@@ -41,10 +39,8 @@ struct RoundRecord {
   std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
   std::optional<RoundTime> time = {};            ///< with virtual time
 
-  /// The sum of its clients' reports, as far as they are known.
-  ClientReport sums() const;
   /// True if clients took steps and all were undone, so that only their learning rates changed.
-  bool is_idle() const;
+  bool is_idle() const { return totals.sums.steps > 0 && totals.sums.rejected == totals.sums.steps; }
   /// The number of clients whose update was left out.
   std::uint64_t failures() const;
 };

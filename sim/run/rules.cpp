@@ -14,6 +14,9 @@
 #include "server/federated_averaging.hpp"
 #include "sim/run/neighbours.hpp"
 #include "sim/run/privacy_setup.hpp"
+#include "sim/time/modes/fedasync.hpp"
+#include "sim/time/modes/fedat.hpp"
+#include "sim/time/modes/fedbuff.hpp"
 
 namespace fedstride {
 namespace {
@@ -43,6 +46,7 @@ template <class P>
 bool is(const ChosenPart& chosen) {
   return chosen.as<P>() != nullptr;
 }
+bool is_normalized(C c) { return is<FedBuff>(c.mode) && c.mode.as<FedBuff>()->normalized_staleness; }
 bool has_cohort_curve(C c) { return draw_of(cohort_sampling(c)).has_curve(); }
 bool has_curve(C c) { return has_lot_curve(c) || has_cohort_curve(c); }
 // False if the number of clients is to be read from the data.
@@ -168,11 +172,11 @@ const Rule kCommonRules[] = {
      "; under {dp} clients are charged for the cohort drawn from all"},
     {"cohort", [](C c) { return c.mode->is_asynchronous() && !is<AllClients>(c.cohort); },
      ", which draws the clients of a round; with {mode} a client begins when another ends, drawn uniformly", "mode"},
-    {"buffer", [](C c) { return c.mode->is_asynchronous() && c.mode->buffer() > c.mode->concurrency(); },
+    {"buffer", [](C c) { return c.mode->concurrency() > 0 && c.mode->buffer() > c.mode->concurrency(); },
      "; it must be at most {concurrency}: a client is in a buffer at most once", "buffer"},
-    {"concurrency", [](C c) { return has_count(c) && !c.mode->merges_tiers() && c.mode->concurrency() > c.clients; },
+    {"concurrency", [](C c) { return has_count(c) && c.mode->concurrency() > c.clients; },
      "; it must be at most the number of clients, {clients}", "concurrency"},
-    {"normalized-staleness", [](C c) { return c.mode->is_normalized() && reads_updates(c); },
+    {"normalized-staleness", [](C c) { return is_normalized(c) && reads_updates(c); },
      ", which divides a sum by its weights; {aggregation} makes no sum", "aggregation"},
     {"local-objective",
      [](C c) { return c.mode->is_asynchronous() && (c.objective->keeps() || c.objective->sends() || c.objective->scales()); },
@@ -181,13 +185,13 @@ const Rule kCommonRules[] = {
      ", which compares the lengths of updates from one model; with {mode} they begin from different ones", "mode"},
     {"mode", [](C c) { return c.mode->is_asynchronous() && is_example_level(c); },
      ", whose clients count their own rounds, by which {dp} cannot charge their releases"},
-    {"mode", [](C c) { return c.mode->merges_tiers() && is_private(c); },
+    {"mode", [](C c) { return is<FedAt>(c.mode) && is_private(c); },
      ", whose tiers' models are means of other numbers of clients; under {dp} a sum is divided by one constant"},
-    {"mode", [](C c) { return c.mode->mixing() > 0 && is_private(c); },
+    {"mode", [](C c) { return is<FedAsync>(c.mode) && is_private(c); },
      ", which shows the server one client's model at a time; under {dp} nobody may see those"},
     {"mode", [](C c) { return c.mode->is_asynchronous() && is_client_level(c) && !is_central(c); },
      "; with {client-noise} a client's releases are counted by rounds, which it has not", "client-noise"},
-    {"normalized-staleness", [](C c) { return c.mode->is_normalized() && is_client_level(c); },
+    {"normalized-staleness", [](C c) { return is_normalized(c) && is_client_level(c); },
      "; under {dp} a sum is divided by a constant", "normalized-staleness"},
     {"optimizer", [](C c) { return c.mode->is_asynchronous() && c.optimizer->pools() && is_private(c); },
      ", whose statistics were measured at different versions with {mode}; under {dp} they are bounded for one", "mode"},
@@ -293,7 +297,7 @@ const Rule kCommonRules[] = {
      ", which needs the mean length of the clients' updates; with {client-noise} no release covers it", "client-noise"},
     {"cohort", [](C c) { return c.cohort->asks_for_losses() && is_private(c); },
      ", which selects clients by their losses; under {dp} no release covers these"},
-    {"mode", [](C c) { return c.mode->tiers_adapt_every() > 0 && is_private(c); },
+    {"mode", [](C c) { return c.mode->asks_for_losses() && is_private(c); },
      ", which draws tiers by their losses; under {dp} no release covers these", "tier-policy dp"},
     {"max-update-norm", [](C c) { return c.bounds_updates() && is_central(c); },
      "; under {dp} every update is already clipped to the norm in clip", "max-update-norm"},

@@ -1,7 +1,6 @@
 #include "sim/run/run.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -11,18 +10,15 @@
 #include "core/files.hpp"
 #include "core/hash.hpp"
 #include "core/output.hpp"
-#include "core/seconds_since.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "server/lot_clip.hpp"
-#include "sim/fleet/threads.hpp"
+#include "sim/run/drive.hpp"
 #include "sim/run/live_board.hpp"
 #include "sim/run/model_tests.hpp"
 #include "sim/run/noise_rate.hpp"
 #include "sim/run/private_inputs.hpp"
 #include "sim/run/run_folder.hpp"
-#include "sim/run/virtual_time.hpp"
-#include "sim/run/wired_fleet.hpp"
 
 namespace fedstride {
 
@@ -30,7 +26,7 @@ namespace fedstride {
 Server make_server(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   const auto with_losses = [&](Server server) {
-    if (configuration.cohort->asks_for_losses() || configuration.mode->tiers_adapt_every() > 0)
+    if (configuration.cohort->asks_for_losses() || configuration.mode->asks_for_losses())
       server.remember_losses(setup.clients.row_counts.size());
     server.set_schedule({.course = configuration.server_schedule,
                          .first = configuration.has_noise_server() ? noise_rate(setup) : 1,
@@ -71,25 +67,14 @@ class Session {
           const FleetMaker& maker)
       : setup_(setup),
         folder_(folder),
-        checkpoint_(std::move(checkpoint)),
         privacy_(privacy),
         observer_(observer),
         trains_outside_(maker.trains_outside),
-        threads_(setup.configuration.threads),
-        fleet_(std::make_shared<WiredFleet>(
-            setup, maker.make({setup, threads_, observer.stop, folder.path(), checkpoint_.configuration, checkpoint_.round}))),
-        server_(make_server(setup)),
-        tests_(setup, threads_, *fleet_),
+        drive_(setup, privacy, make_server(setup), maker, folder.path(), observer.stop, std::move(checkpoint)),
+        tests_(setup, drive_.threads, *drive_.fleet),
         summary_{.folder = folder.name()},
-        hash_(model_hash(checkpoint_.model)),
-        saved_(checkpoint_.round) {
-    if (!checkpoint_.fleet_state.empty()) fleet_->load(checkpoint_.fleet_state);
-    server_.load(checkpoint_.server_state);
-    if (has_time(setup_.configuration)) time_.emplace(setup_, folder.path(), checkpoint_.configuration);
-    if (time_) time_->load(checkpoint_.time_state, checkpoint_.round);
-    server_.prolong(static_cast<std::uint32_t>(setup_.configuration.rounds));
-    if (!setup.configuration.tensorboard.empty())
-      board_.emplace(setup.configuration.tensorboard, folder.path(), checkpoint_.round);
+        saved_(drive_.state.round) {
+    if (!setup.configuration.tensorboard.empty()) board_.emplace(setup.configuration.tensorboard, folder.path(), saved_);
   }
 
   ~Session() {
@@ -99,64 +84,41 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   RunSummary carry_out() {
-    if (observer_.started) observer_.started(setup_, summary_.folder, checkpoint_.round, fleet_->progress());
-    while (checkpoint_.round < static_cast<std::uint32_t>(setup_.configuration.rounds)) {
-      if (observer_.pause_after > 0 && checkpoint_.round >= observer_.pause_after) {
-        summary_.interrupted = true;
-        break;
-      }
-      RoundRecord record{.round = checkpoint_.round + 1, .metric = metric_of(setup_.data.train.targets)};
+    if (observer_.started) observer_.started(setup_, summary_.folder, saved_, drive_.fleet->progress());
+    while (drive_.state.round < static_cast<std::uint32_t>(setup_.configuration.rounds)) {
+      summary_.interrupted = (observer_.pause_after > 0 && drive_.state.round >= observer_.pause_after) ||
+                             (observer_.stop != nullptr && observer_.stop->load());
+      if (summary_.interrupted) break;
+      RoundRecord record{.metric = metric_of(setup_.data.train.targets)};
       if (!train(record)) break;
       count(record);
-      if (setup_.rules.evaluated.has(record.round)) tests_.test(server_.answer(checkpoint_.model), record);
+      if (setup_.rules.evaluated.has(record.round)) tests_.test(answer(), record);
       latest_ = record.test;
       keep_if_good(record);
       keep(record);
       if (observer_.round) observer_.round(record);
       if (has_failed(record)) break;
     }
-    if (saved_ != checkpoint_.round) save();
+    if (saved_ != drive_.state.round) save();
     evaluate_the_end();
     return conclude();
   }
 
  private:
-  // False if the run ends before this round is done because it is stopped or a privacy budget is spent.
+  Vector answer() const { return drive_.server.answer(drive_.state.model); }
+
+  // False if the session ends without this round because it is stopped or a privacy budget is spent.
   bool train(RoundRecord& record) {
-    if (observer_.stop != nullptr && observer_.stop->load()) {
-      summary_.interrupted = true;
-      return false;
-    }
-    const RunPrivacy::Permission permission = privacy_.reserve(record.round, hash_, server_.adapted_clip());
-    summary_.halted = permission.refusal;
-    if (!permission.refusal.empty()) return false;
-    const auto spread = [&](int count, function_ref<void(int)> piece) {
-      threads_.for_each_task(static_cast<std::size_t>(count), [&](std::size_t i) { piece(static_cast<int>(i)); });
-    };
-    const auto start = std::chrono::steady_clock::now();
     try {
-      record.clients = time_ && time_->is_asynchronous() ? time_->advance(*fleet_, server_, checkpoint_.model, spread)
-                                                         : run_round(record.round, setup_.rules, *fleet_, server_,
-                                                                     checkpoint_.model, permission.releases, spread);
+      summary_.halted = drive_.next(record);
+      return summary_.halted.empty();
     } catch (const FailedRound& error) {
       summary_.failed = error.what();
-      return abandon();
     } catch (const Interrupted&) {
-      return abandon();
     }
-    record.seconds = seconds_since(start);
-    if (time_) record.time = time_->commit(record.round);
-    record.numbers = server_.numbers();
-    record.model_hash = hash_ = model_hash(checkpoint_.model);
-    fleet_->end_round(record.round);
-    return true;
-  }
-
-  // Ends the session without the round that was begun.
-  bool abandon() {
     summary_.interrupted = true;
     // If the clients are already back at the last checkpoint, the run continues from there.
-    if (fleet_->abandon_round(checkpoint_.round) != checkpoint_.round) saved_ = checkpoint_.round;
+    if (drive_.fleet->abandon_round(drive_.state.round) != drive_.state.round) saved_ = drive_.state.round;
     return false;
   }
 
@@ -166,39 +128,23 @@ class Session {
     const Configuration& configuration = setup_.configuration;
     if (!is_private(configuration) || configuration.publishable) return false;
     summary_.failed = failure_text(configuration.accept_failures, record.round, record.clients);
-    if (!summary_.failed.empty()) summary_.interrupted = true;
-    return !summary_.failed.empty();
+    return summary_.interrupted = !summary_.failed.empty();
   }
 
   // Noise can drive a model so far that all clients fail, and its budget is spent. Which model was the best is told by the test rows
   // alone, never by clients.
   void keep_if_good(const RoundRecord& record) {
     if (!setup_.privacy.client || !record.test || !(record.test->loss < good_.loss)) return;
-    good_ = {record.round, record.test->loss, server_.answer(checkpoint_.model)};
+    good_ = {record.round, record.test->loss, answer()};
   }
 
-  // Enters the round's releases in the ledger and totals its clients' reports.
+  // Adds the privacy spent so far, and counts updates left out.
   void count(RoundRecord& record) {
-    privacy_.record(record.round, record.clients);
     record.example_spent = privacy_.example_spent();
     record.client_spent = privacy_.client_spent();
-    double loss = 0;
-    double counted = 0;
-    for (const ClientReport& client : record.clients) {
-      if (!client.failure.empty()) {
-        ++summary_.reasons[client.failure];
-        continue;
-      }
-      loss += client.loss * static_cast<double>(client.examples);
-      counted += static_cast<double>(client.examples);
-    }
-    record.bytes = fleet_->bytes_of(record.clients, record.time ? std::span(record.time->tasks) : std::span<const TimedTask>());
-    record.totals = server_.totals();
-    record.examples = record.sums().examples;
-    record.train_loss = record.totals ? record.totals->sums.loss
-                        : counted > 0 ? loss / counted
-                                      : std::numeric_limits<double>::quiet_NaN();
-    const std::uint64_t absent = fleet_->absent();
+    for (const ClientReport& client : record.clients)
+      if (!client.failure.empty()) ++summary_.reasons[client.failure];
+    const std::uint64_t absent = drive_.fleet->absent();
     if (absent > 0) summary_.reasons["no answer before the round's deadline"] += absent;
     const std::uint64_t left_out = record.failures() + absent;
     summary_.failures += left_out;
@@ -208,39 +154,33 @@ class Session {
 
   // Writes the round's line, and a checkpoint if one is due.
   void keep(const RoundRecord& record) {
-    checkpoint_.round = record.round;
-    checkpoint_.fleet_state = fleet_->save();
-    checkpoint_.server_state = server_.save();
-    if (time_) checkpoint_.time_state = time_->save();
-    checkpoint_.examples += record.examples;
-    checkpoint_.uplink_bytes += record.bytes.uplink;
-    checkpoint_.downlink_bytes += record.bytes.downlink;
-    checkpoint_.wasted_bytes += record.bytes.wasted;
-    checkpoint_.seconds += record.seconds;
-    checkpoint_.evaluation_seconds += record.evaluation_seconds;
-    checkpoint_.idle_rounds += record.is_idle() ? 1 : 0;
-    checkpoint_.ledger = privacy_.mark();
-    const std::string line = folder_.append(record, setup_.configuration, checkpoint_);
+    Checkpoint& state = drive_.state;
+    state.fleet_state = drive_.fleet->save();
+    state.server_state = drive_.server.save();
+    if (drive_.time) state.time_state = drive_.time->save();
+    state.ledger = privacy_.mark();
+    state.evaluation_seconds += record.evaluation_seconds;
+    const std::string line = folder_.append(record, setup_.configuration, state);
     if (board_) board_->add(line);
     if (record.round % static_cast<std::uint32_t>(setup_.configuration.checkpoint_every) == 0) save();
   }
 
   void save() {
-    if (time_) time_->write_versions();
-    folder_.save(checkpoint_);
-    if (time_) time_->drop_versions();
-    saved_ = checkpoint_.round;
-    fleet_->checkpointed(saved_);
+    if (drive_.time) drive_.time->write_versions();
+    folder_.save(drive_.state);
+    if (drive_.time) drive_.time->drop_versions();
+    saved_ = drive_.state.round;
+    drive_.fleet->checkpointed(saved_);
   }
 
   // Rounds are evaluated on the rows chosen by evaluate-rows, the end on all rows, to be comparable with other runs; a stopped run does
   // not wait for that. A private evaluation of a round is repeated with the same draws; one that is not in the ledger is not made.
   void evaluate_the_end() {
-    summary_.evaluation_seconds = checkpoint_.evaluation_seconds;
+    summary_.evaluation_seconds = drive_.state.evaluation_seconds;
     const auto evaluate = [&](EvaluatedOn examples) {
-      return tests_.evaluate(server_.answer(checkpoint_.model), checkpoint_.round, examples, summary_.evaluation_seconds);
+      return tests_.evaluate(answer(), drive_.state.round, examples, summary_.evaluation_seconds);
     };
-    const bool is_reserved = checkpoint_.round > 0 && setup_.rules.evaluated.has(checkpoint_.round);
+    const bool is_reserved = drive_.state.round > 0 && setup_.rules.evaluated.has(drive_.state.round);
     if (!setup_.data.evaluation_rows.empty() && !summary_.interrupted)
       latest_ = evaluate(EvaluatedOn::whole_test);
     else if (!latest_ && !(summary_.interrupted && trains_outside_) && (!tests_.is_private() || is_reserved))
@@ -251,30 +191,31 @@ class Session {
   }
 
   RunSummary conclude() {
-    summary_.rounds = checkpoint_.round;
-    summary_.examples = checkpoint_.examples;
-    summary_.bytes = {
-        .downlink = checkpoint_.downlink_bytes, .uplink = checkpoint_.uplink_bytes, .wasted = checkpoint_.wasted_bytes};
-    summary_.seconds = checkpoint_.seconds;
-    summary_.idle_rounds = checkpoint_.idle_rounds;
-    summary_.pieces_helped = threads_.pieces_helped();
+    const Checkpoint& state = drive_.state;
+    const std::optional<VirtualTime>& time = drive_.time;
+    summary_.rounds = state.round;
+    summary_.examples = state.examples;
+    summary_.bytes = {.downlink = state.downlink_bytes, .uplink = state.uplink_bytes, .wasted = state.wasted_bytes};
+    summary_.seconds = state.seconds;
+    summary_.idle_rounds = state.idle_rounds;
+    summary_.pieces_helped = drive_.threads.pieces_helped();
     if (board_) summary_.board_failure = board_->failure();
-    if (time_) summary_.time = time_->totals();
+    if (time) summary_.time = time->totals();
     summary_.privacy = privacy_.statements();
     summary_.ledger = privacy_.mark();
-    const Vector answer = server_.answer(checkpoint_.model);
+    const Vector answer = this->answer();
     folder_.write_results(setup_, answer, summary_, model_hash(answer));
-    if (time_ && !setup_.configuration.timeline.empty()) time_->write_timeline(setup_.configuration.timeline);
+    if (time && !setup_.configuration.timeline.empty()) time->write_timeline(setup_.configuration.timeline);
     if (!summary_.failed.empty())
       throw FailedRound(summary_.failed + "; the run in '" + summary_.folder +
                         "' can be resumed, with accept-failures 'all' to go on without such clients" + kept_good_model());
-    if (!summary_.interrupted) fleet_->finish(summary_.rounds, hash_);
+    if (!summary_.interrupted) drive_.fleet->finish(summary_.rounds, drive_.hash);
     return std::move(summary_);
   }
 
   // Writes the best model of this session, if a failed run ends with another; returns the words on it.
   std::string kept_good_model() const {
-    if (good_.model.empty() || good_.round == checkpoint_.round) return "";
+    if (good_.model.empty() || good_.round == drive_.state.round) return "";
     folder_.write_good_model(setup_, good_.model, good_.round);
     return "; the model with the lowest test loss, of round " + std::to_string(good_.round) + ", is '" +
            (folder_.path() / kGoodModel).string() + "'";
@@ -289,18 +230,13 @@ class Session {
   const StopLater until_written_{};  // a stopped round still leaves a summary
   const Setup& setup_;
   RunFolder& folder_;
-  Checkpoint checkpoint_;
   RunPrivacy& privacy_;
   const RunObserver& observer_;
   const bool trains_outside_;
-  Threads threads_;
-  const std::shared_ptr<WiredFleet> fleet_;
-  Server server_;
-  std::optional<VirtualTime> time_ = {};
+  Drive drive_;
   std::optional<LiveBoard> board_ = {};
   ModelTests tests_;
   RunSummary summary_;
-  std::string hash_;     // of the checkpoint's model
   std::uint32_t saved_;  // round of the checkpoint on disk
   std::optional<Evaluation> latest_;
   GoodModel good_ = {};
@@ -430,7 +366,7 @@ Configuration resumed(const std::string& name, const Settings& settings, bool ha
 Setup prepared(const Configuration& configuration, FirstWeights first, const FleetMaker& make_fleet) {
   require_fleet(configuration, make_fleet);
   Setup setup = prepare(configuration, first, make_fleet.rows);
-  if (has_time(configuration)) check_time(make_time_terms(setup));
+  if (has_time(configuration)) check_time(setup);
   check_separation(setup);
   if (make_fleet.check) make_fleet.check(setup);
   return setup;

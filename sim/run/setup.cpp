@@ -27,7 +27,6 @@
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
 #include "sim/run/private_inputs.hpp"
-#include "sim/time/synchronous.hpp"
 
 namespace fedstride {
 namespace {
@@ -351,13 +350,6 @@ std::string hash_of_times(const DataSetup& setup) {
          setup.configuration.availability->file_hash(setup.clients.size());
 }
 
-// Has the rules ask the run's clock who arrives, and as many clients as over-selection says.
-void begin_timing(const Configuration& configuration, std::size_t clients, RoundRules& rules) {
-  rules.timing = std::make_shared<SynchronousTime>();
-  if (int* size = rules.cohort->size_setting())
-    *size = static_cast<int>(std::min(static_cast<double>(clients), std::ceil(*size * configuration.mode->over_selection())));
-}
-
 // --- notes ---
 
 // An aggregation that compares updates compares everything that a client sends.
@@ -411,7 +403,9 @@ Setup prepare_rest(DataSetup data, FirstWeights first) {
   if (model.has_layers() && !is_trained_outside(configuration) && !privacy.example) note_unused_rows(data, notes);
 
   const std::string time_hash = first == FirstWeights::elsewhere ? "" : hash_of_times(data);
-  if (has_time(configuration) && !configuration.mode->is_asynchronous()) begin_timing(configuration, data.clients.size(), rules);
+  const double over = configuration.mode->over_selection();
+  if (int* size = rules.cohort->size_setting(); size != nullptr && over > 1)
+    *size = static_cast<int>(std::min(static_cast<double>(data.clients.size()), std::ceil(*size * over)));
   std::string cohort_hash = first == FirstWeights::elsewhere ? "" : configuration.cohort->file_hash(data.clients.size());
   ModelCoding broadcast{configuration.compress_down, training.coding.sent, configuration.seed};
   Setup setup{std::move(data),      std::move(model),   std::move(privacy), std::move(training),   std::move(rules),

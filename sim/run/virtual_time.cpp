@@ -57,7 +57,6 @@ TimeTerms make_time_terms(const Setup& setup) {
   const int* goal = cohort->size_setting();
   return {.devices = configuration.devices,
           .availability = configuration.availability,
-          .mode = configuration.mode,
           .deadline = configuration.deadline > 0 ? nanoseconds(configuration.deadline, "deadline") : kNever,
           .seed = configuration.seed,
           .clients = setup.clients.size(),
@@ -70,11 +69,9 @@ TimeTerms make_time_terms(const Setup& setup) {
           }};
 }
 
-void check_time(const TimeTerms& terms) {
-  if (terms.mode->is_asynchronous() && !terms.mode->merges_tiers() &&
-      static_cast<std::size_t>(terms.mode->concurrency()) > terms.clients)
-    throw usage_error("concurrency is " + std::to_string(terms.mode->concurrency()) +
-                      "; it must be at most the number of clients, " + std::to_string(terms.clients));
+void check_time(const Setup& setup) {
+  const TimeTerms terms = make_time_terms(setup);
+  setup.configuration.mode->begin(terms);
   if (terms.deadline == kNever || terms.devices->jitter() > 0) return;
   constexpr std::size_t kMostAsked = 1'000'000;
   Nanoseconds fastest = kNever;
@@ -92,19 +89,13 @@ VirtualTime::VirtualTime(const Setup& setup, const fs::path& folder, std::string
       identity_(std::move(identity)),
       terms_(make_time_terms(setup)),
       tenths_(terms_),
-      synchronous_(std::dynamic_pointer_cast<SynchronousTime>(setup.rules.timing)),
+      run_(setup.configuration.mode->begin(terms_)),
       keeps_events_(!setup.configuration.timeline.empty()),
-      events_(folder / "timeline.events") {
-  if (terms_.mode->is_asynchronous())
-    asynchronous_ = std::make_unique<AsynchronousRun>(terms_);
-  else
-    synchronous_->begin(terms_, 0);
-}
+      events_(folder / "timeline.events") {}
 
 const RoundTime& VirtualTime::commit(std::uint32_t round) {
-  const RoundTime& last = asynchronous_ ? asynchronous_->last() : synchronous_->last();
+  const RoundTime& last = run_->last();
   add_to(totals_, last, tenths_, terms_);
-  if (synchronous_) synchronous_->begin(terms_, totals_.now);
   if (keeps_events_) keep_events(round, last);
   return last;
 }
@@ -133,8 +124,7 @@ void VirtualTime::cut_events(std::uint32_t round) {
 }
 
 std::string VirtualTime::save() const {
-  const std::string schedule = asynchronous_ ? asynchronous_->save() : synchronous_->save();
-  return state_bytes([&](std::ostream& stream) { write_archive(stream, totals_, schedule); });
+  return state_bytes([&](std::ostream& stream) { write_archive(stream, totals_, run_->save()); });
 }
 
 fs::path VirtualTime::version_file(std::uint32_t version) const { return folder_ / std::to_string(version); }
@@ -144,30 +134,26 @@ void VirtualTime::load(const std::string& bytes, std::uint32_t round) {
   if (bytes.empty()) return;
   std::string schedule;
   load_state(bytes, "the virtual time", std::nullopt, [&](std::istream& stream) { read_archive(stream, totals_, schedule); });
-  if (synchronous_) {
-    synchronous_->load(schedule);
-    return synchronous_->begin(terms_, totals_.now);
-  }
-  asynchronous_->load(schedule);
-  for (const std::uint32_t number : asynchronous_->needed_versions()) {
+  run_->load(schedule, totals_.now);
+  for (const std::uint32_t number : run_->needed_versions()) {
     std::string identity;
     ModelVersion version;
     load_state(read_sealed(version_file(number), kVersionKind, "version"), "version " + std::to_string(number), std::nullopt,
                [&](std::istream& stream) { read_archive(stream, identity, version.model, version.told); });
     if (identity != identity_ + " " + std::to_string(number) || version.model.size() != setup_.model.size())
       throw failure("'" + version_file(number).string() + "' is of another run; it must be as the run left it");
-    asynchronous_->put_version(number, std::move(version));
+    run_->put_version(number, std::move(version));
     written_.insert(number);
   }
 }
 
 void VirtualTime::write_versions() {
-  if (!asynchronous_) return;
+  const std::set<std::uint32_t> needed = run_->needed_versions();
   std::error_code error;
-  fs::create_directory(folder_, error);
-  for (const std::uint32_t number : asynchronous_->needed_versions()) {
+  if (!needed.empty()) fs::create_directory(folder_, error);
+  for (const std::uint32_t number : needed) {
     if (!written_.insert(number).second) continue;
-    const ModelVersion& version = *asynchronous_->versions().at(number);
+    const ModelVersion& version = *run_->versions().at(number);
     write_sealed(version_file(number), kVersionKind, [&](std::ostream& stream) {
       write_archive(stream, identity_ + " " + std::to_string(number), version.model, version.told);
     });
@@ -175,8 +161,7 @@ void VirtualTime::write_versions() {
 }
 
 void VirtualTime::drop_versions() {
-  if (!asynchronous_) return;
-  const std::set<std::uint32_t> needed = asynchronous_->needed_versions();
+  const std::set<std::uint32_t> needed = run_->needed_versions();
   std::erase_if(written_, [&](std::uint32_t number) {
     std::error_code error;
     if (!needed.contains(number)) fs::remove(version_file(number), error);

@@ -3,34 +3,27 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "sim/run/setup.hpp"
-#include "sim/time/asynchronous.hpp"
-#include "sim/time/synchronous.hpp"
+#include "sim/time/timed_run.hpp"
 
 namespace fedstride {
 
 /// Everything that decides when this run's tasks end. Refers to the setup.
 TimeTerms make_time_terms(const Setup& setup);
-/// Throws Error (usage) if a deadline is one that no client can meet, or there are fewer clients than an asynchronous run needs.
-void check_time(const TimeTerms& terms);
+/// Throws Error (usage) if a deadline is one that no client can meet, or there are fewer clients than the mode needs.
+void check_time(const Setup& setup);
 
-/// The virtual time of a run: its clock, its schedule if it is asynchronous, and their totals, which are part of the checkpoint. The
-/// models that tasks at work began from are files of the run's folder, `versions/N`, written once each.
+/// A run in virtual time, its totals and files. The models that tasks at work began from are files of the run's folder, `versions/N`,
+/// written once each.
 class VirtualTime {
  public:
   /// The setup must outlive it. `identity` is run_identity.
   VirtualTime(const Setup& setup, const std::filesystem::path& folder, std::string identity);
 
-  bool is_asynchronous() const { return asynchronous_ != nullptr; }
-  /// The next version of an asynchronous run (AsynchronousRun::advance).
-  std::vector<ClientReport> advance(Fleet& fleet, Server& server, Vector& model, ForEachPiece for_each_piece) {
-    return asynchronous_->advance(setup_.rules, fleet, server, model, for_each_piece);
-  }
+  TimedRun& run() { return *run_; }
   /// Called when a round or version is done: its time, which is now part of the run's.
   const RoundTime& commit(std::uint32_t round);
   const TimeTotals& totals() const { return totals_; }
@@ -57,8 +50,7 @@ class VirtualTime {
   std::string identity_;
   TimeTerms terms_;
   SpeedTenths tenths_;
-  std::shared_ptr<SynchronousTime> synchronous_;
-  std::unique_ptr<AsynchronousRun> asynchronous_;
+  std::unique_ptr<TimedRun> run_;
   TimeTotals totals_ = {};
   std::set<std::uint32_t> written_ = {};
   bool keeps_events_;

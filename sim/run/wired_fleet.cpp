@@ -28,7 +28,7 @@ WiredFleet::WiredFleet(const Setup& setup, std::shared_ptr<Fleet> fleet)
     : setup_(setup), fleet_(std::move(fleet)), model_bytes_(floats_of_model(setup)) {
   if (!setup.broadcast.on()) return;
   broadcast_.emplace(setup.broadcast, model_bytes_);
-  held_.resize(setup.clients.row_counts.size());
+  held_.resize(setup.rules.sum.weights.size());
 }
 
 void WiredFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
@@ -91,7 +91,7 @@ void WiredFleet::load(const std::string& bytes) {
   std::string broadcast;
   load_state(bytes, "the clients' models", std::nullopt,
              [&](std::istream& stream) { read_archive(stream, held_, broadcast, fleet); });
-  if (held_.size() != setup_.clients.row_counts.size()) throw failure("the checkpoint is of a run with other clients");
+  if (held_.size() != setup_.rules.sum.weights.size()) throw failure("the checkpoint is of a run with other clients");
   broadcast_->load(broadcast);
   if (!fleet.empty()) fleet_->load(fleet);
 }

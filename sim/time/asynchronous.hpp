@@ -1,65 +1,42 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <map>
-#include <memory>
-#include <set>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "server/round.hpp"
 #include "sim/time/schedule.hpp"
-#include "sim/time/tier_schedule.hpp"
+#include "sim/time/timed_run.hpp"
 
 namespace fedstride {
 
-/// A version of the server's model as clients receive it.
-struct ModelVersion {
-  Vector model = {};
-  std::vector<double> told = {};  ///< Task::told
+/// The updates in a version's sum.
+struct SummedUpdates {
+  struct Update {
+    std::uint32_t staleness = 0;
+    double weight = 0;    ///< in the sum, without that of its staleness
+    const Vector& begun;  ///< the model it began from
+  };
+  std::vector<Update> all = {};
+  double weight = 0;     ///< of all
+  std::size_t tier = 0;  ///< EventSchedule::Version::tier
 };
 
-/// The change of a version. FedBuff's is the mean of the weighted updates; if normalized, divided by `mean_weight`, the mean of their
-/// weights. FedAsync's is the step to the mix of the two models: a (begun + mean - model), in double, a = mixing mean_weight; `begun`
-/// is the mean of the models that the updates began from: one, or with over-cap 'wait' several.
-Vector version_change(const ModePart& mode, Vector mean, double mean_weight, std::span<const double> begun, const Vector& model);
-
-/// FedAT's model: sum_m T_(M+1-m) / T x_m of the tiers' models x_m and the numbers T_m of their rounds, in double.
-Vector merged_tiers(std::span<const Vector> models, std::span<const std::uint64_t> rounds);
-
-/// An asynchronous run. A version of its model is made like a round (server/round.hpp), of the updates that an EventSchedule names,
-/// each trained from the version its task began from and weighted by its staleness once it is clipped. Memory: the models of the
-/// versions that tasks at work began from, at most `concurrency`, and the updates that the fleet trained ahead; a model for each
-/// tier, if tiers are merged.
-class AsynchronousRun {
+/// The base of an asynchronous run. A version of its model is made like a round (server/round.hpp), of the updates that an
+/// EventSchedule names, each trained from the version its task began from. Memory: the models of the versions that tasks at work
+/// began from, at most `concurrency`, and the updates that the fleet trained ahead.
+class AsynchronousRun : public TimedRun {
  public:
-  /// The terms must outlive it.
-  explicit AsynchronousRun(const TimeTerms& terms);
+  explicit AsynchronousRun(std::unique_ptr<EventSchedule> schedule) : schedule_(std::move(schedule)) {}
 
-  /// Makes the next version. Returns the reports in order of clients. Throws like run_round.
-  std::vector<ClientReport> advance(const RoundRules& rules, Fleet& fleet, Server& server, Vector& model,
-                                    ForEachPiece for_each_piece = serially);
-  const RoundTime& last() const { return last_; }
-
-  /// The state of the schedule as bytes, and back. The models of versions() belong to it; they are in files.
-  std::string save() const;
-  void load(const std::string& bytes);
-  /// The versions before the model's that tasks at work began from.
-  const std::map<std::uint32_t, std::shared_ptr<const ModelVersion>>& versions() const { return versions_; }
-  std::set<std::uint32_t> needed_versions() const;
-  void put_version(std::uint32_t number, ModelVersion version) {
-    versions_[number] = std::make_shared<const ModelVersion>(std::move(version));
-  }
+  std::vector<ClientReport> advance(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server, Vector& model,
+                                    std::span<const std::uint64_t> releases = {}, ForEachPiece for_each_piece = serially) final;
+  std::string save() const override { return schedule_->save(); }
+  void load(const std::string& bytes, Nanoseconds /*now*/) override { schedule_->load(bytes); }
+  std::set<std::uint32_t> needed_versions() const final;
 
  private:
-  const TimeTerms& terms_;
+  /// Task::scale of an update.
+  virtual double scale(std::uint32_t /*staleness*/) const { return 1; }
+  /// The change of the model that a version makes of its mean update.
+  virtual Vector change(Vector mean, const SummedUpdates& updates, const Vector& model) = 0;
+
   std::unique_ptr<EventSchedule> schedule_;
-  std::vector<Vector> tier_models_ = {};
-  std::vector<std::uint64_t> tier_rounds_ = {};
-  std::map<std::uint32_t, std::shared_ptr<const ModelVersion>> versions_ = {};
-  RoundTime last_ = {};
 };
 
 }  // namespace fedstride

@@ -11,8 +11,12 @@
 
 namespace fedstride {
 
-BufferSchedule::BufferSchedule(const TimeTerms& terms)
-    : terms_(terms), free_(std::min(terms.clients, static_cast<std::size_t>(terms.mode->concurrency()))), taken_(terms.clients) {}
+BufferSchedule::BufferSchedule(const TimeTerms& terms, const BufferRules& rules)
+    : terms_(terms), rules_(rules), free_(rules.concurrency), taken_(terms.clients) {
+  if (rules.concurrency > terms.clients)
+    throw usage_error("concurrency is " + std::to_string(rules.concurrency) + "; it must be at most the number of clients, " +
+                      std::to_string(terms.clients));
+}
 
 bool BufferSchedule::rests(ClientId client) const {
   if (terms_.separation == 1) return false;
@@ -56,9 +60,8 @@ bool BufferSchedule::start_one() {
 }
 
 bool BufferSchedule::must_wait() const {
-  const auto cap = static_cast<std::uint32_t>(terms_.mode->staleness_cap());
-  return cap > 0 && terms_.mode->over_cap() == OverCap::wait && std::ranges::any_of(flights_, [&](const Flight& flight) {
-           return flight.fate == TaskFate::arrived && version_ + 1 - flight.version > cap;
+  return rules_.waits && rules_.staleness_cap > 0 && std::ranges::any_of(flights_, [&](const Flight& flight) {
+           return flight.fate == TaskFate::arrived && version_ + 1 - flight.version > rules_.staleness_cap;
          });
 }
 
@@ -71,8 +74,7 @@ Nanoseconds BufferSchedule::earliest_start() const {
 }
 
 BufferSchedule::Version BufferSchedule::next() {
-  const auto cap = static_cast<std::uint32_t>(terms_.mode->staleness_cap());
-  const auto full = static_cast<std::size_t>(terms_.mode->buffer());
+  const std::uint32_t cap = rules_.staleness_cap;
   const auto release = [&](ClientId client) {
     taken_[client] = false;
     --taken_count_;
@@ -81,7 +83,7 @@ BufferSchedule::Version BufferSchedule::next() {
   std::erase_if(rested_, [&](const auto& one) { return one.second <= version_ + 1; });
   if (terms_.separation > 1) none_before_ = 0;  // those that have rested may be there
   Version made{.time = {.start = now_}};
-  while (made.tasks.size() < full || must_wait()) {
+  while (made.tasks.size() < rules_.buffer || must_wait()) {
     if (free_ > 0 && now_ >= none_before_ && (flights_.empty() || flights_.begin()->end > now_)) {
       while (free_ > 0 && start_one()) {
       }
@@ -92,7 +94,8 @@ BufferSchedule::Version BufferSchedule::next() {
     if (start == kNever && end == kNever && !rested_.empty())
       throw usage_error("minimum-separation is " + std::to_string(terms_.separation) + "; version " +
                         std::to_string(version_ + 1) + " would never be made: it has " + counted(made.tasks.size(), "update") +
-                        " of " + std::to_string(full) + ", nobody is at work, and the " + counted(rested_.size(), "client") +
+                        " of " + std::to_string(rules_.buffer) + ", nobody is at work, and the " +
+                        counted(rested_.size(), "client") +
                         " of the last versions, those that failed included, may not begin again so soon");
     if (start == kNever && end == kNever)
       throw failure("no client will be there again after " + number_text(seconds_of(now_)) +

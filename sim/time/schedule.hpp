@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -60,14 +61,22 @@ class EventSchedule {
   std::set<Flight> flights_ = {};
 };
 
+/// The settings of a BufferSchedule.
+struct BufferRules {
+  std::size_t concurrency = 0;      ///< clients at work at once
+  std::size_t buffer = 1;           ///< updates of a version
+  std::uint32_t staleness_cap = 0;  ///< 0: none
+  bool waits = false;               ///< for an update that would be beyond the cap; else it is dropped
+};
+
 /// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from those that are there,
 /// idle, and not in the buffer: a client is in a buffer at most once. Under TimeTerms::separation b it begins for version v at the
 /// earliest if its last update is in version v - b, or, if that came to nothing, began for version v - b. As no update is in a version
 /// before the one it began for, any two of a client's are in versions at least b apart.
 class BufferSchedule final : public EventSchedule {
  public:
-  /// The terms must outlive it.
-  explicit BufferSchedule(const TimeTerms& terms);
+  /// The terms must outlive it. Throws Error (usage) if there are fewer clients than `concurrency`.
+  BufferSchedule(const TimeTerms& terms, const BufferRules& rules);
 
   Version next() override;
   std::string save() const override;
@@ -86,6 +95,7 @@ class BufferSchedule final : public EventSchedule {
   }
 
   const TimeTerms& terms_;
+  BufferRules rules_;
   Nanoseconds now_ = 0;
   std::uint64_t begun_ = 0;  ///< tasks so far
   std::uint64_t free_ = 0;   ///< places for clients at work that are empty

@@ -9,7 +9,6 @@
 #include "sim/time/availability.hpp"
 #include "sim/time/clock.hpp"
 #include "sim/time/devices.hpp"
-#include "sim/time/mode.hpp"
 
 namespace fedstride {
 
@@ -21,7 +20,6 @@ double example_flops(const Model& model);
 struct TimeTerms {
   Devices devices = {};
   Availability availability = {};
-  Mode mode = {};
   Nanoseconds deadline = kNever;  ///< of a round, or of an asynchronous task
   std::uint64_t seed = 0;
   std::size_t clients = 0;
@@ -45,8 +43,7 @@ struct TimeTerms {
   }
 };
 
-/// The tier of each client by the length of its first task, the fastest 0, in as many tiers of like size as the mode has; empty
-/// without tiers.
-std::vector<std::uint16_t> tiers_by_speed(const TimeTerms& terms);
+/// The tier of each client by the length of its first task, the fastest 0, in so many tiers of like size, at most one for each client.
+std::vector<std::uint16_t> tiers_by_speed(const TimeTerms& terms, std::size_t tiers);
 
 }  // namespace fedstride

@@ -59,7 +59,7 @@ class Measurement {
     const auto last = static_cast<std::uint32_t>(configuration.rounds);
     observer.round = [&](const RoundRecord& record) {
       const std::lock_guard lock(mutex_);
-      examples_ += record.examples;
+      examples_ += record.totals.sums.examples;
       seconds_ += record.seconds;
       if (record.round == last) over_ = true;
       ended_.notify_all();

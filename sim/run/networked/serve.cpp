@@ -187,11 +187,11 @@ class RunStatus {
         std::ranges::count_if(record.clients, [](const ClientReport& report) { return !report.failure.empty(); }));
     const std::size_t answered = record.clients.size() - failed;
     known_.done = record.round;
-    known_.examples += record.examples;
+    known_.examples += record.totals.sums.examples;
     known_.points.push_back({.round = record.round,
                              .metric = record.metric,
                              .accuracy = record.test ? std::optional(record.test->accuracy) : std::nullopt,
-                             .train_loss = record.train_loss,
+                             .train_loss = record.totals.sums.loss,
                              .seconds = record.seconds,
                              .answered = static_cast<std::uint32_t>(answered),
                              .missing = static_cast<std::uint32_t>(std::max(asked, answered) - answered)});

@@ -33,7 +33,7 @@ std::string number(double value) {
 }
 
 std::string round_text(const RoundRecord& record) {
-  std::string all = record.model_hash + " " + number(record.train_loss);
+  std::string all = record.model_hash + " " + number(record.totals.sums.loss);
   for (const auto& evaluation : {record.test, record.validation})
     if (evaluation) all += " " + number(evaluation->loss) + " " + number(evaluation->accuracy);
   for (const ClientReport& client : record.clients)

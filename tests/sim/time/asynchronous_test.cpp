@@ -7,7 +7,9 @@
 #include "core/text.hpp"
 #include "server/cohorts.hpp"
 #include "server/federated_averaging.hpp"
-#include "sim/time/asynchronous.hpp"
+#include "sim/time/modes/fedasync.hpp"
+#include "sim/time/modes/fedat.hpp"
+#include "sim/time/modes/fedbuff.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/known_answers.hpp"
 #include "tests/support/refusal.hpp"
@@ -26,23 +28,22 @@ struct ShiftFleet : Fleet {
 };
 
 /// Clients 0, 1 and 2, of which a task takes 2, 3 and 7 seconds, all at work all the time.
-TimeTerms three_clients(const TemporaryFolder& folder, Mode mode) {
+TimeTerms three_clients(const TemporaryFolder& folder) {
   write_file(folder / "devices.csv", "client,seconds_per_example\n0,2\n1,3\n2,7\n");
   return {.devices = TableDevices({.device_table = folder / "devices.csv"}),
-          .mode = std::move(mode),
           .clients = 3,
           .examples = [](ClientId, std::uint32_t) { return 1.0; }};
 }
 
-std::vector<double> trace(const TimeTerms& terms, int versions) {
+std::vector<double> trace(const TimeTerms& terms, const Mode& mode, std::uint32_t versions) {
   const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1}}};
   ShiftFleet fleet;
   Server server(FederatedAveraging{}, 1);
   Vector model(1, 1.0F);
-  AsynchronousRun run(terms);
+  const auto run = mode->begin(terms);
   std::vector<double> models;
-  for (int version = 0; version < versions; ++version) {
-    run.advance(rules, fleet, server, model);
+  for (std::uint32_t version = 1; version <= versions; ++version) {
+    run->advance(version, rules, fleet, server, model);
     models.push_back(model[0]);
   }
   return models;
@@ -64,13 +65,13 @@ TEST_CASE("FedAsync: five events worked out by hand, to the last bit") {
   //   4 s: 0 began from version 1, x = 0.875: 0.6875; staleness 1, a = 1/2:      0.9375 -> 0.8125
   //   6 s: 0 began from version 3, x = 0.8125: 0.65625; staleness 0:             0.8125 -> 0.734375
   //   6 s: 1 began from version 2, x = 0.9375: 0.96875; staleness 2, a = 1/4:    0.734375 -> 0.79296875
-  CHECK(trace(three_clients(folder, FedAsync(settings)), 5) == std::vector{0.875, 0.9375, 0.8125, 0.734375, 0.79296875});
+  CHECK(trace(three_clients(folder), FedAsync(settings), 5) == std::vector{0.875, 0.9375, 0.8125, 0.734375, 0.79296875});
 
   // Version 2 waits for client 2, whose update would be too stale for version 3: of three updates, the mean of their models.
   //   2 s: as before; 1 began from 0: 1; 0 from 1, x = 0.875: 0.6875; 2 from 0: 1.25; all with a = 1/2
   settings.staleness_cap_ = 1;
   settings.over_cap_ = OverCap::wait;
-  const double waited = trace(three_clients(folder, FedAsync(settings)), 2).back();
+  const double waited = trace(three_clients(folder), FedAsync(settings), 2).back();
   CHECK(waited == doctest::Approx((0.875 + (1 + 0.6875 + 1.25) / 3) / 2).epsilon(1e-7));
 }
 
@@ -90,9 +91,9 @@ TEST_CASE("FedBuff: five events worked out by hand, to the last bit") {
   //   8 s: 0 from version 2, x = 0.8125: -0.15625                         version 3
   const double third = std::nearbyint(static_cast<float>(0.25 / 3) * 0x1p40) * 0x1p-40;
   const auto last = static_cast<float>(0.8125F + static_cast<float>((third - 0.15625) / 2));
-  CHECK(trace(three_clients(folder, FedBuff(settings)), 3) == std::vector{0.875, 0.8125, double{last}});
+  CHECK(trace(three_clients(folder), FedBuff(settings), 3) == std::vector{0.875, 0.8125, double{last}});
   settings.normalized_staleness = true;  // divided by 1 + 1/3 instead of by 2
-  const double normalized = trace(three_clients(folder, FedBuff(settings)), 3).back();
+  const double normalized = trace(three_clients(folder), FedBuff(settings), 3).back();
   CHECK(normalized == doctest::Approx(0.8125 + (0.25 / 3 - 0.15625) / (4.0 / 3)).epsilon(1e-7));
 }
 
@@ -108,28 +109,28 @@ TEST_CASE("FedAT: six events worked out by hand") {
   //    9 s: tier 1 from version 2, x = 1: x_1 = 0.875; T = (3, 1): x = 0.875 / 4 + 1.25 * 3 / 4 = 1.15625
   //   12 s: tier 1 from version 4: changes -0.328125 and -0.078125, x_1 = 0.953125; T = (4, 1): x = 0.190625 + 1 = 1.190625
   //   14 s: tier 2 from version 3, x = 1.125: x_2 = 1.3125; T = (4, 2): x = 0.953125 / 3 + 1.3125 * 2 / 3
-  const std::vector<double> models = trace(three_clients(folder, FedAt(settings)), 6);
+  const std::vector<double> models = trace(three_clients(folder), FedAt(settings), 6);
   const std::vector<double> expected{1, 1, 1.125, 1.15625, 1.190625, (0.953125 + 2 * 1.3125) / 3};
   REQUIRE(models.size() == expected.size());
   for (std::size_t i = 0; i < models.size(); ++i) CHECK(models[i] == doctest::Approx(expected[i]).epsilon(1e-7));
 
   // Saved after three versions and loaded, it goes on with the same bits.
-  const TimeTerms terms = three_clients(folder, FedAt(settings));
+  const Mode mode = FedAt(settings);
+  const TimeTerms terms = three_clients(folder);
   const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1}}};
   ShiftFleet fleet;
   Server server(FederatedAveraging{}, 1);
   Vector model(1, 1.0F);
-  AsynchronousRun before(terms);
-  for (int version = 0; version < 3; ++version) before.advance(rules, fleet, server, model);
-  AsynchronousRun after(terms);
-  after.load(before.save());
-  for (const auto& [number, version] : before.versions()) after.put_version(number, *version);
-  for (int version = 3; version < 6; ++version) {
-    after.advance(rules, fleet, server, model);
-    CHECK(model[0] == models[static_cast<std::size_t>(version)]);
+  const auto before = mode->begin(terms), after = mode->begin(terms);
+  for (std::uint32_t version = 1; version <= 3; ++version) before->advance(version, rules, fleet, server, model);
+  const std::string state = before->save();
+  after->load(state, before->last().end);
+  for (const auto& [number, version] : before->versions()) after->put_version(number, *version);
+  for (std::uint32_t version = 4; version <= 6; ++version) {
+    after->advance(version, rules, fleet, server, model);
+    CHECK(model[0] == models[version - 1]);
   }
-  const std::string state = before.save();
-  for (const std::size_t cut : {1, 8, 40}) CHECK_FAILURE(after.load(state.substr(0, state.size() - cut)), "tiers");
+  for (const std::size_t cut : {1, 8, 40}) CHECK_FAILURE(after->load(state.substr(0, state.size() - cut), 0), "tiers");
 }
 
 // Six clients that minimize a_k / 2 |x - b_k|^2 by three gradient steps of 0.1 (tests/sim/time/asynchronous_twin.py).
@@ -160,7 +161,6 @@ TEST_CASE("over 200 events FedAsync and FedBuff agree with a second program, wri
   const std::string text = read_file(FEDSTRIDE_SOURCE_DIR "/tests/golden/asynchronous_twin.csv");
   for (const Mode& mode : {Mode(FedAsync(mixed)), Mode(FedBuff(buffered))}) {
     const TimeTerms terms{.devices = TableDevices({.device_table = folder / "devices.csv"}),
-                          .mode = mode,
                           .clients = 6,
                           .examples = [](ClientId, std::uint32_t) { return 1.0; }};
     const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1, 1, 1, 1}}};
@@ -169,18 +169,19 @@ TEST_CASE("over 200 events FedAsync and FedBuff agree with a second program, wri
     Server server(is_buffered ? FederatedAveraging({.server_learning_rate = 0.7}) : FederatedAveraging(), 2);
     Vector model(2);
     model[0] = 0.5F, model[1] = -0.25F;
-    AsynchronousRun run(terms);
+    const auto run = mode->begin(terms);
+    std::uint32_t version = 0;
     for (const std::string_view line : split(text, '\n')) {
       const auto fields = split(line, ',');
       if (fields.front() != mode.name()) continue;
-      run.advance(rules, fleet, server, model);
+      run->advance(++version, rules, fleet, server, model);
       const auto number = [&](std::size_t field) {
         double value = 0;
         REQUIRE(parse_number(fields[field], value));
         return value;
       };
-      CHECK(seconds_of(run.last().end) == doctest::Approx(number(2)).epsilon(1e-12));
-      CHECK(run.last().tasks.back().staleness == number(3));
+      CHECK(seconds_of(run->last().end) == doctest::Approx(number(2)).epsilon(1e-12));
+      CHECK(run->last().tasks.back().staleness == number(3));
       CHECK(std::abs(model[0] - number(4)) < 1e-6);
       CHECK(std::abs(model[1] - number(5)) < 1e-6);
       ++compared;
@@ -202,15 +203,20 @@ TEST_CASE("weights of staleness are those of the papers") {
   CHECK(FedAsync(settings).weight(100) == 1);
 }
 
-// Updates of a version, and whether models are mixed: from the papers.
-const KnownAnswers<std::pair<int, bool>> kKnown = {
-    {"sync", {1, false}}, {"tifl", {1, false}}, {"fedasync", {1, true}}, {"fedbuff", {10, false}}, {"fedat", {10, false}}};
+// Updates of a version, from the papers; 0: it has rounds.
+const KnownAnswers<int> kKnown = {{"sync", 0}, {"tifl", 0}, {"fedasync", 1}, {"fedbuff", 10}, {"fedat", 10}};
 
-TEST_CASE("every mode makes versions of as many updates as it says") {
-  for_each_known<Mode>(kKnown, [](Mode& mode, const std::pair<int, bool>& expected) {
-    CHECK(mode->buffer() == expected.first);
-    CHECK((mode->mixing() > 0) == expected.second);
-    CHECK(mode->weight(0) == 1);
+TEST_CASE("every mode makes versions of as many updates as it says, or rounds of all clients or tiers") {
+  const TimeTerms terms{
+      .devices = EqualDevices({.example_seconds = 1}), .clients = 50, .examples = [](ClientId, std::uint32_t) { return 1.0; }};
+  const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = std::vector<std::uint64_t>(50, 1)}};
+  for_each_known<Mode>(kKnown, [&](Mode& mode, int expected) {
+    CHECK(mode->buffer() == expected);
+    ShiftFleet fleet;
+    Server server(FederatedAveraging{}, 1);
+    Vector model(1, 1.0F);
+    const std::size_t updates = mode->begin(terms)->advance(1, rules, fleet, server, model).size();
+    CHECK(updates == static_cast<std::size_t>(expected > 0 ? expected : 50 / std::max(1, mode->tiers())));
   });
 }
 
@@ -219,18 +225,16 @@ TEST_CASE(
     "bit") {
   FedBuffSettings settings;
   settings.concurrency_ = settings.buffer_ = 5;
-  const TimeTerms terms{.devices = EqualDevices({.example_seconds = 1}),
-                        .mode = FedBuff(settings),
-                        .clients = 5,
-                        .examples = [](ClientId, std::uint32_t) { return 1.0; }};
+  const TimeTerms terms{
+      .devices = EqualDevices({.example_seconds = 1}), .clients = 5, .examples = [](ClientId, std::uint32_t) { return 1.0; }};
   const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1, 1, 1}}};
   ShiftFleet fleet;
   Server one(FederatedAveraging{}, 1), other(FederatedAveraging{}, 1);
   Vector synchronous(1, 0.3F), buffered(1, 0.3F);
-  AsynchronousRun run(terms);
+  const auto run = FedBuff(settings).begin(terms);
   for (std::uint32_t round = 1; round <= 20; ++round) {
     run_round(round, rules, fleet, one, synchronous);
-    run.advance(rules, fleet, other, buffered);
+    run->advance(round, rules, fleet, other, buffered);
     CHECK(buffered[0] == synchronous[0]);
   }
 }

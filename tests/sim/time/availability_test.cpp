@@ -5,8 +5,8 @@
 
 #include "core/files.hpp"
 #include "server/cohorts.hpp"
+#include "sim/time/modes/sync.hpp"
 #include "sim/time/schedule.hpp"
-#include "sim/time/synchronous.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/known_answers.hpp"
 #include "tests/support/refusal.hpp"
@@ -79,21 +79,18 @@ TEST_CASE("a cohort is of those that are there, a run waits until somebody is, a
                   .availability = PresenceTable(settings),
                   .clients = 5,
                   .examples = [](ClientId, std::uint32_t) { return 6.0; }};
-  SynchronousTime time;
-  time.begin(terms, 0);
+  SynchronousRun run(terms);
   const std::vector<std::uint64_t> rows(5, 1);
   const RandomSource source(std::uint64_t{1});
-  CHECK(time.arriving(FixedCohort({4}), {1, rows, source}) == std::vector<ClientId>{1, 3});
-  CHECK(seconds_of(time.last().start) == 10);
-  CHECK(seconds_of(time.last().end) == 16);
-  time.begin(terms, time.last().end);
-  CHECK(time.arriving(AllClients{}, {2, rows, source}).empty());
-  CHECK(time.last().count(TaskFate::lost) == 2);
-  time.begin(terms, 25 * kSecond);
-  CHECK_FAILURE(time.arriving(AllClients{}, {3, rows, source}), "25", "--availability");
+  CHECK(run.arriving(FixedCohort({4}), {1, rows, source}) == std::vector<ClientId>{1, 3});
+  CHECK(seconds_of(run.last().start) == 10);
+  CHECK(seconds_of(run.last().end) == 16);
+  CHECK(run.arriving(AllClients{}, {2, rows, source}).empty());
+  CHECK(run.last().count(TaskFate::lost) == 2);
+  run.load("", 25 * kSecond);
+  CHECK_FAILURE(run.arriving(AllClients{}, {3, rows, source}), "25", "--availability");
 
-  terms.mode = FedAsync();
-  BufferSchedule schedule(terms);
+  BufferSchedule schedule(terms, {5, 1});
   CHECK(schedule.next().tasks.front().client == 1);
   CHECK(schedule.next().tasks.front().client == 3);
   CHECK_FAILURE(schedule.next(), "--availability");

@@ -9,7 +9,7 @@
 #include "server/cohorts.hpp"
 #include "sim/time/availability.hpp"
 #include "sim/time/devices.hpp"
-#include "sim/time/synchronous.hpp"
+#include "sim/time/modes/sync.hpp"
 #include "sim/time/work.hpp"
 #include "tests/data/npz_files.hpp"
 #include "tests/support/folder.hpp"
@@ -50,13 +50,12 @@ void check_round(Devices devices, std::size_t asked, std::size_t goal, double ex
         .devices = devices, .seed = seed, .clients = asked, .cohort_goal = goal, .examples = [](ClientId, std::uint32_t) {
           return 1.0;
         }};
-    SynchronousTime time;
-    time.begin(terms, 0);
+    SynchronousRun run(terms);
     const std::vector<std::uint64_t> rows(asked, 1);
     const RandomSource source(seed);
-    CHECK(time.arriving(AllClients{}, {1, rows, source}).size() == goal);
-    times.push_back(seconds_of(time.last().end));
-    CHECK(time.last().count(TaskFate::late) == asked - goal);
+    CHECK(run.arriving(AllClients{}, {1, rows, source}).size() == goal);
+    times.push_back(seconds_of(run.last().end));
+    CHECK(run.last().count(TaskFate::late) == asked - goal);
   }
   const Sample sample = sample_of(times);
   INFO(sample.mean, " +- ", sample.error);
@@ -96,7 +95,6 @@ TEST_CASE("a round that waits for all half-normal devices takes their expected m
 
 TEST_CASE("a round of tifl takes clients of one tier of like speed, each tier equally often") {
   const TimeTerms terms{.devices = LognormalDevices({{.example_seconds = 1}, 1}),
-                        .mode = Tiered({{.tiers_ = 4}}),
                         .clients = 40,
                         .examples = [](ClientId, std::uint32_t) { return 1.0; }};
   std::vector<double> seconds;
@@ -105,16 +103,15 @@ TEST_CASE("a round of tifl takes clients of one tier of like speed, each tier eq
   std::ranges::sort(order);
   const std::vector<std::uint64_t> rows(40, 1);
   const RandomSource source(std::uint64_t{1});
-  SynchronousTime time;
+  SynchronousRun run(terms, 0, TierDraw(tiers_by_speed(terms, 4), 0, 0));
   std::vector<int> rounds(4);
   for (std::uint32_t round = 1; round <= 400; ++round) {
-    time.begin(terms, time.last().end);
-    const std::vector<ClientId> arrived = time.arriving(AllClients{}, {round, rows, source});
+    const std::vector<ClientId> arrived = run.arriving(AllClients{}, {round, rows, source});
     REQUIRE(arrived.size() == 10);
     const auto tier = static_cast<std::size_t>(std::ranges::find(order, seconds[arrived.front()]) - order.begin()) / 10;
     ++rounds[tier];
     for (const ClientId client : arrived) CHECK((seconds[client] >= order[tier * 10] && seconds[client] <= order[tier * 10 + 9]));
-    CHECK(seconds_of(time.last().end - time.last().start) == doctest::Approx(order[tier * 10 + 9]));
+    CHECK(seconds_of(run.last().end - run.last().start) == doctest::Approx(order[tier * 10 + 9]));
   }
   for (const int count : rounds) CHECK(std::abs(count - 100) < 3 * 9);
 }

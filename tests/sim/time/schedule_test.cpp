@@ -5,33 +5,21 @@
 #include <set>
 
 #include "core/files.hpp"
-#include "sim/time/tier_schedule.hpp"
+#include "sim/time/modes/fedat.hpp"
+#include "sim/time/schedule.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::schedule_test {
 namespace {
 
-TimeTerms terms_of(Mode mode, Devices devices, std::size_t clients) {
-  return {.devices = std::move(devices),
-          .mode = std::move(mode),
-          .seed = 11,
-          .clients = clients,
-          .examples = [](ClientId, std::uint32_t) { return 1.0; }};
-}
-
-FedBuff buffered(int concurrency, int buffer, int cap = 0, OverCap over = OverCap::drop) {
-  FedBuffSettings settings;
-  settings.concurrency_ = concurrency;
-  settings.buffer_ = buffer;
-  settings.staleness_cap_ = cap;
-  settings.over_cap_ = over;
-  return settings;
+TimeTerms terms_of(Devices devices, std::size_t clients) {
+  return {.devices = std::move(devices), .seed = 11, .clients = clients, .examples = [](ClientId, std::uint32_t) { return 1.0; }};
 }
 
 // The mean staleness over so many updates, the first versions left out.
-double mean_staleness(const TimeTerms& terms, std::uint64_t updates) {
-  BufferSchedule schedule(terms);
+double mean_staleness(const TimeTerms& terms, const BufferRules& rules, std::uint64_t updates) {
+  BufferSchedule schedule(terms, rules);
   for (int i = 0; i < 100; ++i) schedule.next();
   double sum = 0;
   std::uint64_t count = 0;
@@ -46,15 +34,15 @@ double mean_staleness(const TimeTerms& terms, std::uint64_t updates) {
 TEST_CASE("with c clients always at work and buffers of K the mean staleness is (c - 1) / K, whatever the law of durations") {
   const ExponentialDevices exponential({.example_seconds = 1});
   const HalfNormalDevices half_normal({.example_seconds = 1});
-  CHECK(mean_staleness(terms_of(buffered(100, 10), exponential, 100'000), 60'000) == doctest::Approx(9.9).epsilon(0.005));
-  CHECK(mean_staleness(terms_of(buffered(100, 10), half_normal, 100'000), 60'000) == doctest::Approx(9.9).epsilon(0.005));
-  CHECK(mean_staleness(terms_of(buffered(20, 5), exponential, 100'000), 60'000) == doctest::Approx(3.8).epsilon(0.005));
-  CHECK(mean_staleness(terms_of(buffered(20, 5), half_normal, 100'000), 60'000) == doctest::Approx(3.8).epsilon(0.005));
+  CHECK(mean_staleness(terms_of(exponential, 100'000), {100, 10}, 60'000) == doctest::Approx(9.9).epsilon(0.005));
+  CHECK(mean_staleness(terms_of(half_normal, 100'000), {100, 10}, 60'000) == doctest::Approx(9.9).epsilon(0.005));
+  CHECK(mean_staleness(terms_of(exponential, 100'000), {20, 5}, 60'000) == doctest::Approx(3.8).epsilon(0.005));
+  CHECK(mean_staleness(terms_of(half_normal, 100'000), {20, 5}, 60'000) == doctest::Approx(3.8).epsilon(0.005));
 }
 
 TEST_CASE("a client has one task at a time, is in a buffer once, and counts its tasks from 1") {
-  const TimeTerms terms = terms_of(buffered(6, 4), ExponentialDevices({.example_seconds = 1, .device_jitter = 1}), 8);
-  BufferSchedule schedule(terms);
+  const TimeTerms terms = terms_of(ExponentialDevices({.example_seconds = 1, .device_jitter = 1}), 8);
+  BufferSchedule schedule(terms, {6, 4});
   std::map<ClientId, std::uint32_t> counts;
   std::map<ClientId, Nanoseconds> ends;
   Nanoseconds before = 0;
@@ -76,8 +64,8 @@ TEST_CASE("a client has one task at a time, is in a buffer once, and counts its 
 }
 
 TEST_CASE("arrivals of one instant come before starts: equal devices and full buffers are rounds") {
-  const TimeTerms terms = terms_of(buffered(7, 7), EqualDevices({.example_seconds = 2}), 7);
-  BufferSchedule schedule(terms);
+  const TimeTerms terms = terms_of(EqualDevices({.example_seconds = 2}), 7);
+  BufferSchedule schedule(terms, {7, 7});
   for (std::uint32_t version = 1; version <= 5; ++version) {
     const BufferSchedule::Version made = schedule.next();
     CHECK(seconds_of(made.time.end) == 2 * version);
@@ -94,13 +82,13 @@ TEST_CASE("a cap on staleness drops what is beyond it, or has the server wait, a
   std::uint64_t dropped = 0;
   std::uint32_t largest = 0;
   std::size_t most = 0;
-  for (const OverCap over : {OverCap::drop, OverCap::wait}) {
-    const TimeTerms terms = terms_of(buffered(30, 3, 4, over), devices, 500);
-    BufferSchedule schedule(terms);
+  const TimeTerms terms = terms_of(devices, 500);
+  for (const bool waits : {false, true}) {
+    BufferSchedule schedule(terms, {30, 3, 4, waits});
     for (int version = 0; version < 500; ++version) {
       const BufferSchedule::Version made = schedule.next();
-      if (over == OverCap::drop) dropped += made.time.count(TaskFate::dropped);
-      if (over == OverCap::wait) CHECK(made.time.count(TaskFate::dropped) == 0);
+      if (!waits) dropped += made.time.count(TaskFate::dropped);
+      if (waits) CHECK(made.time.count(TaskFate::dropped) == 0);
       largest = std::max(largest, made.time.largest_staleness());
       most = std::max(most, made.tasks.size());
       CHECK(made.tasks.size() >= 3);
@@ -112,11 +100,11 @@ TEST_CASE("a cap on staleness drops what is beyond it, or has the server wait, a
 }
 
 TEST_CASE("a schedule that is saved and loaded goes on as if it had not been") {
-  for (const Mode& mode : {Mode(buffered(20, 5)), Mode(FedAsync())}) {
-    const TimeTerms terms = terms_of(mode, ExponentialDevices({.example_seconds = 1, .device_jitter = 0.5}), 40);
-    BufferSchedule whole(terms);
+  const TimeTerms terms = terms_of(ExponentialDevices({.example_seconds = 1, .device_jitter = 0.5}), 40);
+  for (const BufferRules& rules : {BufferRules{20, 5}, BufferRules{10, 1}}) {
+    BufferSchedule whole(terms, rules);
     for (int version = 0; version < 37; ++version) whole.next();
-    BufferSchedule loaded(terms);
+    BufferSchedule loaded(terms, rules);
     loaded.load(whole.save());
     CHECK(loaded.save() == whole.save());
     for (int version = 0; version < 200; ++version) {
@@ -134,15 +122,15 @@ TEST_CASE("the rounds of tiers begin when the last ended, with clients of the ti
   FedAtSettings settings;
   settings.tiers_ = 4;
   settings.tier_cohort = 3;
-  TimeTerms terms = terms_of(FedAt(settings), LognormalDevices({{.example_seconds = 1, .device_jitter = 0.2}, 1}), 40);
+  TimeTerms terms = terms_of(LognormalDevices({{.example_seconds = 1, .device_jitter = 0.2}, 1}), 40);
   terms.availability = MarkovPresence({{}, 20, 10});
-  const std::vector<std::uint16_t> tiers = tiers_by_speed(terms);
-  TierSchedule schedule(terms);
+  const std::vector<std::uint16_t> tiers = tiers_by_speed(terms, 4);
+  const auto schedule = FedAt(settings).schedule(terms);
   std::vector<Nanoseconds> ended(4);
   std::vector<int> rounds(4);
   for (std::uint32_t version = 1; version <= 400; ++version) {
-    const EventSchedule::Version made = schedule.next();
-    REQUIRE(schedule.version() == version);
+    const EventSchedule::Version made = schedule->next();
+    REQUIRE(schedule->version() == version);
     REQUIRE((!made.tasks.empty() && made.tasks.size() <= 3));
     ++rounds[made.tier];
     for (const Flight& task : made.tasks) {
@@ -153,9 +141,9 @@ TEST_CASE("the rounds of tiers begin when the last ended, with clients of the ti
     }
     ended[made.tier] = made.time.end;
     if (version == 200) {
-      TierSchedule loaded(terms);
-      loaded.load(schedule.save());
-      CHECK(loaded.save() == schedule.save());
+      const auto loaded = FedAt(settings).schedule(terms);
+      loaded->load(schedule->save());
+      CHECK(loaded->save() == schedule->save());
     }
   }
   CHECK(rounds[0] > rounds[3]);
@@ -171,12 +159,12 @@ TEST_CASE(
     for (const std::uint64_t seed : {1, 2, 3})
       for (const std::uint64_t separation : {2, 5})
         for (const bool hard : {false, true}) {  // with a deadline and a cap
-          TimeTerms terms =
-              terms_of(buffered(12, 3, hard ? 3 : 0, seed == 2 ? OverCap::wait : OverCap::drop), devices, hard ? 300 : 40);
+          const BufferRules rules{12, 3, hard ? 3U : 0U, seed == 2};
+          TimeTerms terms = terms_of(devices, hard ? 300 : 40);
           terms.seed = seed;
           terms.separation = separation;
           if (hard) terms.deadline = nanoseconds(4, "deadline"), terms.availability = MarkovPresence({{}, 30, 5});
-          BufferSchedule schedule(terms);
+          BufferSchedule schedule(terms, rules);
           std::map<ClientId, std::uint64_t> landed, may;  // the last version, the first that it may begin for
           for (std::uint64_t version = 1; version <= 120; ++version) {
             const BufferSchedule::Version made = schedule.next();
@@ -195,9 +183,9 @@ TEST_CASE(
               may[task.client] = version + separation;
             }
             if (version == 60) {
-              BufferSchedule loaded(terms);
+              BufferSchedule loaded(terms, rules);
               loaded.load(schedule.save());
-              BufferSchedule whole(terms);
+              BufferSchedule whole(terms, rules);
               for (int i = 0; i < 60; ++i) whole.next();
               for (int i = 0; i < 30; ++i) {
                 const auto a = whole.next(), b = loaded.next();
@@ -216,7 +204,7 @@ TEST_CASE(
 TEST_CASE("a minimum separation by hand: three clients, all at work at first, a version an update, two versions apart") {
   const TemporaryFolder folder;
   write_file(folder / "devices.csv", "client,seconds_per_example\n0,2\n1,3\n2,7\n");
-  TimeTerms terms = terms_of(buffered(3, 1), TableDevices({.device_table = folder / "devices.csv"}), 3);
+  TimeTerms terms = terms_of(TableDevices({.device_table = folder / "devices.csv"}), 3);
   terms.separation = 2;
   // Whoever was in the last version waits for the next:
   //   2 s: 0, version 1     3 s: 1, version 2; 0 begins     5 s: 0, version 3; 1 begins
@@ -228,7 +216,7 @@ TEST_CASE("a minimum separation by hand: three clients, all at work at first, a 
     std::uint32_t staleness;
   };
   const std::vector<Landing> landings{{2, 0, 0}, {3, 1, 1}, {5, 0, 0}, {7, 2, 3}, {8, 1, 1}, {9, 0, 1}, {12, 1, 0}, {14, 0, 0}};
-  BufferSchedule schedule(terms);
+  BufferSchedule schedule(terms, {3, 1});
   for (const Landing& expected : landings) {
     const BufferSchedule::Version made = schedule.next();
     CAPTURE(schedule.version());
@@ -241,14 +229,19 @@ TEST_CASE("a minimum separation by hand: three clients, all at work at first, a 
   // everybody else waits for it, but in vain.
   terms.deadline = nanoseconds(5, "deadline");
   terms.separation = 3;
-  BufferSchedule stuck(terms);
+  BufferSchedule stuck(terms, {3, 1});
   stuck.next(), stuck.next();
   CHECK_USAGE_ERROR(stuck.next(), "minimum-separation", "3", "version 3", "has 0 updates of 1", "3 clients");
 }
 
+TEST_CASE("more clients at work than there are is refused") {
+  const TimeTerms terms = terms_of(EqualDevices({.example_seconds = 1}), 4);
+  CHECK_USAGE_ERROR(BufferSchedule(terms, {5, 1}), "concurrency", "5", "4");
+}
+
 TEST_CASE("a hundred thousand clients, a thousand of them at work") {
-  const TimeTerms terms = terms_of(buffered(1000, 10), LognormalDevices({{.example_seconds = 1}, 0.6}), 100'000);
-  BufferSchedule schedule(terms);
+  const TimeTerms terms = terms_of(LognormalDevices({{.example_seconds = 1}, 0.6}), 100'000);
+  BufferSchedule schedule(terms, {1000, 10});
   for (int version = 0; version < 1000; ++version) CHECK(schedule.next().tasks.size() == 10);
   CHECK(schedule.flights().size() >= 990);
 }

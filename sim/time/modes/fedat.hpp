@@ -1,0 +1,26 @@
+#pragma once
+
+#include "sim/time/mode.hpp"
+
+namespace fedstride {
+
+struct FedAtSettings : TieredSettings {
+  int tier_cohort = 10;
+  static constexpr auto kFields =
+      std::tuple_cat(TieredSettings::kFields,
+                     std::tuple{Field{"tier-cohort", &FedAtSettings::tier_cohort,
+                                      "clients of a round of a tier, at most all of it", Valid{.low = 1, .high = 1e7}}});
+};
+/// x <- sum_m T_(M+1-m) / T x_m over M tiers, the fastest first: x_m is the model of tier m, the mean of its clients' models after its
+/// last round, and T_m the number of its rounds. The paper's proximal term is local-objective prox.
+struct FedAt final : PartBase<ModePart, FedAt, FedAtSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "fedat";
+  static constexpr std::string_view kSummary = "tiers of clients of like speed, each with rounds of its own (Chai et al. 2021)";
+  int tiers() const override { return tiers_; }
+  int buffer() const override { return tier_cohort; }
+  std::unique_ptr<EventSchedule> schedule(const TimeTerms& terms) const override;
+  std::unique_ptr<TimedRun> begin(const TimeTerms& terms) const override;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+
+#include "sim/time/mode.hpp"
+#include "sim/time/modes/tifl.hpp"
+#include "sim/time/timed_run.hpp"
+
+namespace fedstride {
+
+/// Synchronous rounds in virtual time (Bonawitz et al. 2019): a round asks a cohort, drawn from the clients that are there, and closes
+/// when enough of them have arrived, or at its deadline. Who arrives follows from TimeTerms alone. The others are not trained, and
+/// their states stay as they were.
+class SynchronousRun final : public TimedRun {
+ public:
+  /// A round with fewer arrivals than the minimum changes nothing; with `tiers` it asks clients of one tier. The terms must outlive it.
+  explicit SynchronousRun(const TimeTerms& terms, std::size_t minimum_arrivals = 1, std::optional<TierDraw> tiers = {})
+      : terms_(terms), minimum_arrivals_(minimum_arrivals), tiers_(std::move(tiers)) {}
+
+  std::vector<ClientReport> advance(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server, Vector& model,
+                                    std::span<const std::uint64_t> releases = {},
+                                    ForEachPiece for_each_piece = serially) override {
+    return run_round(round, rules, arriving(*rules.cohort, rules.question(round, server.losses())), fleet, server, model,
+                     releases, for_each_piece);
+  }
+  std::string save() const override { return tiers_ ? tiers_->save() : ""; }
+  void load(const std::string& bytes, Nanoseconds now) override {
+    last_.end = now;
+    if (tiers_) tiers_->load(bytes);
+  }
+
+  /// Those of a cohort, drawn for this question from the clients that are there when the last round has ended, whose updates arrive
+  /// before the round closes. Throws Error (failure) if no client will ever be there.
+  std::vector<ClientId> arriving(const CohortPart& cohort, const CohortQuestion& question);
+
+ private:
+  std::vector<ClientId> drawn(const CohortPart& cohort, const CohortQuestion& question);
+
+  const TimeTerms& terms_;
+  std::size_t minimum_arrivals_;
+  std::optional<TierDraw> tiers_;
+};
+
+struct SynchronousSettings {
+  double over_selection_ = 1;
+  int minimum_arrivals_ = 1;
+  static constexpr auto kFields =
+      std::tuple{Field{"over-selection", &SynchronousSettings::over_selection_,
+                       "clients asked for each client of cohort-size; a round closes when cohort-size have answered",
+                       Valid{.low = 1, .high = 1000}},
+                 Field{"minimum-arrivals", &SynchronousSettings::minimum_arrivals_,
+                       "a round in which fewer clients arrive by the deadline changes nothing", Valid{.low = 0, .high = 1e7}}};
+};
+struct Synchronous final : PartBase<ModePart, Synchronous, SynchronousSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "sync";
+  static constexpr std::string_view kSummary = "rounds: the server waits for a cohort (Bonawitz et al. 2019)";
+  double over_selection() const override { return over_selection_; }
+  std::unique_ptr<TimedRun> begin(const TimeTerms& terms) const override {
+    return std::make_unique<SynchronousRun>(terms, static_cast<std::size_t>(minimum_arrivals_));
+  }
+};
+
+}  // namespace fedstride

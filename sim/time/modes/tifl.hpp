@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/choice.hpp"
+#include "core/random.hpp"
+#include "core/task.hpp"
+#include "sim/time/mode.hpp"
+
+namespace fedstride {
+
+/// How a round of tifl draws its tier (Chai et al. 2020, Section 4.4, Algorithm 2). Every I rounds, if the loss of the tier of the last
+/// round is no lower than I rounds ago, the tiers' weights follow the rank of their losses: of n, the highest has n, the lowest 1. A
+/// tier's loss is the mean of its clients' last reports; one without any ranks first. (The paper ranks accuracies on test rows, which the
+/// coordinator does not have.) A tier has at most its credits in rounds, until all have used theirs.
+class TierDraw {
+ public:
+  /// `tier_of` is by client; of `every` 0 the draws are uniform, of `credits` 0 a tier may have any number of rounds.
+  TierDraw(std::vector<std::uint16_t> tier_of, std::uint32_t every, std::uint32_t credits);
+
+  std::uint16_t tier_of(ClientId client) const { return tier_of_[client]; }
+  /// The tier of a round.
+  std::uint16_t draw(std::uint32_t round, std::span<const double> losses, RandomStream& random);
+
+  /// The state as bytes, and back: none if draws are uniform. load throws Error (failure) if they are no such state.
+  std::string save() const;
+  void load(const std::string& bytes);
+
+ private:
+  std::vector<std::uint16_t> tier_of_;
+  std::size_t tiers_;
+  std::uint32_t every_;
+  std::uint32_t credits_;
+  std::vector<std::uint32_t> rounds_ = {};  // that each tier had; empty before the first
+  std::vector<double> weights_ = {};
+  std::vector<double> before_ = {};  // losses at the last look; empty before it
+  std::uint16_t last_ = 0;
+};
+
+/// The mean of the losses that are known of each tier's clients; NaN for one without any.
+std::vector<double> tier_losses(std::size_t tiers, std::span<const std::uint16_t> tier_of, std::span<const double> losses);
+
+/// How a round of tifl draws its tier.
+enum class TierPolicy : std::uint8_t {
+  uniform,  ///< each with the same probability
+  losses    ///< those with higher losses more often: TiFL's adaptive policy
+};
+constexpr auto choice_names(TierPolicy) { return names("uniform", "losses"); }
+
+struct TiflSettings : TieredSettings {
+  TierPolicy policy = TierPolicy::uniform;
+  int interval = 10;
+  int credits = 0;
+  bool adapts() const { return policy == TierPolicy::losses; }
+  static constexpr auto kFields = std::tuple_cat(
+      TieredSettings::kFields,
+      std::tuple{
+          Field{"tier-policy", &TiflSettings::policy, "how a round's tier is drawn: uniformly, or by losses"},
+          Field{"tier-interval", &TiflSettings::interval, "rounds between two looks at the tiers' losses",
+                Valid{.low = 1, .high = 1e6}, Shapes::model, &TiflSettings::adapts},
+          Field{"tier-credits", &TiflSettings::credits, "rounds that a tier may have while others still may; 0: any number",
+                Valid{.low = 0, .high = 1e6}, Shapes::model, &TiflSettings::adapts}});
+};
+/// Rounds whose cohort is drawn from one tier of clients of like speed: uniformly, or by the tiers' losses.
+struct Tiered final : PartBase<ModePart, Tiered, TiflSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "tifl";
+  static constexpr std::string_view kSummary = "rounds of clients of like speed (Chai et al. 2020)";
+  int tiers() const override { return tiers_; }
+  bool asks_for_losses() const override { return adapts(); }
+  std::unique_ptr<TimedRun> begin(const TimeTerms& terms) const override;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "server/round.hpp"
+#include "sim/time/round_time.hpp"
+
+namespace fedstride {
+
+/// A version of the server's model as clients receive it.
+struct ModelVersion {
+  Vector model = {};
+  std::vector<double> told = {};  ///< Task::told
+};
+
+/// A run in virtual time: its rounds, or the versions of its model, one after the other (ModePart::begin).
+class TimedRun {
+ public:
+  virtual ~TimedRun() = default;
+
+  /// Makes the next round or version. Returns and throws like run_round, whose arguments these are.
+  virtual std::vector<ClientReport> advance(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
+                                            Vector& model, std::span<const std::uint64_t> releases = {},
+                                            ForEachPiece for_each_piece = serially) = 0;
+  /// The time of the round or version made last.
+  const RoundTime& last() const { return last_; }
+
+  /// The state as bytes, and back at the time at which the last round ended. load throws Error (failure) if they are not such a state.
+  /// The models of versions() belong to it; they are in files.
+  virtual std::string save() const = 0;
+  virtual void load(const std::string& bytes, Nanoseconds now) = 0;
+  /// The versions before the model's that tasks at work began from.
+  const std::map<std::uint32_t, std::shared_ptr<const ModelVersion>>& versions() const { return versions_; }
+  virtual std::set<std::uint32_t> needed_versions() const { return {}; }
+  void put_version(std::uint32_t number, ModelVersion version) {
+    versions_[number] = std::make_shared<const ModelVersion>(std::move(version));
+  }
+
+ protected:
+  RoundTime last_ = {};
+  std::map<std::uint32_t, std::shared_ptr<const ModelVersion>> versions_ = {};
+};
+
+}  // namespace fedstride
