@@ -262,7 +262,7 @@ class Measuring {
     const auto start = std::chrono::steady_clock::now();
     for (std::uint32_t round = 1; round <= static_cast<std::uint32_t>(setup_.configuration.rounds); ++round) {
       check_stop();
-      RunPrivacy::Permission permission = privacy_->reserve(round, model_hash(model), server.adapted_clip());
+      RunPrivacy::Permission permission = privacy_->reserve(round, model_hash(model), server.counted_clip());
       if (!permission.refusal.empty()) break;
       if (!permission.releases.empty()) permission.releases.resize(rules_.sum.weights.size(), 1);  // the canaries'
       std::vector<ClientReport> reports;
@@ -297,7 +297,7 @@ class Measuring {
     if (!setup_.privacy.example) return;
     PrivateTraining& lots = *setup_.training.privacy;
     lots.canaries = std::make_shared<Canaries>(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kExampleCanaries),
-                                               coins_, 1, adapts_lot_clip(setup_.configuration.privacy));
+                                               coins_, 1, setup_.privacy.example->bound->counts());
     lots.canary_client = client_of_canaries(setup_, rules_);
   }
 
@@ -305,7 +305,7 @@ class Measuring {
     if (!setup_.privacy.client) return;
     clients_.emplace(
         ClientCanaries{.canaries = Canaries(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kClientCanaries),
-                                            coins_, 2, rules_.sum.release->adaptive.has_value()),
+                                            coins_, 2, setup_.privacy.client->bound->counts()),
                        .first = static_cast<ClientId>(setup_.clients.row_counts.size()),
                        .weight = setup_.privacy.largest_weight});
     const std::size_t present = clients_->canaries.present().size();
