@@ -23,7 +23,7 @@ class LotDraws {
     ClientId client = 0;
     std::uint64_t first_release = 0;  ///< number of the round's first release in the client's plan
     std::uint64_t reserved = 0;       ///< releases reserved in the ledger for this round
-    double clip = 0;                  ///< the round's bound, if it adapts
+    double clip = 0;                  ///< the round's bound, if it follows counts
   };
 
   /// Plan, source, rows and users must outlive this object. `users` has the user of each row of the data set, if the plan draws users or
@@ -45,7 +45,7 @@ class LotDraws {
   std::uint32_t step() const { return drawn_lots_ - 1; }
   NoiseStep noise() const {
     NoiseStep noise = plan_.noise().at(place_.first_release + step());
-    if (plan_.adapts_clip()) noise.clip = place_.clip;
+    if (plan_.counts()) noise.clip = place_.clip;
     return noise;
   }
   double denominator() const { return plan_.denominator(); }
@@ -67,7 +67,7 @@ class LotDraws {
   void report(ClientReport& report) const {
     report.releases = meter_.runs();
     add_to_report(lots_, empty_, report);
-    if (!plan_.adapts_clip()) return;
+    if (!plan_.counts()) return;
     report.within = lots_.within;
     report.expected = static_cast<double>(place_.reserved - meter_.left()) * plan_.denominator();
   }

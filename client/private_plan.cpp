@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "dp/accountants/adaptive_clip.hpp"
 #include "dp/accountants/spending.hpp"
 
 namespace fedstride {
@@ -24,8 +23,7 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
       neighbours_(rules.neighbours),
       unit_(rules.unit),
       bound_(rules.unit == LotUnit::some_examples ? rules.bound : 1),
-      adapts_clip_(rules.adapts_clip),
-      count_noise_(rules.count_noise) {
+      clip_rule_(rules.clip_rule) {
   const std::size_t rows = sizes.rows;
   epoch_of_change_ = optimizer->epoch_of_change();
   first_lots_per_step_ = optimizer->gradients_per_step(Progress{0});
@@ -66,23 +64,21 @@ std::uint64_t PrivatePlan::releases_before(int epoch) const {
              static_cast<std::uint64_t>(later_lots_per_step_);
 }
 
-double PrivatePlan::count_noise() const {
-  return adapts_clip_ ? adaptive_clip_noise(noise_.rules().noise_multiplier, denominator_, count_noise_).count : 0;
-}
+double PrivatePlan::count_noise() const { return clip_rule_->count_noise(noise_.rules().noise_multiplier, denominator_); }
 
 double PrivatePlan::round_clip(std::span<const double> told) const {
-  if (!adapts_clip_) return 0;
+  if (!counts()) return 0;
   if (told.size() != 1 || !(told[0] >= kLeastClip && told[0] <= kMostClip))
     throw failure("the server sent " + counted(told.size(), "number") +
-                  (told.empty() ? "" : ", the first of them " + number_text(told[0])) +
-                  "; with clip-rule 'adaptive' it must be the round's bound, from " + number_text(kLeastClip) + " to " +
+                  (told.empty() ? "" : ", the first of them " + number_text(told[0])) + "; with clip-rule '" +
+                  std::string(clip_rule_.name()) + "' it must be the round's bound, from " + number_text(kLeastClip) + " to " +
                   number_text(kMostClip));
   return told[0];
 }
 
 std::vector<ReleaseRun> PrivatePlan::runs(std::uint64_t first, std::uint64_t count, double clip) const {
   std::vector<ReleaseRun> runs = noise_.runs(first, count);
-  if (adapts_clip_ && clip > 0)
+  if (counts() && clip > 0)
     for (ReleaseRun& run : runs) run.clip = clip;
   return runs;
 }

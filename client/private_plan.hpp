@@ -7,6 +7,7 @@
 
 #include "client/optim/optimizer.hpp"
 #include "dp/accountants/mechanism.hpp"
+#include "dp/bounds/bound.hpp"
 #include "dp/noise/noise_plan.hpp"
 
 namespace fedstride {
@@ -34,9 +35,8 @@ struct PrivateRules {
   NoisePlanRules noise = {};  ///< its target is set to each client's releases in target_epochs
   int target_epochs = 1;      ///< local epochs over which the schedules of clip and noise run
   LotUnit unit = LotUnit::examples;
-  std::uint64_t bound = 1;   ///< LotUnit::some_examples
-  bool adapts_clip = false;  ///< the clip is that of the first round, and follows counts released with the lots
-  double count_noise = 0;    ///< on a lot's count, as adaptive_clip_noise takes it
+  std::uint64_t bound = 1;  ///< LotUnit::some_examples
+  Bound clip_rule = {};     ///< if it counts, the clip is that of the first round
 };
 
 /// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
@@ -63,10 +63,10 @@ class PrivatePlan {
   /// The deviation of the noise on a lot's count (ReleaseRules::count_noise); 0: lots have none. Throws Error (usage) if that is too
   /// small for the noise multiplier.
   double count_noise() const;
-  bool adapts_clip() const { return adapts_clip_; }
+  bool counts() const { return clip_rule_->counts(); }
   /// The round's bound, of what the server tells; 0: that of noise(). Throws Error (failure) if it tells no such number.
   double round_clip(std::span<const double> told) const;
-  /// noise().runs(first, count), at the bound `clip` of the round if it adapts.
+  /// noise().runs(first, count), at the bound `clip` of the round if it follows counts.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count, double clip) const;
 
   /// The number of lots read by a step of that epoch.
@@ -111,8 +111,7 @@ class PrivatePlan {
   int epoch_of_change_ = kNoChange;
   LotUnit unit_ = LotUnit::examples;
   std::uint64_t bound_ = 1;
-  bool adapts_clip_ = false;
-  double count_noise_ = 0;
+  Bound clip_rule_;
   NoisePlan noise_;
 };
 

@@ -48,7 +48,8 @@ struct ClientReport {
   double alignment = 0;
   std::uint64_t pairs = 0;
   double measure = 0;  ///< ObjectiveScale
-  double within = 0;   ///< released: noisy sum over its lots of 1/2 for a gradient within the bound, -1/2 for another (LotClip)
+  double within =
+      0;  ///< released: noisy sum over its lots of 1/2 for a gradient within the bound, -1/2 for another (BoundPart::counts)
   double expected = 0;
   std::uint64_t personal_examples = 0;  ///< 0: it was not tested
   std::uint64_t personal_correct = 0;
@@ -130,8 +131,8 @@ inline constexpr auto kReportFields = [] {
       ReportField{"alignment", &R::alignment, "likewise, of pairs of steps", pooled | secured, kAll, &R::pairs},
       ReportField{"pairs", &R::pairs, "pairs in that sum", secured, kAll, &R::steps},
       ReportField{"measure", &R::measure, "the server averages it (nova, fair; else 0)", pooled, kMaxRate},
-      ReportField{"within", &R::within, "noisy count of gradients within the bound told (clip-rule adaptive; +-1/2 each)",
-                  pooled | negative, kMaxRate},
+      ReportField{"within", &R::within, "noisy count of gradients within the bound told (+-1/2 each)", pooled | negative,
+                  kMaxRate},
       ReportField{"expected", &R::expected, "of so many on average", pooled, kMaxRate},
       ReportField{"personal_examples", &R::personal_examples, "its personal model was tested on", sent},
       ReportField{"personal_correct", &R::personal_correct, "correct among these", sent, kAll, &R::personal_examples},

@@ -26,8 +26,6 @@ class PooledStatistic {
   virtual void take(std::uint32_t round, const ClientReport& sums) = 0;
   /// Called when a run continues that is to have so many rounds.
   virtual void prolong(std::uint32_t /*rounds*/) {}
-  /// The round's bound on examples' gradients, if that is what adapts; otherwise 0.
-  virtual double clip() const { return 0; }
   /// The numbers behind the last round that was taken in this session.
   virtual std::vector<NamedNumber> numbers() const { return {}; }
   /// Cereal's portable binary form. load throws if the bytes are not in this form.

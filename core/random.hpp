@@ -47,7 +47,7 @@ enum class Purpose : std::uint32_t {
   separation = 38,        ///< which rounds a client may be in, under a minimum separation
   canaries = 40,          ///< directions and coins of canaries (privacy measure)
   run_count = 41,         ///< how many runs an accounted sweep makes, and of which cells
-  clip_count = 45,        ///< on the counts of examples whose gradient is within the bound (clip-rule adaptive)
+  clip_count = 45,        ///< on the counts of examples whose gradient is within the bound
   test = 1000,
 };
 

@@ -2,13 +2,13 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
-#include "dp/accountants/adaptive_clip.hpp"
 #include "dp/accountants/buffered_toeplitz.hpp"
 #include "dp/accountants/one_run_audit.hpp"
 #include "dp/accountants/participation.hpp"
@@ -17,6 +17,7 @@
 #include "dp/accountants/toeplitz.hpp"
 #include "dp/accountants/tree.hpp"
 #include "dp/accountants/user_mixture.hpp"
+#include "dp/bounds/bound.hpp"
 #include "python/bindings.hpp"
 #include "python/guard.hpp"
 
@@ -59,10 +60,14 @@ std::pair<Numbers, Numbers> divergences(double noise_multiplier, double rate, st
 }  // namespace
 
 void register_accounting(py::module_& module) {
-  add(module, "adaptive_clip_noise", [](double noise_multiplier, double expected, double count) {
-    const AdaptiveClipNoise noise = adaptive_clip_noise(noise_multiplier, expected, count);
-    return std::pair(noise.vector, noise.count);
-  });
+  add(module, "bound_noise",
+      [](const std::string& rule, const std::map<std::string, double>& settings, double noise_multiplier, double expected) {
+        Bound bound;
+        bound.choose(rule);
+        for (const auto& [name, value] : settings) bound.part().set(*bound.part().find(name), value);
+        const double count = bound->count_noise(noise_multiplier, expected);
+        return std::pair(noise_beside_count(noise_multiplier, count), count);
+      });
   add(module, "toeplitz", [](std::size_t steps, std::size_t bands) {
     return computed([&] { return bands == 0 ? optimal_toeplitz(steps) : optimal_banded_toeplitz(bands, steps); });
   });

@@ -34,22 +34,27 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
     const auto own = static_cast<double>(rules.weights[report.client]);
     weight += own;
     measure += own * report.measure;
-    if (pool_ && !secured) pooled.push_back(sendable(report));
+    if ((pool_ || bounds_lots_) && !secured) pooled.push_back(sendable(report));
     if (!losses_.empty()) losses_[report.client] = report.loss;
   }
   const double divisor = rules.denominator > 0 ? rules.denominator : weight;
   round_ = {.share = divisor / all,
             .weight = divisor / static_cast<double>(rules.weights.size()),
             .measure = weight > 0 ? measure / weight : 0};
-  if (pool_ && !rules.release) pool_->take(round, secured ? secured->sums : sum_of(pooled));
+  const auto sums = [&] { return secured ? secured->sums : sum_of(pooled); };
+  if (pool_ && !rules.release) pool_->take(round, sums());
+  if (!bounds_lots_) return;
+  // A client that failed is not counted. No count moves the bound further than if all had been on one side, and half as much again.
+  const ClientReport lots = sums();
+  bounds_->take(lots.expected > 0 ? std::optional(std::clamp(lots.within / lots.expected, -1.0, 1.0)) : std::nullopt);
 }
 
 void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const SumRules& rules) {
   if (rules.release) {
-    const double bound = clip_ > 0 ? clip_ : rules.release->clip.bound();
+    const double bound = clip() > 0 ? clip() : rules.release->clip.bound();
     const auto released = rules.release->beside.take_off(mean_update, bound);
     mean_square_ = bound * bound * released.square;
-    if (clip_ > 0) clip_ = rules.release->next_bound(clipped_to_ = clip_, released.bit);
+    if (bounds_) bounds_->take(released.bit, rules.release->most_bound());
     if (pool_ && rules.release->beside.statistic)
       pool_->take(round, {.statistic = 2 * released.statistic * pooled_reference(pool_->tell(round)), .statistics = 1});
   }
@@ -70,7 +75,7 @@ void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const
 std::vector<NamedNumber> Server::numbers() const {
   std::vector<NamedNumber> numbers = optimizer_->numbers(*state_);
   if (pool_) std::ranges::copy(pool_->numbers(), std::back_inserter(numbers));
-  if (clip_ > 0) numbers.push_back({"clip", clipped_to_});
+  if (bounds_ && bounds_->used() > 0) numbers.push_back({"clip", bounds_->used()});
   return numbers;
 }
 
@@ -80,7 +85,7 @@ std::vector<std::string> Server::states() const {
   std::vector<std::string> all{state_bytes(*optimizer_, *state_), state_bytes(*objective_, *objective_state_),
                                pool_ ? state_bytes([&](std::ostream& stream) { pool_->save(stream); }) : std::string(),
                                archived(losses_)};
-  if (clip_ > 0) all.push_back(archived(clip_));
+  if (bounds_) all.push_back(archived(bounds_->bound()));
   if (schedule_.is_on_update()) all.push_back(archived(schedule_.first));
   if (noise_) all.push_back(noise_->save());
   return all;
@@ -99,13 +104,13 @@ void Server::load(const std::string& bytes) {
   load_state(*objective_, *objective_state_, states[1], label(objective_));
   load_state(states[3], "the clients' losses", archived(losses_).size(),
              [&](std::istream& stream) { read_archive(stream, losses_); });
-  if (clip_ > 0) {
-    load_state(states[4], "the bound of updates", archived(clip_).size(),
-               [&](std::istream& stream) { read_archive(stream, clip_); });
-    if (!(clip_ > 0) || !std::isfinite(clip_)) throw failure("the server's state in the checkpoint is damaged");
+  if (bounds_) {
+    double bound = 0;
+    load_state(states[4], "the bound", archived(bound).size(), [&](std::istream& stream) { read_archive(stream, bound); });
+    bounds_->resume(bound);
   }
   if (schedule_.is_on_update()) {
-    const std::string& first = states[4 + static_cast<std::size_t>(clip_ > 0)];
+    const std::string& first = states[4 + static_cast<std::size_t>(bounds_.has_value())];
     load_state(first, "the server's first rate", archived(schedule_.first).size(),
                [&](std::istream& stream) { read_archive(stream, schedule_.first); });
     if (!(schedule_.first > 0) || !std::isfinite(schedule_.first))

@@ -13,6 +13,7 @@
 #include "core/pooled_statistic.hpp"
 #include "core/task.hpp"
 #include "core/vector.hpp"
+#include "dp/bounds/bound.hpp"
 #include "server/accumulator.hpp"
 #include "server/server_schedule.hpp"
 
@@ -89,7 +90,10 @@ class Server {
   /// The length of an update: the change of the model followed by what the local objective sends with it.
   std::size_t update_size() const { return update_size_; }
   /// The numbers (tell) and the vector (beside) sent with the model to every client of that round.
-  std::vector<double> tell(std::uint32_t round) const { return pool_ ? pool_->tell(round) : std::vector<double>{}; }
+  std::vector<double> tell(std::uint32_t round) const {
+    if (bounds_lots_) return {bounds_->bound()};
+    return pool_ ? pool_->tell(round) : std::vector<double>{};
+  }
   std::span<const float> beside() const { return objective_->heard(*objective_state_); }
 
   /// From now on, keeps the last reported loss of each of `clients` clients.
@@ -106,12 +110,17 @@ class Server {
     if (pool_) pool_->prolong(rounds);
   }
   void set_schedule(const ServerSchedule& schedule) { schedule_ = schedule; }
-  /// From now on, the bound of the first round, which follows CentralRelease::adaptive. A checkpoint has it.
-  void adapt_clip(double bound) { clip_ = bound; }
+  /// From now on, the bounds of rounds, which follow counts: of updates, or of examples' gradients, which clients are told. A checkpoint
+  /// has the round's.
+  void bound_updates(BoundCourse bounds) { bounds_ = std::move(bounds); }
+  void bound_lots(BoundCourse bounds) {
+    bounds_ = std::move(bounds);
+    bounds_lots_ = true;
+  }
   /// This round's bound of updates; 0: that of the rules.
-  double clip() const { return clip_; }
-  /// This round's bound that adapts, of updates or of examples' gradients; 0: none does.
-  double adapted_clip() const { return pool_ && clip_ == 0 ? pool_->clip() : clip_; }
+  double clip() const { return bounds_lots_ ? 0 : counted_clip(); }
+  /// This round's bound that follows counts, of updates or of examples' gradients; 0: none does.
+  double counted_clip() const { return bounds_ ? bounds_->bound() : 0; }
   /// From now on, releases have this noise, of sums of so many numbers. A checkpoint has its state.
   void correlate_noise(const Correlation& correlation, std::size_t size) { noise_.emplace(correlation, size); }
   CorrelatedNoise* noise() { return noise_ ? &*noise_ : nullptr; }
@@ -139,8 +148,8 @@ class Server {
   ServerSchedule schedule_ = {};
   RoundTotals totals_ = {};
   ObjectiveRound round_ = {};
-  double clip_ = 0;
-  double clipped_to_ = 0;            ///< in the last round
+  std::optional<BoundCourse> bounds_ = {};
+  bool bounds_lots_ = false;
   double mean_square_ = 0;           ///< of the round (ChangeSpread)
   std::vector<double> losses_ = {};  ///< by client, NaN if unknown; empty unless remember_losses was called
   std::optional<CorrelatedNoise> noise_ = {};

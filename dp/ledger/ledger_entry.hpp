@@ -9,6 +9,7 @@
 
 #include "core/task.hpp"
 #include "dp/accountants/mechanism.hpp"
+#include "dp/bounds/bounds.hpp"
 
 namespace fedstride {
 
@@ -42,7 +43,8 @@ struct LedgerStatement {
   bool own_code = false;        ///< example level: the user's own code computes the gradients
   std::uint64_t survivors = 0;  ///< noise_at "distributed": the fewest clients in a round's sum
   std::uint64_t colluders = 0;  ///< likewise: that may tell the coordinator their noise
-  bool adaptive_clip = false;   ///< the bound (S) is that of the first round, and follows counts that are in the same releases
+  ClipRule clip_rule =
+      {};  ///< if not the default, the bound (S) is that of the first round, and follows counts in the same releases
   bool participations = false;  ///< client level: sums name the clients in them, a public fact; others are not charged
   bool own_tasks = false;       ///< likewise, of a client's own ledger: rounds are its tasks, their versions unknown
   bool users = false;           ///< example level: a record is everything of one user inside a client
@@ -59,7 +61,7 @@ struct LedgerStatement {
                                             Term{"own_code", &LedgerStatement::own_code},
                                             Term{"survivors", &LedgerStatement::survivors},
                                             Term{"colluders", &LedgerStatement::colluders},
-                                            Term{"adaptive_clip", &LedgerStatement::adaptive_clip},
+                                            Term{"_clip", &LedgerStatement::clip_rule},
                                             Term{"participations", &LedgerStatement::participations},
                                             Term{"own_tasks", &LedgerStatement::own_tasks},
                                             Term{"users", &LedgerStatement::users}};

@@ -51,7 +51,7 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
     list.emplace_back(
         "the user's own code computed the gradients, and declares that nothing else of a client's examples affects its "
         "weights; this has not been checked");
-  if (promised.adaptive_clip)
+  if (promised.clip_rule != ClipRule{})
     list.emplace_back(
         "the bound on a gradient follows, from round to round, noisy counts of those within it; each lot's count is in one "
         "release with its sum, and both together are charged");
@@ -94,7 +94,7 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
   list.push_back("what is protected is one client with all its data, " + neighbours_text(statement.each.neighbours));
   list.emplace_back("an update counts with norm " + number_text(statement.bound) + " and weight " +
                     number_text(statement.largest_weight) + " at most" +
-                    (statement.adaptive_clip
+                    (statement.clip_rule != ClipRule{}
                          ? " in the first round; the norm then follows the count of updates within it, which is in the "
                            "same release"
                          : ""));

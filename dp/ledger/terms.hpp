@@ -61,6 +61,8 @@ Json term_json(const Value& value, const Value& base = {}) {
   for_each_term<Value>([&]<class Member>(const Term<Value, Member>& term) {
     const Member& own = value.*term.member;
     if (!term.always && own == base.*term.member) return;
+    if constexpr (Choice<Member>)
+      if (term.name.starts_with('_')) return void(json[std::string(choice_name(own)) + std::string(term.name)] = true);
     if constexpr (HasTerms<Member>)
       json[std::string(term.name)] = term_json(own, base.*term.member);
     else
@@ -126,6 +128,16 @@ class TermReader {
     std::vector<std::string> names;
     std::size_t known = 0;
     for_each_term<Value>([&]<class Member>(const Term<Value, Member>& term) {
+      if constexpr (Choice<Member>)
+        if (term.name.starts_with('_')) {
+          for (const std::string_view choice : kChoiceNames<Member>) {
+            names.push_back(std::string(choice) + std::string(term.name));
+            if (json.value(names.back(), Json()) != Json(true)) continue;
+            into.*term.member = *find_choice<Member>(choice);
+            ++known;
+          }
+          return;
+        }
       names.emplace_back(term.name);
       const auto found = json.find(names.back());
       if (found == json.end() && term.always) throw failure("'" + names.back() + "' is missing");

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "dp/bounds/bound.hpp"
 #include "dp/noise/discrete_gaussian.hpp"
 
 namespace fedstride {
@@ -127,8 +128,7 @@ void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& sour
 
 void ReleasedBeside::set_bit(double noise_multiplier, double deviation) {
   bit_share = 0;
-  const double most =
-      adaptive_clip_noise(noise_multiplier, 1, deviation).vector / noise_multiplier;  // sqrt(1 + b^2 / 4) without x and w
+  const double most = noise_beside_count(noise_multiplier, deviation) / noise_multiplier;  // sqrt(1 + b^2 / 4) without x and w
   bit_share = noise_multiplier * growth() * most / deviation;
 }
 
@@ -161,9 +161,6 @@ ReleasedBeside::Means ReleasedBeside::take_off(Vector& mean, double bound) const
   return means;
 }
 
-double CentralRelease::next_bound(double bound, double mean_bit) const {
-  if (!adaptive) return bound;
-  return std::min(next_clip(*adaptive, bound, mean_bit), clip.bound() * kMaxDeviation / noise.standard_deviation);
-}
+double CentralRelease::most_bound() const { return clip.bound() * kMaxDeviation / noise.standard_deviation; }
 
 }  // namespace fedstride

@@ -10,7 +10,6 @@
 #include "core/gradient.hpp"
 #include "core/random.hpp"
 #include "core/vector.hpp"
-#include "dp/accountants/adaptive_clip.hpp"
 #include "dp/accountants/mechanism.hpp"
 
 namespace fedstride {
@@ -73,7 +72,7 @@ void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& sour
 /// (D, a S (x - 1/2), a S (w - 1/2)) with a = kShare, x = |D|^2 / S^2 and w = min(u / (2 V), 1) for the client's pooled statistic u
 /// and what the server expects of it, V (core/pooled_statistic.hpp). As x and w are from 0 to 1, its norm is at most S growth(),
 /// which takes the place of S in the noise; a client that is left out contributes 0, the middle of their range. A third is b S / 2 if
-/// the update's norm was at most S before clipping, -b S / 2 otherwise (dp/accountants/adaptive_clip.hpp).
+/// the update's norm was at most S before clipping, -b S / 2 otherwise (BoundPart::counts).
 struct ReleasedBeside {
   static constexpr double kShare = 0.2;
   bool square = false;     ///< x
@@ -108,11 +107,10 @@ struct CentralRelease {
   std::vector<ParameterRange> trained;  ///< trainable parameters, in order; noise on frozen parameters is dropped
   RandomSource source;
   ReleasedBeside beside = {};
-  std::optional<AdaptiveClip> adaptive = {};  ///< the clip's bound is that of the first round, and follows the bits beside
-  Correlation correlation = {};               ///< of the noise of all rounds (dp/noise/correlated_noise.hpp)
+  Correlation correlation = {};  ///< of the noise of all rounds (dp/noise/correlated_noise.hpp)
 
-  /// The next round's bound: noise in proportion to it must stay in the range of add_noise.
-  double next_bound(double bound, double mean_bit) const;
+  /// The largest bound of a round: noise in proportion to it must stay in the range of add_noise.
+  double most_bound() const;
 };
 
 }  // namespace fedstride

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/normals.hpp"
-#include "dp/accountants/adaptive_clip.hpp"
+#include "dp/bounds/bound.hpp"
 
 namespace fedstride {
 namespace {
@@ -68,7 +68,7 @@ double ClippedSum::add(std::size_t offset, std::span<const float> part) {
 double ClippedSum::add_noise_and_report(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece) {
   const auto factor = static_cast<float>(1 / rules.denominator);
   const double noise_multiplier =
-      rules.count_noise > 0 ? adaptive_clip_noise(rules.noise_multiplier, 1, rules.count_noise).vector : rules.noise_multiplier;
+      rules.count_noise > 0 ? noise_beside_count(rules.noise_multiplier, rules.count_noise) : rules.noise_multiplier;
   const auto deviation = static_cast<float>(noise_multiplier * rules.clip / rules.denominator);
   const std::size_t pieces = (stretches_.size() + kStretchesPerPiece - 1) / kStretchesPerPiece;
   for_each_piece(static_cast<int>(pieces), [&](int piece) {

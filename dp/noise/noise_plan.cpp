@@ -8,31 +8,12 @@
 #include "dp/accountants/spending.hpp"
 
 namespace fedstride {
-namespace {
-
-struct ClipRule {
-  double (*factor)(double t, double target);  // C_t / C, t = 1, 2, ...
-  std::uint64_t last;                         // t from which it is constant; 0: from target on
-};
-
-constexpr double kHalf = 0.5;
-// By ClipSchedule.
-const ClipRule kClips[] = {
-    {[](double, double) { return 1.0; }, 1},
-    {[](double t, double target) { return 1 / std::min(2.0, 1 + t / target); }, 0},
-    {[](double t, double target) { return std::max(kHalf, 1 - t / (2 * target)); }, 0},
-    {[](double t, double) { return std::max(kHalf, 1 - t / 1000); }, 500},
-    {[](double t, double) { return std::max(kHalf, std::pow(0.999, t)); }, 693},
-};
-static_assert(std::size(kClips) == kChoiceNames<ClipSchedule>.size());
-
-}  // namespace
 
 NoisePlan::NoisePlan(const NoisePlanRules& rules) : rules_(rules) {
   check_value("clip", kPositive, rules.clip);
   check_value("noise-multiplier", kPositive, rules.noise_multiplier);
   check_value("target releases", kAtLeastOne, rules.target);
-  const ClipRule& clip = kClips[static_cast<std::size_t>(rules.clip_schedule)];
+  const ScheduledBound& clip = kScheduledBounds[static_cast<std::size_t>(rules.clip_schedule)];
   clip_factor_ = clip.factor;
   constant_from_ = (clip.last == 0 ? rules.target : clip.last) - 1;
   dynamic_ = rules.noise_schedule != NoiseSchedule::constant;

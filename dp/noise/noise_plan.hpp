@@ -8,22 +8,16 @@
 #include "core/choice.hpp"
 #include "core/task.hpp"
 #include "dp/accountants/mechanism.hpp"
+#include "dp/bounds/schedule.hpp"
 
 namespace fedstride {
 
-enum class ClipSchedule { constant, hyperbolic, linear, linear_1000, factor_1000 };
-constexpr auto choice_names(ClipSchedule) { return names("constant", "hyperbolic", "linear", "linear-1000", "factor-1000"); }
 enum class NoiseSchedule { constant, dynamic, dynamic_momentum };
 constexpr auto choice_names(NoiseSchedule) { return names("constant", "dynamic", "dynamic-momentum"); }
 
 /// Clip bound and noise of the releases of one client. T = `target` is the number of releases, t = 1, 2, ... their index. Clip
-/// schedules (Yu et al., amended DP-SGD) leave the noise unchanged, with standard deviation clip x noise_multiplier on the sum,
-/// so the multiplier that is charged grows by C / C_t:
-///   constant      C
-///   hyperbolic    C / min(2, 1 + t/T), Equation 6
-///   linear        C to C/2 in T releases
-///   linear-1000   falling by C/1000 per release, to C/2
-///   factor-1000   times 0.999 per release, to C/2
+/// schedules leave the noise unchanged, with standard deviation clip x noise_multiplier on the sum, so the multiplier that is charged
+/// grows by C / C_t.
 /// Noise schedules (Hong et al.), all with the same zCDP budget R = T / noise_multiplier^2 over T releases:
 ///   constant, dynamic (Lemma 3.1, q_t = gamma^{T-t}), dynamic-momentum (q_t of Theorem 3.4)
 /// After T releases the last values apply.

@@ -82,7 +82,7 @@ def adaptive_clip_noise(noise_multiplier: float, clients: float, count_noise: fl
     Theorem 1): "vector" is the multiplier of the noise on the updates' sum, "count" the standard deviation of that on the count. Both
     together cost what `noise_multiplier` costs alone. `clients` is the expected number in a round; `count_noise` 0 means
     max(clients / 20, noise_multiplier)."""
-    vector, count = _core.adaptive_clip_noise(noise_multiplier, clients, count_noise)
+    vector, count = _core.bound_noise("adaptive", {"clip-count-noise": count_noise}, noise_multiplier, clients)
     return {"vector": vector, "count": count}
 
 

@@ -120,17 +120,18 @@ void choose_data(const Settings& settings, Configuration& configuration) {
   configuration.dataset = kOwnFile;
 }
 
-// "clip adaptive" is short for the rule, with the first bound that clip is by default. Throws Error (usage) if the rule is given, too.
+// "clip RULE" is short for the rule, with the first bound that clip is by default. Throws Error (usage) if the rule is given, too.
 Settings with_clip_rule(Settings settings) {
   for (const char* key : {"clip", "client-clip"}) {
     const auto given = settings.find(key);
     if (given == settings.end()) continue;
     const auto* text = std::get_if<std::string>(&given->second.value);
-    if (text == nullptr || *text != "adaptive") continue;
+    if (text == nullptr || !find_choice<ClipRule>(*text)) continue;
+    const std::string rule = *text;
     auto node = settings.extract(given);
     node.key() = "clip-rule";
     if (!settings.insert(std::move(node)).inserted)
-      throw usage_error("both 'clip-rule' and " + std::string(key) + " 'adaptive' are given; one of them is valid");
+      throw usage_error("both 'clip-rule' and " + std::string(key) + " '" + rule + "' are given; one of them is valid");
   }
   return settings;
 }

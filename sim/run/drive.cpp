@@ -26,7 +26,7 @@ Drive::Drive(const Setup& its_setup, RunPrivacy& its_privacy, Server fresh, cons
 
 std::string Drive::next(RoundRecord& record) {
   record.round = state.round + 1;
-  const RunPrivacy::Permission permission = privacy.reserve(record.round, hash, server.adapted_clip());
+  const RunPrivacy::Permission permission = privacy.reserve(record.round, hash, server.counted_clip());
   if (!permission.refusal.empty()) return permission.refusal;
   const auto spread = [&](int count, function_ref<void(int)> piece) {
     threads.for_each_task(static_cast<std::size_t>(count), [&](std::size_t i) { piece(static_cast<int>(i)); });

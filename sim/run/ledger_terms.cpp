@@ -84,10 +84,7 @@ class LedgerComparer {
         differs("dp", user_level(configuration_.privacy) != nullptr ? "user" : "example", statement->users ? "user" : "example");
       if (terms.accountant != AccountantChoice::automatic)
         differs(terms.prefix + "accountant", choice_name(terms.accountant), statement->accountant);
-      const bool adapts = terms.level == Level::example ? adapts_lot_clip(configuration_.privacy)
-                                                        : client_level(configuration_.privacy)->adapts_clip();
-      differs("clip-rule", choice_name(adapts ? ClipRule::adaptive : ClipRule::fixed),
-              choice_name(statement->adaptive_clip ? ClipRule::adaptive : ClipRule::fixed));
+      differs("clip-rule", choice_name(stated_rule(bound_of(terms.level))), choice_name(statement->clip_rule));
       if (terms.level != Level::client) continue;
       differs(terms.prefix + "clip", number_text(terms.clip), number_text(statement->bound));
       const ClientSettings& settings = *client_level(configuration_.privacy);
@@ -122,9 +119,7 @@ class LedgerComparer {
       const bool constant = settings == nullptr || (settings->clip_schedule == ClipSchedule::constant &&
                                                     settings->noise_schedule == NoiseSchedule::constant);
       if (!constant) not_compared("clip and noise of each release, which follow a schedule");
-      const bool adapts = group.level == Level::client ? client_level(configuration_.privacy)->adapts_clip()
-                                                       : adapts_lot_clip(configuration_.privacy);
-      const bool follows = adapts && entry.round > 1;
+      const bool follows = bound_of(group.level)->counts() && entry.round > 1;
       if (follows) not_compared("clip of each release, which follows the count released before it");
       for (const ReleaseRun& run : constant ? group.runs : std::vector<ReleaseRun>{}) {
         if (!follows) differs(round + terms->prefix + "clip", number_text(terms->clip), number_text(run.clip));
@@ -156,6 +151,10 @@ class LedgerComparer {
 
  private:
   static std::string budget_text(double budget) { return std::isfinite(budget) ? number_text(budget) : "none"; }
+
+  Bound bound_of(Level level) const {
+    return level == Level::example ? bound_of_lots(configuration_.privacy) : bound_of_updates(configuration_.privacy);
+  }
 
   const LevelTerms* of(Level level) const {
     const auto found = std::ranges::find(terms_, level, &LevelTerms::level);

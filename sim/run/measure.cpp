@@ -279,7 +279,7 @@ class Measuring {
     if (!setup_.privacy.example) return;
     PrivateTraining& lots = *setup_.training.privacy;
     lots.canaries = std::make_shared<Canaries>(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kExampleCanaries),
-                                               coins_, 1, adapts_lot_clip(setup_.configuration.privacy));
+                                               coins_, 1, setup_.privacy.example->bound->counts());
     lots.canary_client = client_of_canaries(setup_);
   }
 
@@ -287,7 +287,7 @@ class Measuring {
     if (!setup_.privacy.client) return;
     clients_.emplace(
         ClientCanaries{.canaries = Canaries(setup_.model, setup_.training.unsent(), wanted(MeasureOptions::kClientCanaries),
-                                            coins_, 2, setup_.rules.sum.release->adaptive.has_value()),
+                                            coins_, 2, setup_.privacy.client->bound->counts()),
                        .first = static_cast<ClientId>(setup_.clients.row_counts.size()),
                        .weight = setup_.privacy.largest_weight});
     RoundRules& rules = setup_.rules;

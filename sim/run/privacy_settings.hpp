@@ -9,6 +9,7 @@
 
 #include "core/part.hpp"
 #include "dp/accountants/mechanism.hpp"
+#include "dp/bounds/bounds.hpp"
 #include "dp/noise/noise_plan.hpp"
 
 namespace fedstride {
@@ -33,10 +34,6 @@ constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete",
 enum class ShareLaw { skellam, discrete_gaussian };
 constexpr auto choice_names(ShareLaw) { return names("skellam", "discrete-gaussian"); }
 
-/// Whether a bound on norms stays as it is, or follows a quantile of them (Andrew et al. 2021), or is every change's norm.
-enum class ClipRule { fixed, adaptive, scaled };
-constexpr auto choice_names(ClipRule) { return names("fixed", "adaptive", "scaled"); }
-
 /// The neighbor relation of a level; automatic: the strongest that holds (sim/run/neighbours.hpp).
 enum class NeighboursChoice { automatic, add_remove, replace_one, zero_out };
 constexpr auto choice_names(NeighboursChoice) { return names("auto", "add-remove", "replace-one", "zero-out"); }
@@ -49,15 +46,6 @@ inline constexpr std::string_view kEpsilon =
     "privacy budget: training stops before exceeding it; 0: none, noise from --noise-multiplier";
 inline constexpr std::string_view kDeltaHelp = "delta of every reported epsilon";
 inline constexpr std::string_view kAccountant = "accountant of epsilon; auto: tight, or the next tightest that has a bound";
-inline constexpr std::string_view kClipRule =
-    "clip to clip, or (adaptive) begin with that and follow a quantile of the norms (Andrew et al.), or (scaled) scale every "
-    "update "
-    "to it, up or down; under both, of updates";
-inline constexpr std::string_view kClipQuantile = "share of the records that should not be clipped";
-inline constexpr std::string_view kClipRate = "rate at which the bound follows, in its logarithm";
-inline constexpr std::string_view kClipCountNoise =
-    "noise standard deviation of the count of records within the bound; 0: a twentieth of those expected, at least the noise "
-    "multiplier";
 inline constexpr std::string_view kNeighboursHelp =
     "neighboring data sets; auto: add-remove if adding a record moves no other, else zero-out (sizes are public)";
 }  // namespace settings_help
@@ -79,13 +67,7 @@ struct ExampleSettings {
   int target_epochs = 0;
   int components = 0;
   double components_noise = 0;
-  // Of dp 'example' alone: under 'both' the rule is that of updates.
-  ClipRule lot_clip_rule = ClipRule::fixed;
-  double lot_clip_quantile = 0.5;
-  double lot_clip_rate = 0.2;
-  double lot_clip_count_noise = 0;
 
-  bool adapts_lots() const { return lot_clip_rule == ClipRule::adaptive; }
   bool has_noise_schedule() const { return noise_schedule != NoiseSchedule::constant; }
   bool has_noise_momentum() const { return noise_schedule == NoiseSchedule::dynamic_momentum; }
   bool has_components() const { return components > 0; }
@@ -116,23 +98,13 @@ struct ExampleSettings {
   };
 };
 
-/// The same, with a bound that may adapt.
-struct ExampleAloneSettings : ExampleSettings {
-  static constexpr auto kFields =
-      std::tuple_cat(ExampleSettings::kFields,
-                     std::tuple{
-                         Field{"clip-rule", &ExampleSettings::lot_clip_rule, settings_help::kClipRule},
-                         Field{"clip-quantile", &ExampleSettings::lot_clip_quantile, settings_help::kClipQuantile,
-                               Valid{.low = 0, .high = 1}, Shapes::model, &ExampleSettings::adapts_lots},
-                         Field{"clip-rate", &ExampleSettings::lot_clip_rate, settings_help::kClipRate, kPositive, Shapes::model,
-                               &ExampleSettings::adapts_lots},
-                         Field{"clip-count-noise", &ExampleSettings::lot_clip_count_noise, settings_help::kClipCountNoise,
-                               kNonNegative, Shapes::model, &ExampleSettings::adapts_lots},
-                     });
+/// The same, with a choice of bounds: under 'both' it is that of updates.
+struct ExampleAloneSettings : ExampleSettings, BoundSettings {
+  static constexpr auto kFields = std::tuple_cat(ExampleSettings::kFields, BoundSettings::fields());
 };
 
 /// Settings of client-level privacy: each client's update is clipped, the sum of the round noised.
-struct ClientSettings {
+struct ClientSettings : BoundSettings {
   double client_clip = 1;
   double client_noise_multiplier = 0;
   double client_epsilon = 0;
@@ -144,14 +116,6 @@ struct ClientSettings {
   ShareLaw noise_law = ShareLaw::skellam;
 
   bool has_shares() const { return client_noise == ClientNoiseBy::distributed; }
-  ClipRule clip_rule = ClipRule::fixed;
-  double clip_quantile = 0.5;
-  double clip_rate = 0.2;
-  double clip_count_noise = 0;
-
-  bool adapts_clip() const { return clip_rule == ClipRule::adaptive; }
-  bool scales_updates() const { return clip_rule == ClipRule::scaled; }
-
   NoiseMechanism noise_mechanism = NoiseMechanism::independent;
   int minimum_separation = 1;
   int noise_buffers = 4;
@@ -165,7 +129,7 @@ struct ClientSettings {
   }
 
   /// The settings that have the same name under `client` and `both`.
-  static constexpr auto kBothFields = std::tuple{
+  static constexpr auto kNoiseFields = std::tuple{
       Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
       Field{
           "client-noise", &ClientSettings::client_noise,
@@ -177,13 +141,8 @@ struct ClientSettings {
             {},
             Shapes::model,
             &ClientSettings::has_shares},
-      Field{"clip-rule", &ClientSettings::clip_rule, settings_help::kClipRule},
-      Field{"clip-quantile", &ClientSettings::clip_quantile, settings_help::kClipQuantile, Valid{.low = 0, .high = 1},
-            Shapes::model, &ClientSettings::adapts_clip},
-      Field{"clip-rate", &ClientSettings::clip_rate, settings_help::kClipRate, kPositive, Shapes::model,
-            &ClientSettings::adapts_clip},
-      Field{"clip-count-noise", &ClientSettings::clip_count_noise, settings_help::kClipCountNoise, kNonNegative, Shapes::model,
-            &ClientSettings::adapts_clip},
+  };
+  static constexpr auto kMechanismFields = std::tuple{
       Field{"noise-mechanism", &ClientSettings::noise_mechanism,
             "how the noise of rounds is correlated, so that it cancels in part in their sum: a tree (DP-FTRL), bands (as many as "
             "minimum-separation), or blt (a few buffers); client-noise central"},
@@ -196,6 +155,7 @@ struct ClientSettings {
       Field{"tree-restart", &ClientSettings::tree_restart, "tree: rounds after which a new tree begins; 0: never",
             Valid{.low = 0, .high = 1e6}, Shapes::model, &ClientSettings::has_tree},
   };
+  static constexpr auto kBothFields = std::tuple_cat(kNoiseFields, BoundSettings::fields(), kMechanismFields);
   static constexpr auto kFields = std::tuple_cat(
       std::tuple{
           Field{"clip", &ClientSettings::client_clip, "largest L2 norm of one record's contribution", kPositive},
@@ -261,6 +221,8 @@ class PrivacyPart : public Part {
 
   virtual const ExampleSettings* example() const { return nullptr; }
   virtual const ClientSettings* client() const { return nullptr; }
+  /// Example level whose bounds can be chosen.
+  virtual const BoundSettings* lot_bounds() const { return nullptr; }
   /// Example level whose records are users inside clients: what users are.
   virtual const UserSettings* users() const { return nullptr; }
   ExampleSettings* example() { return const_cast<ExampleSettings*>(std::as_const(*this).example()); }
@@ -277,6 +239,7 @@ struct ExamplePrivacy final : PartBase<PrivacyPart, ExamplePrivacy, ExampleAlone
   static constexpr std::string_view kName = "example";
   static constexpr std::string_view kSummary = "every example is protected: gradients are clipped and noised";
   const ExampleSettings* example() const override { return this; }
+  const BoundSettings* lot_bounds() const override { return this; }
 };
 
 struct ClientPrivacy final : PartBase<PrivacyPart, ClientPrivacy, ClientSettings> {
@@ -306,9 +269,12 @@ inline const ExampleSettings* example_level(const Privacy& privacy) { return pri
 inline const UserSettings* user_level(const Privacy& privacy) { return privacy->users(); }
 inline const ClientSettings* client_level(const Privacy& privacy) { return privacy->client(); }
 
-/// True if the bound on examples' gradients follows a quantile of their norms.
-inline bool adapts_lot_clip(const Privacy& privacy) {
-  return example_level(privacy) != nullptr && example_level(privacy)->adapts_lots();
+/// What bounds examples' gradients, and clients' updates.
+inline Bound bound_of_lots(const Privacy& privacy) {
+  return privacy->lot_bounds() != nullptr ? privacy->lot_bounds()->bound() : Bound();
+}
+inline Bound bound_of_updates(const Privacy& privacy) {
+  return client_level(privacy) != nullptr ? client_level(privacy)->bound() : Bound();
 }
 
 }  // namespace fedstride

@@ -48,8 +48,7 @@ PrivateRules private_rules(const ExampleSettings& settings, const Configuration&
                     .gamma = settings.noise_decay,
                     .momentum = settings.noise_momentum},
           .target_epochs = fixed_target ? settings.target_epochs : static_cast<int>(all),
-          .adapts_clip = settings.adapts_lots(),
-          .count_noise = settings.lot_clip_count_noise};
+          .clip_rule = bound_of_lots(configuration.privacy)};
 }
 
 // A client's spending in `epochs` epochs, plus that of releases other than gradients.
@@ -176,6 +175,7 @@ void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Mode
                    .epsilon = settings.epsilon,
                    .neighbours = rules.neighbours,
                    .clip = settings.clip,
+                   .bound = rules.clip_rule,
                    .noise_multiplier = settings.noise_multiplier};
   add_beside(setup, level, privacy.components);
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));
@@ -209,6 +209,7 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
                    .epsilon = settings.client_epsilon,
                    .neighbours = client_neighbours(configuration),
                    .clip = settings.client_clip,
+                   .bound = settings.bound(),
                    .noise_multiplier = settings.client_noise_multiplier};
   add_beside(setup, level, {});
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));

@@ -25,7 +25,8 @@ struct LevelSetup {
   double delta = 1e-5;
   double epsilon = 0;  ///< budget; 0: none
   Neighbours neighbours = Neighbours::add_remove;
-  double clip = 1;
+  double clip = 1;  ///< of the first round
+  Bound bound = {};
   double noise_multiplier = 0;  ///< given or calibrated
   bool calibrated = false;
   Spending once = {};                       ///< releases before the first round: private components, moments of the inputs

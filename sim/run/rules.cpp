@@ -33,9 +33,9 @@ bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)-
 bool has_users(C c) { return user_level(c.privacy) != nullptr; }
 const Draw& lot_draw(C c) { return draw_of(sampling_of(example_level(c.privacy)->sampling)); }
 bool has_lot_curve(C c) { return is_example_level(c) && lot_draw(c).has_curve(); }
-bool adapts_clip(C c) { return is_client_level(c) && client_level(c.privacy)->adapts_clip(); }
-bool scales_updates(C c) { return is_client_level(c) && client_level(c.privacy)->scales_updates(); }
-bool adapts_lots(C c) { return adapts_lot_clip(c.privacy); }
+bool counts_updates(C c) { return bound_of_updates(c.privacy)->counts(); }
+bool scales_updates(C c) { return bound_of_updates(c.privacy)->scales(); }
+bool counts_lots(C c) { return bound_of_lots(c.privacy)->counts(); }
 bool is_separated(C c) { return minimum_separation(c) > 1; }
 bool is_correlated(C c) { return is_client_level(c) && client_level(c.privacy)->mechanism() != NoiseMechanism::independent; }
 bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
@@ -306,15 +306,15 @@ const Rule kCommonRules[] = {
     {"attack", [](C c) { return c.attack->conspires() && is_central(c); },
      ", which reads each client's update; under {dp} nobody may see those", "client-noise"},
 
-    {"clip-rule", [](C c) { return adapts_clip(c) && !is_central(c); },
+    {"clip-rule", [](C c) { return counts_updates(c) && !is_central(c); },
      ", which needs the count of updates within the bound; with {client-noise} no release covers it", "client-noise"},
-    {"clip-rule", [](C c) { return adapts_clip(c) && client_level(c.privacy)->clip_per == ClipPer::layer; },
+    {"clip-rule", [](C c) { return counts_updates(c) && client_level(c.privacy)->clip_per == ClipPer::layer; },
      ", which follows the norms of whole updates; with {clip-per} each tensor is clipped to its own share", "clip-per"},
-    {"clip-rule", [](C c) { return adapts_clip(c) && c.optimizer->is_told(); },
+    {"clip-rule", [](C c) { return counts_updates(c) && c.optimizer->is_told(); },
      ", whose bound follows the clients' steps; the steps of {optimizer} follow what was released under that bound", "optimizer"},
-    {"clip-rule", [](C c) { return adapts_clip(c) && c.mode->is_asynchronous(); },
+    {"clip-rule", [](C c) { return counts_updates(c) && c.mode->is_asynchronous(); },
      ", which counts the clients of one round; {mode} has no rounds, and scales their updates", "mode"},
-    {"clip-rule", [](C c) { return adapts_clip(c) && is_secure(c); },
+    {"clip-rule", [](C c) { return counts_updates(c) && is_secure(c); },
      ", whose coordinator counts updates that are within the bound; with {secure-aggregation} it sees none",
      "secure-aggregation"},
 
@@ -322,29 +322,29 @@ const Rule kCommonRules[] = {
      ", which makes all updates equally long; {server-optimizer} measures their lengths", "server-optimizer"},
     {"clip-rule", [](C c) { return scales_updates(c) && c.objective->sends(); },
      ", which scales all that a client sends; the control variates of {local-objective} mean what they are", "local-objective"},
-    {"clip-rule", [](C c) { return is_example_level(c) && example_level(c.privacy)->lot_clip_rule == ClipRule::scaled; },
+    {"clip-rule", [](C c) { return bound_of_lots(c.privacy)->scales(); },
      ", which is for clients' updates; {dp} clips examples' gradients", "dp"},
     {"server-schedule", [](C c) { return c.has_noise_server() && !is_client_level(c); },
      ", whose rate follows from the noise on clients' updates; with {dp} there is none", "dp"},
     {"server-schedule", [](C c) { return c.has_noise_server() && !is<FederatedAveraging>(c.server); },
      ", whose rate is that of the mean update; {server-optimizer} makes steps of other lengths", "server-optimizer"},
-    {"server-schedule", [](C c) { return c.has_noise_server() && adapts_clip(c); },
+    {"server-schedule", [](C c) { return c.has_noise_server() && counts_updates(c); },
      ", whose rate is planned for one bound; with {clip-rule} each round has its own", "clip-rule"},
     {"server-schedule", [](C c) { return c.has_noise_server() && is_correlated(c); },
      ", whose rate is planned for independent noise; that of {noise-mechanism} cancels in part", "noise-mechanism"},
 
-    {"clip-rule", [](C c) { return adapts_lots(c) && (c.optimizer->is_told() || c.optimizer->gradients_per_step() > 1); },
+    {"clip-rule", [](C c) { return counts_lots(c) && (c.optimizer->is_told() || c.optimizer->gradients_per_step() > 1); },
      ", whose bound follows the clients' lots; the steps of {optimizer} follow what was released under that bound", "optimizer"},
-    {"clip-schedule", [](C c) { return adapts_lots(c) && example_level(c.privacy)->clip_schedule != ClipSchedule::constant; },
+    {"clip-schedule", [](C c) { return counts_lots(c) && example_level(c.privacy)->clip_schedule != ClipSchedule::constant; },
      "; with {clip-rule} the bound follows counts of examples", "clip-rule"},
-    {"noise-schedule", [](C c) { return adapts_lots(c) && example_level(c.privacy)->noise_schedule != NoiseSchedule::constant; },
+    {"noise-schedule", [](C c) { return counts_lots(c) && example_level(c.privacy)->noise_schedule != NoiseSchedule::constant; },
      "; with {clip-rule} each lot's noise is split between its sum and its count by one rule", "clip-rule"},
-    {"clip-rule", [](C c) { return adapts_lots(c) && is_secure(c); },
+    {"clip-rule", [](C c) { return counts_lots(c) && is_secure(c); },
      ", whose coordinator reads each client's count; with {secure-aggregation} it sees none", "secure-aggregation"},
 
     {"noise-mechanism", [](C c) { return is_correlated(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::central; },
      ", whose noise the coordinator makes of that of earlier rounds; {client-noise} is not of that kind", "client-noise"},
-    {"noise-mechanism", [](C c) { return is_correlated(c) && adapts_clip(c); },
+    {"noise-mechanism", [](C c) { return is_correlated(c) && counts_updates(c); },
      ", whose rounds share noise in proportion to one bound; with {clip-rule} each round has its own", "clip-rule"},
     {"minimum-separation", [](C c) { return is_separated(c) && has_time(c) && !c.mode->is_asynchronous(); },
      ", so that a round asks one group; with {devices} it asks those that are there", "devices minimum-separation mode"},
@@ -415,7 +415,7 @@ const Rule kOwnCodeRules[] = {
     {"dp", [](C c) { return is_example_level(c) && !is_clipped_outside(c); },
      "; your own code trains the clients, and under example-level privacy it must declare that it takes every gradient from "
      "Task.lots() (fedstride.uses_clipped_sum)"},
-    {"clip-rule", adapts_lots, ", which counts the gradients within the bound; your own code computes them", "clip-rule"},
+    {"clip-rule", counts_lots, ", which counts the gradients within the bound; your own code computes them", "clip-rule"},
     {"local-objective", [](C c) { return !is<Plain>(c.objective); },
      "; your own code trains the clients and would have to do it"},
     {"personal", [](C c) { return c.personal->makes(); }, "; your own code trains the clients and would have to do it"},

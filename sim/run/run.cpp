@@ -12,7 +12,6 @@
 #include "core/output.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "server/lot_clip.hpp"
 #include "sim/run/drive.hpp"
 #include "sim/run/live_board.hpp"
 #include "sim/run/model_tests.hpp"
@@ -33,17 +32,13 @@ Server make_server(const Setup& setup) {
                          .last = configuration.server_final_factor,
                          .rounds = configuration.has_noise_server() ? configuration.rounds : configuration.server_schedule_rounds,
                          .decay = configuration.server_decay});
-    if (setup.rules.sum.release && setup.rules.sum.release->adaptive) server.adapt_clip(setup.privacy.client->clip);
+    if (const auto& lots = setup.privacy.example; lots && lots->bound->counts()) server.bound_lots({lots->bound, lots->clip});
+    if (const auto& updates = setup.privacy.client; updates && updates->bound->counts())
+      server.bound_updates({updates->bound, updates->clip});
     if (const auto& release = setup.rules.sum.release; release && release->correlation.mechanism != NoiseMechanism::independent)
       server.correlate_noise(release->correlation, server.update_size() + release->beside.count());
     return server;
   };
-  if (adapts_lot_clip(configuration.privacy)) {
-    const ExampleSettings& lots = *example_level(configuration.privacy);
-    return with_losses(Server(
-        configuration.server, setup.model.size(), configuration.objective,
-        std::make_unique<LotClip>(AdaptiveClip{.quantile = lots.lot_clip_quantile, .rate = lots.lot_clip_rate}, lots.clip)));
-  }
   if (!configuration.optimizer->is_told())
     return with_losses(Server(configuration.server, setup.model.size(), configuration.objective));
   const int adapting = configuration.optimizer->epoch_of_change() / configuration.local_epochs;

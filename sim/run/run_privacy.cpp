@@ -40,32 +40,24 @@ std::vector<std::string> constants_of(const Setup& setup, Participations* partic
   if (!configuration.init.empty())
     constants.emplace_back("the first weights, from a file (init): whatever they were trained on is not counted here");
   if (!setup.privacy.user_lots.empty()) constants.push_back(setup.privacy.user_lots);
-  if (adapts_lot_clip(configuration.privacy)) {
-    const ExampleSettings& lots = *example_level(configuration.privacy);
-    constants.push_back(
-        "the bound C on an example's gradient, " + number_text(lots.clip) + " in the first round, then C exp(-" +
-        number_text(lots.lot_clip_rate) + " (share - " + number_text(lots.lot_clip_quantile) +
-        ")), share being that of all clients' examples within it: each lot's count is in one release with its sum, with noise of "
-        "deviation " +
-        (lots.lot_clip_count_noise > 0
-             ? number_text(lots.lot_clip_count_noise)
-             : "max(m / 20, " + number_text(setup.privacy.example->noise_multiplier) + ") for lots of m expected examples"));
-  }
+  if (const auto& lots = setup.privacy.example; lots && lots->bound->counts())
+    constants.push_back("the bound C on an example's gradient, " + lots->bound->course(lots->clip, "all clients' examples") +
+                        ": each lot's count is in one release with its sum, with noise of deviation " +
+                        lots->bound->count_noise_text(lots->noise_multiplier));
   if (!setup.privacy.client) return constants;
   const auto clients = static_cast<double>(setup.clients.row_counts.size());
   const double rate = participation_rate(configuration, setup.clients.row_counts.size());
   constants.push_back("clients N " + number_text(clients) + ", expected in a round " + number_text(rate * clients) +
                       ", the sum of a round is divided by " + number_text(setup.rules.sum.denominator));
   if (counts_participations(setup)) constants.emplace_back("the schedule of tasks, by sizes, devices and availability");
-  if (setup.rules.sum.release && setup.rules.sum.release->adaptive) {
-    const CentralRelease& release = *setup.rules.sum.release;
-    constants.push_back(
-        "the bound C on an update's norm, " + number_text(setup.privacy.client->clip) + " in the first round, then C exp(-" +
-        number_text(release.adaptive->rate) + " (share - " + number_text(release.adaptive->quantile) +
-        ")), share being that of the clients within it: each sends a bit in the same release, with noise of deviation " +
-        number_text(setup.privacy.client->noise_multiplier * release.beside.growth() / release.beside.bit_share) +
-        " on their sum and " + number_text(setup.privacy.client->noise_multiplier * release.beside.growth()) +
-        " C on that of updates of weight 1");
+  const LevelSetup& updates = *setup.privacy.client;
+  if (updates.bound->counts()) {
+    const ReleasedBeside& beside = setup.rules.sum.release->beside;
+    const double deviation = updates.noise_multiplier * beside.growth();
+    constants.push_back("the bound C on an update's norm, " + updates.bound->course(updates.clip, "the clients") +
+                        ": each sends a bit in the same release, with noise of deviation " +
+                        number_text(deviation / beside.bit_share) + " on their sum and " + number_text(deviation) +
+                        " C on that of updates of weight 1");
   }
   if (const Correlation& noise = setup.privacy.client_release.correlation; noise.on())
     constants.push_back(
@@ -81,7 +73,7 @@ std::vector<std::string> constants_of(const Setup& setup, Participations* partic
              : ""));
   if (configuration.has_noise_server()) constants.push_back(noise_rate_text(setup));
   const std::size_t beside = setup.rules.sum.release ? setup.rules.sum.release->beside.count() : 0;
-  if (beside > 0 && !setup.rules.sum.release->adaptive)
+  if (beside > 0 && !updates.bound->counts())
     constants.push_back("with each update of norm at most C = " + number_text(setup.privacy.client->clip) + " go " +
                         counted(beside, "number") + " of at most " + number_text(ReleasedBeside::kShare / 2) +
                         " C, so that sensitivity and noise are " + number_text(setup.rules.sum.release->beside.growth()) +
@@ -112,7 +104,8 @@ LedgerHeader header_of(const Setup& setup, Participations* participations) {
     header.statements.push_back({.level = kind,
                                  .accountant = std::string(part_name(level.accountant)),
                                  .delta = level.delta,
-                                 .each = {.neighbours = level.neighbours}});
+                                 .each = {.neighbours = level.neighbours},
+                                 .clip_rule = stated_rule(level.bound)});
     if (level.epsilon > 0) header.statements.back().epsilon = level.epsilon;
     return header.statements.back();
   };
@@ -121,14 +114,12 @@ LedgerHeader header_of(const Setup& setup, Participations* participations) {
     if (!setup.privacy.plans.empty()) statement.each.sampling = setup.privacy.plans.begin()->second->sampling();
     statement.own_code = is_clipped_outside(setup.configuration);
     statement.users = user_level(setup.configuration.privacy) != nullptr;
-    statement.adaptive_clip = adapts_lot_clip(setup.configuration.privacy);
   }
   if (setup.privacy.client) {
     LedgerStatement& statement = add(Level::client, *setup.privacy.client);
     statement.largest_weight = setup.privacy.largest_weight;
     statement.bound = setup.privacy.client->clip;
     statement.participations = counts_participations(setup);
-    statement.adaptive_clip = client_level(setup.configuration.privacy)->adapts_clip();
     statement.each = one_of(setup.privacy.client_release);
     statement.own_tasks = statement.participations && participations == nullptr && statement.each.correlation.on();
     statement.noise_at = choice_name(client_level(setup.configuration.privacy)->client_noise);

@@ -172,7 +172,7 @@ std::vector<ParameterRange> trained_parameters(const Model& model, const LocalTr
 }
 UpdateClip update_clip(const ClientSettings& settings, const std::vector<ParameterRange>& trained) {
   return UpdateClip(settings.client_clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{},
-                    settings.scales_updates());
+                    settings.bound()->scales());
 }
 
 LocalTraining make_training(const DataSetup& setup, const Model& model, const PrivacySetup& privacy) {
@@ -232,14 +232,14 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
 // --- rounds ---
 
 // What the server's side needs of each client under client-level privacy, besides the mean of the clipped updates.
-// An adaptive clip's bits are weighted as the updates are, so clients are counted in units of the largest weight.
+// The bits that a bound counts are weighted as the updates are, so clients are counted in units of the largest weight.
 ReleasedBeside released_beside(const Configuration& configuration, const PrivacySetup& privacy, double expected_weight) {
   ReleasedBeside beside = released_beside(configuration);
-  const ClientSettings& settings = *client_level(configuration.privacy);
-  if (!settings.adapts_clip()) return beside;
+  const Bound& bound = privacy.client->bound;
+  if (!bound->counts()) return beside;
   const double noise_multiplier = privacy.client->noise_multiplier;
   const double expected = expected_weight > 0 ? expected_weight / privacy.largest_weight : 1;  // 0: no client is known here
-  beside.set_bit(noise_multiplier, adaptive_clip_noise(noise_multiplier, expected, settings.clip_count_noise).count);
+  beside.set_bit(noise_multiplier, bound->count_noise(noise_multiplier, expected));
   return beside;
 }
 
@@ -338,7 +338,6 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
                                      beside};
   rules.sum.release->correlation = privacy.client_release.correlation;
   check_kept_noise(rules.sum.release->correlation, size + beside.count());
-  if (settings->adapts_clip()) rules.sum.release->adaptive = {.quantile = settings->clip_quantile, .rate = settings->clip_rate};
   return rules;
 }
 

@@ -15,9 +15,9 @@ std::uint64_t floats_of_model(const Setup& setup) {
 }  // namespace
 
 TransferBytes transfer_bytes(const Setup& setup) {
-  const std::size_t told = setup.configuration.optimizer->is_told()       ? kMaxTold
-                           : adapts_lot_clip(setup.configuration.privacy) ? 1
-                                                                          : 0;
+  const std::size_t told = setup.configuration.optimizer->is_told()                          ? kMaxTold
+                           : setup.privacy.example && setup.privacy.example->bound->counts() ? 1
+                                                                                             : 0;
   const std::uint64_t plain = setup.rules.sum.plain_bytes;
   const UpdateCoding& coding = setup.training.coding;
   return {.down = model_frame_bytes(floats_of_model(setup)) + train_frame_bytes(told),

@@ -31,18 +31,6 @@ def toeplitz_matrix(column, steps):
     return numpy.array([[column[row - at] if at <= row else 0 for at in range(steps)] for row in range(steps)])
 
 
-def test_adaptive_clip(random):
-    for _ in range(SETTINGS):
-        z, clients = numpy.exp(random.uniform(-3, 3)), random.integers(1, 10_000)
-        noise = privacy.adaptive_clip_noise(z, clients)
-        assert noise["count"] == max(clients / 20, z)
-        # One Gaussian release in units of each part's noise: a client moves it by (1 / vector, 1/2 / count).
-        moved = math.hypot(1 / noise["vector"], 0.5 / noise["count"])
-        assert moved <= 1 / z and moved == pytest.approx(1 / z, rel=1e-12)
-    with refused(fedstride.UsageError, "deviation 1", "half the noise multiplier, 1.5"):
-        privacy.adaptive_clip_noise(3, 10, 1)
-
-
 def test_toeplitz(random):
     for _ in range(SETTINGS):
         steps = int(random.integers(2, 60))
@@ -264,7 +252,6 @@ def test_the_page_s_lines_run():
     names = {}
     exec(compile(block, "privacy-mechanisms.md", "exec"), names)
     p = names["p"]
-    assert p.adaptive_clip_noise(1, clients=100) == pytest.approx({"vector": 1.0050378, "count": 5.0}, rel=1e-7)
     assert p.user_rows(1, rows=2, rate=0.5, epsilon=1) == pytest.approx(0.166033, abs=5e-7)
     assert p.selection(mean=10, delta=1e-6, rho=0.1) == pytest.approx(4.0688, rel=1e-6)
     assert names["s"]["exact"]

@@ -9,6 +9,7 @@ import tempfile
 import numpy
 import own_accountant
 import pytest
+from conftest import refused
 
 import fedstride
 from fedstride import privacy
@@ -42,6 +43,20 @@ def gradients(x, y):
 def spread(scores, count):
     """Sums of squares are within four deviations of what normal draws have."""
     return sum(scores) == pytest.approx(count, abs=4 * math.sqrt(2 * count))
+
+
+def test_split_of_the_noise():
+    random = numpy.random.default_rng(2)
+    for _ in range(SETTINGS):
+        z, clients = numpy.exp(random.uniform(-3, 3)), random.integers(1, 10_000)
+        noise = privacy.adaptive_clip_noise(z, clients)
+        assert noise["count"] == max(clients / 20, z)
+        # One Gaussian release in units of each part's noise: a client moves it by (1 / vector, 1/2 / count).
+        moved = math.hypot(1 / noise["vector"], 0.5 / noise["count"])
+        assert moved <= 1 / z and moved == pytest.approx(1 / z, rel=1e-12)
+    with refused(fedstride.UsageError, "deviation 1", "half the noise multiplier, 1.5"):
+        privacy.adaptive_clip_noise(3, 10, 1)
+    assert privacy.adaptive_clip_noise(1, clients=100) == pytest.approx({"vector": 1.0050378, "count": 5.0}, rel=1e-7)
 
 
 @pytest.mark.parametrize("level", ["example", "client"])

@@ -105,7 +105,7 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   if (report.empty_lots > made)
     return "its report has " + counted(report.empty_lots, "empty lot") + " but only " + counted(made, "noisy release");
   const PrivatePlan* const plan = setup.training.privacy ? setup.training.privacy->plans[report.client].get() : nullptr;
-  const double expected = plan != nullptr && plan->adapts_clip() ? static_cast<double>(made) * plan->denominator() : 0;
+  const double expected = plan != nullptr && plan->counts() ? static_cast<double>(made) * plan->denominator() : 0;
   if (report.expected != expected || (expected == 0 && report.within != 0))
     return "its report counts the gradients of " + number_text(report.expected) + " expected examples; it must be " +
            number_text(expected);

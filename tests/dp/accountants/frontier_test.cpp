@@ -10,7 +10,6 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "dp/accountants/adaptive_clip.hpp"
 #include "dp/accountants/buffered_toeplitz.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 #include "dp/accountants/one_run_audit.hpp"
@@ -59,36 +58,6 @@ std::vector<double> dense(const std::vector<double>& c, std::size_t steps) {
 }
 
 }  // namespace
-
-TEST_CASE("adaptive clip: the split of the noise, and its limits") {
-  CHECK(adaptive_clip_noise(1, 100).vector == to(1.0050378, 1e-7));
-  CHECK(adaptive_clip_noise(1, 200).vector == to(1.0012523, 1e-7));
-  CHECK(adaptive_clip_noise(1, 100).count == 5);
-  CHECK(adaptive_clip_noise(2, 5).count == 2);
-  for (const double m : {1.0, 5.0, 30.0, 1e4})
-    for (const double z : {0.1, 1.0, 20.0}) {
-      const auto noise = adaptive_clip_noise(z, m);
-      CHECK(noise.vector <= z * 1.1548);
-      CHECK(1 / (noise.vector * noise.vector) + 1 / (4 * noise.count * noise.count) <= 1 / (z * z));
-      CHECK(1 / (noise.vector * noise.vector) + 1 / (4 * noise.count * noise.count) == to(1 / (z * z), 1e-12));
-    }
-  CHECK_THROWS_AS(adaptive_clip_noise(2, 100, 1), Error);
-}
-
-TEST_CASE("adaptive clip goes to the median from below and from above") {
-  for (const double start : {0.1, 10.0}) {
-    double clip = start;
-    for (std::uint32_t round = 0; round < 200; ++round) {
-      auto random = draws(round);
-      double bits = 0;
-      constexpr int kClients = 4000;
-      for (int i = 0; i < kClients; ++i) bits += std::exp(0.5 * random.normal()) <= clip ? 0.5 : -0.5;
-      clip = next_clip({}, clip, bits / kClients);
-    }
-    CHECK(clip > 0.99);
-    CHECK(clip < 1.02);
-  }
-}
 
 TEST_CASE("the optimal Toeplitz matrix and its loss") {
   for (const auto& [steps, root] :

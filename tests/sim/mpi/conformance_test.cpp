@@ -12,6 +12,7 @@
 #include "sim/mpi/mpi_fleet.hpp"
 #include "sim/run/run.hpp"
 #include "tests/sim/mpi/mpirun.hpp"
+#include "tests/support/bounds.hpp"
 
 namespace fedstride::test::conformance_test {
 namespace {
@@ -200,7 +201,9 @@ TEST_CASE("inside: going on" * doctest::skip()) {
   const auto all = Ranks::join();
   const MpiJob job;
   const TemporaryFolder folder;
-  const Words kinds{"kept", "client", "example", "beside", "adaptive", "lots"};
+  Words kinds{"kept", "client", "example", "beside"};
+  for (const std::string& rule : bounds_on_updates()) kinds.push_back(rule);
+  for (const std::string& rule : bounds_on_lots()) kinds.push_back(rule + "-lots");
   const auto continued = [&](const std::string& out, const std::string& rounds, const FleetMaker& fleet) {
     std::vector<std::string> found;
     resume(out, {{"rounds", text(rounds)}}, kept_in(found), fleet);
@@ -227,10 +230,11 @@ TEST_CASE("inside: going on" * doctest::skip()) {
     more["beside"]["optimizer"] = text("pooled");
     more["beside"]["server-optimizer"] = text("restore");
     more["beside"].erase("client-state");
-    more["adaptive"] = more["client"];
-    more["adaptive"]["clip-rule"] = text("adaptive");
-    more["lots"] = more["example"];
-    more["lots"]["clip-rule"] = text("adaptive");
+    for (const std::string& rule : bounds_on_updates()) {
+      more[rule] = more["client"];
+      more[rule + "-lots"] = more["example"];
+      more[rule]["clip-rule"] = more[rule + "-lots"]["clip-rule"] = text(rule);
+    }
     for (const std::string& kind : kinds) {
       Settings settings = base;
       settings.insert(more[kind].begin(), more[kind].end());

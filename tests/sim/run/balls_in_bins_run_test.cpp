@@ -7,6 +7,7 @@
 #include "dp/ledger/audit.hpp"
 #include "sim/run/ledger_terms.hpp"
 #include "tests/sim/run/csv_runs.hpp"
+#include "tests/support/bounds.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::balls_in_bins_run_test {
@@ -109,12 +110,16 @@ TEST_CASE("clients in one round of each cycle: charged once a cycle, from its fi
   CHECK(compare_with_settings(folder / "b/ledger.jsonl", "",
                               resolve(settings_with(folder, "b", kCohort, "clients = 6\nrounds = 3\n")))
             .contradictions.empty());
-  const RunSummary calibrated = start(settings_for(folder, "d",
-                                                   "dp = 'client'\ncohort = 'balls-in-bins'\ncohort-bins = 3\nepsilon = "
-                                                   "3\noptimizer = 'sgd'\nrounds = 5\nclip-rule = 'adaptive'\n"));
-  CHECK(calibrated.privacy[0].epsilon <= 3);
-  CHECK(calibrated.privacy[0].epsilon > 2.97);
-  CHECK(calibrated.halted.empty());
+  for (const std::string& rule : bounds_on_updates()) {
+    const RunSummary calibrated =
+        start(settings_for(folder, rule,
+                           "dp = 'client'\ncohort = 'balls-in-bins'\ncohort-bins = 3\nepsilon = 3\noptimizer = 'sgd'\nrounds = "
+                           "5\nclip-rule = '" +
+                               rule + "'\n"));
+    CHECK(calibrated.privacy[0].epsilon <= 3);
+    CHECK(calibrated.privacy[0].epsilon > 2.97);
+    CHECK(calibrated.halted.empty());
+  }
 }
 
 TEST_CASE("a ledger that goes on with bins of clients without the cycle's first round is found out") {

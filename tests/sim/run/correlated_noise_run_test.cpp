@@ -170,7 +170,6 @@ TEST_CASE("correlated noise and a separation are refused where no statement woul
   CHECK_USAGE_ERROR(refused("client-noise = 'discrete'\n"), "noise-mechanism", "blt", "client-noise", "central");
   CHECK_USAGE_ERROR(refused("client-noise = 'local'\n"), "noise-mechanism", "client-noise", "central");
   CHECK_USAGE_ERROR(refused("client-noise = 'distributed'\nsecure-aggregation = 'ring'\n"), "noise-mechanism", "client-noise");
-  CHECK_USAGE_ERROR(refused("clip-rule = 'adaptive'\n"), "noise-mechanism", "clip-rule", "fixed");
   CHECK_USAGE_ERROR(refused("secure-aggregation = 'ring'\n"), "minimum-separation", "secure-aggregation");
   CHECK_USAGE_ERROR(refused("devices = 'equal'\n"), "minimum-separation", "2", "devices");
   CHECK_USAGE_ERROR(refused("cohort = 'fixed'\ncohort-size = 2\n"), "cohort", "fixed", "minimum-separation", "poisson");

@@ -12,6 +12,7 @@
 #include "sim/run/privacy_setup.hpp"
 #include "tests/data/npz_files.hpp"
 #include "tests/sim/run/csv_runs.hpp"
+#include "tests/support/bounds.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -40,9 +41,6 @@ const std::map<std::string, std::string> kLevels{
     {"words",
      "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ndataset = 'file'\ndata-dir = ''\ncategories = 'city=Rome,Oslo'\n"
      "missing = 'indicator'\npublic-test = false\n"},
-    {"adapts",
-     "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nclip-rule = 'adaptive'\noptimizer = 'sgd'\nlearning-rate = 0.1\n"},
-    {"adapts-client", "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\nclip-rule = 'adaptive'\n"},
     {"halts", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nepsilon = 2\nrounds = 50\n"}};
 
 using Fields = std::map<std::string, std::string>;  // "rounds.jsonl clients.rows" -> its values, or why it may be published
@@ -166,7 +164,11 @@ TEST_CASE(
   std::set<std::string> seen;
   std::set<std::string> differ;
   std::set<std::string> left;
-  for (const auto& [name, level] : kLevels) {
+  std::map<std::string, std::string> levels = kLevels;
+  for (const std::string& rule : bounds_on_lots())
+    levels[rule + "-lots"] = kLevels.at("example") + "clip-rule = '" + rule + "'\noptimizer = 'sgd'\nlearning-rate = 0.1\n";
+  for (const std::string& rule : bounds_on_updates()) levels[rule] = kLevels.at("client") + "clip-rule = '" + rule + "'\n";
+  for (const auto& [name, level] : levels) {
     CAPTURE(name);
     write_data(folder);
     write_tokens(folder, 0);

@@ -11,6 +11,7 @@
 #include "dp/ledger/ledger.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "tests/sim/run/networked/loopback.hpp"
+#include "tests/support/bounds.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -43,21 +44,22 @@ TEST_CASE("a federation over connections gives the bits of the run in one proces
 TEST_CASE("sampled cohorts and private federations have the bits of the run in one process, with the seeded source") {
   const test::TemporaryFolder folder;
   write_data(folder);
-  const std::map<std::string, std::string> kinds{
+  std::map<std::string, std::string> kinds{
       {"momentum", "optimizer = 'sgd'\nserver-optimizer = 'momentum'\n"},
       {"cohort", "cohort = 'fixed'\ncohort-size = 2\noptimizer = 'sgd'\n"},
       {"clipped", "optimizer = 'sgd'\nlearning-rate = 0.1\nmax-update-norm = 0.2\nover-norm = 'clip'\n"},
       {"example", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'adadp'\n"},
-      {"central", "dp = 'client'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
-      {"adaptive", "dp = 'client'\nclip-rule = 'adaptive'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
-      {"adaptive-lots",
-       "dp = 'example'\nclip-rule = 'adaptive'\nnoise-multiplier = 1.2\nclip = 0.05\nbatch = 6\noptimizer = 'sgd'\n"},
       {"correlated",
        "dp = 'client'\nnoise-mechanism = 'blt'\nminimum-separation = 2\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"},
       {"buffered",
        "dp = 'client'\nnoise-mechanism = 'blt'\nminimum-separation = 2\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"
        "devices = 'lognormal'\nmode = 'fedbuff'\nconcurrency = 2\nbuffer = 1\n"},
       {"local", "dp = 'client'\nclient-noise = 'local'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n"}};
+  for (const std::string& rule : bounds_on_updates())
+    kinds[rule] = "dp = 'client'\nclip-rule = '" + rule + "'\nnoise-multiplier = 1.5\nclip = 0.2\noptimizer = 'sgd'\n";
+  for (const std::string& rule : bounds_on_lots())
+    kinds[rule + "-lots"] =
+        "dp = 'example'\nclip-rule = '" + rule + "'\nnoise-multiplier = 1.2\nclip = 0.05\nbatch = 6\noptimizer = 'sgd'\n";
   for (const auto& [name, more] : kinds) {
     CAPTURE(name);
     const std::string all = more + "rounds = 3\nrandomness = 'seeded'\n";

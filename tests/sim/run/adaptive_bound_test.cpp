@@ -1,4 +1,4 @@
-// Runs whose bound on clients' updates adapts: same bits on threads and after a kill, ledger and audit, what it does not go with.
+// The bound that adapts (Andrew et al. 2021): its rule; and runs with it: same bits on threads and after a kill, ledger and audit, what it does not go with.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "dp/bounds/adaptive.hpp"
 #include "dp/ledger/audit.hpp"
 #include "dp/ledger/ledger_entry.hpp"
 #include "dp/ledger/statement.hpp"
@@ -13,13 +14,55 @@
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
 
-namespace fedstride::test::adaptive_clip_run_test {
+namespace fedstride::test::adaptive_bound_test {
 namespace {
 
 const std::string kAdaptive =
     "dp = 'client'\nclip-rule = 'adaptive'\nnoise-multiplier = 0.3\nclip = 0.01\noptimizer = 'sgd'\nlearning-rate = 0.1\n";
 
 }  // namespace
+
+TEST_CASE("the split of the noise, and its limits") {
+  const auto split = [](double z, double expected, double deviation = 0) {
+    const double count = AdaptiveBound({.deviation = deviation}).count_noise(z, expected);
+    return std::pair(noise_beside_count(z, count), count);
+  };
+  CHECK(split(1, 100).first == doctest::Approx(1.0050378).epsilon(1e-7));
+  CHECK(split(1, 200).first == doctest::Approx(1.0012523).epsilon(1e-7));
+  CHECK(split(1, 100).second == 5);
+  CHECK(split(2, 5).second == 2);
+  for (const double m : {1.0, 5.0, 30.0, 1e4})
+    for (const double z : {0.1, 1.0, 20.0}) {
+      const auto [vector, count] = split(z, m);
+      CHECK(vector <= z * 1.1548);
+      CHECK(1 / (vector * vector) + 1 / (4 * count * count) <= 1 / (z * z));
+      CHECK(1 / (vector * vector) + 1 / (4 * count * count) == doctest::Approx(1 / (z * z)).epsilon(1e-12));
+    }
+  CHECK_THROWS_AS(split(2, 100, 1), Error);
+  CHECK_THROWS_AS(split(2, 0), Error);
+}
+
+TEST_CASE("the bound goes to the median from below and from above, and stays within limits") {
+  for (const double start : {0.1, 10.0}) {
+    BoundCourse course(AdaptiveBound{}, start);
+    for (std::uint32_t round = 0; round < 200; ++round) {
+      RandomStream random(1, {.purpose = Purpose::test, .round = round});
+      double bits = 0;
+      constexpr int kClients = 4000;
+      for (int i = 0; i < kClients; ++i) bits += std::exp(0.5 * random.normal()) <= course.bound() ? 0.5 : -0.5;
+      course.take(bits / kClients);
+    }
+    CHECK(course.bound() > 0.99);
+    CHECK(course.bound() < 1.02);
+  }
+  BoundCourse course(AdaptiveBound({.quantile = 0.9, .rate = 0.5}), 2);
+  course.take(0.1);
+  CHECK(course.bound() == 2 * std::exp(-0.5 * (0.1 + 0.5 - 0.9)));
+  course.take(1e3);
+  CHECK(course.bound() == kLeastClip);
+  course.take(-1e3);
+  CHECK(course.bound() == kMostClip);
+}
 
 TEST_CASE("a bound that adapts: the same bits on any threads and after a kill; it moves by what the bits allow") {
   const TemporaryFolder folder;
@@ -63,8 +106,8 @@ TEST_CASE("the ledger charges the noise multiplier, has each round's bound, and 
   REQUIRE(adaptive.privacy.size() == 1);
   CHECK(adaptive.privacy[0].epsilon == fixed.privacy[0].epsilon);
   const LedgerReading reading = read_ledger(folder / "a/ledger.jsonl");
-  CHECK(reading.book.header().at(Level::client)->adaptive_clip);
-  CHECK_FALSE(read_ledger(folder / "f/ledger.jsonl").book.header().at(Level::client)->adaptive_clip);
+  CHECK(choice_name(reading.book.header().at(Level::client)->clip_rule) == "adaptive");
+  CHECK(read_ledger(folder / "f/ledger.jsonl").book.header().at(Level::client)->clip_rule == ClipRule{});
   const std::string ledger = read_file(folder / "a/ledger.jsonl");
   CHECK(ledger.find("\"adaptive_clip\":true") != ledger.npos);
   CHECK(ledger.find("the bound C on an update's norm, 0.01 in the first round") != ledger.npos);
@@ -83,6 +126,7 @@ TEST_CASE("a bound that adapts is refused where its count would not be covered, 
   };
   CHECK_USAGE_ERROR(refused("client-noise = 'local'\n"), "clip-rule", "adaptive", "client-noise", "central");
   CHECK_USAGE_ERROR(refused("clip-per = 'layer'\n"), "clip-rule", "clip-per", "model");
+  CHECK_USAGE_ERROR(refused("noise-mechanism = 'blt'\n"), "noise-mechanism", "clip-rule", "fixed");
   CHECK_USAGE_ERROR(refused("optimizer = 'pooled'\n"), "clip-rule", "optimizer 'pooled'");
   CHECK_USAGE_ERROR(refused("mode = 'fedbuff'\nconcurrency = 2\nbuffer = 2\ndevices = 'equal'\n"), "clip-rule", "mode");
   CHECK_USAGE_ERROR(start(settings_for(folder, "y", kAdaptive + "clip-count-noise = 0.1\n")), "0.1", "half the noise multiplier");
@@ -130,7 +174,7 @@ TEST_CASE("a bound on examples' gradients that adapts: the same bits on any thre
   CHECK(whole.privacy.at(0).epsilon == start(lots_for(folder, "f", "", "clip-rule")).privacy.at(0).epsilon);
   CHECK(hashes(folder / "f")[0] != hashes(folder / "a")[0]);
   const LedgerReading reading = read_ledger(folder / "a/ledger.jsonl");
-  CHECK(reading.book.header().at(Level::example)->adaptive_clip);
+  CHECK(choice_name(reading.book.header().at(Level::example)->clip_rule) == "adaptive");
   CHECK(audit_book(reading.book, true).failures.empty());
   const auto ledger = lines(folder / "a/ledger.jsonl");
   for (const auto& line : ledger)
@@ -195,7 +239,7 @@ TEST_CASE("a bound on gradients that adapts is refused where it would feed back 
   CHECK_USAGE_ERROR(refused("dp = 'user'\n"), "clip-rule");
   CHECK_USAGE_ERROR(start(lots_for(folder, "y", "clip-count-noise = 0.2\n")), "0.2", "half the noise multiplier");
   // With both levels, the rule is that of updates.
-  CHECK_FALSE(adapts_lot_clip(refused("dp = 'both'\nclient-noise-multiplier = 1\n").privacy));
+  CHECK_FALSE(bound_of_lots(refused("dp = 'both'\nclient-noise-multiplier = 1\n").privacy)->counts());
 }
 
-}  // namespace fedstride::test::adaptive_clip_run_test
+}  // namespace fedstride::test::adaptive_bound_test

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.hpp"
+#include "dp/bounds/bound.hpp"
+
+namespace fedstride {
+
+struct AdaptiveBoundSettings {
+  double quantile = 0.5;
+  double rate = 0.2;
+  double deviation = 0;
+  static constexpr auto kFields = std::tuple{
+      Field{"clip-quantile", &AdaptiveBoundSettings::quantile, "share of the records that should not be clipped", kFraction},
+      Field{"clip-rate", &AdaptiveBoundSettings::rate, "rate at which the bound follows, in its logarithm", kPositive},
+      Field{"clip-count-noise", &AdaptiveBoundSettings::deviation,
+            "noise standard deviation of the count of records within the bound; 0: a twentieth of those expected, at least the "
+            "noise "
+            "multiplier",
+            kNonNegative},
+  };
+};
+
+/// The bound follows a quantile of the norms (Andrew, Thakkar, McMahan & Ramaswamy 2021): C <- C exp(-eta (share - gamma)), eta being the
+/// rate and gamma the quantile. An absent contribution counts half in the share.
+struct AdaptiveBound final : PartBase<BoundPart, AdaptiveBound, AdaptiveBoundSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "adaptive";
+  static constexpr std::string_view kSummary = "begins with clip and follows a quantile of the norms (Andrew et al.)";
+
+  bool counts() const override { return true; }
+  /// Without a setting, max(expected / 20, z): the first is the paper's, the second keeps the noise on the sum within 15.5 percent of z.
+  double count_noise(double noise_multiplier, double expected) const override {
+    if (!(expected > 0) || !std::isfinite(expected))
+      throw usage_error("expected clients in a round are " + number_text(expected) + "; they must be a positive number");
+    const double count = deviation == 0 ? std::max(expected / kPaperShare, noise_multiplier) : deviation;
+    noise_beside_count(noise_multiplier, count);  // throws
+    return count;
+  }
+  double next(double bound, double mean_bit) const override { return bound * std::exp(-rate * (mean_bit + 0.5 - quantile)); }
+
+  std::string course(double first, std::string_view whose) const override {
+    return number_text(first) + " in the first round, then C exp(-" + number_text(rate) + " (share - " + number_text(quantile) +
+           ")), share being that of " + std::string(whose) + " within it";
+  }
+  std::string count_noise_text(double noise_multiplier) const override {
+    return deviation > 0 ? number_text(deviation)
+                         : "max(m / 20, " + number_text(noise_multiplier) + ") for lots of m expected examples";
+  }
+
+ private:
+  static constexpr double kPaperShare = 20;
+};
+
+}  // namespace fedstride

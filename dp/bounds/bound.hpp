@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/part.hpp"
+
+namespace fedstride {
+
+/// Bounds of all rounds are within these, which a long run of noise must not leave.
+inline constexpr double kLeastClip = 1e-6;
+inline constexpr double kMostClip = 1e6;
+
+/// The rule of the bound S on what a record contributes to a noisy sum: an example's gradient to that of a lot, or a client's update to
+/// that of a round.
+///
+/// A bound may follow counts. Each contribution then brings a bit, 1/2 if its norm was at most S, -1/2 if it was above, and 0 if it did
+/// not come; the noisy sum of bits, the count, is one Gaussian release with the sum of contributions (noise_beside_count).
+class BoundPart : public Part {
+ public:
+  static PartFamily& family();  ///< dp/bounds/bounds.hpp has the list
+
+  /// True if contributions that are shorter than S are scaled up to it.
+  virtual bool scales() const { return false; }
+
+  /// True if the bound follows counts; the functions below are for these.
+  virtual bool counts() const { return false; }
+  /// Standard deviation of the noise on the count, if the release has this noise multiplier and `expected` contributions on average.
+  /// Throws Error (usage) for numbers out of range, and as noise_beside_count.
+  virtual double count_noise(double /*noise_multiplier*/, double /*expected*/) const { return 0; }
+  /// The next round's bound, from the count divided by the expected number of contributions.
+  virtual double next(double bound, double /*mean_bit*/) const { return bound; }
+
+  /// What a guarantee states as public: how the bounds of rounds follow from the first one and the share of `whose` contributions that
+  /// are within it; and the noise on the counts of lots.
+  virtual std::string course(double /*first*/, std::string_view /*whose*/) const { return {}; }
+  virtual std::string count_noise_text(double /*noise_multiplier*/) const { return {}; }
+};
+
+using Bound = Chosen<BoundPart>;
+
+/// The multiplier of the noise on the sum, if a count with noise of this standard deviation is released together with it, so that both
+/// cost what the noise multiplier z says: 1 / z^2 = 1 / multiplier^2 + 1 / (2 deviation)^2, for a bit moves the count by 1/2. Throws Error
+/// (usage) if z is not below twice the deviation, which no noise on the sum can make up for.
+double noise_beside_count(double noise_multiplier, double deviation);
+
+/// The bounds of a run's rounds, if they follow counts.
+class BoundCourse {
+ public:
+  BoundCourse(Bound rule, double first) : rule_(std::move(rule)), bound_(first) {}
+
+  double bound() const { return bound_; }  ///< of this round
+  double used() const { return used_; }    ///< of the last round in this session; 0: there was none
+  /// Goes on to the next round, whose bound is at most `most`. It stays if nobody was counted.
+  void take(std::optional<double> mean_bit, double most = kMostClip);
+  /// To a bound that a checkpoint has. Throws Error (failure) unless it is positive and finite.
+  void resume(double bound);
+
+ private:
+  Bound rule_;
+  double bound_;
+  double used_ = 0;
+};
+
+}  // namespace fedstride

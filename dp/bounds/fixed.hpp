@@ -1,0 +1,14 @@
+#pragma once
+
+#include "dp/bounds/bound.hpp"
+
+namespace fedstride {
+
+/// A longer contribution is scaled down to S.
+struct FixedBound final : PartBase<BoundPart, FixedBound> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "fixed";
+  static constexpr std::string_view kSummary = "clips to clip";
+};
+
+}  // namespace fedstride

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "dp/bounds/bound.hpp"
+
+namespace fedstride {
+
+/// Every contribution has the norm S: the sum moves between neighbors by no more than if longer ones were clipped.
+struct ScaledBound final : PartBase<BoundPart, ScaledBound> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "scaled";
+  static constexpr std::string_view kSummary = "scales every update to clip, up or down";
+
+  bool scales() const override { return true; }
+};
+
+}  // namespace fedstride
