@@ -7,6 +7,7 @@
 
 #include "core/shape.hpp"
 #include "data/files/read_settings.hpp"
+#include "data/schema.hpp"
 
 namespace fedstride {
 
@@ -18,10 +19,6 @@ std::vector<std::string> named_classes(const std::string& text);
 
 /// The columns and words of the categories setting. Throws Error (usage) unless it is "COLUMN=WORD,WORD;COLUMN=WORD,WORD" without
 /// empty or repeated names.
-struct NamedCategories {
-  std::string column = {};
-  std::vector<std::string> words = {};
-};
 std::vector<NamedCategories> named_categories(const std::string& text);
 /// The same as a text; empty if a word has a character that separates words.
 std::string categories_text(const std::vector<NamedCategories>& categories);

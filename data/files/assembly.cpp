@@ -82,9 +82,13 @@ Assembly::Assembly(std::string train_file, std::string test_file, const ReadSett
   if (settings.classes > 0) shared.classes = settings.classes;
   if (settings.vocabulary > 0) shared.vocabulary = settings.vocabulary;
   if (!settings.shape.empty()) shared.shape = named_shape(settings.shape);
+  if (settings.schema) shared.words = settings.schema->words;
   if (!settings.words.empty()) shared.words = named_words(settings.words);
-  if (settings.class_names.empty()) return;
-  shared.class_names = named_classes(settings.class_names);
+  if (!settings.class_names.empty())
+    shared.class_names = named_classes(settings.class_names);
+  else if (settings.schema && settings.schema->labels_are_names)
+    shared.class_names = settings.schema->classes;
+  if (shared.class_names.empty()) return;
   for (const std::string& name : shared.class_names) shared.named_classes.number(name);
   const auto count = static_cast<int>(shared.class_names.size());
   if (settings.classes > 0 && settings.classes != count)
@@ -95,7 +99,7 @@ Assembly::Assembly(std::string train_file, std::string test_file, const ReadSett
 
 DataPair Assembly::finish(bool own_rows) {
   check_counts();
-  if (own_rows && shared.category_names.size() > shared.named_categories)
+  if (own_rows && settings_.schema && shared.category_names.size() > shared.named_categories)
     throw failure(train.file_ + " has words in column '" + shared.category_names[shared.named_categories].column +
                   "'; rows that clients bring must have the experiment's categories: name them with --categories");
   DataPair pair;
@@ -320,16 +324,20 @@ void Assembly::finish_protected_classes(DataPair& pair, bool own_rows) {
   append_labels(pair.test.labels, test.whole_, label);
   pair.train.classes = pair.test.classes = static_cast<int>(classes);
   pair.train.class_names = shared.class_names;
+  pair.labels_are_names = !shared.named_classes.empty();
 }
 
 void Assembly::finish_classes(DataPair& pair, bool own_rows) {
   std::vector<std::int64_t> numbers[2] = {train.whole_.take(), test.whole_.take()};
   const std::string where = train.file_ + ", key '" + train.answers_key_ + "': ";
-  if (train.answering_ == PartBuilder::Answering::words && !shared.named_classes.empty()) {
+  const bool are_words = train.answering_ == PartBuilder::Answering::words;
+  if (are_words && settings_.schema && !settings_.schema->labels_are_names && shared.named_classes.empty())
+    throw failure(where + "labels are names (" + joined(shared.labels.all()) + "); the run's are whole numbers, 0 to " +
+                  std::to_string(settings_.schema->form.outputs - 1) + "; --class-names says which names stand for them, in order");
+  pair.labels_are_names = are_words || !shared.named_classes.empty();
+  if (are_words && !shared.named_classes.empty()) {
     pair.train.class_names = shared.class_names;
-  } else if (train.answering_ == PartBuilder::Answering::words) {
-    if (own_rows)
-      throw failure(where + "labels are strings; rows that clients bring must use the experiment's class numbers, from 0");
+  } else if (are_words) {
     const auto places = shared.labels.sort();
     for (auto& some : numbers)
       for (std::int64_t& number : some) number = places[static_cast<std::size_t>(number)];
@@ -359,6 +367,7 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
       for (auto& some : numbers)
         for (std::int64_t& number : some) number = std::ranges::lower_bound(all, number) - all.begin();
       for (const std::int64_t number : all) pair.train.class_names.push_back(std::to_string(number));
+      pair.labels_are_names = true;
       notes.push_back("labels are " + std::to_string(all.front()) + " to " + std::to_string(all.back()) +
                       " in the file and become classes 0 to " + std::to_string(all.size() - 1) + ", in this order");
     }
@@ -406,7 +415,9 @@ void Assembly::finish_clients(DataPair& pair) {
 
 void Assembly::finish_facts(DataPair& pair) {
   pair.train.binary_columns = pair.test.binary_columns = static_cast<int>(shared.binary_columns);
-  pair.categories = categories_text(shared.category_names);
+  pair.columns = shared.table;
+  pair.columns.categories = shared.category_names;
+  pair.words = shared.words;
   for (std::size_t i = 0; i < shared.category_names.size(); ++i)
     pair.facts.push_back("categories of '" + shared.category_names[i].column + "': " + joined(shared.category_names[i].words) +
                          (i < shared.named_categories ? " (named)" : " (of the rows)"));

@@ -287,7 +287,8 @@ void PartBuilder::make_classes_of_numbers() {
       if (!is_whole && shared_.rows_are_protected) value = -1;
       if (!is_whole && !shared_.rows_are_protected)
         throw wrong(answers_key_, number_text(value) + " is not a class; it must be a whole number");
-      whole_.push(static_cast<std::int64_t>(value));
+      const auto number = static_cast<std::int64_t>(value);
+      whole_.push(shared_.named_classes.empty() ? number : class_named(answers_key_, std::to_string(number)));
     }
   });
   if (rows_ > 0) answering_ = Answering::whole;
@@ -323,12 +324,11 @@ void PartBuilder::make_classes_of_lists() {
 }
 
 // The class that class-names gives to a label.
-std::int64_t PartBuilder::class_named(const Array& y, std::size_t index) {
-  const std::string label = y.is_text() ? one_line(y.text(index)) : std::to_string(y.whole(index));
+std::int64_t PartBuilder::class_named(const std::string& key, const std::string& label) {
   const std::uint32_t known = shared_.named_classes.find(label);
   if (known < shared_.named_classes.size()) return known;
   if (!shared_.rows_are_protected)
-    throw wrong(y.key, "label '" + label + "' is none of class-names; valid: " + joined(shared_.named_classes.all()));
+    throw wrong(key, "label '" + label + "' is none of class-names; valid: " + joined(shared_.named_classes.all()));
   ++shared_.replaced;
   return 0;
 }
@@ -338,7 +338,7 @@ void PartBuilder::add_whole_answers(const Array& y, Answering kind) {
   if (shared_.rows_are_protected && kind == Answering::words && !named)
     throw wrong(y.key, "labels are strings, whose order must not depend on the rows under dp; give --class-names A,B,...");
   for (std::size_t i = 0; i < y.rows() * y.row_size(); ++i) {
-    const std::int64_t value = named                      ? class_named(y, i)
+    const std::int64_t value = named                      ? class_named(y.key, y.is_text() ? one_line(y.text(i)) : std::to_string(y.whole(i)))
                                : kind == Answering::words ? shared_.labels.number(one_line(y.text(i)))
                                                           : y.whole(i);
     zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);

@@ -77,6 +77,7 @@ struct SharedNames {
   bool planes_are_known = false;                ///< the file's form says that channels are first
   std::size_t columns = 0;                      ///< of a table
   std::vector<std::string> header;              ///< of a table's training part
+  TableColumns table;                           ///< without its categories
   std::vector<std::string> words;  ///< of StackOverflow's sentences: named, or the most frequent ones of the training part
 };
 
@@ -132,7 +133,7 @@ class PartBuilder {
   void make_classes_of_numbers();
   void make_classes_of_lists();
   void add_whole_answers(const Array& y, Answering kind);
-  std::int64_t class_named(const Array& y, std::size_t index);
+  std::int64_t class_named(const std::string& key, const std::string& label);
   void bytes_to_numbers();
 
   std::string file_;

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "core/choice.hpp"
 
 namespace fedstride {
+
+struct Schema;
 
 /// The form of a file of one's own.
 enum class FileForm { automatic, npz, hdf5, leaf, csv, idx, cifar };
@@ -52,6 +55,11 @@ struct ReadSettings {
   bool kept_by_types = false;
   /// Rows are dealt out by client_column, which is that of users: a key that names clients besides is refused. Likewise.
   bool users_are_clients = false;
+
+  /// Other data are read through the schema of a run: what it has is fixed, unless a setting names it. Likewise.
+  std::shared_ptr<const Schema> schema = {};
+  bool keeps_constants = false;  ///< mean, deviation and missing inputs are the schema's, too. Likewise.
+  bool is_test_part = false;     ///< a file without a test part is one, as a whole. Likewise.
 
   /// The rule that `missing` stands for: never `automatic`.
   Missing missing_rule() const {

@@ -72,6 +72,15 @@ class Run:
             raise Error(f"'{self.folder / 'summary.json'}' is damaged: {error}") from None
 
     @property
+    def schema(self) -> dict[str, Any]:
+        """What turns the rows of a file into inputs and answers of the run's model, and other data are read by (schema.json): "form",
+        "columns", "classes", "missing", "mean", "deviation" and more. Raises Error before the run has written it."""
+        try:
+            return json.loads(self._text("schema.json"))
+        except json.JSONDecodeError as error:
+            raise Error(f"'{self.folder / 'schema.json'}' is damaged: {error}") from None
+
+    @property
     def rounds(self) -> list[dict[str, Any]]:
         """The finished rounds: a list of dicts, the lines of rounds.jsonl, without a line that is still being written."""
         lines = self._text("rounds.jsonl").split("\n")

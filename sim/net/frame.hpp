@@ -36,7 +36,7 @@ std::string_view frame_name(FrameKind kind);
 inline constexpr int kMaxSilentBeats = 4;
 
 inline constexpr std::string_view kFrameMagic = "FSTR";
-inline constexpr std::uint16_t kProtocolVersion = 12;
+inline constexpr std::uint16_t kProtocolVersion = 13;
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kDigestBytes = 16;
 

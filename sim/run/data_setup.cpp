@@ -211,7 +211,7 @@ DataSetup prepare_data(const Configuration& configuration, RowsAre rows) {
   return prepare_partition(configuration);
 }
 
-DataSetup prepare_own_data(const Configuration& configuration, ClientId client, const DataForm& form) {
+DataSetup prepare_own_data(const Configuration& configuration, ClientId client, const Schema& schema) {
   const auto clients = static_cast<std::size_t>(configuration.clients);
   if (client >= clients)
     throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
@@ -229,31 +229,18 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
                 .missing = options.read.missing};
   std::string hash = load_own_rows(configuration.dataset, plain).hash;
   options.read.rows_are_protected = configuration.privacy.as<NoPrivacy>() == nullptr;
-  // The coordinator gives the form of their targets.
-  const bool is_known = static_cast<std::size_t>(form.examples.targets) < kChoiceNames<Targets>.size();  // else fit() refuses it
-  if (is_known && (options.read.rows_are_protected || options.read.targets == TargetsAre::automatic))
-    options.read.targets = make_choice<TargetsAre>("targets", choice_name(form.examples.targets));
-  if (options.read.rows_are_protected) {
-    options.read.vocabulary = form.examples.vocabulary;
-  }
+  options.read.schema = std::make_shared<const Schema>(schema);
   DataSetup setup{.configuration = configuration, .data = {load_own_rows(configuration.dataset, options)}};
   setup.data.hash = std::move(hash);
-  fit(setup.data.train, form, options.read);
+  fit(setup.data.train, schema, options.read);
   std::vector<Row> rows(setup.data.train.size());
   std::iota(rows.begin(), rows.end(), Row{0});
   setup.clients = remote_clients(std::vector<std::uint64_t>(clients), {});
   setup.clients.row_counts[client] = rows.size();
   setup.clients.rows = ClientRows::only(client, clients, std::move(rows));
-  // Every gradient depends on the form: noise drawn for one form must not be used for another.
-  setup.clients.partition_hash = Hash()
-                                     .text(partition_hash(setup.clients.rows))
-                                     .text(form.examples.shape.text())
-                                     .value(form.examples.outputs)
-                                     .value(static_cast<int>(form.examples.targets))
-                                     .value(form.examples.vocabulary)
-                                     .values(std::span<const float>(form.mean))
-                                     .values(std::span<const float>(form.deviation))
-                                     .hex();
+  // Every gradient depends on the schema: noise drawn for one must not be used for another.
+  setup.clients.partition_hash =
+      Hash().text(partition_hash(setup.clients.rows)).text(schema_text(schema)).hex();
   return setup;
 }
 
