@@ -157,8 +157,13 @@ def test_signals_stop_a_run_which_goes_on(tmp_path, sent):
 
 @pytest.mark.parametrize("settings", ["rounds=10**6", "rounds=3, local_epochs=10**6", "rounds=10**6, train=lambda weights, task: weights"])
 def test_what_interrupts_a_run_names_its_folder(tmp_path, settings):
-    code = ("import fedstride, os, signal, threading\n"
-            "threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+    code = ("import fedstride, os, signal, threading, time\n"
+            "def interrupt():\n"
+            "    while not os.path.exists('run/checkpoint'):\n"
+            "        time.sleep(0.01)\n"
+            "    time.sleep(0.2)\n"
+            "    os.kill(os.getpid(), signal.SIGINT)\n"
+            "threading.Thread(target=interrupt).start()\n"
             f"fedstride.run(dataset='synthetic', model='logistic', threads=1, out='run', {settings})\n")
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=30)
     assert done.stderr.splitlines()[-1] == "KeyboardInterrupt: the run in 'run' was stopped; fedstride.resume('run') continues it"
@@ -204,10 +209,11 @@ def test_a_callback_may_change_the_folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("train", ["", ", train=lambda weights, task: weights", ", on_round=lambda one: None"])
 def test_the_program_ends_while_a_daemon_runs(tmp_path, train):
-    code = ("import fedstride, threading, time\n"
+    code = ("import fedstride, os, threading, time\n"
             f"go = lambda: fedstride.run(dataset='synthetic', model='logistic', threads=1, rounds=10**6, out='run'{train})\n"
             "threading.Thread(target=go, daemon=True).start()\n"
-            "time.sleep(0.5)\n")
+            "while not os.path.exists('run/rounds.jsonl') or os.path.getsize('run/rounds.jsonl') == 0:\n"
+            "    time.sleep(0.01)\n")
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0 and done.stderr == ""
     assert fedstride.open_run(tmp_path / "run").summary["rounds"] > 0
