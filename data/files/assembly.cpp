@@ -104,6 +104,7 @@ DataPair Assembly::finish(bool own_rows) {
                   "'; rows that clients bring must have the experiment's categories: name them with --categories");
   DataPair pair;
   finish_examples(pair);
+  order_columns(pair);
   finish_answers(pair, own_rows);
   finish_clients(pair);
   finish_facts(pair);
@@ -178,6 +179,37 @@ void Assembly::finish_examples(DataPair& pair) {
   if (largest > pair.train.vocabulary)
     throw failure(train.file_ + " has the token " + std::to_string(largest - 1) + "; its vocabulary has " +
                   std::to_string(pair.train.vocabulary));
+}
+
+/// Puts the named columns of an archive in the order of the schema; those that it does not name are left out.
+void Assembly::order_columns(DataPair& pair) {
+  TableColumns& table = shared.table;
+  const Shape& shape = pair.train.shape;
+  const bool is_archive = table.are_named && shared.header.empty();
+  if (is_archive && (pair.train.features.empty() || shape.height * shape.width > 1 || table.inputs.size() != shape.size()))
+    throw failure(train.file_ + ", key 'columns': " + counted(table.inputs.size(), "name") + "; the inputs are " + shape.text());
+  if (!settings_.schema || !settings_.schema->columns.are_named) return;
+  const std::vector<std::string>& wanted = settings_.schema->columns.inputs;
+  if (!table.are_named)
+    return notes.push_back(train.file_ + " names no columns; they are taken to be, in this order: " + joined(wanted));
+  if (table.inputs == wanted) return;
+  std::vector<std::size_t> places;
+  for (const std::string& name : wanted) {
+    places.push_back(static_cast<std::size_t>(std::ranges::find(table.inputs, name) - table.inputs.begin()));
+    if (places.back() == table.inputs.size())
+      throw failure(train.file_ + " has no column '" + name + "'; the run's are " + joined(wanted) + ", the file's " +
+                    joined(table.inputs));
+  }
+  for (Dataset* part : {&pair.train, &pair.test}) {
+    const Borrowable<float>& features = part->features;
+    std::vector<float> ordered;
+    ordered.reserve(features.size() / table.inputs.size() * places.size());
+    for (std::size_t row = 0; row < features.size(); row += table.inputs.size())
+      for (const std::size_t place : places) ordered.push_back(features[row + place]);
+    part->features = std::move(ordered);
+    part->shape.channels = static_cast<int>(places.size());
+  }
+  table.inputs = wanted;
 }
 
 /// Which answers become classes, and why, in words for a note; empty: they keep their form.

@@ -148,7 +148,11 @@ class Run:
         """Accuracy and loss of the run's model: a dict. Keywords are the flags of `fedstride evaluate`: `part="train"`,
         `per_client=True`, `fine_tune=1`, `threads=2`, `dataset`. data: a file or arrays, as for `run`; with arrays only `part` and
         `threads` are valid."""
-        path, arrays = split_data(data, self.settings if data is not None else None)
+        settings = self.settings
+        answers = self.schema.get("columns", {}).get("answers", []) if (self.folder / "schema.json").is_file() else []
+        if len(answers) == 1:
+            settings.setdefault("label", answers[0])
+        path, arrays = split_data(data, settings if data is not None else None)
         if arrays is None:
             return asked("evaluate", self.folder, data=path, part=part, threads=threads, **flags)
         if flags:

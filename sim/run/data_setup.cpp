@@ -130,6 +130,11 @@ DataSetup roster_setup(const Configuration& configuration, const OwnRows& own) {
     if (!fresh)
       setup.notes.push_back("clients " + std::to_string(other->second) + " and " + std::to_string(counts.size()) +
                             " bring the same rows");
+    if (!line.columns.empty())
+      for (const std::string& name : setup.data.columns.inputs)
+        if (setup.data.columns.are_named && std::ranges::find(line.columns, name) == line.columns.end())
+          throw failure("client " + std::to_string(counts.size()) + "'s rows have no column '" + name + "': they have " +
+                        joined(line.columns) + ", and the experiment " + joined(setup.data.columns.inputs));
     counts.push_back(line.rows);
     hashes.push_back(line.data_hash);
     hash.value(line.rows).text(line.data_hash);

@@ -200,7 +200,15 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   if (place.read.schema == nullptr && dataset_source(result.dataset).read)
     result.notes.push_back("'" + file.string() +
                            "' has no schema: columns, classes and normalization are taken from the data, which may differ from those of its training");
-  const DataPair data = load_dataset(result.dataset, place);
+  DataPair data;
+  const auto hash = tensors.metadata.find("data_hash");
+  if (place.read.is_test_part && hash != tensors.metadata.end()) {  // the data of its training have a test part all the same
+    place.read.is_test_part = false;
+    data = load_dataset(result.dataset, place);
+    is_other = data.hash != hash->second;
+    place.read.is_test_part = is_other;
+  }
+  if (is_other || data.hash.empty()) data = load_dataset(result.dataset, place);
   if (is_other) result.notes.insert(result.notes.end(), data.notes.begin(), data.notes.end());
   const Dataset& part = training_part ? data.train : data.test;
   if (part.size() == 0)
