@@ -71,6 +71,7 @@ struct DataPair {
   /// protected, none of them follows from the rows, and every privacy statement lists them.
   std::vector<std::string> facts = {};
   std::string categories = {};        ///< of a table's columns of words, as ReadSettings has them; empty: none
+  std::string offsets = {};           ///< subtracted from columns, or to be so, as ReadSettings has them; empty: none
   bool has_public_test = false;       ///< the test part is not of the rows that may be protected: published, or named public
   bool normalizes_privately = false;  ///< mean and deviation are placeholders, until an accounted release gives them
 };

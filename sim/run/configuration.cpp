@@ -150,6 +150,7 @@ DataOptions data_options(const Configuration& configuration) {
     options.read.users_are_clients = is_by_natural_clients(configuration) && configuration.client_column.empty();
   }
   options.read.rows_are_protected = is_private(configuration) && configuration.partition.as<OwnRows>() == nullptr;
+  options.read.finds_offsets = configuration.partition.as<OwnRows>() == nullptr;  // clients know only those that are named
   return options;
 }
 
@@ -158,9 +159,10 @@ bool is_about_normalizing(std::string_view key) {
 }
 
 bool is_about_reading(std::string_view key) {
-  constexpr std::string_view kReading[] = {"format",      "label",      "client-column", "targets",    "classes",
-                                           "class-names", "vocabulary", "words",         "shape",      "public-data",
-                                           "public-test", "inputs",     "drop-columns",  "categories", "missing"};
+  constexpr std::string_view kReading[] = {"format",      "label",        "client-column", "targets",    "classes",
+                                           "class-names", "vocabulary",   "words",         "shape",      "public-data",
+                                           "public-test", "inputs",       "drop-columns",  "categories", "missing",
+                                           "header",      "decimal-mark", "offsets"};
   return std::ranges::find(kReading, key) != std::end(kReading);
 }
 

@@ -226,7 +226,10 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
                 .inputs = options.read.inputs,
                 .drop_columns = options.read.drop_columns,
                 .categories = options.read.categories,
-                .missing = options.read.missing};
+                .missing = options.read.missing,
+                .header = options.read.header,
+                .decimal_mark = options.read.decimal_mark,
+                .offsets = options.read.offsets};
   std::string hash = load_own_rows(configuration.dataset, plain).hash;
   options.read.rows_are_protected = configuration.privacy.as<NoPrivacy>() == nullptr;
   // The coordinator gives the form of their targets.

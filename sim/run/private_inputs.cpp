@@ -32,6 +32,7 @@ void add_row(const Dataset& data, Row row, std::vector<double>& sums) {
 
 constexpr const char* kMean = "fedstride.mean";
 constexpr const char* kCategories = "fedstride.categories";
+constexpr const char* kOffsets = "fedstride.offsets";
 constexpr const char* kDeviation = "fedstride.deviation";
 
 std::string numbers_text(const std::vector<float>& numbers) {
@@ -115,6 +116,7 @@ void release_moments(DataSetup& setup, const RandomSource& source) {
 
 void add_input_facts(const DataSetup& setup, std::map<std::string, std::string>& metadata) {
   if (!setup.data.categories.empty()) metadata.emplace(kCategories, setup.data.categories);
+  if (!setup.data.offsets.empty()) metadata.emplace(kOffsets, setup.data.offsets);
   if (!setup.data.normalizes_privately) return;
   metadata.emplace(kMean, numbers_text(setup.data.train.mean));
   metadata.emplace(kDeviation, numbers_text(setup.data.train.deviation));
@@ -123,6 +125,8 @@ void add_input_facts(const DataSetup& setup, std::map<std::string, std::string>&
 void take_input_facts(const std::map<std::string, std::string>& metadata, ReadSettings& settings) {
   if (const auto categories = metadata.find(kCategories); categories != metadata.end() && settings.categories.empty())
     settings.categories = categories->second;
+  if (const auto offsets = metadata.find(kOffsets); offsets != metadata.end() && settings.offsets.empty())
+    settings.offsets = offsets->second;
   const auto mean = metadata.find(kMean);
   const auto deviation = metadata.find(kDeviation);
   if (mean == metadata.end() || deviation == metadata.end()) return;
