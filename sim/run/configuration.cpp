@@ -331,6 +331,7 @@ Configuration resolve_unchecked(const Settings& given) {
     const PartFamily& family = chosen->family();
     const auto setting = settings.find(family.key());
     if (setting != settings.end()) {
+      if (chosen == &configuration.partition) configuration.partition_is_asked_for = setting->second.from_command_line;
       const auto* name = std::get_if<std::string>(&setting->second.value);
       if (name == nullptr)
         throw usage_error(std::string(family.key()) + " is '" + value_text(setting->second.value) +
