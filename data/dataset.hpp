@@ -77,6 +77,7 @@ struct DataPair {
   Missing missing = Missing::error;
   std::vector<float> fill = {};
   std::string normalized_by = {};
+  std::string offsets = {};           ///< subtracted from columns, or to be so, as ReadSettings has them; empty: none
   bool has_public_test = false;       ///< the test part is not of the rows that may be protected: published, or named public
   bool normalizes_privately = false;  ///< mean and deviation are placeholders, until an accounted release gives them
 };

@@ -31,7 +31,21 @@ DataPair read_source(const DatasetSource& source, const DataOptions& options, bo
   const bool is_brought = source.name == kOwnFile && options.brought;
   const std::filesystem::path folder = is_brought ? std::filesystem::path() : dataset_folder(source, options);
   if (!is_brought && !source.read) return source.load(folder);
-  DataPair pair = is_brought ? options.brought(options.read) : source.read(folder, options.read, own_rows);
+  const auto read = [&](const ReadSettings& settings) {
+    return is_brought ? options.brought(settings) : source.read(folder, settings, own_rows);
+  };
+  ReadSettings settings = options.read;
+  // Offsets belong to a normalization by the training rows alone: others are those of the numbers as they are.
+  settings.finds_offsets = settings.finds_offsets && !own_rows && settings.mean.empty() && settings.range.empty() &&
+                           settings.public_data.empty() &&
+                           (settings.normalize == Normalize::automatic || settings.normalize == Normalize::rows);
+  DataPair pair = read(settings);
+  if (settings.offsets.empty() && !pair.offsets.empty() && pair.train.mean.empty()) {
+    settings.offsets = pair.offsets;
+    pair = read(settings);
+    pair.notes.push_back(
+        auto_note("offsets", "single precision would lose digits, so numbers are stored less " + pair.offsets, "--offsets"));
+  }
   settle_missing(pair, options.read);
   return pair;
 }
@@ -56,6 +70,9 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   reading.inputs = settings.inputs;
   reading.drop_columns = settings.drop_columns;
   reading.categories = settings.categories;
+  reading.header = settings.header;
+  reading.decimal_mark = settings.decimal_mark;
+  reading.offsets = settings.offsets;
   reading.missing = settings.missing == Missing::automatic ? Missing::mean : settings.missing;
   reading.targets = settings.targets;
   reading.class_names = settings.class_names;

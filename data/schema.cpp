@@ -15,6 +15,7 @@ Schema schema_of(const DataPair& pair) {
           .columns = pair.columns,
           .classes = train.class_names,
           .labels_are_names = pair.labels_are_names,
+          .offsets = pair.offsets,
           .words = pair.words,
           .missing = pair.missing,
           .fill = pair.fill,
@@ -64,6 +65,8 @@ ReadSettings read_through(ReadSettings settings) {
   if (settings.vocabulary == 0) settings.vocabulary = form.vocabulary;
   if (settings.shape.empty() && form.vocabulary == 0 && form.shape.height * form.shape.width > 1)
     settings.shape = form.shape.text();
+  settings.finds_offsets = false;
+  if (settings.offsets.empty()) settings.offsets = schema.offsets;
   if (settings.missing == Missing::automatic && !settings.rows_are_protected) settings.missing = schema.missing;
   return settings;
 }

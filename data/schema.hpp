@@ -43,6 +43,7 @@ struct Schema {
   TableColumns columns = {};
   std::vector<std::string> classes = {};  ///< names in order; may be empty
   bool labels_are_names = false;          ///< a label is the name of its class; otherwise its number
+  std::string offsets = {};               ///< subtracted from columns before they are stored (ReadSettings::offsets)
   std::vector<std::string> words = {};    ///< of sentences, in the order of their tokens
   Missing missing = Missing::error;
   std::vector<float> fill = {};  ///< a column's value where it is missing, if not its mean below
@@ -53,7 +54,7 @@ struct Schema {
   static constexpr auto kTerms = std::tuple{
       Term{"form", &Schema::form, true},        Term{"columns", &Schema::columns},
       Term{"classes", &Schema::classes},        Term{"labels_are_names", &Schema::labels_are_names},
-      Term{"words", &Schema::words},
+      Term{"offsets", &Schema::offsets},        Term{"words", &Schema::words},
       Term{"missing", &Schema::missing},        Term{"fill", &Schema::fill},
       Term{"mean", &Schema::mean, true},        Term{"deviation", &Schema::deviation, true},
       Term{"normalized_by", &Schema::normalized_by}};

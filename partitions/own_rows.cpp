@@ -35,7 +35,7 @@ std::string roster_line(std::uint32_t client, const RosterLine& line) {
 std::vector<RosterLine> read_roster(const std::string& path, int clients) {
   if (path.empty()) throw usage_error("roster is ''; partition 'own' needs a file with lines of the form " + std::string(kForm));
   const std::string text =
-      read_file(path, (std::uint64_t{1} << 20) + kMaxLineBytes * static_cast<std::uint64_t>(std::max(clients, 0)));
+      read_text_file(path, (std::uint64_t{1} << 20) + kMaxLineBytes * static_cast<std::uint64_t>(std::max(clients, 0)));
   std::vector<RosterLine> roster(static_cast<std::size_t>(clients));
   std::size_t number = 0;
   std::size_t found = 0;

@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// The kinds of frames, numbered as on the wire (docs/WIRE.md).
+/// The kinds of frames, numbered as on the wire (docs/reference/WIRE.md).
 enum class FrameKind : std::uint16_t {
   hello = 1,        ///< client: its number and build
   welcome = 2,      ///< coordinator: the experiment

@@ -26,7 +26,7 @@ BuildIdentity build_identity();
 /// The first difference between two builds ("version '0.4.1' here, '0.4.0' there"); empty if there is none.
 std::string difference(const BuildIdentity& here, const BuildIdentity& there);
 
-// One struct for each frame that has a body. docs/WIRE.md lists the fields in order. All texts except settings and model are
+// One struct for each frame that has a body. docs/reference/WIRE.md lists the fields in order. All texts except settings and model are
 // printable ASCII, so they are safe to log.
 
 /// client -> coordinator: the first frame.

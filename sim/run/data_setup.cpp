@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
+#include "data/named_facts.hpp"
 #include "data/property.hpp"
 #include "data/split.hpp"
 #include "dp/noise/sampling.hpp"
@@ -22,6 +23,7 @@
 #include "partitions/natural_grouped.hpp"
 #include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
+#include "partitions/pathological.hpp"
 
 namespace fedstride {
 namespace {
@@ -45,6 +47,24 @@ RunClients remote_clients(std::vector<std::uint64_t> row_counts, std::string par
 }
 
 // --- rows dealt out here ---
+
+// Refuses a partition that deals rows by their classes where the answers are none. The default deals them at random there.
+void check_suits(const Configuration& configuration, const Dataset& train, std::vector<std::string>& notes) {
+  const Partitioner& partition = configuration.partition;
+  if (train.targets == Targets::classes || partition->dealing() != Dealing::labels) return;
+  const std::string why =
+      "data set '" + configuration.dataset + "' has " + std::string(choice_name(train.targets)) + ", no classes";
+  const auto* standard = partition.as<Pathological>();
+  if (standard != nullptr && standard->classes_per_client == 0 && !configuration.partition_is_asked_for) {
+    notes.push_back(auto_note("partition", why + ", so clients get random rows, in equal parts", "--partition"));
+    return;
+  }
+  std::vector<std::string> others;
+  for (const auto& part : PartitionPart::family().parts())
+    if (static_cast<const PartitionPart&>(*part).dealing() != Dealing::labels) others.emplace_back(part->name());
+  throw usage_error("partition is '" + std::string(partition.name()) + "', which deals rows by their classes; " + why +
+                    "; valid: " + joined(others));
+}
 
 // Sets the number of clients of a partition by natural clients: all in the data, or the first ones, leaving the others' rows unused.
 // `rows` are the rows to deal out, to which the input points.
@@ -174,6 +194,7 @@ DataSetup prepare_partition(const Configuration& given) {
   const Configuration& configuration = setup.configuration;
   const Dataset& train = setup.data.train;
   setup.notes = setup.data.notes;
+  check_suits(configuration, train, setup.notes);
   std::vector<Row> training_rows;
   std::tie(training_rows, setup.data.validation_rows) =
       split_validation(train.size(), configuration.validation_fraction, configuration.seed);
@@ -231,7 +252,10 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
                 .inputs = options.read.inputs,
                 .drop_columns = options.read.drop_columns,
                 .categories = options.read.categories,
-                .missing = options.read.missing};
+                .missing = options.read.missing,
+                .header = options.read.header,
+                .decimal_mark = options.read.decimal_mark,
+                .offsets = options.read.offsets};
   std::string hash = load_own_rows(configuration.dataset, plain).hash;
   options.read.rows_are_protected = configuration.privacy.as<NoPrivacy>() == nullptr;
   options.read.schema = std::make_shared<const Schema>(schema);
