@@ -92,6 +92,7 @@ void evaluate(const EvaluateFlags& arguments) {
   DataOptions options = arguments.options;
   options.read = reading_settings(arguments.reading);
   const auto result = evaluate_file(arguments.model, arguments.dataset, options, arguments.part == "train", arguments.threads);
+  for (const std::string& note : result.notes) std::cerr << "note: " << note << "\n";
   if (arguments.json) {
     std::cout << evaluation_json(result) << "\n";
     return;

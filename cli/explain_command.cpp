@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
+#include "sim/run/model_card.hpp"
 
 namespace fedstride {
 namespace {
@@ -178,6 +179,7 @@ std::vector<std::string> diagnosis(const ExplainedRun& run) {
 void explain(const ExplainFlags& arguments) {
   if (arguments.folder.empty()) throw usage_error("DIR is ''; it must name the folder of a run");
   const ExplainedRun run = read_explained(arguments.folder);
+  const auto card = model_card(arguments.folder);
   std::vector<const ExplainedNumber*> columns;
   for (const ExplainedNumber& number : kExplained)
     if (run.has(number.key)) columns.push_back(&number);
@@ -191,7 +193,9 @@ void explain(const ExplainFlags& arguments) {
       }
       rounds.push_back(std::move(json));
     }
-    return print_json({{"folder", arguments.folder}, {"rounds", std::move(rounds)}, {"diagnosis", diagnosis(run)}});
+    Json model = Json::object();
+    for (const auto& [name, text] : card) model[name] = text;
+    return print_json({{"folder", arguments.folder}, {"rounds", std::move(rounds)}, {"diagnosis", diagnosis(run)}, {"model", model}});
   }
   std::printf("%6s", "round");
   for (const ExplainedNumber* column : columns) std::printf("%11s", column->head);
@@ -211,15 +215,18 @@ void explain(const ExplainFlags& arguments) {
   for (const ExplainedNumber* column : columns) std::printf("  %-11s %s\n", column->head, column->meaning);
   std::printf("\n");
   for (const std::string& sentence : diagnosis(run)) std::printf("%s\n", sentence.c_str());
+  if (!card.empty()) std::printf("\n");
+  for (const auto& [name, text] : card) std::printf("  %-11s %s\n", name.c_str(), text.c_str());
 }
 
 }  // namespace
 
 void add_explain_command(CLI::App& app) {
   const auto [command, flags] = add_command<ExplainFlags>(
-      app, "explain", "Explain the rates of a run.",
+      app, "explain", "Explain the rates of a run, and its model.",
       "Shows, over the rounds, the numbers from which the local optimizer and the server optimizer found their rates, and what\n"
       "they say: noise, tolerance and its bound, the server's factor, how much clients agree, how consecutive changes point.\n"
+      "Of a finished run it says what its model needs: inputs, classes, normalization, metric, privacy.\n"
       "Example: fedstride explain runs/pooled",
       explain);
   add_flag(command, "DIR", flags.folder, Place::folder, "folder of a run", Needed::yes);

@@ -18,10 +18,9 @@ struct PartitionFlags {
 };
 
 bool wanted(const KeyInfo& key) {
-  for (const auto* name : {"dataset", "data", "data-dir", "format", "label", "client-column", "targets", "validation-fraction",
-                           "clients", "limit-per-client", "seed"})
+  for (const auto* name : {"dataset", "data", "data-dir", "validation-fraction", "clients", "limit-per-client", "seed"})
     if (key.name == name) return true;
-  return key.group == "partition";
+  return is_about_reading(key.name) || key.group == "partition";
 }
 
 void show(const PartitionFlags& arguments) {

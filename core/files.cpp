@@ -227,6 +227,25 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t limit) {
   }
 }
 
+std::string_view without_byte_order_mark(std::string_view text, const std::string& name) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) throw failure(name + " is UTF-16 text; save it as UTF-8");
+  return text.substr(text.starts_with("\xef\xbb\xbf") ? 3 : 0);
+}
+
+std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit) {
+  const std::string bytes = read_file(path, limit);
+  const std::string_view marked = without_byte_order_mark(bytes, "'" + path.string() + "'");
+  std::string text;
+  text.reserve(marked.size());
+  for (std::size_t i = 0; i < marked.size(); ++i) {
+    if (marked[i] != '\r')
+      text += marked[i];
+    else if (!marked.substr(i + 1).starts_with('\n'))
+      text += '\n';
+  }
+  return text;
+}
+
 bool is_there(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::exists(path, error);

@@ -64,6 +64,12 @@ std::uint64_t size_of_file(const std::filesystem::path& path);
 /// Reads the whole of a regular file. Throws Error (failure) if it cannot be read, is no regular file or is larger than `limit` bytes.
 std::string read_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 32);
 
+/// The text behind a UTF-8 byte order mark, or all of it. Throws Error (failure) that begins with `name` if a mark says UTF-16.
+std::string_view without_byte_order_mark(std::string_view text, const std::string& name);
+
+/// Reads a text that people write: read_file, without a byte order mark, and with line feeds alone as line ends.
+std::string read_text_file(const std::filesystem::path& path, std::uint64_t limit = std::uint64_t{1} << 32);
+
 /// True if the path exists; false for a dangling link, and if that cannot be determined.
 bool is_there(const std::filesystem::path& path);
 

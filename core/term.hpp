@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// A member of a value by its name in texts. A value with kTerms, a tuple of these, is written and read by them (dp/ledger/terms.hpp). A
+/// A member of a value by its name in texts. A value with kTerms, a tuple of these, is written and read by them (core/term_json.hpp). A
 /// name such as "_clip" is for a Choice that is written as "CHOICE_clip": true.
 template <class Owner, class Value>
 struct Term {

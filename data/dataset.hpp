@@ -9,6 +9,7 @@
 
 #include "core/borrowable.hpp"
 #include "data/example_form.hpp"
+#include "data/schema.hpp"
 
 namespace fedstride {
 
@@ -70,7 +71,13 @@ struct DataPair {
   /// Every constant that the model's form and its inputs depend on, with its source: "classes 10 (named)". Where rows are
   /// protected, none of them follows from the rows, and every privacy statement lists them.
   std::vector<std::string> facts = {};
-  std::string categories = {};        ///< of a table's columns of words, as ReadSettings has them; empty: none
+  TableColumns columns = {};            ///< Schema::columns, as are the next ones
+  bool labels_are_names = false;
+  std::vector<std::string> words = {};
+  Missing missing = Missing::error;
+  std::vector<float> fill = {};
+  std::string normalized_by = {};
+  std::string offsets = {};           ///< subtracted from columns, or to be so, as ReadSettings has them; empty: none
   bool has_public_test = false;       ///< the test part is not of the rows that may be protected: published, or named public
   bool normalizes_privately = false;  ///< mean and deviation are placeholders, until an accounted release gives them
 };

@@ -31,7 +31,21 @@ DataPair read_source(const DatasetSource& source, const DataOptions& options, bo
   const bool is_brought = source.name == kOwnFile && options.brought;
   const std::filesystem::path folder = is_brought ? std::filesystem::path() : dataset_folder(source, options);
   if (!is_brought && !source.read) return source.load(folder);
-  DataPair pair = is_brought ? options.brought(options.read) : source.read(folder, options.read, own_rows);
+  const auto read = [&](const ReadSettings& settings) {
+    return is_brought ? options.brought(settings) : source.read(folder, settings, own_rows);
+  };
+  ReadSettings settings = options.read;
+  // Offsets belong to a normalization by the training rows alone: others are those of the numbers as they are.
+  settings.finds_offsets = settings.finds_offsets && !own_rows && settings.mean.empty() && settings.range.empty() &&
+                           settings.public_data.empty() &&
+                           (settings.normalize == Normalize::automatic || settings.normalize == Normalize::rows);
+  DataPair pair = read(settings);
+  if (settings.offsets.empty() && !pair.offsets.empty() && pair.train.mean.empty()) {
+    settings.offsets = pair.offsets;
+    pair = read(settings);
+    pair.notes.push_back(
+        auto_note("offsets", "single precision would lose digits, so numbers are stored less " + pair.offsets, "--offsets"));
+  }
   settle_missing(pair, options.read);
   return pair;
 }
@@ -56,6 +70,9 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   reading.inputs = settings.inputs;
   reading.drop_columns = settings.drop_columns;
   reading.categories = settings.categories;
+  reading.header = settings.header;
+  reading.decimal_mark = settings.decimal_mark;
+  reading.offsets = settings.offsets;
   reading.missing = settings.missing == Missing::automatic ? Missing::mean : settings.missing;
   reading.targets = settings.targets;
   reading.class_names = settings.class_names;
@@ -72,7 +89,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
 ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPair>& from) {
   if (!from) return settings;
   const Dataset& rows = from->train;
-  if (settings.categories.empty()) settings.categories = from->categories;
+  if (settings.categories.empty()) settings.categories = categories_text(from->columns.categories);
   if (settings.classes == 0 && settings.class_names.empty() &&
       (rows.targets == Targets::classes || rows.targets == Targets::positions)) {
     if (rows.class_names.empty())
@@ -87,9 +104,21 @@ ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPa
 
 /// A note on the source of mean and deviation, which ends the fact on them, unless it was named.
 void note_normalization(DataPair& pair) {
-  const std::string& fact = pair.facts.back();
-  const std::string source = fact.substr(fact.rfind('(') + 1, fact.size() - fact.rfind('(') - 2);
-  if (!source.ends_with("named")) pair.notes.push_back(auto_note("normalize", "by mean and deviation " + source, "--normalize"));
+  if (!pair.normalized_by.ends_with("named"))
+    pair.notes.push_back(auto_note("normalize", "by mean and deviation " + pair.normalized_by, "--normalize"));
+}
+
+/// Makes the training part the test part.
+void test_every_row(DataPair& pair) {
+  pair.test = std::exchange(pair.train, {});
+  pair.train.shape = pair.test.shape;
+  pair.train.classes = pair.test.classes;
+  pair.train.targets = pair.test.targets;
+  pair.train.vocabulary = pair.test.vocabulary;
+  pair.train.class_names = pair.test.class_names;
+  pair.train.class_order = pair.test.class_order;
+  pair.train.client_names = pair.test.client_names;
+  pair.train.binary_columns = pair.test.binary_columns;
 }
 
 /// Refuses a loader whose classes or normalization may follow from rows that are protected.
@@ -101,6 +130,12 @@ void check_loader(DataPair& pair, const DatasetSource& source, const ReadSetting
     throw usage_error("classes is " + std::to_string(settings.classes) + "; data set '" + std::string(source.name) + "' has " +
                       std::to_string(pair.train.classes) +
                       ", which may depend on its rows: under dp set classes to that number, or set DatasetSource::is_published");
+}
+
+/// A data set's hash with that of its names, if it has any.
+std::string with_names(std::string hash, const DataPair& pair) {
+  const std::string names = names_hash(schema_of(pair));
+  return names.empty() ? hash : Hash().text(hash).text(names).hex();
 }
 
 /// Copies the properties that both parts share from the training part to the test part.
@@ -160,9 +195,10 @@ std::filesystem::path dataset_folder(const DatasetSource& source, const DataOpti
 
 DataPair load_dataset(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
-  std::optional<DataPair> from = public_rows_of(options.read);
   DataOptions known = options;
-  known.read = with_public_facts(options.read, from);
+  known.read = read_through(options.read);
+  std::optional<DataPair> from = known.read.keeps_constants ? std::nullopt : public_rows_of(known.read);
+  known.read = with_public_facts(known.read, from);
   DataPair pair =
       source.make ? source.make(name.substr(std::min(name.size(), source.name.size() + 1))) : read_source(source, known, false);
   pair.train.name = name;
@@ -170,7 +206,9 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
   if (pair.train.targets == Targets::classes && source.is_published)
     pair.facts.push_back("classes " + std::to_string(pair.train.classes) + " (published with data set '" + std::string(name) +
                          "')");
-  if (pair.test.size() == 0) {
+  if (pair.test.size() == 0 && known.read.is_test_part) {
+    test_every_row(pair);
+  } else if (pair.test.size() == 0) {
     if (options.read.public_test)
       throw usage_error("public-test is true; data set '" + std::string(name) +
                         "' has no test set, and rows held out from protected rows are not public");
@@ -191,6 +229,7 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
                          " of examples and labels outside the named range or classes, or not finite, " +
                          (replaced == 1 ? "was" : "were") + " replaced");
   pair.hash = content_hash(pair.train, pair.test);
+  if (source.read) pair.hash = with_names(std::move(pair.hash), pair);
   // Constants from another file, or from keys of the data's, follow neither from rows nor from settings.
   if (from || says_normalization)
     pair.hash = Hash()
@@ -212,10 +251,12 @@ DataPair load_own_rows(std::string_view name, const DataOptions& options) {
     throw usage_error("dataset is '" + std::string(name) +
                       "', which is built in and the same for every client; a client's own rows come from files, such as "
                       "csv, cifar-binary or --data");
-  DataPair pair = read_source(source, options, true);
+  DataOptions known = options;
+  known.read = read_through(options.read);
+  DataPair pair = read_source(source, known, true);
   pair.train.name = name;
   pair.test = {};
-  pair.hash = content_hash(pair.train, pair.test);
+  pair.hash = with_names(content_hash(pair.train, pair.test), pair);
   return pair;
 }
 
@@ -228,8 +269,6 @@ std::string told_hash(std::string_view name, const DataOptions& options, const s
     path += ".roster.key";  // --data-dir may name the table itself
   return keyed_hash(load_or_create_key(path), "fedstride: rows of " + hash);
 }
-
-DataForm form_of(const Dataset& data) { return {data.form(), data.mean, data.deviation}; }
 
 namespace {
 
@@ -262,23 +301,20 @@ void check_outputs(const Dataset& rows, const ExampleForm& form, const std::stri
 
 }  // namespace
 
-void fit(Dataset& rows, const DataForm& form, const ReadSettings& settings) {
+void fit(Dataset& rows, const Schema& schema, const ReadSettings& settings) {
   const std::string set = "data set '" + rows.name + "': ";
-  const ExampleForm& wanted = form.examples;
+  const ExampleForm& wanted = schema.form;
   if (rows.shape != wanted.shape)
     throw failure(set + "its examples are " + rows.shape.text() + ", the experiment's " + wanted.shape.text());
-  if (static_cast<std::size_t>(wanted.targets) >= kChoiceNames<Targets>.size())
-    throw failure(set + "the experiment has answers of kind " + std::to_string(static_cast<int>(wanted.targets)) +
-                  ", which is unknown; valid: 0 to " + std::to_string(kChoiceNames<Targets>.size() - 1));
   if (rows.targets != wanted.targets || (rows.vocabulary > 0) != (wanted.vocabulary > 0))
     throw failure(set + "it has " + rows.form().text() + "; the experiment has " + wanted.text());
   check_outputs(rows, wanted, set);
   if (!settings.rows_are_protected) check_answers(rows, wanted, set);
-  check_normalization(wanted, form.mean, form.deviation, set, "the experiment's");
+  check_normalization(wanted, schema.mean, schema.deviation, set, "the experiment's");
   rows.classes = wanted.outputs;
   rows.vocabulary = wanted.vocabulary;
-  rows.mean = form.mean;
-  rows.deviation = form.deviation;
+  rows.mean = schema.mean;
+  rows.deviation = schema.deviation;
   make_valid(rows, settings);
 }
 

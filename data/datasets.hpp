@@ -64,17 +64,10 @@ DataPair load_own_rows(std::string_view name, const DataOptions& options);
 /// (`roster.key` in their folder, mode 0600, made when it is needed), so that no guess of the rows can be tested. Throws Error (failure).
 std::string told_hash(std::string_view name, const DataOptions& options, const std::string& hash);
 
-/// The form of a data set without its examples, and its normalization.
-struct DataForm {
-  ExampleForm examples;
-  std::vector<float> mean;
-  std::vector<float> deviation;
-};
-DataForm form_of(const Dataset& data);
-/// Gives rows the classes and the normalization of `form`. Throws Error (failure) if their shape differs, a label has no
+/// Gives rows the classes and the normalization of `schema`. Throws Error (failure) if their shape differs, a label has no
 /// class, or the normalization is invalid (numbers that are not finite, a deviation that is not above 0, too few or many). Rows that are
 /// protected are not refused for a label or a token: what has no class is class 0 (make_valid).
-void fit(Dataset& rows, const DataForm& form, const ReadSettings& settings = {});
+void fit(Dataset& rows, const Schema& schema, const ReadSettings& settings = {});
 
 /// True if the test part of that data set is public: published with it, or named so by the settings (which load_dataset refuses for a set
 /// without one).

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <string>
+#include <tuple>
 
 #include "core/choice.hpp"
 #include "core/shape.hpp"
+#include "core/term.hpp"
 
 namespace fedstride {
 
@@ -24,6 +26,9 @@ struct ExampleForm {
   Targets targets = Targets::classes;
   int vocabulary = 0;  ///< above 0: an example is a sequence of tokens, each below this
   bool operator==(const ExampleForm&) const = default;
+  static constexpr auto kTerms =
+      std::tuple{Term{"shape", &ExampleForm::shape, true}, Term{"outputs", &ExampleForm::outputs, true},
+                 Term{"targets", &ExampleForm::targets, true}, Term{"vocabulary", &ExampleForm::vocabulary}};
 
   /// "32x32x3, 10 classes"; "80 tokens of 90, 90 classes a position"; "1x1x4, 2 values".
   std::string text() const {

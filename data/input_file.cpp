@@ -60,25 +60,4 @@ std::size_t InputFile::read(std::span<std::uint8_t> out) {
   return done;
 }
 
-bool InputFile::read_line(std::string& line) {
-  line.clear();
-  char piece[4096];
-  while (gzgets(handle(file_), piece, sizeof piece) != nullptr) {
-    const std::size_t length = std::strlen(piece);
-    if (length == 0 || (length + 1 < sizeof piece && piece[length - 1] != '\n' && gzeof(handle(file_)) == 0))
-      throw failure(name_ + " has a NUL byte in a line, so it is not text");
-    count(length);
-    line.append(piece, length);
-    if (line.back() == '\n') {
-      line.pop_back();
-      return true;
-    }
-    if (line.size() > kMaxLineBytes)
-      throw failure(name_ + " has a line of more than " + std::to_string(kMaxLineBytes) +
-                    " bytes, so it is not a table of numbers");
-  }
-  check();
-  return !line.empty();
-}
-
 }  // namespace fedstride

@@ -19,8 +19,6 @@ constexpr std::uint64_t most_unpacked(std::uint64_t size) { return kAlwaysUnpack
 /// (most_unpacked).
 class InputFile {
  public:
-  static constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
-
   explicit InputFile(const std::filesystem::path& path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -28,8 +26,6 @@ class InputFile {
 
   /// Fills `out`; returns the number of bytes read, which is smaller only at the end.
   std::size_t read(std::span<std::uint8_t> out);
-  /// The next line without its end; false after the last. A line longer than kMaxLineBytes throws Error (failure).
-  bool read_line(std::string& line);
 
   /// "'path'", for messages.
   const std::string& name() const { return name_; }

@@ -48,10 +48,28 @@ void add_indicators(Dataset& data) {
   data.binary_columns += static_cast<int>(numbers);
 }
 
+/// The mean of each column over the rows that have it; 0 where none has.
+std::vector<float> known_means(const Dataset& data) {
+  const auto columns = static_cast<std::size_t>(data.shape.channels);
+  std::vector<double> sums(columns, 0);
+  std::vector<std::size_t> known(columns, 0);
+  const Borrowable<float>& features = data.features;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (is_nan(features[i])) continue;
+    sums[i % columns] += features[i];
+    ++known[i % columns];
+  }
+  std::vector<float> means;
+  for (std::size_t c = 0; c < columns; ++c)
+    means.push_back(known[c] > 0 ? static_cast<float>(sums[c] / static_cast<double>(known[c])) : 0);
+  return means;
+}
+
 }  // namespace
 
 void settle_missing(DataPair& pair, const ReadSettings& settings) {
   const Missing rule = settings.missing_rule();
+  pair.missing = rule;
   Dataset& train = pair.train;
   if (rule == Missing::error || train.is_pictures() || train.vocabulary > 0) return;
   const Shape shape = train.shape;
@@ -85,22 +103,14 @@ void settle_missing(DataPair& pair, const ReadSettings& settings) {
 void fill_in_means(DataPair& pair, const ReadSettings& settings) {
   const Missing rule = settings.missing_rule();
   if (settings.rows_are_protected || (rule != Missing::mean && rule != Missing::indicator)) return;
-  if (count_missing(pair.train) + count_missing(pair.test) == 0) return;
   const auto columns = static_cast<std::size_t>(pair.train.shape.channels);
-  std::vector<double> sums(columns, 0);
-  std::vector<std::size_t> known(columns, 0);
-  const Borrowable<float>& features = pair.train.features;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    if (is_nan(features[i])) continue;
-    sums[i % columns] += features[i];
-    ++known[i % columns];
-  }
+  pair.fill = settings.keeps_constants ? (settings.schema->fill.empty() ? settings.schema->mean : settings.schema->fill)
+                                 : known_means(pair.train);
   for (Dataset* part : {&pair.train, &pair.test}) {
     if (count_missing(*part) == 0) continue;
     std::vector<float>& own = part->features.edit();
     for (std::size_t i = 0; i < own.size(); ++i)
-      if (const std::size_t c = i % columns; is_nan(own[i]))
-        own[i] = known[c] > 0 ? static_cast<float>(sums[c] / static_cast<double>(known[c])) : 0;
+      if (is_nan(own[i])) own[i] = pair.fill.at(i % columns);
   }
 }
 

@@ -69,6 +69,28 @@ std::string categories_text(const std::vector<NamedCategories>& categories) {
   return text;
 }
 
+std::vector<NamedOffset> named_offsets(const std::string& text) {
+  std::vector<NamedOffset> all;
+  if (text.empty()) return all;
+  for (const std::string_view piece : split(text, ';')) {
+    const std::size_t equals = std::min(piece.rfind('='), piece.size());
+    NamedOffset one{.column = std::string(trimmed(piece.substr(0, equals)))};
+    if (one.column.empty() || equals == piece.size() || !parse_number(trimmed(piece.substr(equals + 1)), one.offset) ||
+        !std::isfinite(one.offset) || std::ranges::find(all, one.column, &NamedOffset::column) != all.end())
+      throw usage_error(
+          "offsets has '" + std::string(trimmed(piece)) +
+          "'; valid: a column's name or number and a finite number, such as time=1700000000;price=1e9, no column twice");
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::string offsets_text(const std::vector<NamedOffset>& offsets) {
+  std::string text;
+  for (const NamedOffset& one : offsets) text += (text.empty() ? "" : ";") + one.column + "=" + number_text(one.offset);
+  return text;
+}
+
 std::string auto_note(std::string_view setting, const std::string& what, std::string_view change) {
   return std::string(setting) + " auto: " + what + "; to change it: " + std::string(change);
 }
@@ -99,7 +121,7 @@ std::vector<std::string> named_words(const std::string& path) {
   constexpr std::size_t kMostWords = 60000;  // tokens have 16 bits
   std::vector<std::string> words;
   std::set<std::string, std::less<>> seen;
-  const std::string text = read_file(path);
+  const std::string text = read_text_file(path);
   for (const std::string_view line : split(text, '\n')) {
     const std::string_view word = trimmed(line);
     if (word.empty()) continue;

@@ -7,6 +7,7 @@
 
 #include "core/shape.hpp"
 #include "data/files/read_settings.hpp"
+#include "data/schema.hpp"
 
 namespace fedstride {
 
@@ -18,13 +19,19 @@ std::vector<std::string> named_classes(const std::string& text);
 
 /// The columns and words of the categories setting. Throws Error (usage) unless it is "COLUMN=WORD,WORD;COLUMN=WORD,WORD" without
 /// empty or repeated names.
-struct NamedCategories {
-  std::string column = {};
-  std::vector<std::string> words = {};
-};
 std::vector<NamedCategories> named_categories(const std::string& text);
 /// The same as a text; empty if a word has a character that separates words.
 std::string categories_text(const std::vector<NamedCategories>& categories);
+
+/// A constant that is subtracted from a column.
+struct NamedOffset {
+  std::string column = {};
+  double offset = 0;
+};
+/// The columns and constants of the offsets setting. Throws Error (usage) unless it is "COLUMN=NUMBER;COLUMN=NUMBER".
+std::vector<NamedOffset> named_offsets(const std::string& text);
+/// The same as a text.
+std::string offsets_text(const std::vector<NamedOffset>& offsets);
 
 /// A note on a decision that a setting left open: "targets auto: WHAT; to change it: --targets values".
 std::string auto_note(std::string_view setting, const std::string& what, std::string_view change);

@@ -64,6 +64,7 @@ std::string shown_numbers(std::span<const float> numbers) {
 }
 
 void say_normalization(DataPair& pair, const std::string& source) {
+  pair.normalized_by = source;
   pair.facts.push_back("mean " + shown_numbers(pair.train.mean) + ", deviation " + shown_numbers(pair.train.deviation) + " (" +
                        source + ")");
 }
@@ -180,6 +181,12 @@ void normalize(DataPair& pair, const ReadSettings& settings, const std::string& 
     train.mean.clear();
     train.deviation.clear();
     return;
+  }
+  if (settings.keeps_constants && settings.mean.empty() && settings.deviation.empty() && settings.normalize == Normalize::automatic) {
+    train.mean = settings.schema->mean;
+    train.deviation = settings.schema->deviation;
+    check_normalization(train.form(), train.mean, train.deviation, "data set '" + train.name + "': ", "the run's");
+    return say_normalization(pair, settings.schema->normalized_by);
   }
   switch (chosen(pair, settings, public_rows != nullptr)) {
     case Normalize::automatic:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A client of a fedstride federation, written from docs/WIRE.md alone: Python's ssl and numpy train softmax regression
+"""A client of a fedstride federation, written from docs/reference/WIRE.md alone: Python's ssl and numpy train softmax regression
 ('logistic', plain SGD) on rows of its own, a table of numbers with the label in the last column.
 
     client.py roster --client 2 --data rows.csv
@@ -40,7 +40,7 @@ class Over(Exception):
     """The coordinator has refused for good."""
 
 
-# --- bodies: docs/WIRE.md, "Bodies" ---
+# --- bodies: docs/reference/WIRE.md, "Bodies" ---
 
 def text(value):
     data = value.encode('ascii', 'replace')[:1024]
@@ -72,7 +72,7 @@ class Fields:
         return np.frombuffer(self.bytes(size * np.dtype(kind).itemsize), kind)
 
 
-# --- the connection: docs/WIRE.md, "Header" ---
+# --- the connection: docs/reference/WIRE.md, "Header" ---
 
 class Connection:
     def __init__(self, address, bundle, client):
@@ -130,7 +130,7 @@ class Connection:
         return kind, Fields(body)
 
 
-# --- the model: docs/WIRE.md, "The model" and "Hashes" ---
+# --- the model: docs/reference/WIRE.md, "The model" and "Hashes" ---
 
 def model_hash(tensors):
     data = hashlib.sha256()

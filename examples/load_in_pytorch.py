@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Loads a model that fedstride saved into a torch.nn.Module, whatever its layers, and shows it.
 
-usage: load_in_pytorch.py RUN/model.safetensors [FOLDER-OF-CIFAR-10]
+usage: load_in_pytorch.py RUN/model.safetensors [TABLE.csv | FOLDER-OF-CIFAR-10]
 
-With a folder the model is evaluated on CIFAR-10's test pictures. Needs PyTorch and numpy, nothing else: the file format is
-a length, a JSON header and the tensors' bytes. From Python: `model, names = load("RUN/model.safetensors")`; names["conv1"]
+With a table or a folder the model is evaluated on all rows of the one, by the schema in the model's file, or on the test pictures
+of the other. Needs PyTorch and numpy, nothing else: the file format is a length, a JSON header and the tensors' bytes. From Python: `model, names = load("RUN/model.safetensors")`; names["conv1"]
 is the module whose tensors fedstride calls conv1.weight and conv1.bias.
 """
+import csv
 import json
+import os
 import re
 import struct
 import sys
@@ -231,6 +233,44 @@ def load(path):
     return model.eval(), names
 
 
+MISSING = {"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>"}
+
+
+def read_table(path, schema):
+    """Inputs and answers of a table, its columns found by the names of the schema, or by number where that has none."""
+    columns, names = schema["columns"], schema.get("classes", [])
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        first = file.readline()
+        file.seek(0)
+        rows = [row for row in csv.reader(file, delimiter=next((s for s in ";,\t" if s in first), ",")) if row]
+    header = rows.pop(0) if columns.get("named") else [str(i + 1) for i in range(len(rows[0]))]
+    place = {name.strip(): i for i, name in enumerate(header)}
+    words = {one["column"]: one["words"] for one in columns.get("categories", [])}
+    fill = schema.get("fill") or schema["mean"]
+    numbers = [name for name in columns["inputs"] if name not in words]
+
+    def inputs(row):
+        fields = [row[place[name]].strip() for name in numbers]
+        values = [fill[i] if field in MISSING else float(field) for i, field in enumerate(fields)]
+        for name in columns["inputs"]:
+            values += [float(row[place[name]].strip() == word) for word in words.get(name, [])]
+        return values + ([float(field in MISSING) for field in fields] if schema.get("missing") == "indicator" else [])
+
+    def answer(row):
+        fields = [row[place[name]].strip() for name in columns["answers"]]
+        if schema["form"]["targets"] != "classes":
+            return [float(field) for field in fields]
+        return names.index(fields[0]) if schema.get("labels_are_names") else int(float(fields[0]))
+
+    return torch.tensor([inputs(row) for row in rows]), torch.tensor([answer(row) for row in rows])
+
+
+def read_cifar10(folder):
+    records = numpy.fromfile(folder + "/test_batch.bin", numpy.uint8).reshape(-1, 3073)
+    pictures = torch.from_numpy(records[:, 1:].reshape(-1, 3, 32, 32).astype(numpy.float32)) / 255
+    return pictures, torch.from_numpy(records[:, 0].astype(numpy.int64))
+
+
 def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
@@ -239,16 +279,20 @@ def main():
         print(model)
         print(f"{sum(parameter.numel() for parameter in model.parameters())} parameters")
         return
-    records = numpy.fromfile(sys.argv[2] + "/test_batch.bin", numpy.uint8).reshape(-1, 3073)
-    labels = torch.from_numpy(records[:, 0].astype(numpy.int64))
-    pictures = torch.from_numpy(records[:, 1:].reshape(-1, 3, 32, 32).astype(numpy.float32)) / 255
-    mean = torch.tensor([0.4914, 0.4822, 0.4465]).view(1, 3, 1, 1)
-    deviation = torch.tensor([0.2023, 0.1994, 0.2010]).view(1, 3, 1, 1)
+    schema = json.loads(read_safetensors(sys.argv[1])[1]["fedstride.schema"])
+    examples, labels = read_cifar10(sys.argv[2]) if os.path.isdir(sys.argv[2]) else read_table(sys.argv[2], schema)
+    each = (1, -1, 1, 1) if examples.dim() == 4 else (1, -1)
+    mean, deviation = (torch.tensor(schema[name]).view(each) for name in ("mean", "deviation"))
     correct, loss = 0, 0.0
     with torch.no_grad():
+        if schema["form"]["targets"] == "values":
+            errors = model((examples - mean) / deviation) - labels
+            r2 = 1 - (errors**2).sum() / ((labels - labels.mean(0)) ** 2).sum()
+            print(f"R2 {r2:.4f}, loss {(errors**2).sum(1).mean():.4f}")
+            return
         for begin in range(0, len(labels), 1000):
             part = slice(begin, begin + 1000)
-            scores = model((pictures[part] - mean) / deviation)
+            scores = model((examples[part] - mean) / deviation)
             correct += int((scores.argmax(1) == labels[part]).sum())
             loss += float(nn.functional.cross_entropy(scores, labels[part], reduction="sum"))
     print(f"accuracy {correct / len(labels):.4f}, loss {loss / len(labels):.4f}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A client's side of secure aggregation, written from docs/WIRE.md and docs/secure-aggregation.md alone; client.py imports it.
+"""A client's side of secure aggregation, written from docs/reference/WIRE.md and docs/secure-aggregation.md alone; client.py imports it.
 Needs python3-cryptography."""
 import hashlib
 import hmac

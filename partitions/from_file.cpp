@@ -24,7 +24,7 @@ struct Lists {
 
 Json parsed(const std::string& path, std::uint64_t limit) {
   try {
-    return parse_json_or_throw(read_file(path, limit));
+    return parse_json_or_throw(read_text_file(path, limit));
   } catch (const JsonError& error) {
     throw failure("'" + path + "' is not JSON (at byte " + std::to_string(error.byte) + "); " + kFileForm);
   }
@@ -139,6 +139,14 @@ void leave_out_test_rows(Lists& lists, const FileRows& known, const std::string&
   lists.rows.resize(to);
 }
 
+/// The first client that has the row.
+std::size_t holder_of(const Lists& lists, std::uint32_t row) {
+  const auto place = static_cast<std::size_t>(std::ranges::find(lists.rows, row) - lists.rows.begin());
+  std::size_t client = 0;
+  for (std::size_t end = lists.sizes[0]; end <= place; end += lists.sizes[client]) ++client;
+  return client;
+}
+
 }  // namespace
 
 ClientRows FromFile::assign(const PartitionInput& input) const {
@@ -160,9 +168,12 @@ ClientRows FromFile::assign(const PartitionInput& input) const {
       if (state[row] == State::held_out)
         throw failure(client_of(partition_file, client) + " has row " + in_file(row) +
                       ", which is not a training row (is it held out for validation?)");
-      if (state[row] == State::taken)
+      if (state[row] == State::taken) {
+        const std::size_t holder = holder_of(lists, row);
         throw failure(client_of(partition_file, client) + " has row " + in_file(row) +
-                      " twice; each row must be in exactly one list");
+                      (holder == client ? " twice" : ", as has client " + std::to_string(holder)) +
+                      "; each row must be in exactly one list");
+      }
       state[row] = State::taken;
     }
   if (!lists.any_unused && lists.rows.size() + lists.unused != input.rows.size())

@@ -50,8 +50,9 @@ std::optional<Mixes> mixes_in_csv(const std::string& text) {
 /// The clients' class shares; each client's sum to 1.
 Mixes mixes_of(const std::string& path, const PartitionInput& input) {
   constexpr std::uint64_t kMaxEntryBytes = 32;
-  const std::string text = read_file(path, (std::uint64_t{1} << 20) + kMaxEntryBytes * static_cast<std::uint64_t>(input.clients) *
-                                                                          static_cast<std::uint64_t>(input.classes));
+  const std::string text =
+      read_text_file(path, (std::uint64_t{1} << 20) + kMaxEntryBytes * static_cast<std::uint64_t>(input.clients) *
+                                                          static_cast<std::uint64_t>(input.classes));
   auto found = trimmed(text).starts_with('[') ? mixes_in_json(text) : mixes_in_csv(text);
   if (!found) throw failure("'" + path + "' is not a table of numbers; " + kDistributionForm);
   if (found->size() != static_cast<std::size_t>(input.clients))

@@ -9,7 +9,7 @@ namespace fedstride {
 namespace {
 
 constexpr std::string_view kForm = R"({"client": 0, "rows": 100, "data": "64 hexadecimal digits"})";
-constexpr std::uint64_t kMaxLineBytes = 256;
+constexpr std::uint64_t kMaxLineBytes = 1 << 14;
 constexpr std::size_t kHashDigits = 64;
 constexpr std::uint64_t kMaxOwnRows = 1'000'000'000;
 
@@ -27,14 +27,15 @@ ClientRows OwnRows::assign(const PartitionInput& /*input*/) const {
 }
 
 std::string roster_line(std::uint32_t client, const RosterLine& line) {
-  return R"({"client": )" + std::to_string(client) + R"(, "rows": )" + std::to_string(line.rows) + R"(, "data": ")" +
-         line.data_hash + "\"}";
+  Json json{{"client", client}, {"rows", line.rows}, {"data", line.data_hash}};
+  if (!line.columns.empty()) json["columns"] = line.columns;
+  return dump_json(json);
 }
 
 std::vector<RosterLine> read_roster(const std::string& path, int clients) {
   if (path.empty()) throw usage_error("roster is ''; partition 'own' needs a file with lines of the form " + std::string(kForm));
   const std::string text =
-      read_file(path, (std::uint64_t{1} << 20) + kMaxLineBytes * static_cast<std::uint64_t>(std::max(clients, 0)));
+      read_text_file(path, (std::uint64_t{1} << 20) + kMaxLineBytes * static_cast<std::uint64_t>(std::max(clients, 0)));
   std::vector<RosterLine> roster(static_cast<std::size_t>(clients));
   std::size_t number = 0;
   std::size_t found = 0;
@@ -57,6 +58,13 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
       throw wrong("rows is " + std::to_string(rows) + "; it must be a whole number from 1 to " + std::to_string(kMaxOwnRows));
     if (roster[client].rows != 0) throw wrong("client " + std::to_string(client) + " is listed twice");
     roster[client] = {rows, entry["data"].get<std::string>()};
+    if (const auto columns = entry.find("columns"); columns != entry.end()) {
+      if (!columns->is_array()) throw wrong("columns is not a list of names");
+      for (const Json& name : *columns) {
+        if (!name.is_string()) throw wrong("columns is not a list of names");
+        roster[client].columns.push_back(one_line(name.text()));
+      }
+    }
     ++found;
   }
   if (found != roster.size())

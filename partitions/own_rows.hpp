@@ -31,10 +31,11 @@ struct OwnRows final : PartBase<PartitionPart, OwnRows, OwnRowsSettings> {
 /// What is known in advance about a client that brings its own rows.
 struct RosterLine {
   std::uint64_t rows = 0;
-  std::string data_hash;  ///< of its rows (load_own_rows)
+  std::string data_hash;                  ///< of its rows (load_own_rows)
+  std::vector<std::string> columns = {};  ///< the names of a table's inputs, if it has a header
 };
 
-/// One line of a roster: {"client": 2, "rows": 834, "data": "9f86..."}.
+/// One line of a roster: {"client": 2, "rows": 834, "data": "9f86...", "columns": ["age", "height"]}.
 std::string roster_line(std::uint32_t client, const RosterLine& line);
 
 /// Reads a roster: one line per client, in any order; empty lines are ignored. The result is indexed by client. Throws Error:

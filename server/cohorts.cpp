@@ -31,12 +31,11 @@ using Trace = std::vector<TracePresence>;
 Trace read_trace(const std::string& path) {
   if (path.empty()) throw usage_error("cohort is 'trace', which needs a file; set --trace");
   constexpr std::uint64_t kMaxTraceBytes = std::uint64_t{1} << 30;
-  const std::string text = read_file(path, kMaxTraceBytes);
+  const std::string text = read_text_file(path, kMaxTraceBytes);
   Trace trace;
   std::size_t number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
-    if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;
     const auto wrong = [&](const std::string& what) {
       return usage_error("trace '" + path + "', line " + std::to_string(number) + ": " + what);

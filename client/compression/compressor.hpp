@@ -47,7 +47,7 @@ class Compressor : public Part {
   virtual bool is_linear() const { return false; }
   /// True if what is left to send, kept back and added to the next update, stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is.
   virtual bool suits_feedback() const { return true; }
-  /// The most bytes a code of d numbers has: at most 4 d + 64, which bounds the frames of docs/WIRE.md.
+  /// The most bytes a code of d numbers has: at most 4 d + 64, which bounds the frames of docs/reference/WIRE.md.
   virtual std::uint64_t most_bytes(std::size_t d) const = 0;
   /// The same, of a vector with these matrices.
   virtual std::uint64_t most_bytes_with(std::span<const CodedMatrix> /*matrices*/, std::size_t d) const { return most_bytes(d); }

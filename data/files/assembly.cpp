@@ -78,13 +78,20 @@ Assembly::Assembly(std::string train_file, std::string test_file, const ReadSett
     : train(std::move(train_file), shared), test(std::move(test_file), shared), settings_(settings) {
   shared.rows_are_protected = settings.rows_are_protected;
   shared.missing = settings.missing_rule();
+  shared.decimal_mark = settings.decimal_mark;
+  shared.offsets = named_offsets(settings.offsets);
+  shared.finds_offsets = settings.finds_offsets && settings.offsets.empty() && !settings.rows_are_protected;
   shared.kept_by_types = settings.rows_are_protected || settings.kept_by_types;
   if (settings.classes > 0) shared.classes = settings.classes;
   if (settings.vocabulary > 0) shared.vocabulary = settings.vocabulary;
   if (!settings.shape.empty()) shared.shape = named_shape(settings.shape);
+  if (settings.schema) shared.words = settings.schema->words;
   if (!settings.words.empty()) shared.words = named_words(settings.words);
-  if (settings.class_names.empty()) return;
-  shared.class_names = named_classes(settings.class_names);
+  if (!settings.class_names.empty())
+    shared.class_names = named_classes(settings.class_names);
+  else if (settings.schema && settings.schema->labels_are_names)
+    shared.class_names = settings.schema->classes;
+  if (shared.class_names.empty()) return;
   for (const std::string& name : shared.class_names) shared.named_classes.number(name);
   const auto count = static_cast<int>(shared.class_names.size());
   if (settings.classes > 0 && settings.classes != count)
@@ -95,11 +102,13 @@ Assembly::Assembly(std::string train_file, std::string test_file, const ReadSett
 
 DataPair Assembly::finish(bool own_rows) {
   check_counts();
-  if (own_rows && shared.category_names.size() > shared.named_categories)
+  if (own_rows && settings_.schema && shared.category_names.size() > shared.named_categories)
     throw failure(train.file_ + " has words in column '" + shared.category_names[shared.named_categories].column +
                   "'; rows that clients bring must have the experiment's categories: name them with --categories");
   DataPair pair;
   finish_examples(pair);
+  order_columns(pair);
+  train.find_offsets();
   finish_answers(pair, own_rows);
   finish_clients(pair);
   finish_facts(pair);
@@ -120,13 +129,19 @@ void Assembly::check_counts() const {
   if (test.rows_ == 0) return;
   if (train.clients_.empty() && !test.clients_.empty())
     throw failure(test.file_ + " names clients, but " + train.file_ + " does not; the training set must name them too");
-  if (train.each_ != test.each_ || train.answers_each_ != test.answers_each_)
-    throw failure(test.file_ + ": its examples and answers differ in shape from those of " + train.file_);
+  const auto check_shape = [&](const std::vector<std::size_t>& tested, const std::string& key,
+                               const std::vector<std::size_t>& trained, const std::string& train_key) {
+    if (tested != trained)
+      throw test.wrong(key, "rows of " + dimensions_text(tested) + " numbers, but of " + dimensions_text(trained) + " in " +
+                                train.file_ + ", key '" + train_key + "'");
+  };
+  check_shape(test.each_, test.examples_key_, train.each_, train.examples_key_);
+  check_shape(test.answers_each_, test.answers_key_, train.answers_each_, train.answers_key_);
   const bool tokens = train.kind_ == PartBuilder::Examples::tokens;
   if (tokens != (test.kind_ == PartBuilder::Examples::tokens) || (!tokens && train.unit_ != test.unit_))
-    throw failure(test.file_ + ": its examples differ in type from those of " + train.file_);
+    throw test.wrong(test.examples_key_, "another type than that of '" + train.examples_key_ + "' in " + train.file_);
   if (train.answering_ != test.answering_)
-    throw failure(test.file_ + ": its answers differ in type from those of " + train.file_);
+    throw test.wrong_answers("another type than that of '" + train.answers_key_ + "' in " + train.file_);
 }
 
 void Assembly::finish_examples(DataPair& pair) {
@@ -171,9 +186,41 @@ void Assembly::finish_examples(DataPair& pair) {
   if (!shared.vocabulary)
     notes.push_back(auto_note("vocabulary", "inputs are tokens, " + std::to_string(largest) + " of them by the largest",
                               "--vocabulary N, or floating-point inputs for plain numbers"));
+  const PartBuilder& holder = train.largest_token_ + 1 == largest ? train : test;
   if (largest > pair.train.vocabulary)
-    throw failure(train.file_ + " has the token " + std::to_string(largest - 1) + "; its vocabulary has " +
-                  std::to_string(pair.train.vocabulary));
+    throw holder.wrong(holder.examples_key_, "the token " + std::to_string(largest - 1) + "; the vocabulary has " +
+                                                 std::to_string(pair.train.vocabulary));
+}
+
+/// Puts the named columns of an archive in the order of the schema; those that it does not name are left out.
+void Assembly::order_columns(DataPair& pair) {
+  TableColumns& table = shared.table;
+  const Shape& shape = pair.train.shape;
+  const bool is_archive = table.are_named && shared.header.empty();
+  if (is_archive && (pair.train.features.empty() || shape.height * shape.width > 1 || table.inputs.size() != shape.size()))
+    throw failure(train.file_ + ", key 'columns': " + counted(table.inputs.size(), "name") + "; the inputs are " + shape.text());
+  if (!settings_.schema || !settings_.schema->columns.are_named) return;
+  const std::vector<std::string>& wanted = settings_.schema->columns.inputs;
+  if (!table.are_named)
+    return notes.push_back(train.file_ + " names no columns; they are taken to be, in this order: " + joined(wanted));
+  if (table.inputs == wanted) return;
+  std::vector<std::size_t> places;
+  for (const std::string& name : wanted) {
+    places.push_back(static_cast<std::size_t>(std::ranges::find(table.inputs, name) - table.inputs.begin()));
+    if (places.back() == table.inputs.size())
+      throw failure(train.file_ + " has no column '" + name + "'; the run's are " + joined(wanted) + ", the file's " +
+                    joined(table.inputs));
+  }
+  for (Dataset* part : {&pair.train, &pair.test}) {
+    const Borrowable<float>& features = part->features;
+    std::vector<float> ordered;
+    ordered.reserve(features.size() / table.inputs.size() * places.size());
+    for (std::size_t row = 0; row < features.size(); row += table.inputs.size())
+      for (const std::size_t place : places) ordered.push_back(features[row + place]);
+    part->features = std::move(ordered);
+    part->shape.channels = static_cast<int>(places.size());
+  }
+  table.inputs = wanted;
 }
 
 /// Which answers become classes, and why, in words for a note; empty: they keep their form.
@@ -185,11 +232,11 @@ std::string Assembly::classes_of_other_forms(TargetsAre asked) const {
     if (train.answering_ != Answering::numbers) return "";
     if (is_named) return "floating-point numbers";
     if (shared.rows_are_protected || !train.are_classes_ || !test.are_classes_) return "";
-    std::set<float> all = train.distinct_;
+    std::set<double> all = train.distinct_;
     all.insert(test.distinct_.begin(), test.distinct_.end());
     const bool signs = all.contains(-1);
     const bool few = all.size() <= kMaxFloatClasses && 2 * all.size() <= train.rows_ + test.rows_;
-    return few && (!signs || all == std::set<float>{-1, 1}) ? "floating-point whole numbers" : "";
+    return few && (!signs || all == std::set<double>{-1, 1}) ? "floating-point whole numbers" : "";
   }
   if (train.answers_each_.front() < 2 || is_by_position()) return "";
   const bool one_hot = train.one_hot_ && test.one_hot_;
@@ -238,9 +285,11 @@ Targets Assembly::targets_of(TargetsAre asked) const {
   const std::vector<std::size_t>& each = train.answers_each_;
   const bool zero_or_one = train.zero_or_one_ && test.zero_or_one_;
   const bool by_position = is_by_position();
-  const auto refused = [&](std::string_view valid) {
-    return failure(train.file_ + ", key '" + train.answers_key_ + "': targets is '" + std::string(choice_name(asked)) +
-                   "', which does not fit these answers; they must be " + std::string(valid));
+  const PartBuilder& other = train.zero_or_one_ ? test : train;  // that with an answer that is no flag
+  const auto refused = [&](std::string_view valid, const PartBuilder* part = nullptr) {
+    return (part == nullptr ? train : *part)
+        .wrong_answers("targets is '" + std::string(choice_name(asked)) + "', which does not fit these answers; they must be " +
+                       std::string(valid));
   };
   switch (asked) {
     case TargetsAre::classes:
@@ -254,7 +303,8 @@ Targets Assembly::targets_of(TargetsAre asked) const {
       if (kind == Answering::words) throw refused("numbers");
       return Targets::values;
     case TargetsAre::flags:
-      if (kind == Answering::words || (!zero_or_one && !shared.rows_are_protected)) throw refused("numbers that are 0 or 1");
+      if (kind == Answering::words || (!zero_or_one && !shared.rows_are_protected))
+        throw refused("numbers that are 0 or 1", &other);
       return Targets::flags;
     case TargetsAre::automatic:
       break;
@@ -270,8 +320,8 @@ Targets Assembly::targets_of(TargetsAre asked) const {
   if (each.empty()) return Targets::classes;
   if (by_position) return Targets::positions;
   if (zero_or_one) return Targets::flags;
-  throw failure(
-      train.file_ + ", key '" + train.answers_key_ + "': " + std::to_string(each.front()) +
+  throw other.wrong_answers(
+      std::to_string(each.front()) +
       " whole numbers per example; valid: one class, one per token, or all 0 or 1 (flags); for numbers to predict use a "
       "floating-point type or --targets values");
 }
@@ -296,12 +346,17 @@ void Assembly::finish_targets(DataPair& pair, Targets targets, bool own_rows) {
   for (auto [part, data] : {std::pair(&train, &pair.train), std::pair(&test, &pair.test)}) {
     data->classes = each;
     data->values = part->values_.take();
-    part->whole_.drain([values = &data->values](std::span<const std::int64_t> some) {
-      for (const std::int64_t number : some) values->push_back(static_cast<float>(number));
+    part->whole_.drain([values = &data->values, part](std::span<const std::int64_t> some) {
+      for (const std::int64_t number : some)
+        values->push_back(part->answers_offset_ == 0 ? static_cast<float>(number)
+                                                     : static_cast<float>(static_cast<double>(number) - part->answers_offset_));
     });
     if (targets == Targets::flags && shared.rows_are_protected)
       for (float& flag : data->values) flag = flag > 0.5F ? 1 : 0;
   }
+  if (const auto offset = train.answers_span_.offset();
+      offset && shared.finds_offsets && targets == Targets::values && each == 1 && !train.columns_)
+    shared.offsets.push_back({train.answers_key_, *offset});
   pair.train.class_names = shared.class_names;
 }
 
@@ -320,16 +375,23 @@ void Assembly::finish_protected_classes(DataPair& pair, bool own_rows) {
   append_labels(pair.test.labels, test.whole_, label);
   pair.train.classes = pair.test.classes = static_cast<int>(classes);
   pair.train.class_names = shared.class_names;
+  pair.labels_are_names = !shared.named_classes.empty();
 }
 
 void Assembly::finish_classes(DataPair& pair, bool own_rows) {
   std::vector<std::int64_t> numbers[2] = {train.whole_.take(), test.whole_.take()};
-  const std::string where = train.file_ + ", key '" + train.answers_key_ + "': ";
-  if (train.answering_ == PartBuilder::Answering::words && !shared.named_classes.empty()) {
+  // The part with that label.
+  const auto holder = [&](std::int64_t number) -> const PartBuilder& {
+    return std::ranges::find(numbers[0], number) == numbers[0].end() ? test : train;
+  };
+  const bool are_words = train.answering_ == PartBuilder::Answering::words;
+  if (are_words && settings_.schema && !settings_.schema->labels_are_names && shared.named_classes.empty())
+    throw train.wrong_answers("labels are names (" + joined(shared.labels.all()) + "); the run's are whole numbers, 0 to " +
+                  std::to_string(settings_.schema->form.outputs - 1) + "; --class-names says which names stand for them, in order");
+  pair.labels_are_names = are_words || !shared.named_classes.empty();
+  if (are_words && !shared.named_classes.empty()) {
     pair.train.class_names = shared.class_names;
-  } else if (train.answering_ == PartBuilder::Answering::words) {
-    if (own_rows)
-      throw failure(where + "labels are strings; rows that clients bring must use the experiment's class numbers, from 0");
+  } else if (are_words) {
     const auto places = shared.labels.sort();
     for (auto& some : numbers)
       for (std::int64_t& number : some) number = places[static_cast<std::size_t>(number)];
@@ -342,23 +404,26 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
     const std::vector<std::int64_t> all(distinct.begin(), distinct.end());
     const bool signs = all == std::vector<std::int64_t>{-1, 1};
     if (all.front() < 0 && (!signs || own_rows))
-      throw failure(where + "label " + std::to_string(all.front()) +
-                    " is negative; valid: whole numbers from 0, or only -1 and 1");
+      throw holder(all.front())
+          .wrong_answers("label " + std::to_string(all.front()) + " is negative; valid: whole numbers from 0, or only -1 and 1");
     if (shared.classes && all.back() >= *shared.classes)
-      throw failure(where + "label " + std::to_string(all.back()) + " is out of range; valid: 0 to " +
-                    std::to_string(*shared.classes - 1));
+      throw holder(all.back())
+          .wrong_answers("label " + std::to_string(all.back()) + " is out of range; valid: 0 to " +
+                         std::to_string(*shared.classes - 1));
     if (all.front() == 0 || own_rows || shared.classes) {
       if (all.back() > kMaxFileLabel)
-        throw failure(where + "label " + std::to_string(all.back()) + " is out of range; valid: 0 to " +
-                      std::to_string(kMaxFileLabel) + ", or --targets values for numbers to predict");
+        throw holder(all.back())
+            .wrong_answers("label " + std::to_string(all.back()) + " is out of range; valid: 0 to " +
+                           std::to_string(kMaxFileLabel) + ", or --targets values for numbers to predict");
       pair.train.class_names = shared.class_names;
     } else {
       if (all.size() > kMaxFileLabel + 1)
-        throw failure(where + "more than " + std::to_string(kMaxFileLabel + 1) +
-                      " classes; say --targets values for numbers to predict");
+        throw train.wrong_answers("more than " + std::to_string(kMaxFileLabel + 1) +
+                                  " classes; say --targets values for numbers to predict");
       for (auto& some : numbers)
         for (std::int64_t& number : some) number = std::ranges::lower_bound(all, number) - all.begin();
       for (const std::int64_t number : all) pair.train.class_names.push_back(std::to_string(number));
+      pair.labels_are_names = true;
       notes.push_back("labels are " + std::to_string(all.front()) + " to " + std::to_string(all.back()) +
                       " in the file and become classes 0 to " + std::to_string(all.size() - 1) + ", in this order");
     }
@@ -367,8 +432,8 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
   for (const auto& some : numbers)
     if (!some.empty()) largest = std::max(largest, *std::ranges::max_element(some));
   if (largest > kMaxFileLabel)
-    throw failure(where + "more than " + std::to_string(kMaxFileLabel + 1) +
-                  " classes; say --targets values for numbers to predict");
+    throw train.wrong_answers("more than " + std::to_string(kMaxFileLabel + 1) +
+                              " classes; say --targets values for numbers to predict");
   pair.train.classes = pair.test.classes = shared.classes.value_or(static_cast<int>(largest) + 1);
   pair.train.labels.assign(numbers[0].begin(), numbers[0].end());
   pair.test.labels.assign(numbers[1].begin(), numbers[1].end());
@@ -383,11 +448,12 @@ void Assembly::finish_positions(DataPair& pair) {
     classes = std::max(classes, known + 1);
     return known;
   };
-  append_labels(pair.train.position_labels, train.whole_, label);
-  append_labels(pair.test.position_labels, test.whole_, label);
-  if (shared.classes && classes > *shared.classes)
-    throw failure(train.file_ + ", key '" + train.answers_key_ + "': label " + std::to_string(classes - 1) +
-                  " is out of range; valid: 0 to " + std::to_string(*shared.classes - 1) + ", or negative to ignore a position");
+  for (auto [part, data] : {std::pair(&train, &pair.train), std::pair(&test, &pair.test)}) {
+    append_labels(data->position_labels, part->whole_, label);
+    if (shared.classes && classes > *shared.classes)
+      throw part->wrong_answers("label " + std::to_string(classes - 1) + " is out of range; valid: 0 to " +
+                                std::to_string(*shared.classes - 1) + ", or negative to ignore a position");
+  }
   pair.train.classes = pair.test.classes = shared.classes.value_or(classes);
   pair.train.class_names = shared.class_names;
 }
@@ -406,10 +472,14 @@ void Assembly::finish_clients(DataPair& pair) {
 
 void Assembly::finish_facts(DataPair& pair) {
   pair.train.binary_columns = pair.test.binary_columns = static_cast<int>(shared.binary_columns);
-  pair.categories = categories_text(shared.category_names);
+  pair.columns = shared.table;
+  pair.columns.categories = shared.category_names;
+  pair.words = shared.words;
   for (std::size_t i = 0; i < shared.category_names.size(); ++i)
     pair.facts.push_back("categories of '" + shared.category_names[i].column + "': " + joined(shared.category_names[i].words) +
                          (i < shared.named_categories ? " (named)" : " (of the rows)"));
+  pair.offsets = offsets_text(shared.offsets);
+  if (!settings_.offsets.empty()) pair.facts.push_back("offsets " + pair.offsets + " (subtracted)");
   pair.train.mean = shared.mean;
   pair.train.deviation = shared.deviation;
   if (settings_.classes > 0 || !settings_.class_names.empty())

@@ -44,6 +44,7 @@ class Assembly {
  private:
   void check_counts() const;
   void finish_examples(DataPair& pair);
+  void order_columns(DataPair& pair);
   bool is_by_position() const;
   std::string classes_of_other_forms(TargetsAre asked) const;
   void make_classes();

@@ -1,12 +1,14 @@
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/text.hpp"
+#include "data/files/csv_records.hpp"
 #include "data/files/readers.hpp"
-#include "data/input_file.hpp"
 
 namespace fedstride {
 namespace {
@@ -20,9 +22,79 @@ constexpr std::size_t kMaxCategories = 1000;  // of a column
 constexpr std::size_t kMaxWordBytes = 200;
 constexpr double kLargestWhole = 1e15;  // whole numbers above are not told from their neighbours in the end
 
+/// Reads a number with a decimal point. One beyond the largest double is infinite, one below the smallest 0.
 bool parse_csv_number(std::string_view text, double& number) {
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-  return parse_number(text, number);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (end != text.data() + text.size() || error == std::errc::invalid_argument) return false;
+  if (error == std::errc::result_out_of_range) {
+    const bool is_small = text.find("e-") != text.npos || text.find("E-") != text.npos || text.find("0.") <= 1;
+    number = is_small ? 0 : std::copysign(std::numeric_limits<double>::infinity(), text.starts_with('-') ? -1 : 1);
+  }
+  return true;
+}
+
+/// Reads a number with a decimal comma: "-1,5".
+bool parse_with_comma(std::string_view text, double& number) {
+  const std::size_t comma = text.find(',');
+  if (comma == text.npos || text.find('.') != text.npos) return false;
+  std::string pointed(text);
+  pointed[comma] = '.';
+  return parse_csv_number(pointed, number);
+}
+
+/// True for "1,234" and "-12,345", which thousands with separators also look like.
+bool may_be_thousands(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  const std::size_t comma = text.find(',');
+  return comma >= 1 && comma <= 3 && text.size() == comma + 4 && text.front() != '0' && text.find_first_of("eE") == text.npos;
+}
+
+/// True for "1,234,567", "1,234.5" and "1.234,5".
+bool has_thousands_separators(std::string_view text) {
+  std::string all(text.substr(text.starts_with('-') || text.starts_with('+') ? 1 : 0));
+  const bool has_both = all.find(',') != all.npos && all.find('.') != all.npos;
+  if (all.find_first_not_of("0123456789,.") != all.npos || all.find(',') == all.npos) return false;
+  std::ranges::replace(all, '.', ',');
+  const auto groups = split(all, ',');
+  const auto has_three = [](std::string_view group) { return group.size() == 3; };
+  return groups.size() > 2 && !groups.front().empty() && groups.front().size() <= 3 &&
+         std::all_of(groups.begin() + 1, groups.end() - (has_both ? 1 : 0), has_three);
+}
+
+/// Continues an error about a field that is a number, but none that the inputs can hold.
+std::string beyond_floats(std::string_view field) {
+  const bool is_infinite = field.find_first_of("nN") != field.npos;  // "inf"
+  return is_infinite ? "which is not finite" : "which is too large; numbers go up to 3.4e38";
+}
+
+bool fits_float(double number) { return std::isfinite(static_cast<float>(number)); }
+
+bool is_whole(double number) { return number == std::floor(number); }
+
+/// True if the first label is like no other: the only one of its class, or the only whole number among values.
+bool is_odd_one_out(std::span<const double> labels) {
+  constexpr std::size_t kFewLabels = 4;
+  if (labels.size() <= kFewLabels) return false;
+  const auto others = labels.subspan(1);
+  if (!std::ranges::all_of(others, is_whole)) return std::ranges::none_of(others, is_whole);
+  const std::set<double> distinct(others.begin(), others.end());
+  return !distinct.contains(labels.front()) && 2 * distinct.size() <= others.size();
+}
+
+/// True for a column's name that stands for none, as of pandas' index: "", "Unnamed: 0".
+bool is_nameless(std::string_view name) {
+  if (name.empty()) return true;
+  constexpr std::string_view kUnnamed = "Unnamed: ";
+  return name.starts_with(kUnnamed) && name.find_first_not_of("0123456789.", kUnnamed.size()) == name.npos;
+}
+
+/// True for a name that says that a column is the target.
+bool names_target(std::string_view name) {
+  std::string lower(name);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::string_view kNames[] = {"label", "target", "y", "class"};
+  return std::ranges::find(kNames, lower) != std::end(kNames);
 }
 
 /// The fields that stand for a value that is not there.
@@ -40,23 +112,21 @@ class CsvLabels {
   /// cannot be one is the number -1, which has no class, and with class-names every field is a name.
   explicit CsvLabels(std::size_t columns = 1, const SharedNames* shared = nullptr) : columns_(columns), shared_(shared) {}
 
-  /// Adds one field. Returns why it cannot be a label; empty if it can.
-  std::string add(std::string_view field) {
-    if (is_protected()) return add_protected(field);
-    if (field.empty()) return "is empty; every record needs one";
-    double number = 0;
-    const bool is_number = parse_csv_number(field, number);
-    if (is_number && !std::isfinite(static_cast<float>(number))) return "is '" + shown_field(field) + "', which is not finite";
-    if (!is_number) {
+  /// Adds one field, and the number that it is, if any. Returns why it cannot be a label; empty if it can.
+  std::string add(std::string_view field, std::optional<double> read) {
+    if (is_protected()) return add_protected(field, read);
+    if (read && !fits_float(*read)) return "is '" + shown_field(field) + "', " + beyond_floats(field);
+    double number = std::numeric_limits<double>::quiet_NaN();
+    if (!read) {
       if (columns_ > 1)
         return "is '" + shown_field(field) + "', which is not a number; with several label columns all must be numbers";
       if (field.size() > kMaxWordBytes)
         return "has " + std::to_string(field.size()) + " characters; a class name has at most " + std::to_string(kMaxWordBytes);
       if (numbers_.empty()) first_is_word_ = true;
       ++words_;
-      number = std::numeric_limits<double>::quiet_NaN();
-    } else if (number != std::floor(number) || std::abs(number) > kLargestWhole) {
-      fractions_ = true;
+    } else {
+      number = *read;
+      fractions_ = fractions_ || number != std::floor(number) || std::abs(number) > kLargestWhole;
     }
     numbers_.push(number);
     if (columns_ > 1) return "";
@@ -66,8 +136,16 @@ class CsvLabels {
       return "is one of more than " + std::to_string(kMaxWords) + " words; there can be at most that many classes";
     return "";
   }
+  bool has_words() const { return words_ > 0; }
+  /// Subtracts a constant from values; finds the one that they need, if asked to.
+  void subtract(double offset) { offset_ = offset; }
+  const ColumnSpan& span() const { return span_; }
+  /// True for a missing label: one that is no class by name.
+  bool is_missing_label(std::string_view field) const {
+    return is_missing(field) && (shared_ == nullptr || shared_->named_classes.find(field) == shared_->named_classes.size());
+  }
   /// Gives them to the part. Throws Error (failure) that begins with `file`.
-  void give(PartBuilder& part, const std::string& key, TargetsAre targets, const std::string& file) {
+  void give(PartBuilder& part, const std::string& key, TargetsAre targets, const std::string& file, bool first_may_be_header) {
     if (words_ == 1 && first_is_word_ && numbers_.size() > 1)
       throw failure(file +
                     ": the first label is a word and all others are numbers; use a header without numbers, no header, or --label "
@@ -76,30 +154,37 @@ class CsvLabels {
     if (is_protected()) {
       // Numbers of the kind that is named, not of the kind that they look like.
       fractions_ = targets == TargetsAre::values;
-      return give_numbers(part, key, fractions_);
+      std::vector<double> all = numbers_.take();
+      for (double& number : all) number -= fractions_ ? offset_ : 0;
+      return give_numbers(part, key, all, fractions_);
     }
     if (words_ > 0) return give_words(part, key);
     const bool as_values = targets == TargetsAre::automatic ? fractions_ : targets == TargetsAre::values;
     if (targets == TargetsAre::classes && fractions_)
       throw failure(file + ": targets is 'classes', but a label is not a whole number; valid: whole numbers and words");
     fractions_ = as_values;
-    give_numbers(part, key, as_values);
+    std::vector<double> all = numbers_.take();
+    if (first_may_be_header && columns_ == 1 && is_odd_one_out(all))
+      throw failure(
+          file +
+          ", line 1 counts its columns, and its label is like no other: is it a header or a record? Say --header yes or no");
+    for (double& number : all) {
+      if (!as_values) break;
+      span_.add(number);
+      number -= offset_;
+    }
+    give_numbers(part, key, all, as_values);
   }
-  /// True once they are given and are numbers with fractions.
-  bool are_values() const { return fractions_; }
 
  private:
   bool is_protected() const { return shared_ != nullptr && shared_->rows_are_protected; }
   bool gives_names() const { return is_protected() && columns_ == 1 && !shared_->named_classes.empty(); }
-  std::string add_protected(std::string_view field) {
-    double number = 0;
+  std::string add_protected(std::string_view field, std::optional<double> read) {
     if (gives_names()) {
       const bool known = shared_->named_classes.find(field) < shared_->named_classes.size();
       ids_.push(texts_.number(known ? field : std::string_view()));
-    } else if (!parse_csv_number(field, number) || !std::isfinite(static_cast<float>(number))) {
-      number = -1;
     }
-    numbers_.push(number);
+    numbers_.push(read && fits_float(*read) ? *read : -1);
     return "";
   }
   void give_words(PartBuilder& part, const std::string& key) {
@@ -107,8 +192,7 @@ class CsvLabels {
       for (const std::uint32_t id : ids) part.add_words(key, {&texts_.all()[id], 1});
     });
   }
-  void give_numbers(PartBuilder& part, const std::string& key, bool as_values) {
-    const std::vector<double> all = numbers_.take();
+  void give_numbers(PartBuilder& part, const std::string& key, const std::vector<double>& all, bool as_values) {
     constexpr std::size_t kAtOnce = 4096;
     std::vector<std::int64_t> whole;
     for (std::size_t at = 0; at < all.size(); at += kAtOnce * columns_) {
@@ -132,6 +216,8 @@ class CsvLabels {
   Blocks<double> numbers_;  ///< NaN for words
   Names texts_;
   Blocks<std::uint32_t> ids_;  ///< in texts_, while there are not too many of them
+  double offset_ = 0;
+  ColumnSpan span_;  ///< of values
   bool too_many_ = false;
   std::size_t words_ = 0;
   bool first_is_word_ = false;
@@ -143,83 +229,108 @@ bool is_csv_number(std::string_view field) {
   return parse_csv_number(field, number);
 }
 
-/// The fields of a line, blanks and quotes around them taken away.
-void split_fields(std::string_view line, char separator, std::vector<std::string_view>& fields) {
-  fields.clear();
-  for (std::size_t begin = 0; begin <= line.size();) {
-    while (begin < line.size() && line[begin] == ' ') ++begin;
-    if (begin < line.size() && line[begin] == '"') {
-      const std::size_t close = line.find('"', begin + 1);
-      const std::size_t end = close == line.npos ? line.npos : line.find(separator, close);
-      if (close != line.npos && trimmed(line.substr(close + 1, std::min(end, line.size()) - close - 1)).empty()) {
-        fields.push_back(trimmed(line.substr(begin + 1, close - begin - 1)));
-        begin = std::min(end, line.size()) + 1;
-        continue;
-      }
-    }
-    const std::size_t end = std::min(line.find(separator, begin), line.size());
-    fields.push_back(trimmed(line.substr(begin, end - begin)));
-    begin = end + 1;
-  }
+const TableColumns* columns_of_schema(const ReadSettings& settings) {
+  return settings.schema && !settings.schema->columns.answers.empty() ? &settings.schema->columns : nullptr;
 }
 
 class CsvReader {
  public:
   CsvReader(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, PartBuilder& part)
-      : file_(path), settings_(settings), into_(into), part_(part) {}
+      : records_(path), settings_(settings), into_(into), part_(part) {}
 
   void read() {
-    std::string line;
     part_.are_columns();
-    bool first = true;
-    while (file_.read_line(line)) {
-      ++line_number_;
-      if (trimmed(line).empty()) continue;
-      if (first) separator_ = separator_of(line);
-      split_fields(line, separator_, fields_);
-      if (std::exchange(first, false)) {
-        begin();
-        if (has_header_) continue;
-      }
-      add();
-    }
-    if (rows_ == 0) throw failure(file_.name() + " has no records");
+    if (!records_.next(fields_)) throw no_records();
+    begin();
+    if (!has_header_) add();
+    while (records_.next(fields_)) add();
+    if (rows_ == 0) throw no_records();
     check_header();
+    check_mark();
     give_features();
-    labels_.give(part_, settings_.label.empty() ? "label" : settings_.label, settings_.targets, file_.name());
+    labels_.give(part_, settings_.label.empty() ? "label" : settings_.label, settings_.targets, records_.name(),
+                 first_may_be_header_);
+    find_offsets();
     say();
   }
 
  private:
   Error wrong(const std::string& what) const {
-    return failure(file_.name() + ", line " + std::to_string(line_number_) + ": " + what);
+    return failure(records_.name() + ", line " + std::to_string(records_.line()) + ": " + what);
+  }
+  Error no_records() const { return failure(records_.name() + " has no records" + (left_out_ > 0 ? " with a label" : "")); }
+  bool is_protected() const { return into_.shared.rows_are_protected; }
+
+  /// True for a first line that is a header by what it holds: no number; or numbers that count its columns, as those of an
+  /// array's table, beside names or alone.
+  bool looks_like_header() const {
+    constexpr std::size_t kEnough = 4;
+    const std::vector<double> numbers = numbers_in_line();
+    const bool has_names = numbers.size() < fields_.size();
+    const std::size_t signs = numbers.size() + (has_names ? 1 : 0) + (fields_.front().empty() ? 1 : 0);
+    return numbers.empty() ||
+           (signs >= kEnough && counts_columns(numbers) && std::ranges::none_of(std::span(fields_).subspan(1), is_missing));
+  }
+  std::vector<double> numbers_in_line() const {
+    std::vector<double> numbers;
+    for (const std::string_view field : fields_)
+      if (double number = 0; parse_csv_number(field, number) || parse_with_comma(field, number)) numbers.push_back(number);
+    return numbers;
+  }
+  static bool counts_columns(std::span<const double> numbers) {
+    for (std::size_t i = 1; i < numbers.size(); ++i)
+      if (numbers[i] != numbers[i - 1] + 1) return false;
+    return !numbers.empty() && (numbers.front() == 0 || numbers.front() == 1);
   }
 
-  static char separator_of(std::string_view line) {
-    for (const char candidate : {';', ',', '\t'})
-      if (line.find(candidate) != std::string_view::npos) return candidate;
-    return ',';
-  }
-
-  /// The column that a text names; says whether by a name in the first line.
-  std::size_t column_of(std::string_view text, std::string_view setting, bool& by_name) const {
-    const auto named = std::ranges::find(fields_, text);
+  /// The column that a text names: by its name in the header, or by its number.
+  std::size_t column_of(std::string_view text, std::string_view setting) {
+    std::vector<std::size_t> named;
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+      if (fields_[i] == text && settings_.header != Header::no) named.push_back(i);
     std::uint64_t number = 0;
-    if (parse_number(text, number) && number >= 1 && number <= fields_.size() && (named == fields_.end() || is_record()))
-      return number - 1;
-    if (named != fields_.end()) {
-      by_name = true;
-      return static_cast<std::size_t>(named - fields_.begin());
+    const bool is_number = parse_number(text, number) && number >= 1 && number <= fields_.size();
+    if (is_number && (named.empty() || !has_header_)) return number - 1;
+    if (named.size() > 1)
+      throw failure(records_.name() + " has two columns '" + shown_field(text) + "' (" + std::string(setting) + "), " +
+                    std::to_string(named[0] + 1) + " and " + std::to_string(named[1] + 1) + "; name the column by its number");
+    if (!named.empty()) {
+      has_header_ = header_by_name_ = true;
+      return named.front();
     }
     std::string names;
     for (std::size_t i = 0; i < std::min(fields_.size(), kNamesInNote); ++i)
       names += (i == 0 ? "" : ", ") + shown_field(fields_[i]);
-    throw failure(file_.name() + " has no column '" + shown_field(text) + "' (" + std::string(setting) + "); valid: 1 to " +
+    throw failure(records_.name() + " has no column '" + shown_field(text) + "' (" + std::string(setting) + "); valid: 1 to " +
                   std::to_string(fields_.size()) + ", or a name from its first line: " + names +
                   (fields_.size() > kNamesInNote ? ", ..." : ""));
   }
-
-  bool is_record() const { return std::ranges::any_of(fields_, is_csv_number); }
+  /// Those that the setting names; if none, those of the schema.
+  std::vector<std::size_t> columns_of(const std::string& text, std::string_view setting,
+                                      std::vector<std::string> TableColumns::*of_schema = nullptr) {
+    std::vector<std::size_t> columns;
+    if (!text.empty())
+      for (const std::string_view piece : split(text, ',')) columns.push_back(column_of(trimmed(piece), setting));
+    else if (schema_ != nullptr && of_schema != nullptr)
+      for (const std::string& name : schema_->*of_schema) columns.push_back(column_in_schema(name));
+    return columns;
+  }
+  /// The column with that name of the schema; by number where the schema has no names.
+  std::size_t column_in_schema(const std::string& name) {
+    if (!schema_->are_named || settings_.header == Header::no) return column_of(name, "the run's");
+    const auto found = std::ranges::find(fields_, name);
+    const auto and_all = [&] {
+      std::vector<std::string> own;
+      for (std::size_t i = 0; i < std::min(fields_.size(), kNamesInNote); ++i) own.push_back(shown_field(fields_[i]));
+      return "; the run's are " + joined(schema_->inputs) + " and " + joined(schema_->answers) + ", those of the first line " +
+             joined(own) + (own.size() < fields_.size() ? ", ..." : "");
+    };
+    if (found == fields_.end()) throw failure(records_.name() + " has no column '" + name + "'" + and_all());
+    if (std::find(found + 1, fields_.end(), name) != fields_.end())
+      throw failure(records_.name() + " has two columns '" + name + "'" + and_all());
+    header_by_name_ = true;
+    return static_cast<std::size_t>(found - fields_.begin());
+  }
 
   void begin() {
     if (fields_.size() < 2) throw wrong("one column; valid: numbers and a label, separated by commas, semicolons or tabs");
@@ -228,68 +339,136 @@ class CsvReader {
     std::size_t& columns = into_.shared.columns;  // both parts have the same
     if (columns == 0) columns = fields_.size();
     if (fields_.size() != columns) throw wrong(counted(fields_.size(), "field") + "; there must be " + std::to_string(columns));
+    has_header_ = settings_.header == Header::yes ||
+                  (settings_.header == Header::automatic && ((schema_ != nullptr && schema_->are_named) || looks_like_header()));
+    give_roles();
+    take_features();
+    if (has_header_) header_.assign(fields_.begin(), fields_.end());
+    if (is_protected()) check_protected_header();
+    const std::vector<double> numbers = numbers_in_line();
+    first_may_be_header_ =
+        !has_header_ && settings_.header == Header::automatic && numbers.size() == fields_.size() && counts_columns(numbers);
+  }
+
+  void give_roles() {
     role_.assign(fields_.size(), Role::feature);
-    bool by_name = false;
     const auto give = [&](std::size_t column, Role role) {
       if (role_[column] != Role::feature)
         throw wrong("column " + std::to_string(column + 1) + " is used twice; label and client must be different columns");
       role_[column] = role;
     };
     if (!settings_.client_column.empty()) {
-      client_ = column_of(settings_.client_column, "client-column", by_name);
+      client_ = column_of(settings_.client_column, "client-column");
       give(*client_, Role::client);
     }
-    if (settings_.label.empty()) {
-      label_columns_ = {client_ == fields_.size() - 1 ? fields_.size() - 2 : fields_.size() - 1};
-    } else {
-      for (const std::string_view name : split(settings_.label, ','))
-        label_columns_.push_back(column_of(trimmed(name), "label", by_name));
-    }
+    const std::vector<std::size_t> inputs = columns_of(settings_.inputs, "inputs", &TableColumns::inputs);
+    const std::vector<std::size_t> dropped = columns_of(settings_.drop_columns, "drop-columns");
+    const auto among = [](const std::vector<std::size_t>& columns, std::size_t i) {
+      return std::ranges::find(columns, i) != columns.end();
+    };
+    label_columns_ = columns_of(settings_.label, "label", &TableColumns::answers);
+    if (label_columns_.empty())
+      label_columns_ = {default_label([&](std::size_t i) { return among(inputs, i) || among(dropped, i); })};
     for (const std::size_t label : label_columns_) give(label, Role::label);
     labels_ = CsvLabels(label_columns_.size(), &into_.shared);
-    leave_out_columns(by_name);
-    for (std::size_t i = 0; i < fields_.size(); ++i)
-      if (role_[i] == Role::feature) features_.push_back(i);
+    // All columns but those that `inputs` names, those that drop-columns names and those without a name have no role.
+    for (const auto& [columns, name] : {std::pair(&inputs, "inputs"), std::pair(&dropped, "drop-columns")})
+      for (const std::size_t column : *columns)
+        if (role_[column] != Role::feature)
+          throw wrong("column " + std::to_string(column + 1) + " is used twice: " + name + " must name no label and no client");
+    for (std::size_t i = 0; i < role_.size(); ++i) {
+      if (role_[i] != Role::feature) continue;
+      if (among(dropped, i) || (!inputs.empty() && !among(inputs, i))) {
+        role_[i] = Role::none;
+      } else if (inputs.empty() && has_header_ && is_nameless(fields_[i])) {
+        role_[i] = Role::none;
+        nameless_.push_back(i);
+      }
+    }
+    if (is_protected() && !nameless_.empty())
+      throw wrong("column " + std::to_string(nameless_.front() + 1) +
+                  " has no name; under dp say whether it is read: --drop-columns " + std::to_string(nameless_.front() + 1) +
+                  ", or --inputs with all that are");
+  }
+
+  /// The column that is called like a target, else the last that has a name and is not the client.
+  template <class IsOther>
+  std::size_t default_label(IsOther is_other) const {
+    std::optional<std::size_t> last;
+    std::vector<std::size_t> targets;
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      if (client_ == i || (has_header_ && is_nameless(fields_[i]))) continue;
+      last = i;
+      if (has_header_ && names_target(fields_[i]) && !is_other(i)) targets.push_back(i);
+    }
+    const auto quoted = [&](std::size_t i) { return "'" + shown_field(fields_[i]) + "'"; };
+    if (targets.size() > 1)
+      throw wrong("columns " + quoted(targets[0]) + " and " + quoted(targets[1]) + " may both be the label; say which: --label " +
+                  shown_field(fields_[targets[1]]));
+    if (!targets.empty() && is_protected() && targets.front() != last)
+      throw wrong("column " + quoted(targets.front()) + " may be the label, and is not the last; under dp say which: --label " +
+                  shown_field(fields_[targets.front()]));
+    return targets.empty() ? last.value_or(fields_.size() - 1) : targets.front();
+  }
+
+  void take_features() {
+    take_named_categories();
+    if (schema_ != nullptr && settings_.inputs.empty()) {
+      for (const std::string& name : schema_->inputs)
+        if (const std::size_t column = column_in_schema(name); role_[column] == Role::feature) features_.push_back(column);
+    } else {
+      for (std::size_t i = 0; i < fields_.size(); ++i)
+        if (role_[i] == Role::feature) features_.push_back(i);
+    }
     if (features_.empty()) throw wrong("no columns are left for features");
-    take_named_categories(by_name);
-    kinds_.assign(features_.size(), into_.shared.rows_are_protected ? Kind::numbers : Kind::unknown);
+    kinds_.assign(features_.size(), is_protected() ? Kind::numbers : Kind::unknown);
     first_.resize(features_.size());
     is_named_.assign(features_.size(), false);
     for (std::size_t column : named_columns_)
       is_named_[static_cast<std::size_t>(std::ranges::find(features_, column) - features_.begin())] = true;
     for (std::size_t k = 0; k < features_.size(); ++k) {
       const bool has_words = into_.shared.categories.contains(features_[k]);
-      if (has_words || &part_ == &into_.test) kinds_[k] = has_words ? Kind::words : Kind::numbers;
+      if (has_words || &part_ == &into_.test || schema_ != nullptr) kinds_[k] = has_words ? Kind::words : Kind::numbers;
+      counting_.push_back({k, 0});
     }
-    header_by_name_ = by_name;
-    has_header_ = by_name || is_header();
-    if (has_header_) header_.assign(fields_.begin(), fields_.end());
+    take_offsets();
   }
 
-  /// All columns but those that `inputs` names, and those that drop-columns names, have no role.
-  void leave_out_columns(bool& by_name) {
-    const auto named = [&](const std::string& setting, std::string_view name) {
-      std::vector<std::size_t> columns;
-      for (const std::string_view piece : split(setting, ',')) {
-        columns.push_back(column_of(trimmed(piece), name, by_name));
-        if (role_[columns.back()] != Role::feature)
-          throw wrong("column " + std::to_string(columns.back() + 1) + " is used twice: " + std::string(name) +
-                      " must name no label and no client");
+  void take_offsets() {
+    if (into_.shared.finds_offsets) spans_.resize(features_.size());
+    for (const NamedOffset& one : named_offsets(settings_.offsets)) {
+      const std::size_t column = column_of(one.column, "offsets");
+      const auto feature = std::ranges::find(features_, column);
+      if (feature != features_.end()) {
+        offsets_.resize(features_.size());
+        offsets_[static_cast<std::size_t>(feature - features_.begin())] = one.offset;
+      } else if (role_[column] == Role::label && label_columns_.size() == 1) {
+        labels_.subtract(one.offset);
+      } else {
+        throw wrong("column " + std::to_string(column + 1) + " has an offset; only inputs and a single label can have one");
       }
-      return columns;
-    };
-    if (!settings_.inputs.empty()) {
-      const std::vector<std::size_t> columns = named(settings_.inputs, "inputs");
-      for (std::size_t i = 0; i < role_.size(); ++i)
-        if (role_[i] == Role::feature && std::ranges::find(columns, i) == columns.end()) role_[i] = Role::none;
     }
-    if (settings_.drop_columns.empty()) return;
-    for (const std::size_t column : named(settings_.drop_columns, "drop-columns")) role_[column] = Role::none;
   }
 
-  void take_named_categories(bool& by_name) {
-    for (const NamedCategories& one : named_categories(settings_.categories)) {
-      const std::size_t column = column_of(one.column, "categories", by_name);
+  /// Names the offsets that the columns of the training part need.
+  void find_offsets() {
+    if (!into_.shared.finds_offsets || &part_ == &into_.test) return;
+    const auto found = [&](std::size_t column, const ColumnSpan& span) {
+      const std::optional<double> offset = span.offset();
+      if (!offset) return;
+      const bool has_name = has_header_ && header_[column].find_first_of(";=") == std::string::npos &&
+                            std::ranges::count(header_, header_[column]) == 1;
+      into_.shared.offsets.push_back({has_name ? header_[column] : std::to_string(column + 1), *offset});
+    };
+    for (std::size_t k = 0; k < features_.size(); ++k)
+      if (kinds_[k] == Kind::numbers) found(features_[k], spans_[k]);
+    if (label_columns_.size() == 1) found(label_columns_.front(), labels_.span());
+  }
+
+  void take_named_categories() {
+    const bool by_schema = schema_ != nullptr && settings_.categories.empty();
+    for (const NamedCategories& one : by_schema ? schema_->categories : named_categories(settings_.categories)) {
+      const std::size_t column = by_schema ? column_in_schema(one.column) : column_of(one.column, "categories");
       if (role_[column] != Role::feature)
         throw wrong("column " + std::to_string(column + 1) + " has categories and is no input; they are for inputs");
       named_columns_.push_back(column);
@@ -301,48 +480,117 @@ class CsvReader {
     }
   }
 
-  // Without a number among its inputs a first line of names is a header. A record may have words and gaps ("5.1,?,red,0").
-  bool is_header() const {
-    bool has_text = false;
-    for (std::size_t i = 0; i < fields_.size(); ++i) {
-      if (is_csv_number(fields_[i])) return false;
-      has_text = has_text || role_[i] == Role::feature || role_[i] == Role::none;
-    }
-    return has_text;
+  // Where rows are protected a line is a header if no record can be like it: a column of numbers has a name in it.
+  void check_protected_header() const {
+    if (settings_.header != Header::automatic || header_by_name_ || !has_header_) return;
+    for (std::size_t k = 0; k < features_.size(); ++k)
+      if (double ignored = 0;
+          !is_named_[k] && !is_missing(fields_[features_[k]]) && !parse_csv_number(fields_[features_[k]], ignored))
+        return;
+    throw wrong("is it a header or a record? Under dp this must not be inferred from the rows; say --header yes or no");
   }
 
   // A table of words alone whose first line is a record would lose it as a header: its fields are words of their columns.
   void check_header() const {
-    if (!has_header_ || header_by_name_ || into_.shared.rows_are_protected) return;
+    if (!has_header_ || header_by_name_ || settings_.header == Header::yes || is_protected()) return;
     for (std::size_t k = 0; k < features_.size(); ++k) {
       const auto words = into_.shared.categories.find(features_[k]);
       if (words == into_.shared.categories.end() || words->second.find(header_[features_[k]]) == words->second.size()) return;
     }
-    throw failure(file_.name() + ", line 1 has only words that are values of its columns, such as '" +
-                  shown_field(header_[features_.front()]) + "'; a table of words needs a header line");
+    throw failure(records_.name() + ", line 1 has only words that are values of its columns, such as '" +
+                  shown_field(header_[features_.front()]) + "'; a table of words needs a header line, or --header no");
   }
 
   void add() {
     if (fields_.size() != role_.size())
       throw wrong(counted(fields_.size(), "field") + "; there must be " + std::to_string(role_.size()));
+    if (is_dropped()) return;
     row_.clear();
     for (std::size_t k = 0; k < features_.size(); ++k) row_.push_back(value_of(k));
     values_.append(row_);
     for (const std::size_t label : label_columns_)
-      if (const std::string why = labels_.add(fields_[label]); !why.empty())
+      if (const std::string why = labels_.add(fields_[label], number_of_label(fields_[label])); !why.empty())
         throw wrong("field " + std::to_string(label + 1) + ", the label, " + why);
-    if (client_) {
-      if (fields_[*client_].empty()) throw wrong("field " + std::to_string(*client_ + 1) + ", the client, is empty");
-      part_.add_client(fields_[*client_], 1);
-    }
+    if (client_) part_.add_client(fields_[*client_], 1);
+    std::erase_if(counting_, [&](auto& column) {
+      const bool counts = rows_ == 0 || row_[column.first] == column.second + 1;
+      column.second = row_[column.first];
+      return !counts;
+    });
     ++rows_;
+  }
+
+  /// True for a record without a label or a client that --missing leaves out. Without that it is refused.
+  bool is_dropped() {
+    const auto label = std::ranges::find_if(label_columns_, [&](std::size_t i) { return labels_.is_missing_label(fields_[i]); });
+    const bool has_no_client = client_ && is_missing(fields_[*client_]);
+    if (label == label_columns_.end() && !has_no_client) return false;
+    if (into_.shared.missing == Missing::drop) {
+      ++left_out_;
+      return true;
+    }
+    if (!has_no_client && is_protected()) return false;  // such a label has no class
+    const std::size_t column = has_no_client ? *client_ : *label;
+    throw wrong("field " + std::to_string(column + 1) + ", the " + (has_no_client ? "client" : "label") + ", is '" +
+                shown_field(fields_[column]) + "', a missing value; --missing drop leaves such rows out");
+  }
+
+  /// The number that a label is, if it is one.
+  std::optional<double> number_of_label(std::string_view field) {
+    double number = 0;
+    if (!labels_.has_words()) return read_number(field, number) ? std::optional(number) : std::nullopt;
+    return parse_csv_number(field, number) ? std::optional(number) : std::nullopt;
+  }
+
+  /// Reads a number of a column of numbers, and from it the table's decimal mark, unless it is named.
+  bool read_number(std::string_view field, double& number) {
+    DecimalMark& mark = into_.shared.decimal_mark;
+    const bool is_named = settings_.decimal_mark != DecimalMark::automatic;
+    if (parse_csv_number(field, number)) {
+      if (field.find('.') == field.npos) return true;
+      if (mark == DecimalMark::automatic) note_mark(DecimalMark::point, field);
+      if (mark == DecimalMark::comma && !is_named) throw both_marks(field);
+      return mark == DecimalMark::point;
+    }
+    double with_comma = 0;
+    if (mark != DecimalMark::point || !is_named) {
+      if (has_thousands_separators(field))
+        throw wrong("'" + shown_field(field) + "' has separators of thousands; numbers are read without");
+      if (!parse_with_comma(field, with_comma)) return false;
+      if (is_protected() && !is_named)  // the error shows no field
+        throw wrong(
+            "a number has a comma; under dp the decimal mark must not be inferred from the rows; give --decimal-mark comma");
+      if (mark == DecimalMark::automatic) note_mark(DecimalMark::comma, field);
+      if (mark == DecimalMark::point) throw both_marks(field);
+      is_certain_ = is_certain_ || !may_be_thousands(field);
+      number = with_comma;
+      return true;
+    }
+    return false;
+  }
+  void note_mark(DecimalMark mark, std::string_view field) {
+    into_.shared.decimal_mark = mark;
+    first_marked_ = "'" + shown_field(field) + "' in line " + std::to_string(records_.line());
+  }
+  Error both_marks(std::string_view field) const {
+    return wrong("'" + shown_field(field) + "' has another decimal mark than " +
+                 (first_marked_.empty() ? "the training part" : first_marked_) +
+                 "; say --decimal-mark point or comma, and what has the other is a word");
+  }
+
+  // Refuses decimal commas that may separate thousands.
+  void check_mark() const {
+    if (into_.shared.decimal_mark != DecimalMark::comma || settings_.decimal_mark != DecimalMark::automatic) return;
+    if (is_certain_ || first_marked_.empty()) return;
+    throw failure(
+        records_.name() + ": " + first_marked_ +
+        " may have a decimal comma or separate thousands; say --decimal-mark comma, or write numbers without separators");
   }
 
   /// The field of the k-th input: a number, the number of a word, or NaN where it is missing.
   float value_of(std::size_t k) {
     constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
     const std::string_view field = fields_[features_[k]];
-    const bool is_protected = into_.shared.rows_are_protected;
     if (is_missing(field)) {
       if (into_.shared.missing == Missing::error)
         throw wrong(where(k) + " is '" + shown_field(field) + "', a missing value; " + std::string(kMissingChoice));
@@ -350,24 +598,25 @@ class CsvReader {
     }
     if (is_named_[k]) return named_word(k, field);
     double value = 0;
-    const bool is_number = parse_csv_number(field, value);
+    const bool is_number = kinds_[k] == Kind::words ? parse_csv_number(field, value) : read_number(field, value);
     if (kinds_[k] == Kind::unknown) {
       kinds_[k] = is_number ? Kind::numbers : Kind::words;
-      first_[k] = {line_number_, shown_field(field)};
+      first_[k] = {records_.line(), shown_field(field)};
     }
     if (is_number != (kinds_[k] == Kind::numbers)) {
-      if (is_protected)  // the error shows no field
+      if (is_protected())  // the error shows no field
         throw wrong(where(k) + " is not a number; under dp the words of a column are named: " + words_choice(k));
       throw wrong(where(k) + " is '" + shown_field(field) + "', which is " + (is_number ? "a number" : "not a number") +
                   (first_[k].first > 0 ? ", but '" + first_[k].second + "' in line " + std::to_string(first_[k].first) + " is " +
                                              (is_number ? "not" : "one")
-                                       : ", as in " + into_.train.file()) +
+                                       : ", as in " + (schema_ != nullptr ? "the run" : into_.train.file())) +
                   "; for a column of words: " + words_choice(k));
     }
     if (!is_number) return word(k, field);
-    if (!std::isfinite(static_cast<float>(value)) && !is_protected)
-      throw wrong(where(k) + " is '" + shown_field(field) + "', which is not finite");
-    return static_cast<float>(value);
+    if (!fits_float(value) && !is_protected())
+      throw wrong(where(k) + " is '" + shown_field(field) + "', " + beyond_floats(field));
+    if (!spans_.empty()) spans_[k].add(value);
+    return static_cast<float>(offsets_.empty() ? value : value - offsets_[k]);
   }
 
   std::string where(std::size_t k) const {
@@ -380,7 +629,7 @@ class CsvReader {
 
   float named_word(std::size_t k, std::string_view field) {
     const Names& words = into_.shared.categories.at(features_[k]);
-    if (words.find(field) == words.size() && !into_.shared.rows_are_protected && &part_ == &into_.train)
+    if (words.find(field) == words.size() && !into_.shared.rows_are_protected && &part_ == &into_.train && schema_ == nullptr)
       throw wrong(where(k) + " is '" + shown_field(field) + "', which is none of its categories; valid: " + joined(words.all()));
     return known_word(words, field);
   }
@@ -457,17 +706,29 @@ class CsvReader {
 
   // How the table was read; a test part must have the same columns.
   void say() {
+    if (left_out_ > 0 && !is_protected())
+      into_.notes.push_back(counted(left_out_, "row") + " without a label or client left out");
     if (&part_ == &into_.test) {
       const auto [first, second] = std::pair(into_.shared.header, header_);
       if (!first.empty() && !second.empty() && first != second)
-        throw failure(file_.name() + " has a different header from " + into_.train.file());
-      if (unknown_words_ > 0 && !into_.shared.rows_are_protected)
+        throw failure(records_.name() + " has a different header from " + into_.train.file());
+      if (unknown_words_ > 0 && !is_protected())
         into_.notes.push_back(counted(unknown_words_, "word") +
                               " of the test part is in no training row and has no column: zeros in all");
       return;
     }
     into_.shared.header = header_;
-    std::string note = has_header_ ? "the first line is a header; " : "no header; ";
+    TableColumns& table = into_.shared.table;
+    table.are_named = has_header_ && std::set(header_.begin(), header_.end()).size() == header_.size();
+    const auto name_in = [&](std::size_t column) { return table.are_named ? header_[column] : std::to_string(column + 1); };
+    for (const std::size_t column : features_) table.inputs.push_back(name_in(column));
+    for (const std::size_t column : label_columns_) table.answers.push_back(name_in(column));
+    if (unknown_words_ > 0 && !is_protected())
+      into_.notes.push_back(counted(unknown_words_, "word") + " is unknown to the model and has no column: zeros in all");
+    std::string note = has_header_ ? "the first line is a header" : "no header";
+    if (has_header_ && !header_by_name_ && settings_.header == Header::automatic && std::ranges::any_of(header_, is_csv_number))
+      note += " that counts the columns (to change it: --header no)";
+    note += "; ";
     note += label_columns_.size() == 1 ? "label: " : "labels: ";
     for (std::size_t i = 0; i < label_columns_.size(); ++i) note += (i == 0 ? "" : ", ") + name_of(label_columns_[i]);
     if (settings_.label.empty()) note += " (to change it: --label)";
@@ -481,6 +742,21 @@ class CsvReader {
     }
     into_.notes.push_back(note);
     say_words();
+    say_columns();
+  }
+
+  void say_columns() {
+    constexpr std::size_t kRowsThatCount = 10;
+    for (const std::size_t column : nameless_)
+      into_.notes.push_back("column " + std::to_string(column + 1) +
+                            " has no name, as one of row numbers, and is not read (to read it: --inputs)");
+    for (const auto& [k, last] : counting_)
+      if (!is_protected() && kinds_[k] == Kind::numbers && rows_ >= kRowsThatCount)
+        into_.notes.push_back(name_of(features_[k]) + " counts the rows and is an input; to leave it out: --drop-columns " +
+                              (has_header_ ? shown_field(header_[features_[k]]) : std::to_string(features_[k] + 1)));
+    if (!first_marked_.empty() && into_.shared.decimal_mark == DecimalMark::comma)
+      into_.notes.push_back(
+          auto_note("decimal-mark", "numbers have decimal commas, such as " + first_marked_, "--decimal-mark point"));
   }
 
   void say_words() {
@@ -498,8 +774,9 @@ class CsvReader {
   enum class Kind { unknown, numbers, words };
   static constexpr float kUnknownWord = -1;
 
-  InputFile file_;
+  CsvRecords records_;
   const ReadSettings& settings_;
+  const TableColumns* const schema_ = columns_of_schema(settings_);  ///< null: none, or of no table
   Assembly& into_;
   PartBuilder& part_;
   std::vector<std::string_view> fields_;
@@ -513,14 +790,20 @@ class CsvReader {
   std::vector<bool> is_named_;                              ///< the words of these are named
   std::vector<Kind> kinds_;                                 ///< of the inputs, in this order
   std::vector<std::pair<std::size_t, std::string>> first_;  ///< the line and the field that decided each kind
+  std::vector<double> offsets_;                             ///< of the inputs; empty: none
+  std::vector<ColumnSpan> spans_;                           ///< of the inputs, if offsets are to be found
   std::vector<float> row_;
   Blocks<float> values_;  ///< of the inputs, as value_of gives them
   std::size_t unknown_words_ = 0;
   bool header_by_name_ = false;
   std::size_t rows_ = 0;
-  std::size_t line_number_ = 0;
+  std::size_t left_out_ = 0;  ///< records without a label or a client
   bool has_header_ = false;
-  char separator_ = ',';
+  bool first_may_be_header_ = false;                     ///< a record whose numbers count the columns
+  std::vector<std::size_t> nameless_;                    ///< columns that are left out for it
+  std::string first_marked_;                             ///< the field that told the decimal mark, and its line
+  bool is_certain_ = false;                              ///< one of the commas separates no thousands
+  std::vector<std::pair<std::size_t, float>> counting_;  ///< inputs that have counted the rows so far, and their last value
 };
 
 }  // namespace

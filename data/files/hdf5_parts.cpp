@@ -53,6 +53,9 @@ class Hdf5Records {
           sentences_->add(texts_, part_);
           break;
         case kHdf5Client:
+          if (!settings_.client_column.empty())
+            throw usage_error("client-column (or user-column) is '" + settings_.client_column + "'; '" + path_.string() +
+                              "' has a group for each client, which names it: leave it out");
           part_.add_client(from.text(), part_.examples() - before);
           before = part_.examples();
           break;

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <functional>
 #include <istream>
 #include <iterator>
+#include <limits>
 #include <streambuf>
 #include <utility>
 
@@ -38,11 +40,71 @@ struct LeafColumn {
   bool are_whole = true;
 };
 
+/// Bytes of JSON as a stream, some read at a time. NaN, Infinity and -Infinity, which Python's json.dump writes, stand as null and as
+/// numbers out of range.
+class JsonBytes final : public std::streambuf {
+ public:
+  using Read = std::function<std::size_t(std::span<std::uint8_t>)>;
+  explicit JsonBytes(Read read) : read_(std::move(read)) {}
+
+  /// How many more bytes have come out so far than went in.
+  std::size_t added() const { return added_; }
+
+ private:
+  static constexpr std::string_view kNaN = "NaN", kNull = "null", kInfinity = "Infinity", kBeyond = "1e999   ";
+
+  int_type underflow() override {
+    const std::string_view left = std::string_view(bytes_).substr(at_);
+    if (left.size() < kInfinity.size() && !ended_) return refill();
+    if (left.empty()) return traits_type::eof();
+    if (!quoted_ && left.starts_with(kNaN)) {
+      ++added_;
+      return give(kNull, kNaN.size());
+    }
+    if (!quoted_ && left.starts_with(kInfinity)) return give(kBeyond, kInfinity.size());
+    std::size_t end = 0;
+    for (; end < left.size(); ++end) {
+      if (!quoted_ && end > 0 && (left[end] == 'N' || left[end] == 'I')) break;
+      if (left[end] == '"' && !escaped_) quoted_ = !quoted_;
+      escaped_ = quoted_ && left[end] == '\\' && !escaped_;
+    }
+    return give(left.substr(0, end), end);
+  }
+  int_type refill() {
+    bytes_.erase(0, at_);
+    at_ = 0;
+    const std::size_t kept = bytes_.size();
+    bytes_.resize(kept + (std::size_t{1} << 18));
+    const std::size_t count = read_({reinterpret_cast<std::uint8_t*>(bytes_.data()) + kept, bytes_.size() - kept});
+    bytes_.resize(kept + count);
+    ended_ = count == 0;
+    return underflow();
+  }
+  int_type give(std::string_view text, std::size_t taken) {
+    at_ += taken;
+    char* const begin = const_cast<char*>(text.data());  // a get area is never written to
+    setg(begin, begin, begin + text.size());
+    return traits_type::to_int_type(*begin);
+  }
+
+  Read read_;
+  std::string bytes_;
+  std::size_t at_ = 0;
+  std::size_t added_ = 0;
+  bool ended_ = false;
+  bool quoted_ = false;
+  bool escaped_ = false;
+};
+
 /// Reads LEAF's object. Each user's rows are taken as soon as they are there; in the tree their number takes their place.
 class LeafReader final : public JsonTree {
  public:
-  LeafReader(std::string file, Assembly& into, bool as_test)
-      : file_(std::move(file)), into_(into), part_(as_test ? into.test : into.train), letters_(Characters::leaf()) {}
+  LeafReader(std::string file, const JsonBytes& bytes, Assembly& into, bool as_test)
+      : file_(std::move(file)),
+        bytes_(bytes),
+        into_(into),
+        part_(as_test ? into.test : into.train),
+        letters_(Characters::leaf()) {}
 
   bool scalar(Json value) override {
     if (depth() == 2 && top_ == "user_data")
@@ -73,8 +135,9 @@ class LeafReader final : public JsonTree {
   }
   bool parse_error(const JsonError& error) override {
     if (error.out_of_range)
-      throw failure(file_ + ", byte " + std::to_string(error.byte) + ": a number is out of range; all must be finite");
-    throw failure(file_ + " is not JSON (byte " + std::to_string(error.byte) + ")" + kValidForm);
+      throw failure(file_ + ", byte " + std::to_string(byte_of(error)) +
+                    ": a number is infinite or too large; numbers go up to 3.4e38");
+    throw failure(file_ + " is not JSON (byte " + std::to_string(byte_of(error)) + ")" + kValidForm);
   }
 
   /// Holds the users against the lists that the file has of them.
@@ -117,11 +180,12 @@ class LeafReader final : public JsonTree {
     const Json* list = user.find(key);
     if (list == user.end()) return {.sizes = {0}};
     if (!list->is_array()) wrong("has '" + key + "' that is not a list");
-    append(*list, 0, "has '" + key + "' that ", all);
+    append(*list, 0, key, all);
     return all;
   }
 
-  void append(const Json& list, std::size_t depth, const std::string& column, LeafColumn& all) const {
+  void append(const Json& list, std::size_t depth, const std::string& key, LeafColumn& all) const {
+    const std::string column = "has '" + key + "' that ";
     if (all.sizes.size() == depth) all.sizes.push_back(list.size());
     if (list.size() != all.sizes[depth] || (depth > 0 && list.empty()))
       wrong(column + "has lists of " + std::to_string(all.sizes[depth]) + " and of " + std::to_string(list.size()) +
@@ -129,12 +193,17 @@ class LeafReader final : public JsonTree {
     for (const Json& one : list) {
       if (one.is_array() && depth == kMaxExampleDepth)
         wrong(column + "has examples of more than " + std::to_string(kMaxExampleDepth) + " dimensions");
-      if (one.is_null() || one.is_object())
-        wrong(std::string("has ") + (one.is_null() ? "null" : "an object") + " where it must not");
+      if (one.is_object()) wrong("has an object where it must not");
       if (one.is_array()) {
-        append(one, depth + 1, column, all);
+        append(one, depth + 1, key, all);
       } else if (one.is_string()) {
         all.texts.push_back(one.text());
+      } else if (one.is_null()) {
+        if (!into_.shared.rows_are_protected && (key == "y" || into_.shared.missing == Missing::error))
+          throw failure(file_ + ", user '" + shown(user_) + "': a number of '" + key + "' is missing (null or NaN)" +
+                        (key == "y" ? "; each example needs one" : "; " + std::string(kMissingChoice)));
+        all.numbers.push_back(std::numeric_limits<double>::quiet_NaN());
+        all.are_whole = false;
       } else {
         all.numbers.push_back(one.is_boolean() ? one.get<bool>() : one.get<double>());
         all.are_whole = all.are_whole && !one.is_number_float() && std::abs(all.numbers.back()) < kLargestExact;
@@ -143,7 +212,7 @@ class LeafReader final : public JsonTree {
     if (!all.texts.empty() && (depth > 0 || !all.numbers.empty())) wrong(column + "has texts among numbers or in lists");
   }
 
-  /// The numbers: whole ones of 64 bits if asked for and all are whole, else of 32 bits, floating.
+  /// The numbers: whole ones of 64 bits if asked for and all are whole, else floating.
   Array array(const std::string& key, const LeafColumn& column, bool keep_whole) const {
     std::size_t count = 1;
     for (const std::size_t size : column.sizes) count *= std::min(size, column.numbers.size() + 1);
@@ -151,7 +220,7 @@ class LeafReader final : public JsonTree {
     const auto as = [&]<class Number>(Number) {
       return array_of<Number>(key, std::vector<Number>(column.numbers.begin(), column.numbers.end()), column.sizes);
     };
-    return keep_whole && column.are_whole ? as(std::int64_t{}) : as(float{});
+    return keep_whole && column.are_whole ? as(std::int64_t{}) : as(double{});
   }
 
   /// How many rows there were.
@@ -210,7 +279,10 @@ class LeafReader final : public JsonTree {
 
   static constexpr const char* kValidForm = "; valid: the LEAF format with users, num_samples and user_data";
 
+  std::size_t byte_of(const JsonError& error) const { return error.byte - bytes_.added(); }
+
   std::string file_;
+  const JsonBytes& bytes_;
   Assembly& into_;
   PartBuilder& part_;
   Characters letters_;
@@ -218,35 +290,27 @@ class LeafReader final : public JsonTree {
   std::string user_;  ///< the one that is read
 };
 
-/// A file's bytes as a stream, some read at a time.
-class FileBytes final : public std::streambuf {
- public:
-  explicit FileBytes(const std::filesystem::path& path) : file_(path), bytes_(std::size_t{1} << 18) {}
-
- private:
-  int_type underflow() override {
-    char* const begin = reinterpret_cast<char*>(bytes_.data());
-    setg(begin, begin, begin + file_.read(bytes_));
-    return gptr() == egptr() ? traits_type::eof() : traits_type::to_int_type(*begin);
-  }
-
-  InputFile file_;
-  std::vector<std::uint8_t> bytes_;
-};
-
 }  // namespace
 
 void read_leaf_json(const std::filesystem::path& path, Assembly& into, bool as_test) {
-  LeafReader reader("'" + path.string() + "'", into, as_test);
-  FileBytes bytes(path);
+  InputFile file(path);
+  JsonBytes bytes([&file](std::span<std::uint8_t> out) { return file.read(out); });
+  LeafReader reader(file.name(), bytes, into, as_test);
   std::istream stream(&bytes);
   sax_parse_json(stream, reader);
   reader.finish();
 }
 
 void read_leaf_json(std::span<const std::uint8_t> bytes, Assembly& into) {
-  LeafReader reader("the file", into, false);
-  sax_parse_json(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), reader);
+  JsonBytes stretches([&bytes](std::span<std::uint8_t> out) {
+    const std::size_t count = std::min(out.size(), bytes.size());
+    std::ranges::copy(bytes.first(count), out.begin());
+    bytes = bytes.subspan(count);
+    return count;
+  });
+  LeafReader reader("the file", stretches, into, false);
+  std::istream stream(&stretches);
+  sax_parse_json(stream, reader);
   reader.finish();
 }
 

@@ -138,6 +138,7 @@ class NpzParts {
       throw failure(file_ + ": 'mean' has " + counted(into.shared.mean.size(), "number") + ", 'deviation' " +
                     std::to_string(into.shared.deviation.size()) + "; both are needed, one per channel or column");
     into.file_says("shape", said_shape(), &SharedNames::shape);
+    take_columns(into);
     if (const std::optional<Array> clients = refuses_clients_ ? training(kClientKey) : std::nullopt; clients)
       throw usage_error("user-column is '" + client_ + "', but " + file_ + " names clients by '" + clients->key +
                         "', and only one key of names is read; valid: client-column '" + client_ +
@@ -202,6 +203,22 @@ class NpzParts {
     return numbers;
   }
 
+  // The names of the inputs' columns, which both parts have in the same order.
+  void take_columns(Assembly& into) {
+    const std::optional<Array> array = array_of("columns");
+    if (!array) return;
+    std::vector<std::string> names;
+    const std::size_t count = array->is_text() && array->shape.size() == 1 ? array->rows() : 0;
+    for (std::size_t i = 0; i < count; ++i) names.push_back(one_line(array->text(i)));
+    std::vector<std::string> sorted = names;
+    std::ranges::sort(sorted);
+    if (count == 0 || std::ranges::adjacent_find(sorted) != sorted.end())
+      throw failure(file_ + ", key 'columns': it must have the names of the inputs' columns, none of them twice");
+    if (into.shared.table.are_named && into.shared.table.inputs != names)
+      throw failure(file_ + ", key 'columns': " + joined(names) + "; the training part's are " + joined(into.shared.table.inputs));
+    into.shared.table = {.are_named = true, .inputs = std::move(names)};
+  }
+
   std::optional<Shape> said_shape() {
     const std::optional<Array> array = array_of("shape");
     if (!array) return std::nullopt;
@@ -240,7 +257,7 @@ ArchiveReader zip_reader() {
 }  // namespace
 
 std::vector<std::string> npz_keys(const ReadSettings& settings) {
-  std::vector<std::string> keys{"classes", "vocabulary", "mean", "deviation", "shape"};
+  std::vector<std::string> keys{"classes", "vocabulary", "mean", "deviation", "shape", "columns"};
   std::vector<std::string> names{inputs_key(settings), label_key(settings), client_key(settings)};
   if (refuses_clients(settings)) names.push_back(kClientKey);
   for (const std::string& name : names) {

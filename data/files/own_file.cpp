@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/files.hpp"
 #include "core/text.hpp"
 #include "data/files/hdf5.hpp"
 #include "data/files/readers.hpp"
@@ -115,7 +116,7 @@ FileForm form_of_bytes(const fs::path& file) {
   if (text.starts_with("PK\x03\x04")) return FileForm::npz;
   if (text.starts_with("\x89HDF\r\n\x1a\n"sv)) return FileForm::hdf5;
   if (text.starts_with("\0\0\x08"sv)) return FileForm::idx;
-  if (trimmed(text).starts_with('{')) return FileForm::leaf;
+  if (trimmed(without_byte_order_mark(text, input.name())).starts_with('{')) return FileForm::leaf;
   if (std::ranges::find(text, '\0') == text.end()) return FileForm::csv;
   throw failure(input.name() +
                 " has an unknown format; valid: NumPy archive (.npz), HDF5, LEAF JSON, text table (CSV), "
@@ -135,6 +136,11 @@ OwnFiles find_own_files(const fs::path& path, FileForm asked) {
 
 DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool own_rows) {
   const OwnFiles files = find_own_files(path, settings.format);
+  const bool names_users = files.form == FileForm::leaf;
+  if (!settings.client_column.empty() && (names_users || files.form == FileForm::idx || files.form == FileForm::cifar))
+    throw usage_error("client-column (or user-column) is '" + settings.client_column + "'; " +
+                      std::string(choice_name(files.form)) + " files have no columns" +
+                      (names_users ? ", and their users are the clients" : "") + ": leave it out");
   Assembly both("'" + files.train.front().string() + "'",
                 "'" + (files.test.empty() ? files.train.front() : files.test.front()).string() + "'", settings);
   const auto read = [&](const fs::path& file, bool as_test) {

@@ -15,18 +15,22 @@ constexpr std::size_t kMaxRows = 4'000'000'000;
 constexpr std::size_t kMaxExampleSize = std::size_t{1} << 24;
 constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
 constexpr std::size_t kMaxTokens = 65535;  // 16 bits each, and one value less for positions that do not count
-constexpr float kLargestClass = 1e9F;
+constexpr double kLargestClass = 1e9;
 constexpr float kExactly = 1e-4F;  // of 1/255: how far from a whole number of them a number that is one may lie
 
 std::vector<std::size_t> without_first(const std::vector<std::size_t>& shape) {
   return shape.empty() ? shape : std::vector<std::size_t>(shape.begin() + 1, shape.end());
 }
 
+}  // namespace
+
 std::string dimensions_text(const std::vector<std::size_t>& dimensions) {
   std::string text;
   for (const std::size_t size : dimensions) text += (text.empty() ? "" : "x") + std::to_string(size);
   return text.empty() ? "one number" : text;
 }
+
+namespace {
 
 /// The number of 255ths that a number is, or -1.
 int in_255ths(float number) {
@@ -92,6 +96,28 @@ void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>&
   else
     kind_ = may_be_bytes ? Examples::bytes : Examples::numbers;
   unit_ = x.kind == 'f' || x.kind == 'b' ? 1.0F / 255 : 1;
+  if (kind_ != Examples::tokens && !columns_) begin_offsets(size);
+}
+
+// An example's numbers are named by their numbers from 1. (A table's reader subtracts its columns' offsets itself.)
+void PartBuilder::begin_offsets(std::size_t size) {
+  for (const NamedOffset& one : shared_.offsets) {
+    std::size_t column = 0;
+    if (!parse_number(one.column, column)) continue;
+    if (column < 1 || column > size || each_.size() > 1)
+      throw usage_error("offsets has column " + one.column + "; " + file_ + " has examples of " + dimensions_text(each_) +
+                        "; valid: columns 1 to " + std::to_string(size) + " of rows, and the key of the answers");
+    offsets_.resize(size);
+    offsets_[column - 1] = one.offset;
+    kind_ = Examples::numbers;
+  }
+  if (shared_.finds_offsets && each_.size() <= 1) spans_.resize(size);
+}
+
+// Of the examples; those of answers are found once it is known whether they are values.
+void PartBuilder::find_offsets() {
+  for (std::size_t i = 0; i < spans_.size(); ++i)
+    if (const std::optional<double> offset = spans_[i].offset()) shared_.offsets.push_back({std::to_string(i + 1), *offset});
 }
 
 void PartBuilder::add_examples(const Array& x) {
@@ -117,9 +143,10 @@ void PartBuilder::add_examples(const Array& x) {
   rows_ += x.rows();
 }
 
-Error PartBuilder::not_finite(const std::string& key, std::size_t example, std::size_t at, float number) const {
+Error PartBuilder::not_finite(const std::string& key, std::size_t example, std::size_t at, double number) const {
   const std::string which = "example " + std::to_string(example) + ", number " + std::to_string(at) + " (counted from 0), is ";
-  if (!std::isnan(number)) return wrong(key, which + "infinite; all must be finite");
+  if (std::isinf(number)) return wrong(key, which + "infinite; all must be finite");
+  if (std::isfinite(number)) return wrong(key, which + number_text(number) + ", which is too large; numbers go up to 3.4e38");
   return wrong(key, which + "missing (NaN); " + std::string(kMissingChoice));
 }
 
@@ -164,6 +191,9 @@ void PartBuilder::keep_lent() {
 void PartBuilder::bytes_to_numbers() {
   keep_lent();
   kind_ = Examples::numbers;
+  for (ColumnSpan& span : spans_)
+    for (const double bound : {0.0, unit_ == 1 ? 255.0 : 1.0})
+      if (!bytes_.empty()) span.add(bound);
   std::vector<float> some;
   bytes_.drain([&](std::span<const std::uint8_t> bytes) {
     constexpr std::size_t kPiece = std::size_t{1} << 16;
@@ -189,9 +219,11 @@ void PartBuilder::add_numbers(const Array& x) {
   for (std::size_t i = 0; i < x.rows(); ++i) {
     std::size_t at = 0;
     for_each_number(x, i * size, (i + 1) * size, [&](auto value) {
+      if (!spans_.empty()) spans_[at].add(static_cast<double>(value));
       const auto number = static_cast<float>(value);
-      if (is_refused(number)) throw not_finite(x.key, rows_ + i, at, number);
-      row[at++] = number;
+      if (is_refused(number)) throw not_finite(x.key, rows_ + i, at, static_cast<double>(value));
+      row[at] = offsets_.empty() ? number : static_cast<float>(static_cast<double>(value) - offsets_[at]);
+      ++at;
     });
     numbers_.append(row);
   }
@@ -229,6 +261,8 @@ void PartBuilder::add_answers(const Array& y) {
     answering_ = kind;
     answers_each_ = each;
     answers_key_ = y.key;
+    for (const NamedOffset& one : shared_.offsets)
+      if (one.column == y.key && each.empty() && !columns_) answers_offset_ = one.offset;
     if (!each.empty() && (each.front() == 0 || each.front() > kMaxAnswers))
       throw wrong(y.key, std::to_string(each.front()) + " answers per example; valid: 1 to " + std::to_string(kMaxAnswers));
   }
@@ -250,17 +284,20 @@ void PartBuilder::add_words(const std::string& key, std::span<const std::string>
 
 void PartBuilder::add_number_answers(const Array& y) {
   for (std::size_t i = 0; i < y.rows() * y.row_size(); ++i) {
-    auto value = static_cast<float>(y.number(i));
-    if (!std::isfinite(value)) {
+    double value = y.number(i);
+    if (!std::isfinite(static_cast<float>(value))) {
       if (!shared_.rows_are_protected)
-        throw wrong(y.key, "answer " + std::to_string(answered_ + i / y.row_size()) + " (counted from 0) is not a finite number");
+        throw wrong(y.key, "answer " + std::to_string(answered_ + i / y.row_size()) + " (counted from 0) is " +
+                               (std::isfinite(value) ? number_text(value) + ", which is too large; numbers go up to 3.4e38"
+                                                     : std::string("not a finite number")));
       value = 0;
       ++shared_.replaced;
     }
     zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);
     are_classes_ = are_classes_ && value == std::floor(value) && value >= -1 && value <= kLargestClass;
     if (are_classes_ && distinct_.size() <= kMaxFloatClasses) distinct_.insert(value);
-    values_.push(value);
+    answers_span_.add(value);
+    values_.push(static_cast<float>(value - answers_offset_));
   }
   note_lists(y);
 }
@@ -287,7 +324,8 @@ void PartBuilder::make_classes_of_numbers() {
       if (!is_whole && shared_.rows_are_protected) value = -1;
       if (!is_whole && !shared_.rows_are_protected)
         throw wrong(answers_key_, number_text(value) + " is not a class; it must be a whole number");
-      whole_.push(static_cast<std::int64_t>(value));
+      const auto number = static_cast<std::int64_t>(value);
+      whole_.push(shared_.named_classes.empty() ? number : class_named(answers_key_, std::to_string(number)));
     }
   });
   if (rows_ > 0) answering_ = Answering::whole;
@@ -323,12 +361,11 @@ void PartBuilder::make_classes_of_lists() {
 }
 
 // The class that class-names gives to a label.
-std::int64_t PartBuilder::class_named(const Array& y, std::size_t index) {
-  const std::string label = y.is_text() ? one_line(y.text(index)) : std::to_string(y.whole(index));
+std::int64_t PartBuilder::class_named(const std::string& key, const std::string& label) {
   const std::uint32_t known = shared_.named_classes.find(label);
   if (known < shared_.named_classes.size()) return known;
   if (!shared_.rows_are_protected)
-    throw wrong(y.key, "label '" + label + "' is none of class-names; valid: " + joined(shared_.named_classes.all()));
+    throw wrong(key, "label '" + label + "' is none of class-names; valid: " + joined(shared_.named_classes.all()));
   ++shared_.replaced;
   return 0;
 }
@@ -338,10 +375,11 @@ void PartBuilder::add_whole_answers(const Array& y, Answering kind) {
   if (shared_.rows_are_protected && kind == Answering::words && !named)
     throw wrong(y.key, "labels are strings, whose order must not depend on the rows under dp; give --class-names A,B,...");
   for (std::size_t i = 0; i < y.rows() * y.row_size(); ++i) {
-    const std::int64_t value = named                      ? class_named(y, i)
+    const std::int64_t value = named                      ? class_named(y.key, y.is_text() ? one_line(y.text(i)) : std::to_string(y.whole(i)))
                                : kind == Answering::words ? shared_.labels.number(one_line(y.text(i)))
                                                           : y.whole(i);
     zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);
+    answers_span_.add(static_cast<double>(value));
     whole_.push(value);
   }
   if (kind == Answering::whole) note_lists(y);

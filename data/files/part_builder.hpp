@@ -15,6 +15,7 @@
 #include "data/dataset.hpp"
 #include "data/files/array.hpp"
 #include "data/files/blocks.hpp"
+#include "data/files/column_span.hpp"
 #include "data/files/read_settings.hpp"
 #include "data/named_facts.hpp"
 
@@ -71,12 +72,16 @@ struct SharedNames {
   std::size_t binary_columns = 0;
   std::vector<NamedCategories> category_names;  ///< the same by the columns' names, in order: those that settings name first
   std::size_t named_categories = 0;             ///< as many of these are named
-  bool rows_are_protected = false;              ///< no fact is read off a row, and no row is refused for what it contains
-  bool kept_by_types = false;                   ///< numbers that could be 8-bit stay numbers if their type is another
-  std::uint64_t replaced = 0;                   ///< values that are not valid and stand as others, where rows are protected
-  bool planes_are_known = false;                ///< the file's form says that channels are first
-  std::size_t columns = 0;                      ///< of a table
-  std::vector<std::string> header;              ///< of a table's training part
+  std::vector<NamedOffset> offsets;             ///< named, and of columns of the training part that need one where none is named
+  bool finds_offsets = false;
+  bool rows_are_protected = false;                    ///< no fact is read off a row, and no row is refused for what it contains
+  bool kept_by_types = false;                         ///< numbers that could be 8-bit stay numbers if their type is another
+  std::uint64_t replaced = 0;                         ///< values that are not valid and stand as others, where rows are protected
+  bool planes_are_known = false;                      ///< the file's form says that channels are first
+  std::size_t columns = 0;                            ///< of a table
+  std::vector<std::string> header;                    ///< of a table's training part
+  DecimalMark decimal_mark = DecimalMark::automatic;  ///< of a table: named, or that of the numbers so far
+  TableColumns table;                                 ///< without its categories
   std::vector<std::string> words;  ///< of StackOverflow's sentences: named, or the most frequent ones of the training part
 };
 
@@ -85,6 +90,9 @@ inline constexpr std::string_view kMissingChoice = "--missing drop, mean, zero o
 
 /// Floating-point answers that are whole numbers become classes, unless settings say otherwise, if there are no more of them than this.
 inline constexpr std::size_t kMaxFloatClasses = 100;
+
+/// "28x28", "one number".
+std::string dimensions_text(const std::vector<std::size_t>& dimensions);
 
 /// Takes one part of a data set as a file has it, some rows at a time, and keeps it as small as it can be: numbers of 8 bits stay 8-bit.
 /// docs/data.md has the rules by which types and shapes become pictures, numbers or tokens, and answers one of Targets.
@@ -120,9 +128,10 @@ class PartBuilder {
   enum class Answering { none, whole, numbers, words };
 
   Error wrong(const std::string& key, const std::string& what) const { return failure(file_ + ", key '" + key + "': " + what); }
+  Error wrong_answers(const std::string& what) const { return wrong(answers_key_, what); }
   void begin_examples(const Array& x, const std::vector<std::size_t>& each);
   void add_bytes(const Array& x);
-  Error not_finite(const std::string& key, std::size_t example, std::size_t at, float number) const;
+  Error not_finite(const std::string& key, std::size_t example, std::size_t at, double number) const;
   bool is_refused(float number) const;
   void keep_lent();
   void add_numbers(const Array& x);
@@ -132,12 +141,19 @@ class PartBuilder {
   void make_classes_of_numbers();
   void make_classes_of_lists();
   void add_whole_answers(const Array& y, Answering kind);
-  std::int64_t class_named(const Array& y, std::size_t index);
+  std::int64_t class_named(const std::string& key, const std::string& label);
   void bytes_to_numbers();
+  void begin_offsets(std::size_t size);
+  void find_offsets();
 
   std::string file_;
   SharedNames& shared_;
   bool columns_ = false;
+
+  std::vector<double> offsets_;    ///< of an example's numbers; empty: none
+  std::vector<ColumnSpan> spans_;  ///< of these, where offsets are to be found
+  double answers_offset_ = 0;
+  ColumnSpan answers_span_;
 
   Examples kind_ = Examples::none;
   std::string examples_key_;
@@ -159,9 +175,9 @@ class PartBuilder {
   std::vector<std::size_t> answers_each_;  ///< dimensions of the answer to one example
   std::size_t answered_ = 0;
   bool zero_or_one_ = true;
-  bool one_hot_ = true;            ///< each answer is a list of zeros and a single one
-  bool are_classes_ = true;        ///< numbers: all whole, none below 0 but -1
-  std::set<float> distinct_ = {};  ///< of numbers, kMaxFloatClasses + 1 at most
+  bool one_hot_ = true;             ///< each answer is a list of zeros and a single one
+  bool are_classes_ = true;         ///< numbers: all whole, none below 0 but -1
+  std::set<double> distinct_ = {};  ///< of numbers, kMaxFloatClasses + 1 at most
   Blocks<std::int64_t> whole_;
   Blocks<float> values_;
 

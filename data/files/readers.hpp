@@ -25,13 +25,16 @@ void read_idx_files(const std::filesystem::path& images, const std::filesystem::
 /// The file beside `images` whose name has "labels" for "images" and "idx1" for "idx3", gzipped or not.
 std::filesystem::path labels_beside(const std::filesystem::path& images);
 
-/// A table of text: an example a line, gzipped or not, separated by ';', ',' or tabs (the first of these, in this order, that the first
-/// line has); fields may stand in double quotes. The label is the last column, or those that `settings` names, by name or number (counted
-/// from 1); the client, if any, the column it names; all others, or those that it names, are inputs. The first line is a header if a
-/// column is named by name, or if none of its fields is a number. Labels may be whole numbers, words, or numbers to predict. Inputs are
+/// A table of text, an example a record (csv_records.hpp). The first line is a header if `settings` or the name of a column in them say so, if
+/// none of its fields is a number, or if its numbers count the columns from 0 or 1 and are four at least (three beside names, two behind a
+/// column without one). The label is the columns that `settings` names, by name or number (counted from 1), else the one called label,
+/// target, y or class, else the last; the client, if any, the column it names; all others that have a name, or those that it names, are
+/// inputs. Labels may be whole numbers, words, or numbers to predict; a record without one is refused or left out. Numbers have decimal
+/// points, or commas if all do. Inputs are
 /// numbers, in file order, then a column of 0 and 1 for each word of each column of words: those that `settings` names, or, where rows are
 /// not protected, those of the training part, ordered. A column's first field decides whether it holds words; another kind later is an
-/// error. A missing number is NaN (data/missing.hpp); a missing word, or one without a column, is zeros.
+/// error. A missing number is NaN (data/missing.hpp); a missing word, or one without a column, is zeros. Where rows are protected, what
+/// header, mark, label or nameless column would be inferred from them is refused with the flag that says it.
 void read_csv(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test);
 
 /// A file of LEAF (Caldas et al. 2018): {"users": [name, ...], "num_samples": [n, ...], "user_data": {name: {"x": [...], "y":

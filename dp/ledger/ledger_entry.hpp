@@ -133,7 +133,7 @@ struct LedgerEntry {
 /// however they were grouped.
 LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients);
 
-/// JSON without a line end, by the terms above (dp/ledger/terms.hpp). In an entry a group has what differs from the statement of its level.
+/// JSON without a line end, by the terms above (core/term_json.hpp). In an entry a group has what differs from the statement of its level.
 /// All throw Error (failure) for a value that cannot be read back, such as a non-finite number.
 std::string header_text(const LedgerHeader& header);
 std::string entry_text(const LedgerEntry& entry, const LedgerHeader& header);

@@ -25,7 +25,9 @@ def arrays_of_object(data, settings, is_plain=False):
     def convert():
         arrays = _arrays_of(train, settings, "data")
         if test is not None:
-            arrays.update({f"{key}_test": array for key, array in _arrays_of(test, settings, "the test part of data").items()})
+            more = _arrays_of(test, settings, "the test part of data")
+            _order_columns(more, arrays, _keys(settings)[0])
+            arrays.update({f"{key}_test": array for key, array in more.items()})
         return arrays
 
     if _is_frame(train) or _tensors(train):  # reading them all to recognize them costs more than converting them
@@ -71,6 +73,16 @@ def _arrays_of(data, settings, where):
     return _of_rows(data, settings, where)
 
 
+def _order_columns(part, like, inputs):
+    """Puts the named columns of a part in the order of another's, without their names."""
+    own, wanted = list(part.pop("columns", ())), list(like.get("columns", ()))
+    if own != wanted and own and wanted:
+        missing = [name for name in wanted if name not in own]
+        if missing:
+            raise UsageError(f"the test part of data has no column '{missing[0]}'; its columns are {', '.join(own)}")
+        part[inputs] = part[inputs][:, [own.index(name) for name in wanted]]
+
+
 def _tensors(data):
     """True for a TensorDataset, whose tensors are the arrays."""
     tensors = getattr(data, "tensors", None)
@@ -97,6 +109,10 @@ def _of_frame(frame, settings, where):
             raise UsageError(f"{where} has column '{name}' of type {frame[name].dtype}; valid: numbers; for words, write a CSV file, "
                              "which the settings categories and missing read")
     arrays = {inputs: frame[values].to_numpy("float32")}
+    if all(isinstance(name, str) for name in values):
+        import numpy
+
+        arrays["columns"] = numpy.array(values)
     for key, name in ((label, answers), (client, client)):
         if name in columns:
             column = frame[name].to_numpy()

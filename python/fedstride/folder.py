@@ -72,6 +72,15 @@ class Run:
             raise Error(f"'{self.folder / 'summary.json'}' is damaged: {error}") from None
 
     @property
+    def schema(self) -> dict[str, Any]:
+        """What turns the rows of a file into inputs and answers of the run's model, and other data are read by (schema.json): "form",
+        "columns", "classes", "missing", "mean", "deviation" and more. Raises Error before the run has written it."""
+        try:
+            return json.loads(self._text("schema.json"))
+        except json.JSONDecodeError as error:
+            raise Error(f"'{self.folder / 'schema.json'}' is damaged: {error}") from None
+
+    @property
     def rounds(self) -> list[dict[str, Any]]:
         """The finished rounds: a list of dicts, the lines of rounds.jsonl, without a line that is still being written."""
         lines = self._text("rounds.jsonl").split("\n")
@@ -139,7 +148,11 @@ class Run:
         """Accuracy and loss of the run's model: a dict. Keywords are the flags of `fedstride evaluate`: `part="train"`,
         `per_client=True`, `fine_tune=1`, `threads=2`, `dataset`. data: a file or arrays, as for `run`; with arrays only `part` and
         `threads` are valid."""
-        path, arrays = split_data(data, self.settings if data is not None else None)
+        settings = self.settings
+        answers = self.schema.get("columns", {}).get("answers", []) if (self.folder / "schema.json").is_file() else []
+        if len(answers) == 1:
+            settings.setdefault("label", answers[0])
+        path, arrays = split_data(data, settings if data is not None else None)
         if arrays is None:
             return asked("evaluate", self.folder, data=path, part=part, threads=threads, **flags)
         if flags:

@@ -44,7 +44,7 @@ std::string entry_of(std::string_view line) {
 }  // namespace
 
 DenyList DenyList::read(const std::filesystem::path& path) {
-  const std::string text = read_file(path, kMaxDenyBytes);
+  const std::string text = read_text_file(path, kMaxDenyBytes);
   DenyList list;
   std::size_t number = 0;
   for (const auto whole : split(text, '\n')) {

@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// The kinds of frames, numbered as on the wire (docs/WIRE.md).
+/// The kinds of frames, numbered as on the wire (docs/reference/WIRE.md).
 enum class FrameKind : std::uint16_t {
   hello = 1,        ///< client: its number and build
   welcome = 2,      ///< coordinator: the experiment
@@ -36,7 +36,7 @@ std::string_view frame_name(FrameKind kind);
 inline constexpr int kMaxSilentBeats = 4;
 
 inline constexpr std::string_view kFrameMagic = "FSTR";
-inline constexpr std::uint16_t kProtocolVersion = 12;
+inline constexpr std::uint16_t kProtocolVersion = 13;
 inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kDigestBytes = 16;
 

@@ -16,17 +16,17 @@ namespace {
 constexpr char kLittleEndian = 1;                         // first byte of every body, so that a message has exactly one encoding
 constexpr std::uint32_t kMaxShortTextBytes = 1024;        // a digest, a version, a reason
 constexpr std::uint32_t kMaxLongTextBytes = 1 << 20;      // an experiment
-constexpr std::uint32_t kMaxNormalizedColumns = 1 << 17;  // columns that have their own mean and deviation
+constexpr std::uint32_t kMaxSchemaBytes = 1 << 23;        // of some 100,000 columns
 
-/// A text: its length in 32 bits, then its bytes, at most kMaxLongTextBytes of them. A text of one line, which may be logged,
-/// has at most kMaxShortTextBytes; characters that are not printable ASCII are sent as question marks.
+/// A text: its length in 32 bits, then its bytes, at most `most` of them. In a text of one line, which may be logged, characters that
+/// are not printable ASCII are sent as question marks.
 struct Text {
   std::string& text;
-  bool is_line;
-  std::uint32_t most() const { return is_line ? kMaxShortTextBytes : kMaxLongTextBytes; }
+  std::uint32_t most;
+  bool is_line = false;
 };
-Text line(std::string& value) { return {value, true}; }
-Text lines(std::string& value) { return {value, false}; }
+Text line(std::string& value) { return {value, kMaxShortTextBytes, true}; }
+Text lines(std::string& value, std::uint32_t most = kMaxLongTextBytes) { return {value, most}; }
 
 bool printable(char c) { return c >= ' ' && c <= '~'; }
 
@@ -38,14 +38,14 @@ struct Flag {
 struct Malformed : std::exception {};
 
 void save(auto& archive, const Text& field) {
-  std::string sent = field.text.substr(0, field.most());
+  std::string sent = field.text.substr(0, field.most);
   if (field.is_line) std::ranges::replace_if(sent, std::not_fn(printable), '?');
   archive(static_cast<std::uint32_t>(sent.size()), cereal::binary_data(sent.data(), sent.size()));
 }
 void load(auto& archive, Text& field) {
   std::uint32_t size = 0;
   archive(size);
-  if (size > field.most()) throw Malformed{};
+  if (size > field.most) throw Malformed{};
   field.text.resize(size);
   archive(cereal::binary_data(field.text.data(), field.text.size()));
   if (field.is_line && !std::ranges::all_of(field.text, printable)) throw Malformed{};
@@ -133,10 +133,8 @@ void fields(auto& archive, Hello& message) {
 }
 void fields(auto& archive, Welcome& message) {
   fields(archive, message.build);
-  archive(lines(message.settings), line(message.experiment), message.heartbeat_ms, lines(message.model), message.height,
-          message.width, message.channels, message.classes, message.targets, message.vocabulary,
-          Numbers<float, kMaxNormalizedColumns>{message.mean}, Numbers<float, kMaxNormalizedColumns>{message.deviation},
-          line(message.partition_hash), Numbers<std::uint64_t, kMaxDealtClients>{message.row_counts},
+  archive(lines(message.settings), line(message.experiment), message.heartbeat_ms, lines(message.model),
+          lines(message.schema, kMaxSchemaBytes), line(message.partition_hash), Numbers<std::uint64_t, kMaxDealtClients>{message.row_counts},
           Numbers<std::uint32_t, kMaxDealtRows>{message.rows});
 }
 void fields(auto& archive, Ready& message) {
@@ -205,7 +203,7 @@ std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters) {
   constexpr std::uint64_t kSmall = 8 * 1024;
   switch (kind) {
     case FrameKind::welcome:
-      return kSmall + 2 * std::uint64_t{kMaxLongTextBytes} + std::uint64_t{kMaxNormalizedColumns} * 2 * sizeof(float) +
+      return kSmall + 2 * std::uint64_t{kMaxLongTextBytes} + kMaxSchemaBytes +
              std::uint64_t{kMaxDealtClients} * sizeof(std::uint64_t) + std::uint64_t{kMaxDealtRows} * sizeof(std::uint32_t);
     case FrameKind::model:
       return kSmall + parameters * sizeof(float);
@@ -226,9 +224,9 @@ std::string too_long(const Welcome& welcome) {
   if (welcome.settings.size() > kMaxLongTextBytes)
     return "the settings have " + std::to_string(welcome.settings.size()) + " bytes as a file; at most " +
            std::to_string(kMaxLongTextBytes) + " can be sent to clients";
-  if (welcome.mean.size() > kMaxNormalizedColumns)
-    return "the data set has " + std::to_string(welcome.mean.size()) + " columns; the normalization of at most " +
-           std::to_string(kMaxNormalizedColumns) + " can be sent to clients";
+  if (welcome.schema.size() > kMaxSchemaBytes)
+    return "the data set's schema (names, mean and deviation of its columns and classes) has " + std::to_string(welcome.schema.size()) +
+           " bytes; at most " + std::to_string(kMaxSchemaBytes) + " can be sent to clients";
   if (welcome.row_counts.size() > kMaxDealtClients)
     return "the partition file has " + std::to_string(welcome.row_counts.size()) + " clients; at most " +
            std::to_string(kMaxDealtClients) + " can be sent their rows";

@@ -26,7 +26,7 @@ BuildIdentity build_identity();
 /// The first difference between two builds ("version '0.4.1' here, '0.4.0' there"); empty if there is none.
 std::string difference(const BuildIdentity& here, const BuildIdentity& there);
 
-// One struct for each frame that has a body. docs/WIRE.md lists the fields in order. All texts except settings and model are
+// One struct for each frame that has a body. docs/reference/WIRE.md lists the fields in order. All texts except settings and model are
 // printable ASCII, so they are safe to log.
 
 /// client -> coordinator: the first frame.
@@ -44,15 +44,7 @@ struct Welcome {
   std::string experiment;  ///< digest of everything that determines the model; identifies the experiment in a client's folder
   std::uint32_t heartbeat_ms = 0;  ///< maximum time between two frames from one side
   std::string model = {};          ///< Model::line()
-  // The shape and normalization of examples, used by clients with their own rows.
-  std::uint32_t height = 0;
-  std::uint32_t width = 0;
-  std::uint32_t channels = 0;
-  std::uint32_t classes = 0;     ///< ExampleForm::outputs
-  std::uint32_t targets = 0;     ///< ExampleForm::targets as a number
-  std::uint32_t vocabulary = 0;  ///< number of tokens
-  std::vector<float> mean = {};
-  std::vector<float> deviation = {};
+  std::string schema = {};  ///< schema_text(), for clients that bring their own rows; empty if only their code knows examples
   // The client's rows if only the coordinator knows them (partition file); otherwise empty.
   std::string partition_hash = {};
   std::vector<std::uint64_t> row_counts = {};  ///< of every client
@@ -179,7 +171,7 @@ struct Finished {
 /// longer bodies are refused.
 std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters);
 
-/// The reason why a welcome cannot be sent: its settings, normalization or rows are too long; empty if it can.
+/// The reason why a welcome cannot be sent: its settings, schema or rows are too long; empty if it can.
 std::string too_long(const Welcome& welcome);
 
 /// Encodes a message as a frame; the body is a cereal portable binary archive.

@@ -313,7 +313,7 @@ struct NetworkedFleet::Impl {
     if (!test || test->client != client || message.round != test->round || message.model_hash != test->model_hash)
       return;  // too late
     Evaluation result;
-    result.metric = metric_of(static_cast<Targets>(terms.welcome.targets));
+    result.metric = terms.metric;
     result.examples = message.examples;
     result.loss = message.loss;
     result.accuracy = message.accuracy;

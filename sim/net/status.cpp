@@ -318,7 +318,7 @@ std::string load_or_create_status_token(const std::filesystem::path& path) {
   if (!S_ISREG(status.st_mode)) throw failure(name + "is not a file");
   if (status.st_uid != ::geteuid() || (status.st_mode & 077) != 0)
     throw failure(name + "is accessible to other users; run chmod 600 " + path.string());
-  const std::string text = read_file(path, 4096);
+  const std::string text = read_text_file(path, 4096);
   const std::string token(trimmed(text));
   const bool good =
       token.size() >= 16 && token.size() <= 256 && std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; });

@@ -152,6 +152,7 @@ DataOptions data_options(const Configuration& configuration) {
     options.read.users_are_clients = is_by_natural_clients(configuration) && configuration.client_column.empty();
   }
   options.read.rows_are_protected = is_private(configuration) && configuration.partition.as<OwnRows>() == nullptr;
+  options.read.finds_offsets = configuration.partition.as<OwnRows>() == nullptr;  // clients know only those that are named
   return options;
 }
 
@@ -160,9 +161,10 @@ bool is_about_normalizing(std::string_view key) {
 }
 
 bool is_about_reading(std::string_view key) {
-  constexpr std::string_view kReading[] = {"format",      "label",      "client-column", "targets",    "classes",
-                                           "class-names", "vocabulary", "words",         "shape",      "public-data",
-                                           "public-test", "inputs",     "drop-columns",  "categories", "missing"};
+  constexpr std::string_view kReading[] = {"format",      "label",        "client-column", "targets",    "classes",
+                                           "class-names", "vocabulary",   "words",         "shape",      "public-data",
+                                           "public-test", "inputs",       "drop-columns",  "categories", "missing",
+                                           "header",      "decimal-mark", "offsets"};
   return std::ranges::find(kReading, key) != std::end(kReading);
 }
 
@@ -331,6 +333,7 @@ Configuration resolve_unchecked(const Settings& given) {
     const PartFamily& family = chosen->family();
     const auto setting = settings.find(family.key());
     if (setting != settings.end()) {
+      if (chosen == &configuration.partition) configuration.partition_is_asked_for = setting->second.from_command_line;
       const auto* name = std::get_if<std::string>(&setting->second.value);
       if (name == nullptr)
         throw usage_error(std::string(family.key()) + " is '" + value_text(setting->second.value) +

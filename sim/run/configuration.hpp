@@ -145,6 +145,8 @@ struct Configuration : ReadSettings {
   bool is_evaluated_privately() const { return evaluate == EvaluateRule::privately; }
   bool is_normalized_privately() const { return normalize == Normalize::privately; }
 
+  /// The command line names the partition, which thus is no default. Not a key.
+  bool partition_is_asked_for = false;
   /// Data that a program has in memory, for data set 'file' (DataOptions::brought). Not a key, since no file can hold it.
   std::function<DataPair(const ReadSettings&)> brought = {};
 };

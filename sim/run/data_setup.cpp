@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/text.hpp"
+#include "data/named_facts.hpp"
 #include "data/property.hpp"
 #include "data/split.hpp"
 #include "dp/noise/sampling.hpp"
@@ -22,6 +23,7 @@
 #include "partitions/natural_grouped.hpp"
 #include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
+#include "partitions/pathological.hpp"
 
 namespace fedstride {
 namespace {
@@ -45,6 +47,24 @@ RunClients remote_clients(std::vector<std::uint64_t> row_counts, std::string par
 }
 
 // --- rows dealt out here ---
+
+// Refuses a partition that deals rows by their classes where the answers are none. The default deals them at random there.
+void check_suits(const Configuration& configuration, const Dataset& train, std::vector<std::string>& notes) {
+  const Partitioner& partition = configuration.partition;
+  if (train.targets == Targets::classes || partition->dealing() != Dealing::labels) return;
+  const std::string why =
+      "data set '" + configuration.dataset + "' has " + std::string(choice_name(train.targets)) + ", no classes";
+  const auto* standard = partition.as<Pathological>();
+  if (standard != nullptr && standard->classes_per_client == 0 && !configuration.partition_is_asked_for) {
+    notes.push_back(auto_note("partition", why + ", so clients get random rows, in equal parts", "--partition"));
+    return;
+  }
+  std::vector<std::string> others;
+  for (const auto& part : PartitionPart::family().parts())
+    if (static_cast<const PartitionPart&>(*part).dealing() != Dealing::labels) others.emplace_back(part->name());
+  throw usage_error("partition is '" + std::string(partition.name()) + "', which deals rows by their classes; " + why +
+                    "; valid: " + joined(others));
+}
 
 // Sets the number of clients of a partition by natural clients: all in the data, or the first ones, leaving the others' rows unused.
 // `rows` are the rows to deal out, to which the input points.
@@ -130,6 +150,11 @@ DataSetup roster_setup(const Configuration& configuration, const OwnRows& own) {
     if (!fresh)
       setup.notes.push_back("clients " + std::to_string(other->second) + " and " + std::to_string(counts.size()) +
                             " bring the same rows");
+    if (!line.columns.empty())
+      for (const std::string& name : setup.data.columns.inputs)
+        if (setup.data.columns.are_named && std::ranges::find(line.columns, name) == line.columns.end())
+          throw failure("client " + std::to_string(counts.size()) + "'s rows have no column '" + name + "': they have " +
+                        joined(line.columns) + ", and the experiment " + joined(setup.data.columns.inputs));
     counts.push_back(line.rows);
     hashes.push_back(line.data_hash);
     hash.value(line.rows).text(line.data_hash);
@@ -169,6 +194,7 @@ DataSetup prepare_partition(const Configuration& given) {
   const Configuration& configuration = setup.configuration;
   const Dataset& train = setup.data.train;
   setup.notes = setup.data.notes;
+  check_suits(configuration, train, setup.notes);
   std::vector<Row> training_rows;
   std::tie(training_rows, setup.data.validation_rows) =
       split_validation(train.size(), configuration.validation_fraction, configuration.seed);
@@ -211,7 +237,7 @@ DataSetup prepare_data(const Configuration& configuration, RowsAre rows) {
   return prepare_partition(configuration);
 }
 
-DataSetup prepare_own_data(const Configuration& configuration, ClientId client, const DataForm& form) {
+DataSetup prepare_own_data(const Configuration& configuration, ClientId client, const Schema& schema) {
   const auto clients = static_cast<std::size_t>(configuration.clients);
   if (client >= clients)
     throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
@@ -226,34 +252,24 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
                 .inputs = options.read.inputs,
                 .drop_columns = options.read.drop_columns,
                 .categories = options.read.categories,
-                .missing = options.read.missing};
+                .missing = options.read.missing,
+                .header = options.read.header,
+                .decimal_mark = options.read.decimal_mark,
+                .offsets = options.read.offsets};
   std::string hash = load_own_rows(configuration.dataset, plain).hash;
   options.read.rows_are_protected = configuration.privacy.as<NoPrivacy>() == nullptr;
-  // The coordinator gives the form of their targets.
-  const bool is_known = static_cast<std::size_t>(form.examples.targets) < kChoiceNames<Targets>.size();  // else fit() refuses it
-  if (is_known && (options.read.rows_are_protected || options.read.targets == TargetsAre::automatic))
-    options.read.targets = make_choice<TargetsAre>("targets", choice_name(form.examples.targets));
-  if (options.read.rows_are_protected) {
-    options.read.vocabulary = form.examples.vocabulary;
-  }
+  options.read.schema = std::make_shared<const Schema>(schema);
   DataSetup setup{.configuration = configuration, .data = {load_own_rows(configuration.dataset, options)}};
   setup.data.hash = std::move(hash);
-  fit(setup.data.train, form, options.read);
+  fit(setup.data.train, schema, options.read);
   std::vector<Row> rows(setup.data.train.size());
   std::iota(rows.begin(), rows.end(), Row{0});
   setup.clients = remote_clients(std::vector<std::uint64_t>(clients), {});
   setup.clients.row_counts[client] = rows.size();
   setup.clients.rows = ClientRows::only(client, clients, std::move(rows));
-  // Every gradient depends on the form: noise drawn for one form must not be used for another.
-  setup.clients.partition_hash = Hash()
-                                     .text(partition_hash(setup.clients.rows))
-                                     .text(form.examples.shape.text())
-                                     .value(form.examples.outputs)
-                                     .value(static_cast<int>(form.examples.targets))
-                                     .value(form.examples.vocabulary)
-                                     .values(std::span<const float>(form.mean))
-                                     .values(std::span<const float>(form.deviation))
-                                     .hex();
+  // Every gradient depends on the schema: noise drawn for one must not be used for another.
+  setup.clients.partition_hash =
+      Hash().text(partition_hash(setup.clients.rows)).text(schema_text(schema)).hex();
   return setup;
 }
 

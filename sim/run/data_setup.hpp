@@ -49,9 +49,9 @@ DataSetup prepare_partition(const Configuration& configuration);
 /// The same for a run, whose clients may have their rows elsewhere. Throws Error.
 DataSetup prepare_data(const Configuration& configuration, RowsAre rows);
 
-/// The data of a client that brings its own rows: data.train holds only these, in the experiment's form; other clients' rows and the
+/// The data of a client that brings its own rows: data.train holds only these, in the experiment's schema; other clients' rows and the
 /// test part are unknown. Throws Error.
-DataSetup prepare_own_data(const Configuration& configuration, ClientId client, const DataForm& form);
+DataSetup prepare_own_data(const Configuration& configuration, ClientId client, const Schema& schema);
 
 /// A client's rows as sent by the coordinator.
 struct ToldRows {

@@ -33,6 +33,17 @@ ReadSettings merged(const ReadSettings& given, ReadSettings settings) {
   return into;
 }
 
+/// Sets the schema of a model's training, with its constants unless others are given, if the model has one.
+void read_through_model(const SafeTensors& model, const std::string& name, const ReadSettings& given, ReadSettings& settings) {
+  const auto text = model.metadata.find(kSchemaKey);
+  if (text == model.metadata.end()) return;
+  settings.normalize = given.normalize;
+  settings.mean = given.mean;
+  settings.deviation = given.deviation;
+  settings.schema = std::make_shared<const Schema>(read_schema(text->second, "'" + name + "'"));
+  settings.keeps_constants = true;
+}
+
 /// True if the run's own guarantee protects the rows on which it is evaluated, so that no release covers the results.
 bool tests_protected_rows(const Configuration& run, bool training_part) {
   if (run.privacy.as<NoPrivacy>() != nullptr || run.partition.as<OwnRows>() != nullptr) return false;
@@ -147,6 +158,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   std::error_code error;
   DataOptions place = options;
   bool is_covered = true;
+  bool is_other = !options.data.empty() || options.brought;  // not the data of its training
   if (!options.data.empty() && !dataset.empty() && dataset != kOwnFile)
     throw usage_error("dataset is '" + dataset + "' and data is '" + options.data + "'; set only one of them");
   if (std::filesystem::is_directory(file, error)) {
@@ -158,6 +170,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
         require_covered(run, path, training_part);
         is_covered = !tests_protected_rows(run, training_part);
       }
+      is_other = is_other && (options.brought || !std::filesystem::equivalent(options.data, place.data, error));
       place.read = merged(options.read, place.read);
       if (!options.data.empty()) place.data = options.data;
       place.brought = options.brought;
@@ -170,9 +183,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   if (!std::filesystem::exists(path, error))
     throw usage_error("'" + path + "' is neither a .safetensors file nor the folder of a run");
   const SafeTensors tensors = read_safetensors(file);
-  take_input_facts(tensors.metadata, place.read);
-  ModelEvaluation result{
-      .model = model_of(tensors), .dataset = dataset, .class_names = {}, .evaluation = {}, .is_covered = is_covered};
+  ModelEvaluation result{.model = model_of(tensors), .dataset = dataset, .is_covered = is_covered};
   if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
     result.dataset = trained_on->second;
   if (!options.data.empty() || options.brought) result.dataset = kOwnFile;
@@ -184,11 +195,30 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   if (options.read != ReadSettings() && !dataset_source(result.dataset).read)
     throw usage_error("settings for reading files are given; they apply to your own data (--data FILE), not to data set '" +
                       result.dataset + "'");
-  const DataPair data = load_dataset(result.dataset, place);
+  read_through_model(tensors, file.string(), options.read, place.read);
+  place.read.is_test_part = is_other && place.read.schema;
+  if (place.read.schema == nullptr && dataset_source(result.dataset).read)
+    result.notes.push_back("'" + file.string() +
+                           "' has no schema: columns, classes and normalization are taken from the data, which may differ from those of its training");
+  DataPair data;
+  const auto hash = tensors.metadata.find("data_hash");
+  if (place.read.is_test_part && hash != tensors.metadata.end()) {  // the data of its training have a test part all the same
+    place.read.is_test_part = false;
+    data = load_dataset(result.dataset, place);
+    is_other = data.hash != hash->second;
+    place.read.is_test_part = is_other;
+  }
+  if (is_other || data.hash.empty()) data = load_dataset(result.dataset, place);
+  if (is_other) result.notes.insert(result.notes.end(), data.notes.begin(), data.notes.end());
   const Dataset& part = training_part ? data.train : data.test;
+  if (part.size() == 0)
+    throw usage_error("part is 'train'; the data given for testing have no training part, and all their rows are tested with --part test");
   if (result.model.form() != part.form())
     throw usage_error("the model is for " + result.model.form().text() + "; dataset '" + result.dataset + "' has " +
                       part.form().text());
+  if (const auto& schema = place.read.schema; schema && options.read.class_names.empty() && schema->classes != part.class_names)
+    throw usage_error("the model's classes are " + joined(schema->classes) + "; those of dataset '" + result.dataset + "' are " +
+                      joined(part.class_names) + "; --class-names says which of its labels stand for them, in the model's order");
   result.class_names = part.class_names;
   const Vector weights = exact(result.model, tensors);
   Threads pool(threads);
@@ -222,7 +252,7 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   if (const auto* settings = example_level(configuration.privacy); settings != nullptr && settings->components > 0)
     throw usage_error("per-client is given, but the run in '" + folder + "' has private components, which are not stored");
   const SafeTensors saved = read_safetensors(std::filesystem::path(folder) / "model.safetensors");
-  take_input_facts(saved.metadata, configuration);
+  read_through_model(saved, folder, {}, configuration);
   const bool reads_training_rows = configuration.client_test > 0 || epochs > 0 || configuration.personal->makes();
   require_covered(configuration, folder, reads_training_rows);
   const Setup setup = prepare(configuration, FirstWeights::elsewhere);

@@ -16,14 +16,16 @@ namespace fedstride {
 struct ModelEvaluation {
   Model model;
   std::string dataset;
-  std::vector<std::string> class_names;
-  Evaluation evaluation;
+  std::vector<std::string> class_names = {};
+  std::vector<std::string> notes = {};  ///< on how the data were read
+  Evaluation evaluation = {};
   bool is_covered = true;  ///< false: of rows that the run's guarantee protects, without being covered by it
 };
 
 /// Evaluates a model.safetensors, or the one in a run's folder, on the test (or training) examples of a data set. An empty `dataset`
 /// means the one that the file was trained on; then, for a run's folder, empty `options.data` and `options.data_dir` mean the run's
-/// own, and its settings for reading files apply unless `options.read` overrides them. `options.data` implies data set 'file'. Throws
+/// own, and its settings for reading files apply unless `options.read` overrides them. `options.data` implies data set 'file': it is read
+/// through the model's schema (data/schema.hpp), and every row of a file without a test part is tested. Throws
 /// Error.
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
                               int threads);

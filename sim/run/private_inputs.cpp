@@ -30,16 +30,6 @@ void add_row(const Dataset& data, Row row, std::vector<double>& sums) {
   }
 }
 
-constexpr const char* kMean = "fedstride.mean";
-constexpr const char* kCategories = "fedstride.categories";
-constexpr const char* kDeviation = "fedstride.deviation";
-
-std::string numbers_text(const std::vector<float>& numbers) {
-  std::string text;
-  for (const float number : numbers) text += (text.empty() ? "" : ",") + number_text(number);
-  return text;
-}
-
 const ExampleSettings* components_of(const DataSetup& setup) {
   const auto* settings = example_level(setup.configuration.privacy);
   return settings != nullptr && settings->components > 0 ? settings : nullptr;
@@ -109,26 +99,9 @@ void release_moments(DataSetup& setup, const RandomSource& source) {
     train.mean[c] = static_cast<float>(train.mean[c] + half * first);
     train.deviation[c] = static_cast<float>(half * std::sqrt(std::clamp(variance, kLeastVariance, 1.0)));
   }
+  setup.data.normalized_by = "of an accounted release";
   setup.data.test.mean = train.mean;
   setup.data.test.deviation = train.deviation;
-}
-
-void add_input_facts(const DataSetup& setup, std::map<std::string, std::string>& metadata) {
-  if (!setup.data.categories.empty()) metadata.emplace(kCategories, setup.data.categories);
-  if (!setup.data.normalizes_privately) return;
-  metadata.emplace(kMean, numbers_text(setup.data.train.mean));
-  metadata.emplace(kDeviation, numbers_text(setup.data.train.deviation));
-}
-
-void take_input_facts(const std::map<std::string, std::string>& metadata, ReadSettings& settings) {
-  if (const auto categories = metadata.find(kCategories); categories != metadata.end() && settings.categories.empty())
-    settings.categories = categories->second;
-  const auto mean = metadata.find(kMean);
-  const auto deviation = metadata.find(kDeviation);
-  if (mean == metadata.end() || deviation == metadata.end()) return;
-  settings.mean = mean->second;
-  settings.deviation = deviation->second;
-  settings.normalize = Normalize::given;
 }
 
 ExampleForm input_form(const DataSetup& setup) {

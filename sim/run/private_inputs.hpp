@@ -1,8 +1,5 @@
 #pragma once
 
-#include <map>
-#include <string>
-
 #include "core/random.hpp"
 #include "sim/run/data_setup.hpp"
 
@@ -14,10 +11,6 @@ namespace fedstride {
 /// range. At example level, a record is a training row; at client level (and with both, where it covers the examples), a client's mean
 /// over its rows. Normalizes both parts by them, with the same draws in every process and after every interruption.
 void release_moments(DataSetup& setup, const RandomSource& source);
-/// Write these moments, and the words of a table's columns, to a model file's metadata and read them from it, so that data are read and
-/// normalized as in training.
-void add_input_facts(const DataSetup& setup, std::map<std::string, std::string>& metadata);
-void take_input_facts(const std::map<std::string, std::string>& metadata, ReadSettings& settings);
 
 /// Throws Error (usage) for data that cannot have this many private components. Does nothing without private components.
 void check_components(const DataSetup& setup);

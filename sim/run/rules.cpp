@@ -442,6 +442,15 @@ const Rule kNoCodeRules[] = {
 const Rule kLocalRowsRules[] = {
     {"partition", [](C c) { return is<OwnRows>(c.partition); },
      ": the clients bring their rows, and only 'fedstride serve' can coordinate them"},
+    {"cohort",
+     [](C c) {
+       constexpr std::size_t kFewest = 3;  // secagg/plan.cpp
+       return is_secure(c) && has_count(c) && (is<PoissonCohort>(c.cohort) || is<BinsCohort>(c.cohort)) &&
+              c.cohort->least(clients(c)) < kFewest;
+     },
+     ", with which a round may have fewer than the 3 clients that {secure-aggregation} needs: use more clients, a larger share "
+     "of them, or cohort 'fixed'",
+     "secure-aggregation"},
 };
 
 const Rule kNetworkRules[] = {

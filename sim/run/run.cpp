@@ -305,6 +305,7 @@ RunSummary continue_run(Setup& setup, RunFolder& folder, Start start, const RunO
   start.privacy.enter_once();
   const RandomSource once = private_source(setup, secrets_of(setup, folder.path()));
   release_moments(setup, once);
+  folder.write_schema(setup);
   project_on_components(setup, once);
   poison(setup);
   return Session(setup, folder, std::move(start.checkpoint), start.privacy, observer, make_fleet).carry_out();
@@ -344,12 +345,13 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
 
 // The configuration of a resumed run. Throws Error (usage) if it needs the user's own code and that is missing or unnamed.
 Configuration resumed(const std::string& name, const Settings& settings, bool has_code,
-                      const std::function<void(Configuration&)>& configure) {
+                      const std::function<void(Configuration&)>& configure, std::shared_ptr<const Schema> schema) {
   const auto code = settings.find("code");
   if (const std::string text = code == settings.end() ? "" : value_text(code->second.value); !text.empty() && !has_code)
     throw usage_error("the run in '" + name + "' uses code of your own ('" + text +
                       "'), which this command does not have; resume it with fedstride.resume in Python (docs/python.md)");
   Configuration configuration = resolve(settings);
+  configuration.schema = std::move(schema);
   if (configure) configure(configuration);
   if (const std::string_view part = configuration.code.unnamed(); !part.empty())
     throw usage_error(
@@ -382,7 +384,8 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
                   const std::function<void(Configuration&)>& configure) {
   RunFolder folder = RunFolder::open(name);
   const Settings settings = settings_to_resume(name, overrides);
-  const Configuration configuration = resumed(name, settings, configure || make_fleet.trains_outside, configure);
+  const Configuration configuration =
+      resumed(name, settings, configure || make_fleet.trains_outside, configure, folder.schema());
   check_outputs(configuration, name);
   std::optional<Checkpoint> saved = folder.load();
   if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))

@@ -8,12 +8,14 @@
 #include "core/hash.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "nn/safetensors.hpp"
-#include "sim/run/private_inputs.hpp"
+#include "data/schema.hpp"
 
 namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kSchemaFile = "schema.json";
 
 // Removes `path` and then its parents up to `topmost`, as far as they are empty.
 void remove_empty(fs::path path, const fs::path& topmost) {
@@ -99,6 +101,17 @@ RunFolder RunFolder::open(const std::string& name) {
 void RunFolder::write_configuration(const std::string& text) const { write_file(path_ / "config.toml", text); }
 void RunFolder::write_partition(const Setup& setup) const { fedstride::write_partition(setup, path_ / "partition.json"); }
 
+void RunFolder::write_schema(const Setup& setup) const {
+  if (setup.data.train.classes > 0) write_file(path_ / kSchemaFile, schema_text(schema_of(setup.data)) + "\n");
+}
+
+std::shared_ptr<const Schema> RunFolder::schema() const {
+  const fs::path file = path_ / kSchemaFile;
+  std::error_code error;
+  if (!fs::exists(file, error)) return nullptr;
+  return std::make_shared<const Schema>(read_schema(read_file(file, size_of_file(file)), "'" + file.string() + "'"));
+}
+
 std::optional<Checkpoint> RunFolder::load() const {
   std::error_code error;
   const bool has_rounds = fs::exists(path_ / "rounds.jsonl", error) && fs::file_size(path_ / "rounds.jsonl", error) > 0;
@@ -141,7 +154,7 @@ std::string model_file(const Setup& setup, const Vector& model, std::uint32_t ro
   std::map<std::string, std::string> about{
       {"dataset", setup.configuration.dataset}, {"rounds", std::to_string(rounds)}, {"model_hash", hash}};
   if (!setup.privacy.on()) about.emplace("data_hash", setup.data.hash);
-  add_input_facts(setup, about);
+  if (setup.data.train.classes > 0) about.emplace(kSchemaKey, schema_text(schema_of(setup.data)));
   return write_safetensors(setup.model, model, about);
 }
 
@@ -159,7 +172,7 @@ void RunFolder::write_results(const Setup& setup, const Vector& model, const Run
 void RunFolder::discard() {
   if (holds_reservation(path_ / "ledger.jsonl")) return;
   std::error_code error;
-  for (const char* name : {"config.toml", "partition.json", "partition.rows.npy", "partition.sizes.npy", "rounds.jsonl",
+  for (const char* name : {"config.toml", kSchemaFile, "partition.json", "partition.rows.npy", "partition.sizes.npy", "rounds.jsonl",
                            "checkpoint", "ledger.jsonl", "secret.key"})
     fs::remove(path_ / name, error);
   fs::remove_all(path_ / "states", error);

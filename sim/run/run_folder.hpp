@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ std::string results_hash_after(const std::string& before, std::string_view line)
 /// The file of the model with the lowest test loss, where a run under client-level privacy ended because its clients failed.
 inline constexpr std::string_view kGoodModel = "lowest-loss.safetensors";
 
-/// The folder of one run: config.toml, partition.json, rounds.jsonl, checkpoint, model.safetensors, summary.json.
+/// The folder of one run: config.toml, schema.json, partition.json, rounds.jsonl, checkpoint, model.safetensors, summary.json.
 /// Locked by one process at a time.
 class RunFolder {
  public:
@@ -36,6 +37,10 @@ class RunFolder {
 
   void write_configuration(const std::string& text) const;
   void write_partition(const Setup& setup) const;
+  /// The schema of the run's data. Does nothing where only clients' code knows their form.
+  void write_schema(const Setup& setup) const;
+  /// Null before it has been written. Throws Error (failure) if it is damaged.
+  std::shared_ptr<const Schema> schema() const;
   /// Returns the checkpoint; nothing if the run ended before its first one. Throws Error (failure) if it is damaged.
   std::optional<Checkpoint> load() const;
   void save(const Checkpoint& checkpoint) const;

@@ -30,7 +30,7 @@ Settings parse_settings(std::string_view toml, const std::string& name) {
   return settings;
 }
 
-Settings read_settings(const std::string& path) { return parse_settings(read_file(path, 1 << 20), path); }
+Settings read_settings(const std::string& path) { return parse_settings(read_text_file(path, 1 << 20), path); }
 
 std::string write_settings(const Configuration& configuration, const Settings& settings) {
   std::string text;

@@ -372,6 +372,22 @@ void note_unused_rows(const DataSetup& setup, std::vector<std::string>& notes) {
                     ", different ones in each epoch, " + (unused == 1 ? "is" : "are") + " not used");
 }
 
+// A delta of 1/n or more allows a mechanism that publishes one of n records as it is (Dwork & Roth 2014, section 2.3).
+void note_delta(const PrivacySetup& privacy, const DataSetup& setup, std::vector<std::string>& notes) {
+  std::uint64_t units = 0;
+  for (const LotSizes& size : privacy.sizes) units += size.units;
+  const auto note = [&](const std::optional<LevelSetup>& level, std::uint64_t records, std::string_view flag,
+                        std::string_view what) {
+    if (level && records > 0 && level->delta * static_cast<double>(records) >= 1)
+      notes.push_back(std::string(flag) + " " + number_text(level->delta) + " is not below 1/" + std::to_string(records) +
+                      ", one by the number of protected " + std::string(what) +
+                      ": publishing one of them as it is has that delta");
+  };
+  const bool has_users = user_level(setup.configuration.privacy) != nullptr;
+  note(privacy.example, units, "delta", has_users ? "records" : "examples");
+  note(privacy.client, setup.clients.size(), "client-delta", "clients");
+}
+
 void note_protected_test(const DataSetup& setup, std::vector<std::string>& notes) {
   const Configuration& configuration = setup.configuration;
   if (is_private(configuration) && !setup.data.has_public_test && !configuration.is_evaluated_privately() &&
@@ -397,6 +413,7 @@ Setup prepare_rest(DataSetup data, FirstWeights first) {
         "the layers that stay with clients are not trained in the federation's model, so its test accuracy says little; use "
         "personal_accuracy (with client-test)");
   Vector initial = first_weights(data, model, first, notes);
+  note_delta(privacy, data, notes);
   note_protected_test(data, notes);
   note_controls(configuration, notes);
   if (model.has_layers() && !is_trained_outside(configuration) && !privacy.example) note_unused_rows(data, notes);

@@ -40,7 +40,7 @@ NumberTable read_npz_table(const std::string& key, const std::string& path, cons
 
 NumberTable read_number_table(const std::string& key, const std::string& path, const std::vector<std::string>& known) {
   constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 30;
-  const std::string text = read_file(path, kMaxTableBytes);
+  const std::string text = read_text_file(path, kMaxTableBytes);
   const auto wrong = [&](const std::string& what) { return usage_error(key + " '" + path + "'" + what); };
   if (text.starts_with("\x80")) throw wrong(" is a pickle, which is never read: loading one runs code; convert it to CSV");
   if (text.starts_with("PK")) return read_npz_table(key, path, known);

@@ -141,7 +141,7 @@ Experiment parse_experiment(const std::string& text, const std::string& path, co
 }
 
 Experiment read_experiment(const std::string& path, const std::string& scale, const Settings& fixed) {
-  return parse_experiment(read_file(path, std::uint64_t{1} << 20), path, scale, fixed);
+  return parse_experiment(read_text_file(path, std::uint64_t{1} << 20), path, scale, fixed);
 }
 
 }  // namespace fedstride

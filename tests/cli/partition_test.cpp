@@ -117,6 +117,35 @@ TEST_CASE("the property of a continuous partition is a column, and one that is n
   CHECK(names(outcome.err, {"property", "'2'", "'csv'", "mean", "0", "1"}));
 }
 
+TEST_CASE(
+    "a partition by classes is refused where there are none, with those that fit; the default deals at random and says so") {
+  const TemporaryFolder folder;
+  std::string values = "a,b,price\n";
+  for (int row = 0; row < 60; ++row) values += std::to_string(row % 7) + ".5,2," + std::to_string(row) + ".25\n";
+  write_file(folder.path() / "values.csv", values);
+  for (const Words& data :
+       {Words{"--data", folder / "values.csv"}, Words{"--data", folder / "values.csv", "--label", "b,price"}}) {
+    const auto dealt = [&](const Words& more) {
+      Words words{"partition", "--clients", "4"};
+      words.insert(words.end(), data.begin(), data.end());
+      words.insert(words.end(), more.begin(), more.end());
+      return run_program(words);
+    };
+    for (const auto& part : PartitionPart::family().parts()) {
+      if (static_cast<const PartitionPart&>(*part).dealing() != Dealing::labels) continue;
+      CAPTURE(part->name());
+      const Outcome outcome = dealt({"--partition", std::string(part->name())});
+      CHECK(outcome.code == 2);
+      CHECK(names(outcome.err, {"partition", part->name(), "values", "no classes", "iid", "dirichlet-sizes"}));
+    }
+    const Outcome standard = dealt({});
+    CHECK(standard.code == 0);
+    CHECK(names(standard.out, {"note: partition auto", "values", "random rows", "--partition"}));
+    CHECK(dealt({"--classes-per-client", "2"}).code == 2);
+    CHECK(dealt({"--partition", "dirichlet-sizes"}).code == 0);
+  }
+}
+
 TEST_CASE("parameters of a data set are a part of its name") {
   const Json json =
       parse_json(run_program({"partition", "--dataset", "synthetic-li:0.5,0.5,4", "--partition", "iid", "--json"}).out);

@@ -92,6 +92,24 @@ TEST_CASE("a file is written, replaced and read back whole, with nothing left be
   CHECK(folder.entries() == 2);
 }
 
+TEST_CASE("a text is read without a byte order mark and with line feeds alone, and UTF-16 is refused by name") {
+  const Folder folder;
+  for (const std::string text : {"a\nb\n\nc",
+                                 "\xef\xbb\xbf"
+                                 "a\r\nb\r\n\r\nc",
+                                 "a\rb\r\rc"}) {
+    write_file(folder / "text", text);
+    CHECK(read_text_file(folder / "text") == "a\nb\n\nc");
+    CHECK(read_file(folder / "text") == text);
+  }
+  write_file(folder / "text", "a\r\n\r");
+  CHECK(read_text_file(folder / "text") == "a\n\n");
+  for (const char* mark : {"\xff\xfe", "\xfe\xff"}) {
+    write_file(folder / "text", mark);
+    CHECK_FAILURE(read_text_file(folder / "text"), quoted(folder / "text"), "UTF-16", "UTF-8");
+  }
+}
+
 TEST_CASE("whoever has the old file open still reads the old contents after a replacement") {
   const Folder folder;
   write_file(folder / "file", "old");

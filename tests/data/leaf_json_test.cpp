@@ -9,9 +9,9 @@
 namespace fedstride::test::leaf_json_test {
 namespace {
 
-DataPair loaded(const std::string& text) {
+DataPair loaded(const std::string& text, const ReadSettings& read = {}) {
   const TemporaryFolder folder;
-  return load_dataset("file", own(write(folder / "all.json", text).string()));
+  return load_dataset("file", own(write(folder / "all.json", text).string(), read));
 }
 
 std::string two_users(const std::string& first, const std::string& second, const std::string& samples = "[2, 1]") {
@@ -94,10 +94,39 @@ TEST_CASE("what is not LEAF's form is an error that names the file, the user and
   CHECK_FAILURE(loaded(two_users(kTwo, kOne, "[2]")), "num_samples", "1");
   CHECK_FAILURE(loaded(R"({"users": ["z"], "user_data": {"a": )" + kTwo + "}}"), "'z'");
   CHECK_FAILURE(loaded(R"({"user_data": {"a": )" + kTwo + R"(, "a": )" + kTwo + "}}"), "'a'");
-  CHECK_FAILURE(loaded(two_users(kTwo, R"({"x": [[1, 1e999]], "y": [1]})")), "all.json");
-  CHECK_FAILURE(loaded(two_users(kTwo, R"({"x": [[1, 1e300]], "y": [1]})")), "all.json");
+  CHECK_FAILURE(loaded(two_users(kTwo, R"({"x": [[1, 1e999]], "y": [1]})")), "all.json", "too large", "3.4e38");
+  CHECK_FAILURE(loaded(two_users(kTwo, R"({"x": [[1, 1e300]], "y": [1]})")), "all.json", "too large", "3.4e38");
+  CHECK_USAGE_ERROR(loaded(two_users(kTwo, kOne), reading("", "name")), "client-column", "user-column", "'name'", "leaf",
+                    "users");
   CHECK_FAILURE(loaded("{\"a\": " + std::string(100'000, '[')), "all.json", "12");
   CHECK_FAILURE(loaded(R"({"user_data": {"a": {"x": [[[[[1]]]]], "y": [1]}}})"), "'a'", "3");
 }
+
+TEST_CASE("NaN and null are missing numbers, as Python writes them, and infinite ones are refused, with the byte of the file") {
+  const auto with = [](const std::string& number) { return two_users(kTwo, R"({"x": [[1, )" + number + R"(]], "y": [1]})"); };
+  const std::string text = R"("NaN \" NaN Infinity\\")";
+  for (const std::string odd : {"NaN", "null"}) {
+    CHECK_FAILURE(loaded(with(odd)), "all.json", "'b'", "'x'", "missing", "--missing");
+    ReadSettings read;
+    read.missing = Missing::zero;
+    const DataPair pair = loaded(R"({"note": )" + text + ", " + with(odd).substr(1), read);
+    CHECK(pair.train.size() + pair.test.size() == 3);
+    CHECK(std::ranges::count(pair.train.features, 0) + std::ranges::count(pair.test.features, 0) == 1);
+    CHECK_FAILURE(loaded(two_users(kTwo, R"({"x": [[1, 2]], "y": [)" + odd + "]}"), read), "'b'", "'y'", "missing");
+    // A mistake behind it has its place in the file.
+    const std::string broken = with(odd) + "}";
+    CHECK_FAILURE(loaded(broken), "'b'");
+    CHECK_FAILURE(loaded(broken, read), "byte " + std::to_string(broken.size()));
+  }
+  for (const std::string odd : {"Infinity", "-Infinity"}) CHECK_FAILURE(loaded(with(odd)), "all.json", "infinite");
+  CHECK_FAILURE(loaded(with("Nan")), "JSON", "byte");
+  // Wherever a file's stretches end.
+  ReadSettings read = as_form(FileForm::leaf);
+  read.missing = Missing::zero;
+  for (std::size_t pad = (std::size_t{1} << 18) - 90; pad < (std::size_t{1} << 18); ++pad)
+    CHECK(loaded(std::string(pad, ' ') + with("NaN"), read).train.classes == 2);
+}
+
+TEST_CASE("a byte order mark is passed over") { CHECK(loaded("\xef\xbb\xbf" + two_users(kTwo, kOne)).train.classes == 2); }
 
 }  // namespace fedstride::test::leaf_json_test

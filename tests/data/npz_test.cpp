@@ -197,6 +197,71 @@ TEST_CASE("pickles, records and what is no array are refused; sizes are held aga
   }
 }
 
+TEST_CASE("what is wrong with the test part is blamed on its array") {
+  const std::string two = bytes_of<float>({0.5F, 7, 2, 3}), one = bytes_of<float>({1.5F, 2});
+  const auto with = [&](const std::string& key, const std::string& array, const ReadSettings& read = {}) {
+    Entries entries = with_test("<f4", "2", two, one);
+    for (auto& [name, bytes] : entries)
+      if (name == key) bytes = array;
+    return error_of([&] { loaded(entries, read); });
+  };
+  const auto labels = [](std::int64_t label) { return npy_bytes("<i8", "(1,)", bytes_of<std::int64_t>({label})); };
+  CHECK(names(with("x_test", npy_bytes("<f4", "(1, 3)", bytes_of<float>({1.5F, 2, 3}))), {"'x_test'", "3", "2", "'x_train'"}));
+  CHECK(names(with("y_test", npy_bytes("<i8", "(1, 2)", bytes_of<std::int64_t>({1, 0}))), {"'y_test'", "2", "'y_train'"}));
+  CHECK(names(with("y_test", npy_bytes("<f4", "(1,)", bytes_of<float>({0.5F}))), {"'y_test'", "type", "'y_train'"}));
+  CHECK(names(with("y_test", labels(-3)), {"'y_test'", "label -3"}));
+  CHECK(names(with("y_train", npy_bytes("<i8", "(2,)", bytes_of<std::int64_t>({0, -3}))), {"'y_train'", "label -3"}));
+  CHECK(names(with("y_test", labels(70000)), {"'y_test'", "label 70000"}));
+  ReadSettings read;
+  read.classes = 2;
+  CHECK(names(with("y_test", labels(2), read), {"'y_test'", "label 2", "0 to 1"}));
+  read = {};
+  read.targets = TargetsAre::flags;
+  CHECK(names(with("y_test", labels(2), read), {"'y_test'", "flags", "0 or 1"}));
+  Entries tokens = with_test("<i4", "3", bytes_of<std::int32_t>({1, 1, 2, 0, 1, 2}), bytes_of<std::int32_t>({1, 1, 9}));
+  tokens.emplace_back("vocabulary", npy_bytes("<i8", "()", bytes_of<std::int64_t>({5})));
+  CHECK_FAILURE(loaded(tokens), "'x_test'", "token 9");
+}
+
+TEST_CASE("doubles that lie close together far from 0 are stored by differences, in the inputs and the answers") {
+  std::vector<double> x, near, y;
+  std::vector<std::int64_t> whole;
+  for (int i = 0; i < 12; ++i) {
+    x.insert(x.end(), {1.7e9 + i * 5 % 12, i * 0.25});
+    near.insert(near.end(), {static_cast<double>(i * 5 % 12), i * 0.25});
+    y.push_back(1e9 + i + 0.5);
+    whole.push_back(1'000'000'000 + i);
+  }
+  const auto entries = [](const std::vector<double>& inputs, const std::string& answers) {
+    return Entries{{"x", npy_bytes("<f8", "(12, 2)", bytes_of(inputs))}, {"y", answers}};
+  };
+  const DataPair pair = loaded(entries(x, npy_bytes("<f8", "(12,)", bytes_of(y))));
+  const DataPair same = loaded(entries(near, npy_bytes("<f8", "(12,)", bytes_of(y))));
+  CHECK(pair.offsets == "1=1700000006;y=1000000006");
+  CHECK(same.offsets == "y=1000000006");
+  CHECK(pair.train.deviation == same.train.deviation);
+  for (std::size_t i = 0; i < pair.train.features.size(); ++i)
+    CHECK(pair.train.features[i] == same.train.features[i] - (i % 2 == 0 ? 6.0F : 0.0F));
+  for (std::size_t i = 0; i < pair.train.size(); ++i) CHECK(pair.train.values[i] == pair.train.features[2 * i + 1] * 4 - 5.5F);
+  ReadSettings read;
+  read.targets = TargetsAre::values;
+  const DataPair counts = loaded(entries(near, npy_bytes("<i8", "(12,)", bytes_of(whole))), read);
+  CHECK(counts.offsets == "y=1000000006");
+  CHECK(counts.train.values[0] == counts.train.features[1] * 4 - 6);
+  read = {};
+  read.offsets = "3=1";
+  CHECK_USAGE_ERROR(loaded(entries(x, npy_bytes("<f8", "(12,)", bytes_of(y))), read), "offsets", "3", "1 to 2");
+}
+
+TEST_CASE("a number beyond single precision is too large, in the inputs and the answers") {
+  const std::string y = npy_bytes("<i8", "(2,)", bytes_of<std::int64_t>({0, 1}));
+  CHECK_FAILURE(loaded({{"x", npy_bytes("<f8", "(2, 1)", bytes_of<double>({0.5, 1e300}))}, {"y", y}}), "'x'", "1e+300",
+                "too large");
+  CHECK_FAILURE(loaded({{"x", npy_bytes("<f8", "(2, 1)", bytes_of<double>({0.5, 1}))},
+                        {"y", npy_bytes("<f8", "(2,)", bytes_of<double>({0.5, -1e39}))}}),
+                "'y'", "-1e+39", "too large");
+}
+
 TEST_CASE("an archive that is cut behind an array is refused, although the arrays before are whole") {
   const TemporaryFolder folder;
   const std::string whole = npz_bytes(with_test("<f4", "1", bytes_of<float>({0.5F, 7}), bytes_of<float>({3})));

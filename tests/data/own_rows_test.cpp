@@ -90,36 +90,32 @@ TEST_CASE("own rows take classes and normalization of the experiment") {
   const TemporaryFolder folder;
   Dataset rows = two_columns(folder);
   CHECK(rows.mean.empty());
-  fit(rows, {.examples = {rows.shape, 5}, .mean = {1, 2}, .deviation = {3, 4}});
+  fit(rows, {.form = {rows.shape, 5}, .mean = {1, 2}, .deviation = {3, 4}});
   CHECK(rows.classes == 5);
   CHECK(rows.mean == std::vector<float>{1, 2});
   CHECK(rows.deviation == std::vector<float>{3, 4});
-  const DataForm form = form_of(rows);
-  CHECK(form.examples.shape == rows.shape);
-  CHECK(form.examples.outputs == 5);
-  CHECK(form.deviation == rows.deviation);
 }
 
 TEST_CASE("own rows that the experiment's form does not suit are refused, and stay as they were") {
   const TemporaryFolder folder;
   Dataset rows = two_columns(folder);
-  const DataForm good{.examples = {rows.shape, 2}, .mean = {1, 2}, .deviation = {3, 4}};
+  const Schema good{.form = {rows.shape, 2}, .mean = {1, 2}, .deviation = {3, 4}};
   const auto refused = [&](auto change, std::string_view value) {
-    DataForm form = good;
-    change(form);
-    CHECK_FAILURE(fit(rows, form), value);
+    Schema schema = good;
+    change(schema);
+    CHECK_FAILURE(fit(rows, schema), value);
   };
-  refused([](DataForm& form) { form.examples.shape.channels = 3; }, "1x1x3");
-  refused([](DataForm& form) { form.examples.outputs = 0; }, "0 classes");
-  refused([](DataForm& form) { form.examples.outputs = 1 << 30; }, "1073741824 classes");
-  refused([](DataForm& form) { form.mean.pop_back(); }, "deviation");
-  refused([](DataForm& form) { form.deviation.push_back(1); }, "deviation");
-  refused([](DataForm& form) { form.deviation[0] = 0; }, "deviation");
-  refused([](DataForm& form) { form.deviation[1] = -1; }, "deviation");
-  refused([](DataForm& form) { form.mean[0] = std::nanf(""); }, "deviation");
-  refused([](DataForm& form) { form.deviation[0] = INFINITY; }, "deviation");
-  refused([](DataForm& form) { form.deviation[0] = 1e-39F; }, "deviation");
-  refused([](DataForm& form) { form.mean[0] = 3e38F, form.deviation[0] = 1.2e-38F; }, "deviation");
+  refused([](Schema& schema) { schema.form.shape.channels = 3; }, "1x1x3");
+  refused([](Schema& schema) { schema.form.outputs = 0; }, "0 classes");
+  refused([](Schema& schema) { schema.form.outputs = 1 << 30; }, "1073741824 classes");
+  refused([](Schema& schema) { schema.mean.pop_back(); }, "deviation");
+  refused([](Schema& schema) { schema.deviation.push_back(1); }, "deviation");
+  refused([](Schema& schema) { schema.deviation[0] = 0; }, "deviation");
+  refused([](Schema& schema) { schema.deviation[1] = -1; }, "deviation");
+  refused([](Schema& schema) { schema.mean[0] = std::nanf(""); }, "deviation");
+  refused([](Schema& schema) { schema.deviation[0] = INFINITY; }, "deviation");
+  refused([](Schema& schema) { schema.deviation[0] = 1e-39F; }, "deviation");
+  refused([](Schema& schema) { schema.mean[0] = 3e38F, schema.deviation[0] = 1.2e-38F; }, "deviation");
   CHECK(rows.mean.empty());
   fit(rows, good);
   Dataset empty_label = two_columns(folder, "1,7,3\n");

@@ -51,7 +51,7 @@ TEST_CASE("a first line of which some fields are numbers is a record, and is not
   CHECK_FAILURE(table("5.1,?,3,0\n1,2,3,1\n"), "line 1", "field 2", "'?'", "missing", "--missing");
   CHECK_FAILURE(table("5.1,,3,0\n1,2,3,1\n"), "line 1", "field 2", "''", "missing");
   CHECK_FAILURE(table("0,1,label\n1,2,1\n3,4,0\n"), "t.csv");
-  CHECK(table("\"a\",,c\n1,2,0\n").features == std::vector<float>{1, 2});
+  CHECK(table("\"a\",b,c\n1,2,0\n").features == std::vector<float>{1, 2});
   CHECK(table("1,2,0\n3,4,1\n").labels.size() == 2);
 }
 

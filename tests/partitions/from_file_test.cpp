@@ -32,6 +32,13 @@ ClientRows assigned(const TemporaryFolder& folder, const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a row of two clients is refused with both, one that a client has twice with that client") {
+  const TemporaryFolder folder;
+  CHECK_FAILURE(assigned(folder, R"({"clients": [[0, 1], [2, 1, 3, 4]]})"), "client 1 ", "row 1", "client 0");
+  CHECK_FAILURE(assigned(folder, R"({"clients": [[0, 4, 2], [1, 3, 2]]})"), "client 1 ", "row 2", "client 0");
+  CHECK_FAILURE(assigned(folder, R"({"clients": [[0, 1], [2, 3, 4, 3]]})"), "client 1 ", "row 3 twice");
+}
+
 TEST_CASE("a file of row lists is the partition") {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "mine.json").string();

@@ -38,6 +38,13 @@ TEST_CASE("clients hold the classes in the proportions of the file, as many rows
   const std::vector<Counts> expected{{30, 15, 15}, {30, 30, 0}, {30, 15, 15}};
   CHECK(dealt(folder, "0.5, 0.25, 0.25\n1,1,0\n\n2,1,1\n", 3) == expected);
   CHECK(dealt(folder, "\n[[0.5, 0.25, 0.25], [1, 1, 0], [2, 1, 1]]", 3) == expected);
+  // As spreadsheets save them.
+  CHECK(dealt(folder,
+              "\xef\xbb\xbf"
+              "0.5, 0.25, 0.25\r\n1,1,0\r\n2,1,1\r\n",
+              3) == expected);
+  CHECK(dealt(folder, "0.5, 0.25, 0.25\r1,1,0\r2,1,1", 3) == expected);
+  CHECK(dealt(folder, "\xef\xbb\xbf[[0.5, 0.25, 0.25], [1, 1, 0], [2, 1, 1]]", 3) == expected);
   // All rows where the proportions are those of the classes.
   CHECK(dealt(folder, "0.5,0.3,0.2\n0.5,0.3,0.2\n", 2) == std::vector<Counts>{{50, 30, 20}, {50, 30, 20}});
 }

@@ -17,7 +17,7 @@ import own_accountant
 
 DEVIATIONS = 7  # of a released number's noise, that it may be off
 OWNERS = {"secret.key", "ledger.jsonl", "checkpoint", "states"}
-PUBLISHED = {"config.toml", "rounds.jsonl", "summary.json", "model.safetensors"}
+PUBLISHED = {"config.toml", "schema.json", "rounds.jsonl", "summary.json", "model.safetensors"}
 
 
 @dataclasses.dataclass
@@ -367,7 +367,8 @@ def expected_test(config, facts, about, tensors, of_a_round):
     if config["range"]:
         x, y, mean, deviation = as_read(facts.test, config)
     if config["normalize"] == "private":
-        mean, deviation = (np.array(about["fedstride." + name].split(","), np.float32) for name in ("mean", "deviation"))
+        schema = json.loads(about["fedstride.schema"])
+        mean, deviation = (np.array(schema[name], np.float32) for name in ("mean", "deviation"))
     elif config["mean"]:
         mean, deviation = float(config["mean"]), float(config["deviation"])
     if of_a_round and config["evaluate-rows"]:
@@ -403,7 +404,7 @@ def check_test(fields, config, facts, about, tensors, round):
     fields.close("test_loss", loss, loss_off)
 
 
-def check_moments(config, facts, about):
+def check_moments(config, facts, schema):
     """Mean and deviation of each channel, within the noise of their release (docs/data.md)."""
     x, _, middle, half = as_read(facts.train, config)
     x = (x - middle) / half
@@ -411,13 +412,35 @@ def check_moments(config, facts, about):
     if "client" in levels_of(config):
         values = np.array([values[facts.train.client == client].mean(0) for client in range(len(facts.sizes()))])
     off = DEVIATIONS * math.sqrt(values.shape[1]) * config["normalize-noise"] / len(values)
-    first = (np.array(about.take("fedstride.mean").split(","), float) - middle) / half
-    variance = (np.array(about.take("fedstride.deviation").split(","), float) / half) ** 2
+    first = (np.array(schema.take("mean"), float) - middle) / half
+    variance = (np.array(schema.take("deviation"), float) / half) ** 2
     exact = np.split(values.mean(0), 2)
     assert (np.abs(first - np.clip(exact[0], -1, 1)) <= off).all(), f"the means {first} are published; {exact[0]} +- {off} follows"
     free = (variance > 1.01e-4) & (variance < 0.999)
     second = 2 * (variance + first**2) - 1
     assert (np.abs(second - exact[1]) <= off + 1e-4)[free].all() and (np.abs(second - exact[1]) <= 3).all()
+
+
+def check_schema(schema, config, facts):
+    """docs/data.md: what turns rows into inputs and answers."""
+    inputs = facts.test.x.shape[1]
+    targets = config["targets"] if config["targets"] != "auto" else "classes"
+    schema.public("form", {"shape": {"height": 1, "width": 1, "channels": inputs}, "outputs": config["classes"] or 1, "targets": targets})
+    if schema.left.get("missing"):
+        schema.public("missing", "mean" if config["missing"] == "auto" else config["missing"])
+    if config["normalize"] == "private":
+        check_moments(config, facts, schema)
+        schema.public("normalized_by", "of an accounted release")
+    else:
+        if config["mean"]:
+            mean, deviation, source = float(config["mean"]), float(config["deviation"]), "named"
+        else:
+            (low, high) = map(float, config["range"].split(","))
+            mean, deviation, source = (low + high) / 2, (high - low) / 2, f"of the range {config['range']}, named"
+        schema.public("mean", [float(np.float32(mean))] * inputs)
+        schema.public("deviation", [float(np.float32(deviation))] * inputs)
+        schema.public("normalized_by", source)
+    schema.done()
 
 
 def number_text(number):
@@ -589,8 +612,9 @@ def check_run(folder, given, facts, stages, published=None):
     for name, value in {"dataset": "file", "rounds": str(rounds), "format": "pt", "fedstride.format": "1", "fedstride.model": config["model"],
                         "fedstride.input": f"1x1x{inputs}", "fedstride.classes": str(classes)}.items():
         metadata.public(name, value)
-    if config["normalize"] == "private":
-        check_moments(config, facts, metadata)
+    schema = Fields("schema.json", json.loads(metadata.take("fedstride.schema")), public)
+    assert (folder / "schema.json").read_text() == about["fedstride.schema"] + "\n"
+    check_schema(schema, config, facts)
     metadata.done()
     return public
 

@@ -54,7 +54,7 @@ struct ParsedFile {
 ParsedFile parsed(const std::string& path) {
   constexpr std::size_t kMaxDepth = 8;
   constexpr std::size_t kCaseDepth = 2;  // elements of "cases"
-  const std::string text = with_odd_numbers_quoted(read_file(path, kMaxCompositionFile));
+  const std::string text = with_odd_numbers_quoted(read_text_file(path, kMaxCompositionFile));
   ParsedFile file;
   struct Tree final : JsonTree {
     Tree(ParsedFile& to, const std::string& of) : into(to), path(of) {}

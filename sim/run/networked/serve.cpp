@@ -47,6 +47,7 @@ void require_reportable(const Setup& setup) {
 FederationTerms terms_of(const Setup& setup) {
   FederationTerms terms{.welcome = welcome_to(setup),
                         .data_hash = setup.data.hash,
+                        .metric = metric_of(setup.data.train.targets),
                         .roster = {},
                         .packings = packings_of(setup),
                         .secure = setup.rules.sum.secure.has_value(),

@@ -29,17 +29,9 @@ std::string experiment_digest(const Setup& setup) {
 }
 
 Welcome welcome_to(const Setup& setup) {
-  const Dataset& data = setup.data.train;
   Welcome welcome{.build = build_identity(), .settings = settings_for_clients(setup), .experiment = experiment_digest(setup)};
   welcome.model = setup.model.line();
-  welcome.height = static_cast<std::uint32_t>(data.shape.height);
-  welcome.width = static_cast<std::uint32_t>(data.shape.width);
-  welcome.channels = static_cast<std::uint32_t>(data.shape.channels);
-  welcome.classes = static_cast<std::uint32_t>(data.classes);
-  welcome.targets = static_cast<std::uint32_t>(data.targets);
-  welcome.vocabulary = static_cast<std::uint32_t>(data.vocabulary);
-  welcome.mean = data.mean;
-  welcome.deviation = data.deviation;
+  if (setup.data.train.classes > 0) welcome.schema = schema_text(schema_of(setup.data));
   Welcome longest = welcome;
   if (const auto most = std::ranges::max_element(setup.clients.row_counts); most != setup.clients.row_counts.end())
     tell_rows(setup, static_cast<ClientId>(most - setup.clients.row_counts.begin()), longest);
@@ -61,14 +53,7 @@ Setup prepare_member(const Configuration& configuration, ClientId client, const 
   if (configuration.partition->reads() != nullptr)
     return prepare_client(prepare_told_data(configuration, client, {welcome.partition_hash, welcome.row_counts, welcome.rows}));
   if (configuration.partition.as<OwnRows>() == nullptr) return prepare(configuration, FirstWeights::elsewhere);
-  // fit() refuses a form that does not suit the rows; here the coordinator's numbers are only converted to int.
-  const auto number = [](std::uint32_t value) { return static_cast<int>(std::min<std::uint32_t>(value, 1 << 30)); };
-  const ExampleForm form{.shape = {number(welcome.height), number(welcome.width), number(welcome.channels)},
-                         .outputs = number(welcome.classes),
-                         .targets = static_cast<Targets>(number(welcome.targets)),
-                         .vocabulary = number(welcome.vocabulary)};
-  return prepare_client(
-      prepare_own_data(configuration, client, {.examples = form, .mean = welcome.mean, .deviation = welcome.deviation}));
+  return prepare_client(prepare_own_data(configuration, client, read_schema(welcome.schema, "the coordinator")));
 }
 
 Packings packings_of(const Setup& setup) {

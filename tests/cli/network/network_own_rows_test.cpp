@@ -114,13 +114,15 @@ TEST_CASE("a coordinator that changes the normalization or settings of an experi
         0, {"--connect", "127.0.0.1:" + std::to_string(port_of(listener.get())), "--data-dir", bringing.data(0)});
   };
   Welcome welcome;
+  Schema schema;
   {
     const Party client = join_here();
     const Peer to_client(Socket(accept(listener.get(), nullptr, nullptr)));
     const Peer to_coordinator(calling(bringing.federation.port()));
     to_coordinator.say(to_client.hear<Hello>().value_or(Hello{}));
     welcome = to_coordinator.hear<Welcome>().value_or(Welcome{});
-    REQUIRE(welcome.mean.size() == 3);
+    schema = read_schema(welcome.schema, "the test");
+    REQUIRE(schema.mean.size() == 3);
     to_client.say(welcome);
     to_coordinator.say(to_client.hear<Ready>().value_or(Ready{}));
     to_client.say(to_coordinator.hear<ModelMessage>().value_or(ModelMessage{}));
@@ -129,8 +131,11 @@ TEST_CASE("a coordinator that changes the normalization or settings of an experi
     client.kill();
   }
   Welcome others[] = {welcome, welcome, welcome};
-  others[0].mean[1] += 1;
-  others[1].classes += 1;
+  schema.mean[1] += 1;
+  others[0].schema = schema_text(schema);
+  schema.mean[1] -= 1;
+  schema.form.outputs += 1;
+  others[1].schema = schema_text(schema);
   others[2].settings.replace(others[2].settings.find("batch = 10"), 10, "batch = 11");
   for (const Welcome& other : others) {
     const Party client = join_here();

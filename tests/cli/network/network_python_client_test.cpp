@@ -76,7 +76,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("a Python client written from docs/WIRE.md trains together with the program's own") {
+TEST_CASE("a Python client written from docs/reference/WIRE.md trains together with the program's own") {
   const Scene scene;
   if (scene.interpreter.empty()) FEDSTRIDE_SKIP("there is no Python 3.11 with numpy here (Debian: python3-numpy)");
   const Federation& federation = scene.federation;

@@ -20,7 +20,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// A coordinator with one client that offers to evaluate its models.
 struct Tested {
   explicit Tested(Targets targets) : terms{.welcome = {build_identity(), "", "x"}, .data_hash = "data", .roster = {}} {
-    terms.welcome.targets = static_cast<std::uint32_t>(targets);
+    terms.metric = metric_of(targets);
     terms.packings = {Packing(3), Packing(3)};
     terms.roster = {{5, "rows"}};
     fleet.emplace(

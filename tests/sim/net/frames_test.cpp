@@ -35,9 +35,7 @@ bool same(const BuildIdentity& a, const BuildIdentity& b) {
 bool same(const Hello& a, const Hello& b) { return a.client == b.client && same(a.build, b.build); }
 bool same(const Welcome& a, const Welcome& b) {
   return same(a.build, b.build) && a.settings == b.settings && a.experiment == b.experiment && a.heartbeat_ms == b.heartbeat_ms &&
-         a.height == b.height && a.width == b.width && a.channels == b.channels && a.classes == b.classes &&
-         a.targets == b.targets && a.vocabulary == b.vocabulary && a.mean == b.mean && a.deviation == b.deviation &&
-         a.model == b.model && a.partition_hash == b.partition_hash && a.row_counts == b.row_counts && a.rows == b.rows;
+         a.schema == b.schema && a.model == b.model && a.partition_hash == b.partition_hash && a.row_counts == b.row_counts && a.rows == b.rows;
 }
 bool same(const Ready& a, const Ready& b) {
   return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round &&
@@ -296,12 +294,11 @@ TEST_CASE("A text that is too long is truncated when sent, and the message is un
   CHECK(message.reason.size() == 5000);
 }
 
-TEST_CASE("Settings and normalizations too long for a welcome are named") {
-  Welcome welcome{{}, std::string(std::size_t{1} << 20, 'x'), "e", 1, "", 1, 1, 1 << 17, 2, 0, 0, {}, {}};
-  welcome.mean.assign(std::size_t{1} << 17, 0);
+TEST_CASE("Settings and schemas too long for a welcome are named") {
+  Welcome welcome{{}, std::string(std::size_t{1} << 20, 'x'), "e", 1, "", std::string(std::size_t{1} << 23, 's')};
   CHECK(too_long(welcome).empty());
-  welcome.mean.push_back(0);
-  CHECK(names(too_long(welcome), {"131073 columns", "131072"}));
+  welcome.schema += 's';
+  CHECK(names(too_long(welcome), {"schema", "8388609 bytes", "8388608"}));
   welcome.settings += 'x';
   CHECK(names(too_long(welcome), {"settings", "1048577 bytes", "1048576"}));
   Welcome rows{{}, "", "e", 1};

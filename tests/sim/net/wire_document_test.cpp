@@ -10,14 +10,14 @@
 #include "core/text.hpp"
 #include "tests/sim/net/golden_frames.hpp"
 
-// docs/WIRE.md is read as a reader reads it: what its tables say is compared with what the program does.
+// docs/reference/WIRE.md is read as a reader reads it: what its tables say is compared with what the program does.
 
 namespace fedstride::test::wire_document_test {
 namespace {
 
 using Row = std::vector<std::string>;
 
-std::string document() { return read_file(FEDSTRIDE_SOURCE_DIR "/docs/WIRE.md"); }
+std::string document() { return read_file(FEDSTRIDE_SOURCE_DIR "/docs/reference/WIRE.md"); }
 
 /// The cells of the first table behind a line, without the backquotes around them and without its two head lines.
 std::vector<Row> table_behind(const std::string& heading) {

@@ -240,6 +240,20 @@ TEST_CASE("a budget without a noise multiplier calibrates the noise for the plan
   CHECK_FAILURE(resume(folder / "b", more), folder / "b", "rounds");
 }
 
+TEST_CASE("a delta that is not below one by the number of protected records is said") {
+  const test::TemporaryFolder folder;
+  write_data(folder);  // 180 training rows
+  const auto says = [&](const std::string& out, const std::string& settings, std::initializer_list<std::string_view> words) {
+    start(settings_for(folder, out, settings + "rounds = 1\n"));
+    const auto notes = parse_json(read_file(folder / (out + "/summary.json"))).at("notes").get<std::vector<std::string>>();
+    return std::ranges::any_of(notes, [&](const std::string& note) { return names(note, words); });
+  };
+  CHECK(says("a", kExample + "delta = 0.00556\n", {"delta 0.00556", "1/180", "examples"}));
+  CHECK_FALSE(says("b", kExample + "delta = 0.0055\n", {"delta", "not below"}));
+  CHECK(says("c", kClient + "delta = 0.34\n", {"delta 0.34", "1/3", "clients"}));
+  CHECK_FALSE(says("d", kClient + "delta = 0.33\n", {"delta", "not below"}));
+}
+
 TEST_CASE("examples and clients are protected together by two statements") {
   const test::TemporaryFolder folder;
   write_data(folder);

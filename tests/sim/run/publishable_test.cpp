@@ -93,7 +93,7 @@ Fields fields_of(const fs::path& run, const std::set<std::string>& stay) {
       fields[name + " all"] = read_file(entry.path());
     } else if (name == "rounds.jsonl") {
       for (const Json& line : test::lines(entry.path())) add_fields(fields, name, line);
-    } else if (name == "summary.json") {
+    } else if (name == "summary.json" || name == "schema.json") {
       add_fields(fields, name, Json::parse(read_file(entry.path())));
     } else if (name == "model.safetensors") {
       const SafeTensors file = read_safetensors(entry.path());

@@ -28,7 +28,7 @@ inline constexpr std::uint64_t kMaxTermCount = std::uint64_t{1} << 40;
 inline constexpr std::size_t kMaxTermList = 1000;
 
 inline Json term_json(double value) {
-  if (!std::isfinite(value)) throw failure("the ledger cannot hold the number " + number_text(value));
+  if (!std::isfinite(value)) throw failure("a text of terms cannot hold the number " + number_text(value));
   return value;
 }
 template <class Value>
@@ -71,6 +71,9 @@ Json term_json(const Value& value, const Value& base = {}) {
   return json;
 }
 
+/// The object that a text holds. Throws Error (failure) for anything else, and for brackets nested more than 8 deep.
+Json parse_terms(std::string_view text);
+
 /// Reads what term_json() writes. All throw Error (failure), naming the term.
 class TermReader {
  public:
@@ -81,6 +84,11 @@ class TermReader {
     if (!json.is_number()) throw not_a(name, "a number");
     into = json.get<double>();
   }
+  void read(const Json& json, std::string_view name, float& into) {
+    double number = 0;
+    read(json, name, number);
+    into = static_cast<float>(number);
+  }
   void read(const Json& json, std::string_view name, bool& into) {
     if (!json.is_boolean()) throw not_a(name, "true or false");
     into = json.get<bool>();
@@ -89,7 +97,7 @@ class TermReader {
     if (!json.is_string()) throw not_a(name, "a string");
     into = json.get<std::string>();
   }
-  template <std::unsigned_integral Value>
+  template <std::integral Value>
   void read(const Json& json, std::string_view name, Value& into) {
     const std::uint64_t most = std::min<std::uint64_t>(kMaxTermCount, std::numeric_limits<Value>::max());
     if (!json.is_number_unsigned() || json.get<std::uint64_t>() > most)

@@ -1,0 +1,135 @@
+#include "data/files/csv_records.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace fedstride {
+namespace {
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// The separator of a table that begins with this text.
+char separator_of(std::string_view text) {
+  bool quoted = false, has_comma = false, has_tab = false, only_decimal_commas = true;
+  text.remove_prefix(std::min(text.find_first_not_of(" \r\n"), text.size()));
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == ';') return c;
+    if (c == '\n' || c == '\r') break;
+    has_tab = has_tab || c == '\t';
+    if (c != ',') continue;
+    has_comma = true;
+    only_decimal_commas = only_decimal_commas && i > 0 && i + 1 < text.size() && is_digit(text[i - 1]) && is_digit(text[i + 1]);
+  }
+  return has_tab && (!has_comma || only_decimal_commas) ? '\t' : ',';
+}
+
+}  // namespace
+
+CsvRecords::CsvRecords(const std::filesystem::path& path) : file_(path), bytes_(std::size_t{1} << 18) {
+  fill();
+  const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), filled_);
+  const std::string_view text = without_byte_order_mark(all, name());
+  at_ = all.size() - text.size();
+  separator_ = separator_of(text);
+}
+
+bool CsvRecords::next(std::vector<std::string_view>& fields) {
+  do {
+    if (!read_record()) return false;
+    fields.clear();
+    std::size_t begin = 0;
+    for (const std::size_t end : ends_) {
+      fields.push_back(trimmed(std::string_view(text_).substr(begin, end - begin)));
+      begin = end;
+    }
+  } while (fields.size() == 1 && fields.front().empty());
+  return true;
+}
+
+Error CsvRecords::wrong(const std::string& what) const {
+  return failure(name() + ", line " + std::to_string(line_) + ": " + what);
+}
+
+bool CsvRecords::fill() {
+  at_ = 0;
+  filled_ = file_.read(bytes_);
+  return filled_ > 0;
+}
+
+/// Takes so many of the bytes that are there into the field.
+void CsvRecords::add(std::size_t count) {
+  text_.append(reinterpret_cast<const char*>(bytes_.data()) + at_, count);
+  at_ += count;
+  if (text_.size() > kMaxRecordBytes)
+    throw wrong("more than " + std::to_string(kMaxRecordBytes) +
+                " bytes, so it is not a table of numbers (or a quote is not closed)");
+}
+
+/// Goes on behind a line's end, if it is there.
+bool CsvRecords::end_line() {
+  const int c = peek();
+  if (c != '\n' && c != '\r') return false;
+  ++at_;
+  if (c == '\r' && peek() == '\n') ++at_;
+  ++next_line_;
+  return true;
+}
+
+void CsvRecords::read_quoted() {
+  for (++at_;;) {
+    const int c = peek();
+    if (c == kEnd) throw wrong("field " + std::to_string(ends_.size() + 1) + " has a quote that is not closed");
+    if (end_line()) {
+      text_ += ' ';
+    } else if (c == '"') {
+      ++at_;
+      if (peek() != '"') return;
+      add(1);
+    } else if (c == '\0') {
+      throw failure(name() + " has a NUL byte, so it is not text");
+    } else {
+      add(1);
+    }
+  }
+}
+
+/// The rest of a field, up to a separator or a line's end.
+void CsvRecords::read_plain() {
+  while (peek() != kEnd) {
+    const std::span<const std::uint8_t> left(bytes_.data() + at_, filled_ - at_);
+    const auto end =
+        std::ranges::find_if(left, [this](std::uint8_t c) { return c == separator_ || c == '\n' || c == '\r' || c == '\0'; });
+    add(static_cast<std::size_t>(end - left.begin()));
+    if (end == left.end()) continue;
+    if (*end == '\0') throw failure(name() + " has a NUL byte, so it is not text");
+    return;
+  }
+}
+
+bool CsvRecords::read_record() {
+  text_.clear();
+  ends_.clear();
+  line_ = next_line_;
+  if (peek() == kEnd) return false;
+  for (;;) {
+    while (peek() == ' ') ++at_;
+    const bool is_quoted = peek() == '"';
+    if (is_quoted) read_quoted();
+    const std::size_t closed = text_.size();
+    read_plain();
+    if (is_quoted && !trimmed(std::string_view(text_).substr(closed)).empty())
+      throw wrong("field " + std::to_string(ends_.size() + 1) +
+                  " has text behind its closing quote; a quote within quotes is doubled");
+    ends_.push_back(text_.size());
+    if (peek() == kEnd || end_line()) return true;
+    ++at_;
+  }
+}
+
+}  // namespace fedstride

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/term.hpp"
+#include "data/example_form.hpp"
+#include "data/files/read_settings.hpp"
+
+namespace fedstride {
+
+struct DataPair;
+struct Dataset;
+
+/// A table's column of words, each of which is a column of 0 and 1 of the model.
+struct NamedCategories {
+  std::string column = {};
+  std::vector<std::string> words = {};  ///< in the order of their columns
+  bool operator==(const NamedCategories&) const = default;
+  static constexpr auto kTerms =
+      std::tuple{Term{"column", &NamedCategories::column, true}, Term{"words", &NamedCategories::words, true}};
+};
+
+/// A table's columns.
+struct TableColumns {
+  bool are_named = false;                  ///< by a header; otherwise by their numbers, from 1
+  std::vector<std::string> inputs = {};    ///< in the model's order
+  std::vector<std::string> answers = {};
+  std::vector<NamedCategories> categories = {};
+  bool operator==(const TableColumns&) const = default;
+  static constexpr auto kTerms =
+      std::tuple{Term{"named", &TableColumns::are_named}, Term{"inputs", &TableColumns::inputs},
+                 Term{"answers", &TableColumns::answers}, Term{"categories", &TableColumns::categories}};
+};
+
+/// Everything that turns the rows of a file into inputs and answers of one model: made when a run reads its data, kept in its folder and its model,
+/// sent to its clients. Other data are read through it (ReadSettings::schema): columns and classes by name, constants as they
+/// are here. Where rows are protected it has nothing that follows from them but released moments.
+struct Schema {
+  ExampleForm form = {};
+  TableColumns columns = {};
+  std::vector<std::string> classes = {};  ///< names in order; may be empty
+  bool labels_are_names = false;          ///< a label is the name of its class; otherwise its number
+  std::string offsets = {};               ///< subtracted from columns before they are stored (ReadSettings::offsets)
+  std::vector<std::string> words = {};    ///< of sentences, in the order of their tokens
+  Missing missing = Missing::error;
+  std::vector<float> fill = {};  ///< a column's value where it is missing, if not its mean below
+  std::vector<float> mean = {};  ///< Dataset::mean
+  std::vector<float> deviation = {};
+  std::string normalized_by = {};  ///< the source of mean and deviation
+  bool operator==(const Schema&) const = default;
+  static constexpr auto kTerms = std::tuple{
+      Term{"form", &Schema::form, true},        Term{"columns", &Schema::columns},
+      Term{"classes", &Schema::classes},        Term{"labels_are_names", &Schema::labels_are_names},
+      Term{"offsets", &Schema::offsets},        Term{"words", &Schema::words},
+      Term{"missing", &Schema::missing},        Term{"fill", &Schema::fill},
+      Term{"mean", &Schema::mean, true},        Term{"deviation", &Schema::deviation, true},
+      Term{"normalized_by", &Schema::normalized_by}};
+};
+
+/// The schema by which these data were read.
+Schema schema_of(const DataPair& pair);
+
+/// A line of JSON without its end, by the terms above.
+std::string schema_text(const Schema& schema);
+/// Throws Error (failure), which begins with `where`, for anything that schema_text() does not write, or whose parts do not fit each other: every
+/// member is bounded by the text's length, and may be a stranger's.
+Schema read_schema(std::string_view text, const std::string& where);
+
+/// SHA-256 of the names alone (columns, classes, words): two data sets that differ only in these are two. Empty if there are none.
+std::string names_hash(const Schema& schema);
+
+/// The entry of a safetensors file's metadata that has the text.
+inline constexpr const char* kSchemaKey = "fedstride.schema";
+
+/// The settings with everything that the schema fixes and they leave open.
+ReadSettings read_through(ReadSettings settings);
+
+}  // namespace fedstride
