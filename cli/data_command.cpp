@@ -202,7 +202,8 @@ void verify(const DataFlags& flags) {
 void roster(const DataFlags& flags) {
   const DataPair own = load_own_rows(flags.name, options_of(flags));
   std::cout << roster_line(flags.client, {own.train.size(), told_hash(flags.name, options_of(flags), own.hash),
-                                         own.columns.are_named ? own.columns.inputs : std::vector<std::string>()}) << "\n";
+                                          own.columns.are_named ? own.columns.inputs : std::vector<std::string>()})
+            << "\n";
 }
 
 /// "cifar-10-binary.tar.gz  [=====>    ]  52 %  88.4 of 170.1 MB", redrawn in place.

@@ -195,7 +195,8 @@ void explain(const ExplainFlags& arguments) {
     }
     Json model = Json::object();
     for (const auto& [name, text] : card) model[name] = text;
-    return print_json({{"folder", arguments.folder}, {"rounds", std::move(rounds)}, {"diagnosis", diagnosis(run)}, {"model", model}});
+    return print_json(
+        {{"folder", arguments.folder}, {"rounds", std::move(rounds)}, {"diagnosis", diagnosis(run)}, {"model", model}});
   }
   std::printf("%6s", "round");
   for (const ExplainedNumber* column : columns) std::printf("%11s", column->head);

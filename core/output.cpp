@@ -21,10 +21,10 @@ constexpr std::string_view kMarks[] = {"checkpoint", "ledger.jsonl", "rounds.jso
                                        "memory",     "runs.key",     "authority.pem", "statement.json"};
 // What it keeps there besides, files and folders; tests/cli/outputs_test.cpp looks whether all are here.
 constexpr std::string_view kKept[] = {
-    "config.toml",      "schema.json",     "partition.json",  "partition.rows.npy", "partition.sizes.npy", "summary.json", "states",
-    "states.new",       "states.old",      "survivors",          "timeline.events",     "versions",     "cells.csv",
-    "error.txt",        "experiment.toml", "result.json",        "rounds.csv",          "summary.csv",  "clients.csv",
-    "expectations.csv", "rungs.csv",       "winner.toml"};
+    "config.toml", "schema.json",      "partition.json",  "partition.rows.npy", "partition.sizes.npy", "summary.json",
+    "states",      "states.new",       "states.old",      "survivors",          "timeline.events",     "versions",
+    "cells.csv",   "error.txt",        "experiment.toml", "result.json",        "rounds.csv",          "summary.csv",
+    "clients.csv", "expectations.csv", "rungs.csv",       "winner.toml"};
 
 bool is_kept(const fs::path& name) {
   return std::ranges::find(kMarks, name.string()) != std::end(kMarks) ||

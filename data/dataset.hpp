@@ -71,7 +71,7 @@ struct DataPair {
   /// Every constant that the model's form and its inputs depend on, with its source: "classes 10 (named)". Where rows are
   /// protected, none of them follows from the rows, and every privacy statement lists them.
   std::vector<std::string> facts = {};
-  TableColumns columns = {};            ///< Schema::columns, as are the next ones
+  TableColumns columns = {};  ///< Schema::columns, as are the next ones
   bool labels_are_names = false;
   std::vector<std::string> words = {};
   Missing missing = Missing::error;

@@ -105,7 +105,7 @@ void fill_in_means(DataPair& pair, const ReadSettings& settings) {
   if (settings.rows_are_protected || (rule != Missing::mean && rule != Missing::indicator)) return;
   const auto columns = static_cast<std::size_t>(pair.train.shape.channels);
   pair.fill = settings.keeps_constants ? (settings.schema->fill.empty() ? settings.schema->mean : settings.schema->fill)
-                                 : known_means(pair.train);
+                                       : known_means(pair.train);
   for (Dataset* part : {&pair.train, &pair.test}) {
     if (count_missing(*part) == 0) continue;
     std::vector<float>& own = part->features.edit();

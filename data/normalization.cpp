@@ -182,7 +182,8 @@ void normalize(DataPair& pair, const ReadSettings& settings, const std::string& 
     train.deviation.clear();
     return;
   }
-  if (settings.keeps_constants && settings.mean.empty() && settings.deviation.empty() && settings.normalize == Normalize::automatic) {
+  if (settings.keeps_constants && settings.mean.empty() && settings.deviation.empty() &&
+      settings.normalize == Normalize::automatic) {
     train.mean = settings.schema->mean;
     train.deviation = settings.schema->deviation;
     check_normalization(train.form(), train.mean, train.deviation, "data set '" + train.name + "': ", "the run's");

@@ -25,8 +25,8 @@ struct NamedCategories {
 
 /// A table's columns.
 struct TableColumns {
-  bool are_named = false;                  ///< by a header; otherwise by their numbers, from 1
-  std::vector<std::string> inputs = {};    ///< in the model's order
+  bool are_named = false;                ///< by a header; otherwise by their numbers, from 1
+  std::vector<std::string> inputs = {};  ///< in the model's order
   std::vector<std::string> answers = {};
   std::vector<NamedCategories> categories = {};
   bool operator==(const TableColumns&) const = default;
@@ -51,13 +51,17 @@ struct Schema {
   std::vector<float> deviation = {};
   std::string normalized_by = {};  ///< the source of mean and deviation
   bool operator==(const Schema&) const = default;
-  static constexpr auto kTerms = std::tuple{
-      Term{"form", &Schema::form, true},        Term{"columns", &Schema::columns},
-      Term{"classes", &Schema::classes},        Term{"labels_are_names", &Schema::labels_are_names},
-      Term{"offsets", &Schema::offsets},        Term{"words", &Schema::words},
-      Term{"missing", &Schema::missing},        Term{"fill", &Schema::fill},
-      Term{"mean", &Schema::mean, true},        Term{"deviation", &Schema::deviation, true},
-      Term{"normalized_by", &Schema::normalized_by}};
+  static constexpr auto kTerms = std::tuple{Term{"form", &Schema::form, true},
+                                            Term{"columns", &Schema::columns},
+                                            Term{"classes", &Schema::classes},
+                                            Term{"labels_are_names", &Schema::labels_are_names},
+                                            Term{"offsets", &Schema::offsets},
+                                            Term{"words", &Schema::words},
+                                            Term{"missing", &Schema::missing},
+                                            Term{"fill", &Schema::fill},
+                                            Term{"mean", &Schema::mean, true},
+                                            Term{"deviation", &Schema::deviation, true},
+                                            Term{"normalized_by", &Schema::normalized_by}};
 };
 
 /// The schema by which these data were read.

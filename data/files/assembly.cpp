@@ -387,7 +387,8 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
   const bool are_words = train.answering_ == PartBuilder::Answering::words;
   if (are_words && settings_.schema && !settings_.schema->labels_are_names && shared.named_classes.empty())
     throw train.wrong_answers("labels are names (" + joined(shared.labels.all()) + "); the run's are whole numbers, 0 to " +
-                  std::to_string(settings_.schema->form.outputs - 1) + "; --class-names says which names stand for them, in order");
+                              std::to_string(settings_.schema->form.outputs - 1) +
+                              "; --class-names says which names stand for them, in order");
   pair.labels_are_names = are_words || !shared.named_classes.empty();
   if (are_words && !shared.named_classes.empty()) {
     pair.train.class_names = shared.class_names;

@@ -215,7 +215,8 @@ class NpzParts {
     if (count == 0 || std::ranges::adjacent_find(sorted) != sorted.end())
       throw failure(file_ + ", key 'columns': it must have the names of the inputs' columns, none of them twice");
     if (into.shared.table.are_named && into.shared.table.inputs != names)
-      throw failure(file_ + ", key 'columns': " + joined(names) + "; the training part's are " + joined(into.shared.table.inputs));
+      throw failure(file_ + ", key 'columns': " + joined(names) + "; the training part's are " +
+                    joined(into.shared.table.inputs));
     into.shared.table = {.are_named = true, .inputs = std::move(names)};
   }
 

@@ -375,7 +375,7 @@ void PartBuilder::add_whole_answers(const Array& y, Answering kind) {
   if (shared_.rows_are_protected && kind == Answering::words && !named)
     throw wrong(y.key, "labels are strings, whose order must not depend on the rows under dp; give --class-names A,B,...");
   for (std::size_t i = 0; i < y.rows() * y.row_size(); ++i) {
-    const std::int64_t value = named                      ? class_named(y.key, y.is_text() ? one_line(y.text(i)) : std::to_string(y.whole(i)))
+    const std::int64_t value = named ? class_named(y.key, y.is_text() ? one_line(y.text(i)) : std::to_string(y.whole(i)))
                                : kind == Answering::words ? shared_.labels.number(one_line(y.text(i)))
                                                           : y.whole(i);
     zero_or_one_ = zero_or_one_ && (value == 0 || value == 1);

@@ -13,10 +13,10 @@
 namespace fedstride {
 namespace {
 
-constexpr char kLittleEndian = 1;                         // first byte of every body, so that a message has exactly one encoding
-constexpr std::uint32_t kMaxShortTextBytes = 1024;        // a digest, a version, a reason
-constexpr std::uint32_t kMaxLongTextBytes = 1 << 20;      // an experiment
-constexpr std::uint32_t kMaxSchemaBytes = 1 << 23;        // of some 100,000 columns
+constexpr char kLittleEndian = 1;                     // first byte of every body, so that a message has exactly one encoding
+constexpr std::uint32_t kMaxShortTextBytes = 1024;    // a digest, a version, a reason
+constexpr std::uint32_t kMaxLongTextBytes = 1 << 20;  // an experiment
+constexpr std::uint32_t kMaxSchemaBytes = 1 << 23;    // of some 100,000 columns
 
 /// A text: its length in 32 bits, then its bytes, at most `most` of them. In a text of one line, which may be logged, characters that
 /// are not printable ASCII are sent as question marks.
@@ -134,8 +134,8 @@ void fields(auto& archive, Hello& message) {
 void fields(auto& archive, Welcome& message) {
   fields(archive, message.build);
   archive(lines(message.settings), line(message.experiment), message.heartbeat_ms, lines(message.model),
-          lines(message.schema, kMaxSchemaBytes), line(message.partition_hash), Numbers<std::uint64_t, kMaxDealtClients>{message.row_counts},
-          Numbers<std::uint32_t, kMaxDealtRows>{message.rows});
+          lines(message.schema, kMaxSchemaBytes), line(message.partition_hash),
+          Numbers<std::uint64_t, kMaxDealtClients>{message.row_counts}, Numbers<std::uint32_t, kMaxDealtRows>{message.rows});
 }
 void fields(auto& archive, Ready& message) {
   archive(line(message.data_hash), line(message.rows_hash), message.rows, message.last_round, Flag{message.evaluates},
@@ -225,8 +225,9 @@ std::string too_long(const Welcome& welcome) {
     return "the settings have " + std::to_string(welcome.settings.size()) + " bytes as a file; at most " +
            std::to_string(kMaxLongTextBytes) + " can be sent to clients";
   if (welcome.schema.size() > kMaxSchemaBytes)
-    return "the data set's schema (names, mean and deviation of its columns and classes) has " + std::to_string(welcome.schema.size()) +
-           " bytes; at most " + std::to_string(kMaxSchemaBytes) + " can be sent to clients";
+    return "the data set's schema (names, mean and deviation of its columns and classes) has " +
+           std::to_string(welcome.schema.size()) + " bytes; at most " + std::to_string(kMaxSchemaBytes) +
+           " can be sent to clients";
   if (welcome.row_counts.size() > kMaxDealtClients)
     return "the partition file has " + std::to_string(welcome.row_counts.size()) + " clients; at most " +
            std::to_string(kMaxDealtClients) + " can be sent their rows";

@@ -268,8 +268,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
   setup.clients.row_counts[client] = rows.size();
   setup.clients.rows = ClientRows::only(client, clients, std::move(rows));
   // Every gradient depends on the schema: noise drawn for one must not be used for another.
-  setup.clients.partition_hash =
-      Hash().text(partition_hash(setup.clients.rows)).text(schema_text(schema)).hex();
+  setup.clients.partition_hash = Hash().text(partition_hash(setup.clients.rows)).text(schema_text(schema)).hex();
   return setup;
 }
 

@@ -199,7 +199,8 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   place.read.is_test_part = is_other && place.read.schema;
   if (place.read.schema == nullptr && dataset_source(result.dataset).read)
     result.notes.push_back("'" + file.string() +
-                           "' has no schema: columns, classes and normalization are taken from the data, which may differ from those of its training");
+                           "' has no schema: columns, classes and normalization are taken from the data, which may differ from "
+                           "those of its training");
   DataPair data;
   const auto hash = tensors.metadata.find("data_hash");
   if (place.read.is_test_part && hash != tensors.metadata.end()) {  // the data of its training have a test part all the same
@@ -212,7 +213,8 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   if (is_other) result.notes.insert(result.notes.end(), data.notes.begin(), data.notes.end());
   const Dataset& part = training_part ? data.train : data.test;
   if (part.size() == 0)
-    throw usage_error("part is 'train'; the data given for testing have no training part, and all their rows are tested with --part test");
+    throw usage_error(
+        "part is 'train'; the data given for testing have no training part, and all their rows are tested with --part test");
   if (result.model.form() != part.form())
     throw usage_error("the model is for " + result.model.form().text() + "; dataset '" + result.dataset + "' has " +
                       part.form().text());

@@ -22,9 +22,9 @@ std::string names_text(const std::vector<std::string>& names) {
 }
 
 std::string inputs_text(const Schema& schema) {
-  std::string text = schema.form.vocabulary > 0 ? std::to_string(schema.form.shape.height) + " tokens of " +
-                                                      std::to_string(schema.form.vocabulary)
-                                                : schema.form.shape.text();
+  std::string text = schema.form.vocabulary > 0
+                         ? std::to_string(schema.form.shape.height) + " tokens of " + std::to_string(schema.form.vocabulary)
+                         : schema.form.shape.text();
   if (schema.columns.are_named) text += ": " + names_text(schema.columns.inputs);
   for (const NamedCategories& one : schema.columns.categories)
     text += "; '" + one_line(one.column) + "' is " + names_text(one.words);
@@ -33,8 +33,10 @@ std::string inputs_text(const Schema& schema) {
 
 std::string outputs_text(const Schema& schema) {
   std::string text = std::to_string(schema.form.outputs) + ' ' + std::string(choice_name(schema.form.targets));
-  if (!schema.classes.empty()) text += ": " + names_text(schema.classes);
-  else if (schema.columns.are_named) text += ": " + names_text(schema.columns.answers);
+  if (!schema.classes.empty())
+    text += ": " + names_text(schema.classes);
+  else if (schema.columns.are_named)
+    text += ": " + names_text(schema.columns.answers);
   return text;
 }
 
@@ -74,8 +76,8 @@ std::vector<std::pair<std::string, std::string>> model_card(const std::filesyste
     if (const auto statements = summary.find("privacy"); statements != summary.end()) {
       privacy.clear();
       for (const Json& one : *statements)
-        privacy += (privacy.empty() ? "" : "; ") + text_of(one, "level") + " level: epsilon " +
-                   number_of(one, "epsilon") + " at delta " + number_of(one, "delta");
+        privacy += (privacy.empty() ? "" : "; ") + text_of(one, "level") + " level: epsilon " + number_of(one, "epsilon") +
+                   " at delta " + number_of(one, "delta");
     }
     card.emplace_back("privacy", privacy);
   } catch (const JsonError& damaged) {

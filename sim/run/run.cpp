@@ -384,8 +384,7 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
                   const std::function<void(Configuration&)>& configure) {
   RunFolder folder = RunFolder::open(name);
   const Settings settings = settings_to_resume(name, overrides);
-  const Configuration configuration =
-      resumed(name, settings, configure || make_fleet.trains_outside, configure, folder.schema());
+  const Configuration configuration = resumed(name, settings, configure || make_fleet.trains_outside, configure, folder.schema());
   check_outputs(configuration, name);
   std::optional<Checkpoint> saved = folder.load();
   if (saved && saved->round > static_cast<std::uint32_t>(configuration.rounds))

@@ -6,9 +6,9 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
+#include "data/schema.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "nn/safetensors.hpp"
-#include "data/schema.hpp"
 
 namespace fedstride {
 namespace {
@@ -172,8 +172,8 @@ void RunFolder::write_results(const Setup& setup, const Vector& model, const Run
 void RunFolder::discard() {
   if (holds_reservation(path_ / "ledger.jsonl")) return;
   std::error_code error;
-  for (const char* name : {"config.toml", kSchemaFile, "partition.json", "partition.rows.npy", "partition.sizes.npy", "rounds.jsonl",
-                           "checkpoint", "ledger.jsonl", "secret.key"})
+  for (const char* name : {"config.toml", kSchemaFile, "partition.json", "partition.rows.npy", "partition.sizes.npy",
+                           "rounds.jsonl", "checkpoint", "ledger.jsonl", "secret.key"})
     fs::remove(path_ / name, error);
   fs::remove_all(path_ / "states", error);
   fs::remove_all(path_ / "versions", error);

@@ -35,7 +35,8 @@ bool same(const BuildIdentity& a, const BuildIdentity& b) {
 bool same(const Hello& a, const Hello& b) { return a.client == b.client && same(a.build, b.build); }
 bool same(const Welcome& a, const Welcome& b) {
   return same(a.build, b.build) && a.settings == b.settings && a.experiment == b.experiment && a.heartbeat_ms == b.heartbeat_ms &&
-         a.schema == b.schema && a.model == b.model && a.partition_hash == b.partition_hash && a.row_counts == b.row_counts && a.rows == b.rows;
+         a.schema == b.schema && a.model == b.model && a.partition_hash == b.partition_hash && a.row_counts == b.row_counts &&
+         a.rows == b.rows;
 }
 bool same(const Ready& a, const Ready& b) {
   return a.data_hash == b.data_hash && a.rows_hash == b.rows_hash && a.rows == b.rows && a.last_round == b.last_round &&
