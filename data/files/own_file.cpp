@@ -43,7 +43,7 @@ constexpr std::array kEndings{Ending{".npz", FileForm::npz},
 
 constexpr std::string_view kNamesOfFolders =
     "valid: train.npz, train.h5, train.csv, train.bin, train.json or train-images-idx3-ubyte, optionally with test.* beside it; "
-    "NAME_train.h5 and NAME_test.h5; or train/*.json and test/*.json";
+    "NAME_train.h5 and NAME_test.h5; train/*.json and test/*.json; or pictures in train/CLASS and test/CLASS";
 
 std::vector<fs::path> sorted_files(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -98,6 +98,17 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
         std::erase_if(*part, [](const fs::path& file) { return file.extension() != ".json"; });
       if (!found.train.empty()) break;
     }
+  if (asked == FileForm::pictures || (found.train.empty() && asked == FileForm::automatic && has_folders_of_pictures(folder))) {
+    found = {.form = FileForm::pictures, .train = {folder}, .test = {}};
+    std::error_code error;
+    for (const char* name : {"test", "val", "valid"})
+      if (found.test.empty() && fs::is_directory(folder / name, error)) found.test = {folder / name};
+    if (fs::is_directory(folder / "train", error))
+      found.train = {folder / "train"};
+    else if (!found.test.empty())
+      throw failure("'" + folder.string() + "' has a folder '" + found.test.front().filename().string() +
+                    "' and none called train");
+  }
   if (found.train.empty())
     throw failure("'" + folder.string() + "' has no training file" +
                   (asked == FileForm::automatic ? "" : " in the format " + std::string(choice_name(asked))) + "; " +
@@ -147,6 +158,8 @@ DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool
     switch (files.form) {
       case FileForm::npz:
         return read_npz(file, settings, both, as_test);
+      case FileForm::pictures:
+        return read_pictures(file, settings, both, as_test);
       case FileForm::csv:
         return read_csv(file, settings, both, as_test);
       case FileForm::cifar:

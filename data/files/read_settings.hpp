@@ -10,8 +10,8 @@ namespace fedstride {
 struct Schema;
 
 /// The form of a file of one's own.
-enum class FileForm { automatic, npz, hdf5, leaf, csv, idx, cifar };
-constexpr auto choice_names(FileForm) { return names("auto", "npz", "hdf5", "leaf", "csv", "idx", "cifar"); }
+enum class FileForm { automatic, npz, hdf5, leaf, csv, idx, cifar, pictures };
+constexpr auto choice_names(FileForm) { return names("auto", "npz", "hdf5", "leaf", "csv", "idx", "cifar", "pictures"); }
 
 /// The kind of answers of a file of one's own: by the file, or as said.
 enum class TargetsAre { automatic, classes, positions, values, flags };

@@ -59,6 +59,14 @@ void take_arrays(std::map<std::string, Array> arrays, const std::string& name, c
 /// The names of the arrays that are read, with these settings.
 std::vector<std::string> npz_keys(const ReadSettings& settings);
 
+/// A folder of PNG and JPEG files: a folder for each class, whose name is its label, in it the pictures, all of one size; with client-column
+/// 'folder', a folder for each client, in it those of classes. Rows are in order of paths. Grey pictures have one channel, others three
+/// (`shape` may say which), 16-bit numbers become 8-bit, what is transparent black. Where rows are protected, `shape` is named, and a
+/// file of another size, or that cannot be read, is a black picture.
+void read_pictures(const std::filesystem::path& folder, const ReadSettings& settings, Assembly& into, bool as_test);
+/// True if a folder in that folder, or in one of these, has a file named like a picture.
+bool has_folders_of_pictures(const std::filesystem::path& folder);
+
 /// Reads a data set of one's own; its test part is empty if it has none, and normalization and hash are missing. `own_rows`: labels keep
 /// their numbers, since they have meaning elsewhere. Throws Error (failure) naming file and key.
 DataPair load_own_files(const std::filesystem::path& path, const ReadSettings& settings, bool own_rows = false);

@@ -1,0 +1,13 @@
+# Libraries that CMake does not find well. HDF5's C library, the serial one where there are several: FEDSTRIDE_HDF5_INCLUDE and the
+# target fedstride::hdf5, to link with (CMake's own module needs a C compiler); libjpeg-turbo's simple interface: fedstride::turbojpeg.
+find_path(FEDSTRIDE_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial REQUIRED)
+find_library(FEDSTRIDE_HDF5_LIBRARY NAMES hdf5_serial hdf5 REQUIRED)
+find_library(FEDSTRIDE_TURBOJPEG_LIBRARY NAMES turbojpeg REQUIRED)
+mark_as_advanced(FEDSTRIDE_HDF5_INCLUDE FEDSTRIDE_HDF5_LIBRARY FEDSTRIDE_TURBOJPEG_LIBRARY)
+foreach(name hdf5 turbojpeg)
+  if(NOT TARGET fedstride::${name})
+    string(TOUPPER ${name} upper)
+    add_library(fedstride::${name} INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(fedstride::${name} INTERFACE ${FEDSTRIDE_${upper}_LIBRARY})
+  endif()
+endforeach()
