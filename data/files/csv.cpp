@@ -165,9 +165,9 @@ class CsvLabels {
     fractions_ = as_values;
     std::vector<double> all = numbers_.take();
     if (first_may_be_header && columns_ == 1 && is_odd_one_out(all))
-      throw failure(
-          file +
-          ", line 1 counts its columns, and its label is like no other: is it a header or a record? Say --header yes or no");
+      throw failure(file +
+                    ", line 1 counts its columns, and its label is like no other, so it may be a header or a record; say "
+                    "--header yes or no");
     for (double& number : all) {
       if (!as_values) break;
       span_.add(number);
@@ -487,7 +487,7 @@ class CsvReader {
       if (double ignored = 0;
           !is_named_[k] && !is_missing(fields_[features_[k]]) && !parse_csv_number(fields_[features_[k]], ignored))
         return;
-    throw wrong("is it a header or a record? Under dp this must not be inferred from the rows; say --header yes or no");
+    throw wrong("it may be a header or a record; under dp this must not be inferred from the rows; say --header yes or no");
   }
 
   // A table of words alone whose first line is a record would lose it as a header: its fields are words of their columns.
@@ -552,21 +552,16 @@ class CsvReader {
       if (mark == DecimalMark::comma && !is_named) throw both_marks(field);
       return mark == DecimalMark::point;
     }
-    double with_comma = 0;
-    if (mark != DecimalMark::point || !is_named) {
-      if (has_thousands_separators(field))
-        throw wrong("'" + shown_field(field) + "' has separators of thousands; numbers are read without");
-      if (!parse_with_comma(field, with_comma)) return false;
-      if (is_protected() && !is_named)  // the error shows no field
-        throw wrong(
-            "a number has a comma; under dp the decimal mark must not be inferred from the rows; give --decimal-mark comma");
-      if (mark == DecimalMark::automatic) note_mark(DecimalMark::comma, field);
-      if (mark == DecimalMark::point) throw both_marks(field);
-      is_certain_ = is_certain_ || !may_be_thousands(field);
-      number = with_comma;
-      return true;
-    }
-    return false;
+    const bool is_grouped = has_thousands_separators(field);
+    if ((mark == DecimalMark::point && is_named) || (!is_grouped && !parse_with_comma(field, number))) return false;
+    if (is_protected() && !is_named)  // the error shows no field
+      throw wrong(
+          "a number has a comma; under dp the decimal mark must not be inferred from the rows; give --decimal-mark comma");
+    if (is_grouped) throw wrong("'" + shown_field(field) + "' has separators of thousands; numbers are read without");
+    if (mark == DecimalMark::automatic) note_mark(DecimalMark::comma, field);
+    if (mark == DecimalMark::point) throw both_marks(field);
+    is_certain_ = is_certain_ || !may_be_thousands(field);
+    return true;
   }
   void note_mark(DecimalMark mark, std::string_view field) {
     into_.shared.decimal_mark = mark;

@@ -35,8 +35,8 @@ struct ConfigurationFields {
                 "own table: whether its first line is a header; auto: by what it holds (docs/data.md)"},
           Field{"decimal-mark", &Configuration::decimal_mark, "own table: decimal mark; auto: the table's, under dp a point"},
           Field{"offsets", &Configuration::offsets,
-                "own data: constants subtracted from columns, such as \"time=1700000000\" (default: where single precision "
-                "would lose digits)"},
+                "own data: constants subtracted from columns, such as \"time=1700000000\" (default: where floats would lose "
+                "digits)"},
           Field{"client-column", &Configuration::client_column,
                 "own data: column or key that names each row's client, for --partition natural (default: none, or client)"},
           Field{"targets", &Configuration::targets,

@@ -385,7 +385,7 @@ void note_delta(const PrivacySetup& privacy, const DataSetup& setup, std::vector
   };
   const bool has_users = user_level(setup.configuration.privacy) != nullptr;
   note(privacy.example, units, "delta", has_users ? "records" : "examples");
-  note(privacy.client, setup.clients.size(), "client-delta", "clients");
+  note(privacy.client, setup.clients.size(), privacy.example ? "client-delta" : "delta", "clients");
 }
 
 void note_protected_test(const DataSetup& setup, std::vector<std::string>& notes) {

@@ -71,7 +71,6 @@ constexpr const char* kBroken[] = {
     "secure-aggregation = 'ring'\naggregation = 'median'",
     "secure-aggregation = 'real'\nlocal-objective = 'fair'\noptimizer = 'sgd'",
     "secure-aggregation = 'ring'\nmax-update-norm = 2.0",
-    "secure-aggregation = 'ring'\ncohort = 'poisson'\ncohort-rate = 0.3",
     "secure-aggregation = 'ring'\nsecure-grid = '1,2^-20,32'\ndp = 'client'\nnoise-multiplier = 1.0",
     "mode = 'fedbuff'\nconcurrency = 4\nbuffer = 4",
     "availability = 'markov'",
@@ -108,11 +107,25 @@ TEST_CASE("a refusal is one line with the value, what it does not go with, and t
   CHECK(text_of("optimizer = 'fedsps'\ndp = 'client'\nnoise-multiplier = 1.0").empty());
   CHECK(text_of("optimizer = 'fedsps'\nlocal-objective = 'nova'").empty());
   CHECK(names(text_of("optimizer = 'fedsps'\npersonal = 'ditto'"), {"'fedsps'", "personal 'ditto'", "personal none, fine-tune"}));
-  CHECK(names(text_of("secure-aggregation = 'real'\nclients = 20\ncohort = 'poisson'\ncohort-rate = 0.3"),
-              {"cohort", "'poisson'", "3 clients", "secure-aggregation 'real'", "more clients", "'fixed'"}));
-  CHECK(text_of("secure-aggregation = 'ring'\nclients = 200\ncohort = 'poisson'\ncohort-rate = 0.3").empty());
   CHECK(names(text_of("max-update-norm = 2.0\ndp = 'client'\nnoise-multiplier = 1.0"),
               {"max-update-norm", "2", "dp 'client'", "max-update-norm 0"}));
+}
+
+TEST_CASE("in one process secure rounds that may have fewer than three clients are refused before the first") {
+  const auto text_here = [](int clients, const std::string& cohort) -> std::string {
+    const std::string toml = "secure-aggregation = 'ring'\nclients = " + std::to_string(clients) + "\ncohort = " + cohort;
+    try {
+      check_rules(resolve(settings_of(toml)), RuleScope::rows_here);
+    } catch (const RefusedByRule& error) {
+      return error.refusal.text();
+    }
+    return "";
+  };
+  CHECK(names(text_here(20, "'poisson'\ncohort-rate = 0.3"),
+              {"cohort", "'poisson'", "3 clients", "secure-aggregation 'ring'", "more clients", "'fixed'"}));
+  CHECK(text_here(200, "'poisson'\ncohort-rate = 0.3").empty());
+  CHECK(text_here(3, "'poisson'\ncohort-rate = 1.0").empty());
+  CHECK(text_here(5, "'fixed'\ncohort-size = 3").empty());
 }
 
 TEST_CASE("every value that a refusal calls valid is valid") {
