@@ -13,6 +13,7 @@ A bundle has the client's certificate first and the authorities behind it, and i
 """
 import argparse
 import hashlib
+import json
 import os
 import re
 import select
@@ -30,7 +31,7 @@ try:
 except ImportError:  # without python3-cryptography
     secure_sum = None
 
-VERSION = 12
+VERSION = 13
 HELLO, WELCOME, READY, MODEL, TRAIN, UPDATE, RECEIVED, HEARTBEAT, REFUSED, FINISHED = range(1, 11)
 SECURE, SECURED, MASKED = 13, 14, 15
 MAX_BODY = 1 << 28  # more than any message of a model of this kind has
@@ -173,19 +174,20 @@ class Client:
         fields.text()  # the experiment
         heartbeat = fields.number('I') / 1000
         line = fields.text()
-        height, width, channels, classes, targets, _ = (fields.number('I') for _ in range(6))
-        mean, deviation = fields.numbers('<f4'), fields.numbers('<f4')
+        schema = json.loads(fields.text())
+        form, mean, deviation = schema['form'], *(np.array(schema[name], np.float32) for name in ('mean', 'deviation'))
         if line != 'dense classes' or self.settings['optimizer'] != 'sgd' or self.settings.get('dp', 'none') != 'none':
             raise Over('only the model logistic, the optimizer sgd and no dp are known here')
-        if targets != 0 or (height, width, channels) != (1, 1, self.raw.shape[1]) or self.labels.max() >= classes:
-            raise Over(f'the experiment has {channels} columns and {classes} classes')
+        table = {'height': 1, 'width': 1, 'channels': self.raw.shape[1]}  # without a header: columns by their numbers
+        if form['targets'] != 'classes' or form['shape'] != table or self.labels.max() >= form['outputs']:
+            raise Over(f"the experiment has {form['shape']['channels']} columns and {form['outputs']} classes")
         if self.settings.get('secure-aggregation', 'none') != 'none' and not self.secure:
             if secure_sum is None:
                 raise Over('the experiment has secure aggregation, which needs python3-cryptography')
             beside = os.path.join(os.path.dirname(self.bundle), f'client-{self.number}.key')
             self.secure = secure_sum.SecureSum(self.number, self.folder, self.bundle, beside if os.path.exists(beside) else self.bundle)
         self.inputs = (self.raw - mean) / deviation
-        self.classes = classes
+        self.classes = form['outputs']
         return heartbeat
 
     def ready(self):

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxPictureFileBytes = std::uint64_t{64} << 20;
 constexpr std::int64_t kMaxPixels = 1 << 24;
-constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
+constexpr std::size_t kPixelsAtOnce = std::size_t{1} << 20;
 
 /// 8-bit pixels, channels innermost: one, grey, or three, red, green and blue.
 struct Picture {
@@ -151,7 +151,7 @@ class PictureFolder {
     }
     pixels_.insert(pixels_.end(), picture.pixels.begin(), picture.pixels.end());
     labels_.push_back(label);
-    if (pixels_.size() >= kBytesAtOnce) flush();
+    if (pixels_.size() >= kPixelsAtOnce) flush();
   }
 
   void flush() {
