@@ -1,6 +1,6 @@
 #include "data/png.hpp"
 
-#include <zlib.h>
+#include <png.h>
 
 #include <algorithm>
 #include <array>
@@ -14,18 +14,6 @@ namespace {
 
 constexpr int kMaxSheetClasses = 256;
 constexpr int kSheetGap = 2;  // pixels between pictures
-
-void append_number(std::string& text, std::uint32_t number) {
-  for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(number >> shift & 255);
-}
-
-void append_chunk(std::string& file, const std::string& type, const std::string& contents) {
-  append_number(file, static_cast<std::uint32_t>(contents.size()));
-  const std::string checked = type + contents;
-  file += checked;
-  append_number(file, static_cast<std::uint32_t>(
-                          crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size()))));
-}
 
 /// The sheet while it is filled.
 struct Sheet {
@@ -66,28 +54,18 @@ std::string png(std::span<const std::uint8_t> pixels, int width, int height, int
   const std::size_t line = static_cast<std::size_t>(width) * channels;
   if (width < 1 || height < 1 || (channels != 1 && channels != 3) || pixels.size() != line * static_cast<std::size_t>(height))
     throw std::invalid_argument("a picture has rows of width x 1 or 3 bytes");
-  std::string filtered;  // each line after a byte that names no filter
-  filtered.reserve((line + 1) * static_cast<std::size_t>(height));
-  for (int y = 0; y < height; ++y) {
-    filtered += '\0';
-    filtered.append(reinterpret_cast<const char*>(pixels.data()) + static_cast<std::size_t>(y) * line, line);
-  }
-  uLongf size = compressBound(filtered.size());
-  std::string packed(size, '\0');
-  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(filtered.data()), filtered.size(),
-                6) != Z_OK)
-    throw std::bad_alloc();
-  packed.resize(size);
-  std::string head;
-  append_number(head, static_cast<std::uint32_t>(width));
-  append_number(head, static_cast<std::uint32_t>(height));
-  head += '\x08';                         // bits a channel
-  head += channels == 3 ? '\x02' : '\0';  // red, green, blue; or grey
-  head += std::string(3, '\0');           // deflate, the five filters, no interlacing
-  std::string file("\x89PNG\r\n\x1a\n", 8);
-  append_chunk(file, "IHDR", head);
-  append_chunk(file, "IDAT", packed);
-  append_chunk(file, "IEND", "");
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(width);
+  image.height = static_cast<png_uint_32>(height);
+  image.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
+  image.flags = PNG_IMAGE_FLAG_FAST;
+  png_alloc_size_t size = 0;
+  std::string file;
+  if (png_image_write_get_memory_size(image, size, 0, pixels.data(), 0, nullptr) == 0) throw std::bad_alloc();
+  file.resize(size);
+  if (png_image_write_to_memory(&image, file.data(), &size, 0, pixels.data(), 0, nullptr) == 0) throw std::bad_alloc();
+  file.resize(size);
   return file;
 }
 
