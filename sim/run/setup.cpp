@@ -108,6 +108,19 @@ Initialization initialization(const Configuration& configuration) {
   return named != nullptr ? named->initialization : Initialization::fan_in;
 }
 
+/// Weights belong to inputs and classes by their places.
+void compare_names(const RunData& data, const SafeTensors& model, const std::string& init, std::vector<std::string>& notes) {
+  const auto text = model.metadata.find(kSchemaKey);
+  if (text == model.metadata.end()) return;
+  const Schema theirs = read_schema(text->second, "init '" + init + "'");
+  const Schema ours = schema_of(data);
+  if (theirs.columns.are_named && ours.columns.are_named && theirs.columns.inputs != ours.columns.inputs)
+    throw usage_error("init '" + init + "' has weights for the columns " + joined(theirs.columns.inputs) + "; the data's are " +
+                      joined(ours.columns.inputs) + ", and must be the same in the same order");
+  if (theirs.classes != ours.classes)
+    notes.push_back("init: its classes are " + joined(theirs.classes) + ", the data's " + joined(ours.classes));
+}
+
 Vector first_weights(const DataSetup& setup, const Model& model, FirstWeights first, std::vector<std::string>& notes) {
   const Configuration& configuration = setup.configuration;
   Vector weights = model.initial(initialization(configuration), configuration.seed);
@@ -117,6 +130,7 @@ Vector first_weights(const DataSetup& setup, const Model& model, FirstWeights fi
   const InitReport report = take_matching(model, file, weights);
   if (report.taken.empty())
     throw failure("init '" + configuration.init + "' has no tensor whose name and shape match the model's");
+  compare_names(setup.data, file, configuration.init, notes);
   notes.push_back("init: took " + joined(report.taken) + (report.missing.empty() ? "" : "; drawn: " + joined(report.missing)) +
                   (report.ignored.empty() ? "" : "; not used: " + joined(report.ignored)));
   return weights;

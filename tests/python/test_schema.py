@@ -192,3 +192,16 @@ def test_a_damaged_schema_is_refused(tmp_path):
             fedstride.resume(run, data={"x": x, "y": y}, rounds=2)
     path.write_text(good)
     assert fedstride.resume(run, data={"x": x, "y": y}, rounds=2).summary["rounds"] == 2
+
+
+def test_first_weights_belong_to_columns(tmp_path):
+    x, y = rows(60, 1)
+    keywords = {"model": "dense classes", "optimizer": "sgd", "clients": 2, "partition": "iid", "threads": 1, "rounds": 1}
+    run = fedstride.run(data=write_csv(tmp_path / "a.csv", x, KINDS[y]), out=tmp_path / "run", **keywords)
+    first = run.folder / "model.safetensors"
+    turned = write_csv(tmp_path / "b.csv", x[:, [1, 0, 2]], KINDS[y], ["b", "a", "c"])
+    with refused(fedstride.UsageError, "init", "a, b, c", "b, a, c"):
+        fedstride.run(data=turned, init=first, out=tmp_path / "turned", **keywords)
+    other = write_csv(tmp_path / "c.csv", x, numpy.array(["cow", "dog", "emu"])[y])
+    notes = fedstride.run(data=other, init=first, out=tmp_path / "other", **keywords).summary["notes"]
+    assert any("cat, dog, emu" in note and "cow, dog, emu" in note for note in notes)
