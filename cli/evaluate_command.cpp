@@ -73,6 +73,10 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
     print_spread(metric + " of each client's personal model", spread_of_clients(result.personal, &GroupEvaluation::accuracy));
   for (std::size_t client = 0; client < result.global.size(); ++client) {
     const GroupEvaluation& global = result.global[client];
+    if (global.examples == 0) {
+      std::printf("  client %-5zu has no test rows\n", client);
+      continue;
+    }
     std::printf("  client %-5zu %6llu rows, %s %.4f, loss %.4f", client, static_cast<unsigned long long>(global.examples),
                 metric.c_str(), global.accuracy, global.loss);
     if (!result.fine_tuned.empty())

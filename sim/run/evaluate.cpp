@@ -145,8 +145,8 @@ Json clients_part(const std::string& metric, const std::vector<GroupEvaluation>&
   for (std::size_t client = 0; client < clients.size(); ++client)
     list.push_back({{"client", client},
                     {"examples", clients[client].examples},
-                    {metric, clients[client].accuracy},
-                    {"loss", number_or_null(clients[client].loss)}});
+                    {metric, clients[client].examples > 0 ? Json(clients[client].accuracy) : Json(nullptr)},
+                    {"loss", clients[client].examples > 0 ? number_or_null(clients[client].loss) : Json(nullptr)}});
   return json;
 }
 
