@@ -445,7 +445,7 @@ const Rule kLocalRowsRules[] = {
     {"cohort",
      [](C c) {
        constexpr std::size_t kFewest = 3;  // secagg/plan.cpp
-       return is_secure(c) && has_count(c) && (is<PoissonCohort>(c.cohort) || is<BinsCohort>(c.cohort)) &&
+       return is_secure(c) && has_count(c) && c.cohort->is_independent() && !is<AllClients>(c.cohort) &&
               c.cohort->least(clients(c)) < kFewest;
      },
      ", with which a round may have fewer than the 3 clients that {secure-aggregation} needs: use more clients, a larger share "
