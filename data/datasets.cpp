@@ -221,7 +221,8 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
   normalize(pair, known.read,
             source.is_published ? "published with data set '" + std::string(name) + "'" : "the file's keys, taken as public",
             from ? &from->train : nullptr);
-  if (source.read && known.read.normalize == Normalize::automatic && !pair.train.mean.empty()) note_normalization(pair);
+  if (source.read && known.read.normalize == Normalize::automatic && !known.read.keeps_constants && !pair.train.mean.empty())
+    note_normalization(pair);
   finish(pair, name);
   const std::uint64_t replaced = make_valid(pair.train, known.read) + make_valid(pair.test, known.read);
   if (replaced > 0)

@@ -393,6 +393,11 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
   if (are_words && !shared.named_classes.empty()) {
     pair.train.class_names = shared.class_names;
   } else if (are_words) {
+    if (own_rows)
+      throw train.wrong_answers(
+          "labels are strings; rows that clients bring must use the experiment's class numbers, from 0, or --class-names with "
+          "its "
+          "classes in order");
     const auto places = shared.labels.sort();
     for (auto& some : numbers)
       for (std::int64_t& number : some) number = places[static_cast<std::size_t>(number)];

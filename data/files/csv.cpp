@@ -411,15 +411,32 @@ class CsvReader {
     return targets.empty() ? last.value_or(fields_.size() - 1) : targets.front();
   }
 
+  /// The inputs in the model's order: that of the schema, or of the columns named in place of its; otherwise that of the file.
+  std::vector<std::size_t> columns_in_order() {
+    std::vector<std::size_t> columns;
+    if (schema_ == nullptr) {
+      for (std::size_t i = 0; i < fields_.size(); ++i) columns.push_back(i);
+      return columns;
+    }
+    std::set<std::string, std::less<>> asked;
+    if (!settings_.inputs.empty())
+      for (const std::string_view piece : split(settings_.inputs, ',')) asked.emplace(trimmed(piece));
+    are_mapped_ = !asked.empty() && asked != std::set<std::string, std::less<>>(schema_->inputs.begin(), schema_->inputs.end());
+    if (!are_mapped_) {
+      for (const std::string& name : schema_->inputs) columns.push_back(column_in_schema(name));
+      return columns;
+    }
+    columns = columns_of(settings_.inputs, "inputs");
+    if (columns.size() != schema_->inputs.size())
+      throw failure(records_.name() + ": inputs names " + counted(columns.size(), "column") + "; the run has " +
+                    std::to_string(schema_->inputs.size()) + ": " + joined(schema_->inputs));
+    return columns;
+  }
+
   void take_features() {
     take_named_categories();
-    if (schema_ != nullptr && settings_.inputs.empty()) {
-      for (const std::string& name : schema_->inputs)
-        if (const std::size_t column = column_in_schema(name); role_[column] == Role::feature) features_.push_back(column);
-    } else {
-      for (std::size_t i = 0; i < fields_.size(); ++i)
-        if (role_[i] == Role::feature) features_.push_back(i);
-    }
+    for (const std::size_t column : columns_in_order())
+      if (role_[column] == Role::feature) features_.push_back(column);
     if (features_.empty()) throw wrong("no columns are left for features");
     kinds_.assign(features_.size(), is_protected() ? Kind::numbers : Kind::unknown);
     first_.resize(features_.size());
@@ -717,6 +734,7 @@ class CsvReader {
     table.are_named = has_header_ && std::set(header_.begin(), header_.end()).size() == header_.size();
     const auto name_in = [&](std::size_t column) { return table.are_named ? header_[column] : std::to_string(column + 1); };
     for (const std::size_t column : features_) table.inputs.push_back(name_in(column));
+    if (are_mapped_) table = {.are_named = schema_->are_named, .inputs = schema_->inputs};
     for (const std::size_t column : label_columns_) table.answers.push_back(name_in(column));
     if (unknown_words_ > 0 && !is_protected())
       into_.notes.push_back(counted(unknown_words_, "word") + " is unknown to the model and has no column: zeros in all");
@@ -791,6 +809,7 @@ class CsvReader {
   Blocks<float> values_;  ///< of the inputs, as value_of gives them
   std::size_t unknown_words_ = 0;
   bool header_by_name_ = false;
+  bool are_mapped_ = false;  ///< other columns are named in place of the schema's
   std::size_t rows_ = 0;
   std::size_t left_out_ = 0;  ///< records without a label or a client
   bool has_header_ = false;

@@ -237,6 +237,19 @@ DataSetup prepare_data(const Configuration& configuration, RowsAre rows) {
   return prepare_partition(configuration);
 }
 
+namespace {
+
+// The classes whose names labels are in a client's file, as its roster line was made with them; empty where labels are numbers.
+std::string names_of_words(const Schema& schema) {
+  const auto is_number = [](const std::string& name) {
+    std::int64_t number = 0;
+    return parse_number(name, number);
+  };
+  return schema.labels_are_names && !std::ranges::all_of(schema.classes, is_number) ? joined(schema.classes, ",") : "";
+}
+
+}  // namespace
+
 DataSetup prepare_own_data(const Configuration& configuration, ClientId client, const Schema& schema) {
   const auto clients = static_cast<std::size_t>(configuration.clients);
   if (client >= clients)
@@ -249,6 +262,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
                 .label = options.read.label,
                 .client_column = options.read.client_column,
                 .targets = options.read.targets,
+                .class_names = names_of_words(schema),
                 .inputs = options.read.inputs,
                 .drop_columns = options.read.drop_columns,
                 .categories = options.read.categories,

@@ -37,11 +37,19 @@ ReadSettings merged(const ReadSettings& given, ReadSettings settings) {
 void read_through_model(const SafeTensors& model, const std::string& name, const ReadSettings& given, ReadSettings& settings) {
   const auto text = model.metadata.find(kSchemaKey);
   if (text == model.metadata.end()) return;
+  settings.schema = std::make_shared<const Schema>(read_schema(text->second, "'" + name + "'"));
+  settings.keeps_constants = true;
+  if (!settings.schema->columns.answers.empty()) {  // a table's columns are those of the schema; of an archive these are keys
+    settings.inputs = given.inputs;
+    settings.label = given.label;
+    settings.drop_columns = given.drop_columns;
+    settings.categories = given.categories;
+    settings.header = given.header;
+    settings.offsets = given.offsets;
+  }
   settings.normalize = given.normalize;
   settings.mean = given.mean;
   settings.deviation = given.deviation;
-  settings.schema = std::make_shared<const Schema>(read_schema(text->second, "'" + name + "'"));
-  settings.keeps_constants = true;
 }
 
 /// True if the run's own guarantee protects the rows on which it is evaluated, so that no release covers the results.

@@ -52,13 +52,14 @@ TEST_CASE("a column of words becomes a column of 0 and 1 a word, in their order,
   CHECK(row_of(pair, 0) == std::vector<float>{1, 10, 0, 0, 1, 0, 1});  // Bern, Oslo, Rome; blue, red
   CHECK(row_of(pair, 2) == std::vector<float>{3, 30, 1, 0, 0, 1, 0});
   CHECK(says(pair, {"categories auto", "'city' (3)", "'color' (2)", "--categories", "--drop-columns"}));
-  CHECK(pair.categories == "city=Bern,Oslo,Rome;color=blue,red");
+  CHECK(categories_text(pair.columns.categories) == "city=Bern,Oslo,Rome;color=blue,red");
   for (std::size_t c = 2; c < 7; ++c) {
     CHECK(pair.train.mean[c] == 0);
     CHECK(pair.train.deviation[c] == 1);
   }
   // Rows in another order are the same columns.
-  CHECK(loaded("c,x,label\nb,1,0\na,2,1\na,3,0\n").categories == loaded("c,x,label\na,2,1\nb,1,0\na,3,0\n").categories);
+  CHECK(loaded("c,x,label\nb,1,0\na,2,1\na,3,0\n").columns.categories ==
+        loaded("c,x,label\na,2,1\nb,1,0\na,3,0\n").columns.categories);
 }
 
 TEST_CASE("words that are named have their order; one that is none is an error") {
@@ -138,7 +139,7 @@ TEST_CASE("where rows are protected words are named by a setting or public rows,
   const TemporaryFolder folder;
   ReadSettings read = named("", true);
   read.public_data = write(folder / "public.csv", "age,city,income,color,label\n0,Oslo,1,red,0\n9,Rome,9,blue,1\n").string();
-  CHECK(loaded(kTable, read).categories == "city=Oslo,Rome;color=blue,red");
+  CHECK(categories_text(loaded(kTable, read).columns.categories) == "city=Oslo,Rome;color=blue,red");
 }
 
 TEST_CASE("rows that clients bring have the experiment's words") {
