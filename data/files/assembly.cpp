@@ -102,7 +102,7 @@ Assembly::Assembly(std::string train_file, std::string test_file, const ReadSett
 
 DataPair Assembly::finish(bool own_rows) {
   check_counts();
-  if (own_rows && settings_.schema && shared.category_names.size() > shared.named_categories)
+  if (own_rows && shared.category_names.size() > shared.named_categories)
     throw failure(train.file_ + " has words in column '" + shared.category_names[shared.named_categories].column +
                   "'; rows that clients bring must have the experiment's categories: name them with --categories");
   DataPair pair;

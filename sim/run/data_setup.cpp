@@ -258,18 +258,19 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
   DataOptions options = data_options(configuration);
   // As in the roster: a hash of the rows only, whatever facts the experiment sets.
   DataOptions plain = options;
-  plain.read = {.format = options.read.format,
-                .label = options.read.label,
-                .client_column = options.read.client_column,
-                .targets = options.read.targets,
-                .class_names = names_of_words(schema),
-                .inputs = options.read.inputs,
-                .drop_columns = options.read.drop_columns,
-                .categories = options.read.categories,
-                .missing = options.read.missing,
-                .header = options.read.header,
-                .decimal_mark = options.read.decimal_mark,
-                .offsets = options.read.offsets};
+  plain.read = {
+      .format = options.read.format,
+      .label = options.read.label,
+      .client_column = options.read.client_column,
+      .targets = options.read.targets,
+      .class_names = names_of_words(schema),
+      .inputs = options.read.inputs,
+      .drop_columns = options.read.drop_columns,
+      .categories = options.read.categories.empty() ? categories_text(schema.columns.categories) : options.read.categories,
+      .missing = options.read.missing,
+      .header = options.read.header,
+      .decimal_mark = options.read.decimal_mark,
+      .offsets = options.read.offsets};
   std::string hash = load_own_rows(configuration.dataset, plain).hash;
   options.read.rows_are_protected = configuration.privacy.as<NoPrivacy>() == nullptr;
   options.read.schema = std::make_shared<const Schema>(schema);
