@@ -205,3 +205,36 @@ def test_first_weights_belong_to_columns(tmp_path):
     other = write_csv(tmp_path / "c.csv", x, numpy.array(["cow", "dog", "emu"])[y])
     notes = fedstride.run(data=other, init=first, out=tmp_path / "other", **keywords).summary["notes"]
     assert any("cat, dog, emu" in note and "cow, dog, emu" in note for note in notes)
+
+
+def write_idx(path, array):
+    path.write_bytes(bytes([0, 0, 8, array.ndim]) + b"".join(size.to_bytes(4, "big") for size in array.shape) + array.tobytes())
+
+
+def test_pictures_and_numbered_labels_are_those_of_training(tmp_path):
+    def pictures(count, seed, classes):
+        random = numpy.random.default_rng(seed)
+        y = random.choice(classes, count)
+        x = random.integers(0, 60, (count, 8, 8))
+        for row, label in enumerate(y):
+            x[row, label] += 150
+        return x.astype(numpy.uint8), y.astype(numpy.uint8)
+
+    def folder(name, parts):
+        for part, (x, y) in parts.items():
+            (tmp_path / name).mkdir(exist_ok=True)
+            write_idx(tmp_path / name / f"{part}-images-idx3-ubyte", x)
+            write_idx(tmp_path / name / f"{part}-labels-idx1-ubyte", y)
+        return tmp_path / name
+
+    train = pictures(200, 1, range(5))
+    run = fedstride.run(data=folder("train", {"train": train}), out=tmp_path / "run", model="dense classes", optimizer="sgd", learning_rate=0.1,
+                        rounds=5, clients=2, partition="iid", threads=1)
+    test = pictures(60, 2, [3, 4])  # read by themselves, these would be classes 0 and 1
+    expected = run.evaluate(data=folder("test", {"train": train, "test": test}))
+    assert expected["class_correct"][:3] == [0, 0, 0] and expected["accuracy"] > 0.95
+    dark = (train[0] // 3, train[1])
+    assert run.evaluate(data=folder("dark", {"train": dark, "test": test})) == expected
+    assert run.evaluate(data={"x": test[0], "y": test[1]})["loss"] == expected["loss"]
+    with refused(fedstride.Error, "5"):
+        run.evaluate(data={"x": test[0], "y": test[1] + numpy.uint8(1)})

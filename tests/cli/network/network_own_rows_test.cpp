@@ -10,12 +10,19 @@ struct Bringing {
   Federation federation{{"--optimizer", "adadp", "--rounds", "20", "--local-epochs", "50"}};
   std::string roster = federation / "roster.jsonl";
 
-  Bringing() {
+  /// With a header, "a,b,c,label" but in client 1's table, if one is given for that.
+  explicit Bringing(const std::string& header = "") {
     std::string tables[3];
     int row = 0;
     const std::string all = read_file(federation / "data/train.csv");
     for (const auto line : split(all, '\n'))
       if (!line.empty()) tables[row++ % 3] += std::string(line) + '\n';
+    if (!header.empty()) {
+      for (const char* part : {"data/train.csv", "data/test.csv"})
+        write_file(federation / part, "a,b,c,label\n" + read_file(federation / part));
+      for (std::string& table : tables) table = "a,b,c,label\n" + table;
+      tables[1] = arranged(tables[1], header);
+    }
     std::string lines;
     for (int client = 0; client < 3; ++client) {
       std::filesystem::create_directory(data(client));
@@ -23,6 +30,25 @@ struct Bringing {
       lines += line_of(client);
     }
     write_file(roster, lines);
+  }
+  /// The table with the columns of `header`, in its order; one that the table does not have is 7 everywhere.
+  static std::string arranged(const std::string& table, const std::string& header) {
+    std::string text;
+    std::vector<std::string_view> names;
+    for (const auto line : split(table, '\n')) {
+      if (line.empty()) continue;
+      const auto fields = split(line, ',');
+      if (names.empty()) names.assign(fields.begin(), fields.end());
+      std::string arranged_line;
+      for (const auto name : split(header, ',')) {
+        const auto at = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+        arranged_line += (arranged_line.empty() ? "" : ",") + (text.empty()         ? std::string(name)
+                                                               : at < fields.size() ? std::string(fields[at])
+                                                                                    : "7");
+      }
+      text += arranged_line + '\n';
+    }
+    return text;
   }
   std::string data(int client) const { return federation / ("own-" + std::to_string(client)); }
   std::string line_of(int client) const {
@@ -79,6 +105,24 @@ TEST_CASE("clients with their own rows, listed by 'data roster', train together;
   REQUIRE(run.code == 0);
   CHECK(rounds_of(bringing.federation.out()) == rounds_of(whole));
   CHECK(rounds_of(whole).size() == 20);
+}
+
+TEST_CASE("clients' tables are matched by the names of their columns, whatever their order") {
+  const auto model_of = [](const std::string& header) {
+    const Bringing bringing(header);
+    const Party coordinator = bringing.serve();
+    std::vector<Party> clients;
+    for (int client = 0; client < 3; ++client) clients.push_back(bringing.join(client));
+    CHECK(coordinator.wait() == 0);
+    for (const Party& client : clients) CHECK(client.wait() == 0);
+    return rounds_of(bringing.federation.out()).back();
+  };
+  const auto plain = model_of("a,b,c,label");
+  CHECK(model_of("c,more,a,label,b") == plain);
+  const Bringing lacking("a,b,d,label");
+  const Party coordinator = lacking.serve();
+  CHECK(coordinator.wait() != 0);
+  CHECK(coordinator.says("client 1", "'c'", "a, b, d", "a, b, c"));
 }
 
 TEST_CASE("a client whose rows do not match its roster line is refused, in both logs; the others are not") {
