@@ -154,7 +154,7 @@ TEST_CASE("rows that clients bring are filled in with the experiment's mean") {
   const TemporaryFolder folder;
   const DataOptions options = own(write(folder / "t.csv", "1,,0\n2,4,1\n"), with(Missing::mean));
   Dataset rows = load_own_rows("file", options).train;
-  fit(rows, {{rows.shape, 2}, {1, 7}, {1, 2}}, options.read);
+  fit(rows, {.form = {rows.shape, 2}, .mean = {1, 7}, .deviation = {1, 2}}, options.read);
   CHECK(std::vector<float>(rows.features.begin(), rows.features.end()) == std::vector<float>{1, 7, 2, 4});
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "data/datasets.hpp"
+#include "data/named_facts.hpp"
 #include "tests/data/files.hpp"
 
 namespace fedstride::test::spreadsheet_test {
@@ -79,7 +80,8 @@ TEST_CASE("a comma that may separate thousands, and two marks in one table, are 
 
 TEST_CASE("a mark that is named is taken, and what has the other one is a word") {
   CHECK(rows_of(kComma, with_mark(DecimalMark::comma)).features.size() == 6);
-  CHECK(loaded("a;b\n1,5;0\n2,5;1\n1,5;0\n", with_mark(DecimalMark::point)).categories.empty());  // a comma cannot be named there
+  CHECK(categories_text(loaded("a;b\n1,5;0\n2,5;1\n1,5;0\n", with_mark(DecimalMark::point)).columns.categories)
+            .empty());  // a comma cannot be named there
   CHECK(says(loaded("a;b\n1,5;0\n2,5;1\n1,5;0\n", with_mark(DecimalMark::point)), {"categories auto", "'a' (2)"}));
   CHECK_FAILURE(loaded("a;b\n1,5;0\n2.5;1\n", with_mark(DecimalMark::comma)), "line 3", "'2.5'", "not a number");
   // Words stay words.

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "client/report.hpp"
+#include "client/told_evaluation.hpp"
 #include "core/text.hpp"
 #include "sim/net/networked_fleet.hpp"
 #include "tests/support/peer.hpp"

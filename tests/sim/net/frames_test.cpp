@@ -324,9 +324,8 @@ TEST_CASE("Every message with texts of maximum length fits the largest body of i
     CHECK(decode<Message>(body));
   };
   fits(Hello{0, build});
-  const std::vector<float> columns(std::size_t{1} << 17, 1);
   const std::string settings(std::size_t{1} << 20, 'x');
-  fits(Welcome{build, settings, full, 1, settings, 1, 1, 1 << 17, 2, 0, 0, columns, columns, full,
+  fits(Welcome{build, settings, full, 1, settings, std::string(std::size_t{1} << 23, 's'), full,
                std::vector<std::uint64_t>(kMaxDealtClients, 1), std::vector<std::uint32_t>(kMaxDealtRows, 1)});
   fits(Ready{full, full, 1, 1, true, 1});
   fits(Evaluate{1, full});
