@@ -27,9 +27,8 @@ ClientRows OwnRows::assign(const PartitionInput& /*input*/) const {
 }
 
 std::string roster_line(std::uint32_t client, const RosterLine& line) {
-  Json json{{"client", client}, {"rows", line.rows}, {"data", line.data_hash}};
-  if (!line.columns.empty()) json["columns"] = line.columns;
-  return dump_json(json);
+  return R"({"client": )" + std::to_string(client) + R"(, "rows": )" + std::to_string(line.rows) + R"(, "data": ")" +
+         line.data_hash + '"' + (line.columns.empty() ? "" : R"(, "columns": )" + dump_json(Json(line.columns))) + '}';
 }
 
 std::vector<RosterLine> read_roster(const std::string& path, int clients) {

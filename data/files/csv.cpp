@@ -641,7 +641,7 @@ class CsvReader {
 
   float named_word(std::size_t k, std::string_view field) {
     const Names& words = into_.shared.categories.at(features_[k]);
-    if (words.find(field) == words.size() && !into_.shared.rows_are_protected && &part_ == &into_.train && schema_ == nullptr)
+    if (words.find(field) == words.size() && !into_.shared.rows_are_protected && &part_ == &into_.train)
       throw wrong(where(k) + " is '" + shown_field(field) + "', which is none of its categories; valid: " + joined(words.all()));
     return known_word(words, field);
   }
@@ -736,8 +736,6 @@ class CsvReader {
     for (const std::size_t column : features_) table.inputs.push_back(name_in(column));
     if (are_mapped_) table = {.are_named = schema_->are_named, .inputs = schema_->inputs};
     for (const std::size_t column : label_columns_) table.answers.push_back(name_in(column));
-    if (unknown_words_ > 0 && !is_protected())
-      into_.notes.push_back(counted(unknown_words_, "word") + " is unknown to the model and has no column: zeros in all");
     std::string note = has_header_ ? "the first line is a header" : "no header";
     if (has_header_ && !header_by_name_ && settings_.header == Header::automatic && std::ranges::any_of(header_, is_csv_number))
       note += " that counts the columns (to change it: --header no)";

@@ -204,7 +204,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
     throw usage_error("settings for reading files are given; they apply to your own data (--data FILE), not to data set '" +
                       result.dataset + "'");
   read_through_model(tensors, file.string(), options.read, place.read);
-  place.read.is_test_part = is_other && place.read.schema;
+  place.read.is_test_part = is_other && !training_part && place.read.schema;
   if (place.read.schema == nullptr && dataset_source(result.dataset).read)
     result.notes.push_back("'" + file.string() +
                            "' has no schema: columns, classes and normalization are taken from the data, which may differ from "
@@ -220,9 +220,6 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   if (is_other || data.hash.empty()) data = load_dataset(result.dataset, place);
   if (is_other) result.notes.insert(result.notes.end(), data.notes.begin(), data.notes.end());
   const Dataset& part = training_part ? data.train : data.test;
-  if (part.size() == 0)
-    throw usage_error(
-        "part is 'train'; the data given for testing have no training part, and all their rows are tested with --part test");
   if (result.model.form() != part.form())
     throw usage_error("the model is for " + result.model.form().text() + "; dataset '" + result.dataset + "' has " +
                       part.form().text());

@@ -150,22 +150,24 @@ std::string RunFolder::append(const RoundRecord& record, const Configuration& co
 
 namespace {
 
-std::string model_file(const Setup& setup, const Vector& model, std::uint32_t rounds, const std::string& hash) {
+// `schema`: null where there is none.
+std::string model_file(const Setup& setup, const Schema* schema, const Vector& model, std::uint32_t rounds,
+                       const std::string& hash) {
   std::map<std::string, std::string> about{
       {"dataset", setup.configuration.dataset}, {"rounds", std::to_string(rounds)}, {"model_hash", hash}};
   if (!setup.privacy.on()) about.emplace("data_hash", setup.data.hash);
-  if (setup.data.train.classes > 0) about.emplace(kSchemaKey, schema_text(schema_of(setup.data)));
+  if (schema != nullptr) about.emplace(kSchemaKey, schema_text(*schema));
   return write_safetensors(setup.model, model, about);
 }
 
 }  // namespace
 
 void RunFolder::write_good_model(const Setup& setup, const Vector& model, std::uint32_t round) const {
-  write_file(path_ / kGoodModel, model_file(setup, model, round, model_hash(model)));
+  write_file(path_ / kGoodModel, model_file(setup, schema().get(), model, round, model_hash(model)));
 }
 
 void RunFolder::write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& hash) const {
-  write_file(path_ / "model.safetensors", model_file(setup, model, summary.rounds, hash));
+  write_file(path_ / "model.safetensors", model_file(setup, schema().get(), model, summary.rounds, hash));
   write_file(path_ / "summary.json", summary_json(setup, summary, hash));
 }
 

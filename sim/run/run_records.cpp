@@ -13,6 +13,7 @@
 #include "core/hash.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
+#include "data/schema.hpp"
 #include "dp/ledger/ledger_book.hpp"
 #include "nn/safetensors.hpp"
 #include "server/checkpoint.hpp"
@@ -127,6 +128,8 @@ RunRecords::RunRecords(const fs::path& run) {
                         .rounds = 0,
                         .model_hash = file.metadata["model_hash"],
                         .hash = fedstride::model_hash(exact(model, file))};
+    if (const fs::path schema = run / "schema.json"; is_there(schema))
+      model_->has_schema = file.metadata[kSchemaKey] + "\n" == read_file(schema, size_of_file(schema));
     const std::string& rounds = file.metadata["rounds"];
     if (std::from_chars(rounds.data(), rounds.data() + rounds.size(), model_->rounds).ec != std::errc())
       throw failure("'" + path.string() + "' has no 'rounds' in its metadata; that of a run has");
@@ -221,6 +224,7 @@ void RunRecords::compare_model(bool saves_rounds, std::vector<std::string>& fail
   if (model_->hash != model_->model_hash)
     failures.push_back("model.safetensors has weights with the hash " + model_->hash + "; its metadata have " +
                        model_->model_hash);
+  if (!model_->has_schema) failures.push_back("model.safetensors has another schema than schema.json");
   const std::string result = result_of(model_->rounds);
   // The model is written before the summary, and a run may be killed in between.
   const bool is_ahead = summary_ && checkpoint_ && model_->rounds > summary_->rounds && model_->rounds == checkpoint_->round;

@@ -44,6 +44,7 @@ class RunRecords {
     std::uint64_t rounds = 0;
     std::string model_hash;  ///< in its metadata
     std::string hash;        ///< of its weights
+    bool has_schema = true;  ///< that of schema.json, if this is there
   };
   struct Position {
     std::uint64_t round = 0;

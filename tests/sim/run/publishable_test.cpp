@@ -40,6 +40,7 @@ const std::map<std::string, std::string> kLevels{
      "deviation = ''\ntargets = 'positions'\nmodel = 'embedding 4 | lstm 4 | dense classes'\n"},
     {"words",
      "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ndataset = 'file'\ndata-dir = ''\ncategories = 'city=Rome,Oslo'\n"
+     "classes = 0\nclass-names = '0,1,2'\n"
      "missing = 'indicator'\npublic-test = false\n"},
     {"halts", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nepsilon = 2\nrounds = 50\n"}};
 
