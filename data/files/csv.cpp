@@ -751,7 +751,7 @@ class CsvReader {
         if (named < kNamesInNote) note += (named++ == 0 ? ": " : ", ") + name_of(column);
       if (named < features_.size()) note += ", ...";
     }
-    into_.notes.push_back(note);
+    if (schema_ == nullptr) into_.notes.push_back(note);
     say_words();
     say_columns();
   }

@@ -174,7 +174,7 @@ DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool
         break;
     }
   };
-  if (settings.format == FileForm::automatic)
+  if (settings.format == FileForm::automatic && !settings.schema)
     both.notes.push_back(auto_note("format", "read as " + std::string(choice_name(files.form)), "--format"));
   for (const fs::path& file : files.train) read(file, false);
   for (const fs::path& file : files.test) read(file, true);

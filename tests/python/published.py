@@ -426,6 +426,9 @@ def check_schema(schema, config, facts):
     inputs = facts.test.x.shape[1]
     targets = config["targets"] if config["targets"] != "auto" else "classes"
     schema.public("form", {"shape": {"height": 1, "width": 1, "channels": inputs}, "outputs": config["classes"] or 1, "targets": targets})
+    for name in ("columns", "classes", "labels_are_names"):  # of the header and the settings: the same whatever the rows are
+        if name in schema.left:
+            schema.public(name, schema.left[name])
     if schema.left.get("missing"):
         schema.public("missing", "mean" if config["missing"] == "auto" else config["missing"])
     if config["normalize"] == "private":
