@@ -123,11 +123,14 @@ RunRecords::RunRecords(const fs::path& run) {
   if (const fs::path path = run / "model.safetensors"; is_there(path)) {
     SafeTensors file = read_safetensors(path);
     const Model model = model_of(file);
+    const Vector weights = exact(model, file);
+    if (write_safetensors(model, weights, file.metadata) != read_file(path, size_of_file(path)))
+      throw failure("'" + path.string() + "' is not as a run writes it");
     model_ = SavedModel{.line = model.line(),
                         .parameters = model.parameter_count(),
                         .rounds = 0,
                         .model_hash = file.metadata["model_hash"],
-                        .hash = fedstride::model_hash(exact(model, file))};
+                        .hash = fedstride::model_hash(weights)};
     if (const fs::path schema = run / "schema.json"; is_there(schema))
       model_->has_schema = file.metadata[kSchemaKey] + "\n" == read_file(schema, size_of_file(schema));
     const std::string& rounds = file.metadata["rounds"];

@@ -106,7 +106,7 @@ TEST_CASE("a model is evaluated on another file, read as is said") {
   const Outcome of_file = evaluated(folder / "run/model.safetensors", reading);
   CHECK(of_file.code == 0);
   CHECK(of_file.out == of_run.out);
-  CHECK(evaluated(folder / "run/model.safetensors", {}).out == of_run.out);  // the file has the schema
+  CHECK(has(evaluated(folder / "run/model.safetensors", {}).out, "\"examples\": 24"));  // by the file's schema, without clients
   CHECK(has(evaluated(folder / "run", {"--label", "rent"}).err, "rent"));
   CHECK(has(evaluated(folder / "run", {"--label", "price", "--per-client"}).err, "--per-client"));
   const Outcome other = run_program({"evaluate", folder / "run", "--dataset", "synthetic", "--label", "price"});
