@@ -118,7 +118,6 @@ std::optional<ValueRange> named_range(const ReadSettings& settings) {
 }
 
 std::vector<std::string> named_words(const std::string& path) {
-  constexpr std::size_t kMostWords = 60000;  // tokens have 16 bits
   std::vector<std::string> words;
   std::set<std::string, std::less<>> seen;
   const std::string text = read_text_file(path);

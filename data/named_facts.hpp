@@ -47,6 +47,7 @@ struct ValueRange {
 };
 std::optional<ValueRange> named_range(const ReadSettings& settings);
 
+inline constexpr std::size_t kMostWords = 60000;  ///< tokens have 16 bits
 /// The words of a file, one a line. Throws Error (failure) if it cannot be read, (usage) if it has none, one twice, or too many.
 std::vector<std::string> named_words(const std::string& path);
 

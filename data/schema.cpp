@@ -1,10 +1,14 @@
 #include "data/schema.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/json.hpp"
 #include "core/term_json.hpp"
 #include "data/dataset.hpp"
+#include "data/named_facts.hpp"
 #include "data/normalization.hpp"
 
 namespace fedstride {
@@ -35,8 +39,13 @@ Schema read_schema(std::string_view text, const std::string& where) {
       throw failure("it names " + std::to_string(schema.classes.size()) + " classes and has " + std::to_string(outputs) +
                     " outputs");
     if (schema.labels_are_names && schema.classes.empty()) throw failure("its labels are names, and it has none");
-    if (!schema.fill.empty() && schema.fill.size() != schema.mean.size())
-      throw failure("fill has " + std::to_string(schema.fill.size()) + " numbers, mean " + std::to_string(schema.mean.size()));
+    const auto is_finite = [](float number) { return std::isfinite(number); };
+    if (!schema.fill.empty() && (schema.fill.size() != schema.mean.size() || !std::ranges::all_of(schema.fill, is_finite)))
+      throw failure("fill has " + std::to_string(schema.fill.size()) + " numbers; it must have " +
+                    std::to_string(schema.mean.size()) + " finite ones");
+    if (schema.words.size() > kMostWords)
+      throw failure("it has " + std::to_string(schema.words.size()) + " words; at most " + std::to_string(kMostWords) +
+                    " are valid");
   } catch (const Error& error) {
     throw failure(where + "'s schema is damaged: " + error.what());
   } catch (const JsonError& error) {

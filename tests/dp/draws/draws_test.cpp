@@ -38,7 +38,7 @@ TEST_CASE("every draw has the lots, the passes, the independence and the curve t
       CHECK((size.rate > 0 && size.rate <= 1));
       CHECK(draw.wrong_rate(size.rate).empty());
     }
-    const LotSize size = draw.fitted({0.2, 12}, records.size(), 1);
+    const LotSize size = draw.fitted({11.0 / 60, 11}, records.size(), 1);  // an epoch fits 59 records, too
     const LotQuestion question{.source = source, .round = 2, .client = 3, .records = records, .rate = size.rate, .lot = size.lot};
     const std::size_t in_pass = lots_an_epoch(size.rate), count = 200 * in_pass;
     const auto lots = first_lots(draw, question, count);
