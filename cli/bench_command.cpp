@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -133,9 +134,9 @@ Json measure_codes(const BenchFlags& flags) {
 Json measure_noises(const BenchFlags& flags) {
   if (!flags.json) std::printf("Noise of a release of a million weights, compared with independent noise, in pairs:\n");
   Json rows = Json::array();
-  for (const NoiseMechanism mechanism : {NoiseMechanism::banded, NoiseMechanism::blt, NoiseMechanism::tree}) {
-    const OptimizerSpeed speed = measure_noise(mechanism, flags.seconds);
-    const std::string name(choice_name(mechanism));
+  for (const auto& part : MechanismPart::family().parts() | std::views::drop(1)) {  // independent noise
+    const OptimizerSpeed speed = measure_noise(static_cast<const MechanismPart&>(*part), flags.seconds);
+    const std::string name(part->name());
     rows.push_back({{"name", name}, {"seconds", speed.step_seconds}, {"ratio", speed.ratio}});
     if (!flags.json) std::printf("%-11s %6.2f ms  ratio %.3f\n", name.c_str(), speed.step_seconds * 1e3, speed.ratio);
   }

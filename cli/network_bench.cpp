@@ -14,7 +14,7 @@
 #include "core/floating_point.hpp"
 #include "core/random.hpp"
 #include "core/simd.hpp"
-#include "dp/accountants/correlation.hpp"
+#include "dp/correlations/correlation.hpp"
 #include "dp/noise/client_release.hpp"
 #include "dp/noise/correlated_noise.hpp"
 #include "nn/network.hpp"
@@ -256,7 +256,7 @@ CodeSpeed measure_compression(const UpCompression& compression, double seconds) 
   return speed;
 }
 
-OptimizerSpeed measure_noise(NoiseMechanism mechanism, double seconds) {
+OptimizerSpeed measure_noise(const MechanismPart& mechanism, double seconds) {
   const FloatingPointMode mode;
   constexpr std::uint64_t kSeparation = 4, kRounds = 2000;
   const Correlation correlation = plan_correlation(mechanism, kSeparation, kRounds);

@@ -56,7 +56,7 @@ struct CodeSpeed {
 CodeSpeed measure_compression(const UpCompression& compression, double seconds);
 
 /// The noise of a release of a million weights, compared with independent noise.
-OptimizerSpeed measure_noise(NoiseMechanism mechanism, double seconds);
+OptimizerSpeed measure_noise(const MechanismPart& mechanism, double seconds);
 
 /// Peak of one core in floating-point operations a second: independent fused multiply-adds on registers, best of several runs.
 double measure_fp32_peak();

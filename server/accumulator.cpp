@@ -298,7 +298,7 @@ ReleasedSum Accumulator::release() && {
   if (rules_.adds_noise()) {
     ClientNoise noise = rules_.release->noise;
     if (clip_) noise.standard_deviation *= clip_->bound() / rules_.release->clip.bound();
-    const bool is_correlated = rules_.release->correlation.mechanism != NoiseMechanism::independent;
+    const bool is_correlated = !rules_.release->correlation.is_independent();
     require(is_correlated == (noise_ != nullptr), "noise is correlated with that of earlier rounds, which is not here");
     if (is_correlated)
       noise_->add(sum_, noise.standard_deviation, rules_.release->source, round_);

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "dp/accountants/correlation.hpp"
 #include "dp/accountants/spending.hpp"
+#include "dp/correlations/correlation.hpp"
 
 namespace fedstride {
 namespace {

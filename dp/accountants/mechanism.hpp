@@ -8,6 +8,7 @@
 
 #include "core/choice.hpp"
 #include "core/term.hpp"
+#include "dp/correlations/correlations.hpp"
 #include "dp/draws/draws.hpp"
 
 namespace fedstride {
@@ -29,30 +30,6 @@ struct NoiseShares {
 
   static constexpr auto kTerms = std::tuple{Term{"step", &NoiseShares::step}, Term{"dimension", &NoiseShares::dimension},
                                             Term{"count", &NoiseShares::count}};
-};
-
-/// How the noise of a run's releases is correlated from round to round (dp/accountants/correlation.hpp).
-enum class NoiseMechanism { independent, tree, banded, blt };
-constexpr auto choice_names(NoiseMechanism) { return names("independent", "tree", "banded", "blt"); }
-
-/// A mechanism with its parameters, fixed before the first of `horizon` rounds. Any two rounds of a record are at least `separation`
-/// apart. Round t's noise is row t of C^-1 Z, C a lower triangular Toeplitz matrix, or the change of a tree's estimate of prefix sums.
-struct Correlation {
-  NoiseMechanism mechanism = NoiseMechanism::independent;
-  std::uint64_t separation = 1;
-  std::uint64_t horizon = 0;
-  std::uint64_t restart = 0;  ///< tree: rounds after which a new one begins; 0: never
-  std::vector<double> coefficients =
-      {};  ///< banded: the first column of C, at most `separation` numbers; blt: scales, then decays
-
-  /// Independent noise in rounds of which each record may be in every one is accounted round by round.
-  bool on() const { return mechanism != NoiseMechanism::independent || separation > 1; }
-  auto operator<=>(const Correlation&) const = default;
-
-  static constexpr auto kTerms =
-      std::tuple{Term{"mechanism", &Correlation::mechanism}, Term{"separation", &Correlation::separation},
-                 Term{"horizon", &Correlation::horizon}, Term{"restart", &Correlation::restart},
-                 Term{"coefficients", &Correlation::coefficients}};
 };
 
 /// The most that the sum of one release moves between neighbors, in clip bounds.

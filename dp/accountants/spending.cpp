@@ -128,4 +128,33 @@ Spending as_in_papers(std::span<const ReleaseRun> runs, const Releases& like) {
   return exposure(runs, poisson);
 }
 
+bool is_correlated(std::span<const Releases> spending) {
+  return std::ranges::any_of(spending, [](const Releases& some) { return some.correlation.on(); });
+}
+
+Spending without_correlation(std::span<const Releases> spending) {
+  Spending all;
+  for (const Releases& some : spending) {
+    Releases one = some;
+    if (some.correlation.on()) {
+      one.correlation = {};
+      one.rounds = one.most = 0;
+      one.count = 0;
+      if (some.rounds == 0) continue;
+      const bool amplified = some.rate < 1;  // the plan has a rate only for noise that is amplified
+      one.count = amplified ? participations(some.correlation, some.rounds, some.most) : 1;
+      one.noise_multiplier /= amplified ? mechanism_of(some.correlation).norm_in_groups(some.correlation)
+                                        : correlated_sensitivity(some.correlation, some.rounds, some.most);
+    }
+    merge(all, one);
+  }
+  return all;
+}
+
+Releases of_rounds(Releases release, std::uint64_t rounds, std::uint64_t most) {
+  (release.correlation.on() ? release.rounds : release.count) = rounds;
+  if (release.correlation.on()) release.most = most;
+  return release;
+}
+
 }  // namespace fedstride

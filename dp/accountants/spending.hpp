@@ -30,4 +30,12 @@ Spending as_in_papers(std::span<const ReleaseRun> runs, const Releases& like);
 /// than needed. Returns the spending itself if it has no more kinds.
 Spending coarser(const Spending& spending, std::size_t most);
 
+bool is_correlated(std::span<const Releases> spending);
+/// Each correlated release as independent ones of the same cost: a single one at noise multiplier / sensitivity, or, of noise that is
+/// amplified, one for each round of a record's group at noise multiplier / its norm there.
+Spending without_correlation(std::span<const Releases> spending);
+
+/// `release` as those of the first `rounds` rounds, at most `most` of which have one record; 0: as many as the separation allows.
+Releases of_rounds(Releases release, std::uint64_t rounds, std::uint64_t most = 0);
+
 }  // namespace fedstride

@@ -19,6 +19,7 @@ inline constexpr double kMostClip = 1e6;
 /// not come; the noisy sum of bits, the count, is one Gaussian release with the sum of contributions (noise_beside_count).
 class BoundPart : public Part {
  public:
+  static constexpr std::string_view kKey = "clip-rule", kPurpose = "what bounds contributions, under both those of clients";
   static PartFamily& family();  ///< dp/bounds/bounds.hpp has the list
 
   /// True if contributions that are shorter than S are scaled up to it.

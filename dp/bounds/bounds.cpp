@@ -7,26 +7,10 @@
 #include "core/text.hpp"
 
 namespace fedstride {
-namespace {
-
-template <class... P>
-PartFamily family_of(BoundList<P...>) {
-  PartFamily all("clip-rule", kBoundsPurpose, Question::privacy);
-  add_parts<BoundPart, P...>(all);
-  return all;
-}
-
-}  // namespace
 
 PartFamily& BoundPart::family() {
-  static PartFamily family = family_of(Bounds{});
+  static PartFamily family = Bounds::family(Question::privacy);
   return family;
-}
-
-std::vector<KnownName> known_bounds() {
-  std::vector<KnownName> known;
-  for (const auto& part : BoundPart::family().parts()) known.push_back({std::string(part->name()), std::string(part->summary())});
-  return known;
 }
 
 ClipRule stated_rule(const Bound& bound) {

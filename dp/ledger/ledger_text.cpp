@@ -5,7 +5,7 @@
 #include "core/json.hpp"
 #include "core/term_json.hpp"
 #include "core/text.hpp"
-#include "dp/accountants/correlation.hpp"
+#include "dp/correlations/correlation.hpp"
 #include "dp/ledger/ledger_entry.hpp"
 
 namespace fedstride {

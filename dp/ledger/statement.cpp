@@ -8,7 +8,7 @@
 #include "core/json.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
-#include "dp/accountants/correlation.hpp"
+#include "dp/correlations/correlation.hpp"
 
 namespace fedstride {
 namespace {
@@ -78,7 +78,7 @@ void add_correlation(std::vector<std::string>& list, const Spending& spending, c
     list.push_back("any two rounds of a client are at least " + std::to_string(noise.separation) +
                    " apart, counted from when it was asked: the coordinator asks one of " + std::to_string(noise.separation) +
                    " groups in turn, and each client's group was drawn at its own number");
-  if (noise.mechanism == NoiseMechanism::independent) return;
+  if (noise.is_independent()) return;
   std::uint64_t rounds = 0, most = 0;
   for (const Releases& some : spending)
     if (some.correlation.on()) rounds = std::max(rounds, some.rounds), most = std::max(most, some.most);

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cereal/types/vector.hpp>
 #include <cmath>
-#include <limits>
 #include <span>
 
 #include "core/error.hpp"
 #include "core/part_state.hpp"
 #include "core/text.hpp"
-#include "dp/accountants/correlation.hpp"
+#include "dp/correlations/correlation.hpp"
 #include "dp/noise/client_release.hpp"
 
 namespace fedstride {
@@ -19,57 +17,6 @@ namespace {
 
 using Units = std::array<double, kComponentsPerRow>;
 using Kept = std::vector<std::vector<double>>;
-
-/// Numbers first to first + size - 1 of all vectors: `noise` has z_t, and then w_t. `t` counts from 0.
-void banded_row(const Correlation& correlation, Kept& kept, std::uint64_t t, std::size_t first, std::span<double> noise) {
-  const auto& c = correlation.coefficients;
-  for (std::size_t j = 1; j <= std::min<std::uint64_t>(t, kept.size()); ++j) {
-    const double* const earlier = kept[(t - j) % kept.size()].data() + first;
-    for (std::size_t i = 0; i < noise.size(); ++i) noise[i] -= c[j] * earlier[i];
-  }
-  if (!kept.empty()) std::ranges::copy(noise, kept[t % kept.size()].begin() + static_cast<std::ptrdiff_t>(first));
-}
-
-void buffered_row(const Correlation& correlation, Kept& kept, std::size_t first, std::span<double> noise) {
-  const double* const scale = correlation.coefficients.data();
-  const double* const decay = scale + kept.size();
-  constexpr std::size_t kStretch = 128;  // whose buffers stay in the first cache from one loop to the next
-  for (std::size_t begin = 0; begin < noise.size(); begin += kStretch) {
-    const auto part = noise.subspan(begin, std::min(kStretch, noise.size() - begin));
-    for (std::size_t buffer = 0; buffer < kept.size(); ++buffer) {
-      const double* const values = kept[buffer].data() + first + begin;
-      for (std::size_t i = 0; i < part.size(); ++i) part[i] -= scale[buffer] * values[i];
-    }
-    for (std::size_t buffer = 0; buffer < kept.size(); ++buffer) {
-      double* const values = kept[buffer].data() + first + begin;
-      for (std::size_t i = 0; i < part.size(); ++i) values[i] = decay[buffer] * values[i] + part[i];
-    }
-  }
-}
-
-/// `draws(h)` has the row's draws of the node of height h that ends in this round.
-template <class Draws>
-void tree_row(const Correlation& correlation, Kept& kept, std::uint64_t t, std::size_t first, std::span<double> noise,
-              Draws draws) {
-  const std::uint64_t before = correlation.restart > 0 ? t % correlation.restart : t;  // rounds of this tree
-  Units estimate;
-  std::ranges::copy(noise, estimate.begin());
-  Units ended{};
-  double variance = 1;
-  const auto height = static_cast<std::size_t>(std::countr_one(before));
-  for (std::size_t h = 0; h < height; ++h) {
-    const double own = 2 * variance / (1 + 2 * variance);
-    const double* const left = kept[h].data() + first;
-    const Units& node = draws(h + 1);
-    for (std::size_t i = 0; i < noise.size(); ++i) {
-      ended[i] += left[i];
-      estimate[i] = own * node[i] + (1 - own) * (left[i] + estimate[i]);
-    }
-    variance = own;  // 2 v / (1 + 2 v)
-  }
-  std::copy_n(estimate.begin(), noise.size(), kept[height].begin() + static_cast<std::ptrdiff_t>(first));
-  for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = estimate[i] - ended[i];
-}
 
 }  // namespace
 
@@ -102,11 +49,8 @@ void CorrelatedNoise::add(ExactSum& sum, double standard_deviation, const Random
         return to;
       };
       draw(0, noise);
-      const auto part = std::span(noise).first(size);
-      if (correlation_.mechanism == NoiseMechanism::banded) banded_row(correlation_, kept_, t, first, part);
-      if (correlation_.mechanism == NoiseMechanism::blt) buffered_row(correlation_, kept_, first, part);
-      if (correlation_.mechanism == NoiseMechanism::tree)
-        tree_row(correlation_, kept_, t, first, part, [&](std::size_t height) -> const Units& { return draw(height, node); });
+      const auto further = [&](std::size_t number) { return std::span<const double>(draw(number, node)).first(size); };
+      mechanism_of(correlation_).correlate(correlation_, {t, first, std::span(noise).first(size), kept_, further});
       for (std::size_t i = 0; i < size; ++i) {
         const double whole = std::nearbyint(noise[i] * deviation);
         integers[i] = std::abs(whole) < 0x1p62 ? __int128{static_cast<std::int64_t>(whole)} : static_cast<__int128>(whole);

@@ -7,7 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "dp/accountants/correlation.hpp"
+#include "dp/correlations/correlation.hpp"
 #include "dp/ledger/ledger_entry.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "server/cohorts.hpp"
@@ -89,12 +89,12 @@ class LedgerComparer {
       differs(terms.prefix + "clip", number_text(terms.clip), number_text(statement->bound));
       const ClientSettings& settings = *client_level(configuration_.privacy);
       const Correlation& noise = statement->each.correlation;
-      differs("noise-mechanism", choice_name(settings.mechanism()), choice_name(noise.mechanism));
+      const Chosen<MechanismPart> mechanism = settings.mechanism();
+      differs("noise-mechanism", choice_name(settings.unplanned().mechanism), choice_name(noise.mechanism));
       differs("minimum-separation", std::to_string(settings.minimum_separation), std::to_string(noise.separation));
       if (noise.on()) differs("rounds", std::to_string(configuration_.rounds), std::to_string(noise.horizon));
-      if (settings.has_tree()) differs("tree-restart", std::to_string(settings.tree_restart), std::to_string(noise.restart));
-      if (settings.has_buffers())
-        differs("noise-buffers", std::to_string(settings.noise_buffers), std::to_string(noise.coefficients.size() / 2));
+      for (const auto& [key, value] : mechanism->stated(noise))
+        differs(std::string(key), value_text(mechanism.part().get(*mechanism->find(key))), std::to_string(value));
       if (!noise.coefficients.empty()) not_compared("the coefficients of the noise, which were optimized for these rounds");
       differs("client-noise", choice_name(client_level(configuration_.privacy)->client_noise), statement->noise_at);
       if (configuration_.minimum_survivors > 0 && client_level(configuration_.privacy)->has_shares())

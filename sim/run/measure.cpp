@@ -103,9 +103,8 @@ void check_measurable(const Configuration& configuration) {
   if (configuration.is_secure()) refuse("updates are secured, so that nobody sees a noisy sum of known updates");
   if (user_level(configuration.privacy) != nullptr)
     refuse("dp is 'user', whose records are not rows; valid: example, client, both");
-  if (const auto* client = client_level(configuration.privacy);
-      client != nullptr && client->mechanism() != NoiseMechanism::independent)
-    refuse("noise-mechanism is '" + std::string(choice_name(client->mechanism())) +
+  if (const auto* client = client_level(configuration.privacy); client != nullptr && !client->unplanned().is_independent())
+    refuse("noise-mechanism is '" + std::string(client->mechanism().name()) +
            "', whose releases are not scored one by one; valid: independent");
   if (const auto* client = client_level(configuration.privacy);
       client != nullptr && client->client_noise != ClientNoiseBy::central && client->client_noise != ClientNoiseBy::discrete)

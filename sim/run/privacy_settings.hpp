@@ -104,7 +104,7 @@ struct ExampleAloneSettings : ExampleSettings, BoundSettings {
 };
 
 /// Settings of client-level privacy: each client's update is clipped, the sum of the round noised.
-struct ClientSettings : BoundSettings {
+struct ClientSettings : BoundSettings, MechanismSettings {
   double client_clip = 1;
   double client_noise_multiplier = 0;
   double client_epsilon = 0;
@@ -116,16 +116,14 @@ struct ClientSettings : BoundSettings {
   ShareLaw noise_law = ShareLaw::skellam;
 
   bool has_shares() const { return client_noise == ClientNoiseBy::distributed; }
-  NoiseMechanism noise_mechanism = NoiseMechanism::independent;
   int minimum_separation = 1;
-  int noise_buffers = 4;
-  int tree_restart = 0;
 
-  bool has_buffers() const { return noise_mechanism == NoiseMechanism::blt; }
-  bool has_tree() const { return noise_mechanism == NoiseMechanism::tree; }
-  /// One band is independent noise.
-  NoiseMechanism mechanism() const {
-    return noise_mechanism == NoiseMechanism::banded && minimum_separation == 1 ? NoiseMechanism::independent : noise_mechanism;
+  Chosen<MechanismPart> mechanism() const { return MechanismSettings::part(); }
+  /// The mechanism that the noise has with this separation.
+  Correlation unplanned() const {
+    const auto separation = static_cast<std::uint64_t>(minimum_separation);
+    return {.mechanism = mechanism()->is_independent(separation) ? NoiseMechanism{} : MechanismSettings::chosen,
+            .separation = separation};
   }
 
   /// The settings that have the same name under `client` and `both`.
@@ -142,20 +140,14 @@ struct ClientSettings : BoundSettings {
             Shapes::model,
             &ClientSettings::has_shares},
   };
-  static constexpr auto kMechanismFields = std::tuple{
-      Field{"noise-mechanism", &ClientSettings::noise_mechanism,
-            "how the noise of rounds is correlated, so that it cancels in part in their sum: a tree (DP-FTRL), bands (as many as "
-            "minimum-separation), or blt (a few buffers); client-noise central"},
+  static constexpr auto kSeparationFields = std::tuple{
       Field{"minimum-separation", &ClientSettings::minimum_separation,
             "rounds from one of a client's to its next, at least: clients are drawn into so many groups, and a round asks one; "
             "in fedbuff a client waits",
             Valid{.low = 1, .high = 1e6}},
-      Field{"noise-buffers", &ClientSettings::noise_buffers, "blt: vectors as long as the model that are kept",
-            Valid{.low = 1, .high = 10}, Shapes::model, &ClientSettings::has_buffers},
-      Field{"tree-restart", &ClientSettings::tree_restart, "tree: rounds after which a new tree begins; 0: never",
-            Valid{.low = 0, .high = 1e6}, Shapes::model, &ClientSettings::has_tree},
   };
-  static constexpr auto kBothFields = std::tuple_cat(kNoiseFields, BoundSettings::fields(), kMechanismFields);
+  static constexpr auto kBothFields =
+      std::tuple_cat(kNoiseFields, BoundSettings::fields(), MechanismSettings::fields(), kSeparationFields);
   static constexpr auto kFields = std::tuple_cat(
       std::tuple{
           Field{"clip", &ClientSettings::client_clip, "largest L2 norm of one record's contribution", kPositive},

@@ -9,7 +9,6 @@
 
 #include "core/text.hpp"
 #include "dp/accountants/calibrate.hpp"
-#include "dp/accountants/correlation.hpp"
 #include "dp/accountants/spending.hpp"
 #include "dp/noise/noisy_mean.hpp"
 #include "dp/noise/pca.hpp"
@@ -213,10 +212,8 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
                    .noise_multiplier = settings.client_noise_multiplier};
   add_beside(setup, level, {});
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));
-  const Correlation correlation =
-      plan_correlation(settings.noise_mechanism, static_cast<std::uint64_t>(settings.minimum_separation),
-                       static_cast<std::uint64_t>(configuration.rounds), static_cast<std::size_t>(settings.noise_buffers),
-                       static_cast<std::uint64_t>(settings.tree_restart));
+  const Correlation correlation = plan_correlation(*settings.mechanism(), static_cast<std::uint64_t>(settings.minimum_separation),
+                                                   static_cast<std::uint64_t>(configuration.rounds));
   const double rate = configuration.cohort->rate(setup.clients.size());  // within a group, if there are any
   privacy.shares = plan_shares(setup, model);
   // Members of a cohort know that they are, and whom noise in shares protects against may be members.
@@ -257,7 +254,7 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
 Sampling cohort_sampling(const Configuration& configuration) {
   const ClientSettings* settings = client_level(configuration.privacy);
   if (settings == nullptr || has_time(configuration) || settings->client_noise == ClientNoiseBy::local ||
-      settings->has_shares() || !is_amplified_in_groups({.mechanism = settings->mechanism()}))
+      settings->has_shares() || !is_amplified_in_groups(settings->unplanned()))
     return Sampling::full;
   return configuration.cohort->sampling();
 }

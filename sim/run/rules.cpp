@@ -37,7 +37,7 @@ bool counts_updates(C c) { return bound_of_updates(c.privacy)->counts(); }
 bool scales_updates(C c) { return bound_of_updates(c.privacy)->scales(); }
 bool counts_lots(C c) { return bound_of_lots(c.privacy)->counts(); }
 bool is_separated(C c) { return minimum_separation(c) > 1; }
-bool is_correlated(C c) { return is_client_level(c) && client_level(c.privacy)->mechanism() != NoiseMechanism::independent; }
+bool is_correlated(C c) { return is_client_level(c) && !client_level(c.privacy)->unplanned().is_independent(); }
 bool reads_updates(C c) { return c.aggregation->reads() == Accumulator::Keeps::updates; }
 bool has_components(C c) { return is_example_level(c) && example_level(c.privacy)->has_components(); }
 bool is_secure(C c) { return c.is_secure(); }

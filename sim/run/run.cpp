@@ -35,7 +35,7 @@ Server make_server(const Setup& setup) {
     if (const auto& lots = setup.privacy.example; lots && lots->bound->counts()) server.bound_lots({lots->bound, lots->clip});
     if (const auto& updates = setup.privacy.client; updates && updates->bound->counts())
       server.bound_updates({updates->bound, updates->clip});
-    if (const auto& release = setup.rules.sum.release; release && release->correlation.mechanism != NoiseMechanism::independent)
+    if (const auto& release = setup.rules.sum.release; release && !release->correlation.is_independent())
       server.correlate_noise(release->correlation, server.update_size() + release->beside.count());
     return server;
   };
@@ -326,8 +326,8 @@ void refuse_new_horizon(const std::string& folder, const Settings& settings, con
   };
   const std::string asked = text(overrides, "rounds"), planned = text(settings, "rounds");
   const std::string mechanism = text(settings, "noise-mechanism"), separation = text(settings, "minimum-separation");
-  const bool is_apart = !separation.empty() && separation != "1";  // one band is independent noise
-  const bool is_planned = mechanism == choice_name(NoiseMechanism::tree) || mechanism == choice_name(NoiseMechanism::blt);
+  const bool is_apart = !separation.empty() && separation != "1";
+  const bool is_planned = !mechanism.empty() && mechanism != choice_name(NoiseMechanism{});
   if (asked.empty() || asked == planned || !(is_apart || is_planned)) return;
   throw usage_error("rounds is " + asked + "; the noise of the run in '" + folder + "' (" + mechanism + ") was planned for " +
                     planned + ", at which it costs what was said: a run with correlated noise cannot be prolonged or cut short");

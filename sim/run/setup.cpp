@@ -17,7 +17,7 @@
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
 #include "data/named_facts.hpp"
-#include "dp/accountants/correlation.hpp"
+#include "dp/correlations/correlation.hpp"
 #include "dp/noise/sampling.hpp"
 #include "nn/models.hpp"
 #include "nn/safetensors.hpp"
@@ -292,7 +292,7 @@ void check_kept_noise(const Correlation& noise, std::size_t size) {
     throw usage_error("noise-mechanism is '" + std::string(choice_name(noise.mechanism)) + "', which keeps " +
                       counted(kept_vectors(noise), "vector") + " as long as the model, " +
                       std::to_string(static_cast<std::uint64_t>(least / 1e9)) + " GB; this machine has " +
-                      std::to_string(static_cast<std::uint64_t>(memory / 1e9)) + " GB: choose blt with fewer noise-buffers");
+                      std::to_string(static_cast<std::uint64_t>(memory / 1e9)) + " GB: choose a mechanism that keeps fewer");
 }
 
 // A client that fails under client-level privacy contributes 0, as accounted: what drove it there is often the noise itself.
@@ -462,7 +462,8 @@ void poison(Setup& setup) {
 
 Configuration lasting_configuration(const Configuration& given) {
   Configuration configuration = determining(given);
-  if (ClientSettings* settings = configuration.privacy->client()) settings->noise_mechanism = settings->mechanism();
+  if (ClientSettings* settings = configuration.privacy->client())
+    settings->MechanismSettings::chosen = settings->unplanned().mechanism;
   return configuration;
 }
 

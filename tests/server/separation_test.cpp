@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "dp/accountants/correlation.hpp"
+#include "dp/correlations/correlation.hpp"
 #include "server/cohorts.hpp"
 #include "server/federated_averaging.hpp"
 #include "server/round.hpp"
@@ -50,7 +50,7 @@ TEST_CASE("any two rounds of a client are at least the separation apart, over fi
   constexpr std::uint64_t kSeparation = 7;
   for (const bool sampled : {false, true}) {
     const Cohort cohort = sampled ? Cohort(PoissonCohort({.cohort_rate = 0.5})) : Cohort(AllClients{});
-    const RoundRules rules = separated_rules(cohort, plan_correlation(NoiseMechanism::blt, kSeparation, 50), 0.1);
+    const RoundRules rules = separated_rules(cohort, plan_correlation(BufferedNoise(), kSeparation, 50), 0.1);
     FailingFleet fleet;
     Server server(FederatedAveraging{}, kSize);
     server.correlate_noise(rules.sum.release->correlation, kSize);
@@ -82,7 +82,7 @@ TEST_CASE("any two rounds of a client are at least the separation apart, over fi
 }
 
 TEST_CASE("rounds release the sum and the noise of their place: noise cancels in the sum of rounds") {
-  const Correlation correlation = plan_correlation(NoiseMechanism::banded, 4, 40);
+  const Correlation correlation = plan_correlation(BandedNoise(), 4, 40);
   const RoundRules rules = separated_rules(AllClients{}, correlation, kClients);  // a deviation of 1 in the mean
   FailingFleet fleet;
   Server server(FederatedAveraging{}, kSize), plain(FederatedAveraging{}, kSize);

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "dp/accountants/calibrate.hpp"
-#include "dp/accountants/correlation.hpp"
+#include "dp/accountants/spending.hpp"
 #include "tests/dp/longest_prefix.hpp"
 #include "tests/support/refusal.hpp"
 

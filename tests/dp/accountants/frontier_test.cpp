@@ -10,15 +10,15 @@
 
 #include "core/error.hpp"
 #include "core/random.hpp"
-#include "dp/accountants/buffered_toeplitz.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 #include "dp/accountants/one_run_audit.hpp"
-#include "dp/accountants/participation.hpp"
 #include "dp/accountants/rdp_orders.hpp"
 #include "dp/accountants/selection.hpp"
-#include "dp/accountants/toeplitz.hpp"
-#include "dp/accountants/tree.hpp"
 #include "dp/accountants/user_mixture.hpp"
+#include "dp/correlations/buffered_toeplitz.hpp"
+#include "dp/correlations/participation.hpp"
+#include "dp/correlations/toeplitz.hpp"
+#include "dp/correlations/tree.hpp"
 
 namespace fedstride::test::frontier_test {
 namespace {

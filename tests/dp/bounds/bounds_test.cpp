@@ -29,7 +29,7 @@ TEST_CASE("a level's settings are a name and those of every bound, which are rea
   for (const auto& part : BoundPart::family().parts()) {
     CAPTURE(part->name());
     AllSettings settings;
-    settings.clip_rule = make_choice<ClipRule>("clip-rule", part->name());
+    settings.chosen = make_choice<ClipRule>("clip-rule", part->name());
     CHECK(settings.bound().name() == part->name());
     for (const SettingInfo& info : settings_of<AllSettings>()) {
       CHECK(info.is_read(&settings) == (info.name == "clip-rule" || part->find(info.name) != nullptr));
@@ -37,7 +37,7 @@ TEST_CASE("a level's settings are a name and those of every bound, which are rea
       info.set(&settings, 0.375);
       CHECK(settings.bound().part().get(*part->find(info.name)) == SettingValue(0.375));
     }
-    CHECK(stated_rule(settings.bound()) == (settings.bound()->counts() ? settings.clip_rule : ClipRule{}));
+    CHECK(stated_rule(settings.bound()) == (settings.bound()->counts() ? settings.chosen : ClipRule{}));
   }
   CHECK(ScaledBound().scales());
   CHECK_FALSE(FixedBound().scales());

@@ -7,7 +7,7 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "dp/accountants/correlation.hpp"
+#include "dp/correlations/correlation.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -344,11 +344,12 @@ TEST_CASE("lines with impossible contents are refused by number, though their ch
 
 TEST_CASE("correlated noise is written and read; the rounds' cost is that of the last one") {
   const test::TemporaryFolder folder;
-  for (const NoiseMechanism mechanism :
-       {NoiseMechanism::independent, NoiseMechanism::tree, NoiseMechanism::banded, NoiseMechanism::blt}) {
-    const std::string path = folder / std::string(choice_name(mechanism));
+  for (const auto& part : MechanismPart::family().parts()) {
+    const std::unique_ptr<Part> mechanism = part->clone();
+    for (const SettingInfo& info : mechanism->settings()) mechanism->set(info, std::int64_t{2});
+    const std::string path = folder / std::string(part->name());
     LedgerHeader head = header();
-    head.statements[1].each.correlation = plan_correlation(mechanism, 3, 9, 2, mechanism == NoiseMechanism::tree ? 4 : 0);
+    head.statements[1].each.correlation = plan_correlation(static_cast<const MechanismPart&>(*mechanism), 3, 9);
     CHECK(read_header(header_text(head)) == head);
     const auto release = [&](std::uint64_t round) {
       return LedgerGroups{{.level = Level::client,
@@ -467,7 +468,7 @@ TEST_CASE(
     "sums whose clients are a minimum separation apart: kept by the ledger, checked by its readers, charged by their number") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "ledger.jsonl";
-  const Correlation blt = plan_correlation(NoiseMechanism::blt, 3, 9, 2);
+  const Correlation blt = plan_correlation(BufferedNoise({2}), 3, 9);
   LedgerHeader head = header();
   head.statements = {{.level = Level::client,
                       .accountant = "rdp",

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "dp/accountants/correlation.hpp"
-#include "dp/accountants/toeplitz.hpp"
-#include "dp/accountants/tree.hpp"
+#include "dp/correlations/correlation.hpp"
+#include "dp/correlations/toeplitz.hpp"
+#include "dp/correlations/tree.hpp"
 #include "dp/noise/client_release.hpp"
 
 namespace fedstride::test::correlated_noise_test {
@@ -21,9 +21,9 @@ constexpr double kDeviation = 0x1p21;  // so that an integer of the sum is 2^-61
 const RandomSource kSource(std::uint64_t{5});
 
 Correlation planned(const std::string& name) {
-  if (name == "banded") return plan_correlation(NoiseMechanism::banded, 4, 12);
-  if (name == "blt") return plan_correlation(NoiseMechanism::blt, 3, 12, 4);
-  return plan_correlation(NoiseMechanism::tree, 1, 12, 4, name == "restarted" ? 5 : 0);
+  if (name == "banded") return plan_correlation(BandedNoise(), 4, 12);
+  if (name == "blt") return plan_correlation(BufferedNoise({4}), 3, 12);
+  return plan_correlation(TreeNoise({name == "restarted" ? 5 : 0}), 1, 12);
 }
 
 std::vector<double> in_deviations(ExactSum& sum) {
@@ -133,7 +133,8 @@ TEST_CASE("the noise has the covariance that is claimed, over many draws") {
 
 TEST_CASE("one band is independent noise, bit for bit; pieces may be done in any order") {
   constexpr std::size_t kSize = 20'000;
-  const Correlation one{.mechanism = NoiseMechanism::banded, .separation = 1, .horizon = 9, .coefficients = {1.0}};
+  const Correlation one{
+      .mechanism = make_choice<NoiseMechanism>("mechanism", "banded"), .separation = 1, .horizon = 9, .coefficients = {1.0}};
   CorrelatedNoise noise(one, kSize);
   for (std::uint32_t round = 1; round <= 3; ++round) {
     ExactSum plain(kSize);

@@ -6,8 +6,8 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
-#include "dp/accountants/correlation.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
+#include "dp/correlations/correlation.hpp"
 #include "dp/ledger/audit.hpp"
 #include "sim/run/ledger_terms.hpp"
 #include "tests/sim/run/csv_runs.hpp"
@@ -76,7 +76,7 @@ TEST_CASE("the ledger has mechanism and separation of each release; epsilon is t
   // By hand: all rounds cost what one release at this distance costs.
   const LedgerReading reading = read_ledger(folder / "a/ledger.jsonl");
   const Correlation& noise = reading.book.header().at(Level::client)->each.correlation;
-  CHECK(noise.mechanism == NoiseMechanism::blt);
+  CHECK(choice_name(noise.mechanism) == "blt");
   CHECK(noise.horizon == 6);
   double square = 0;
   const auto c = buffered_of(noise).coefficients(6);

@@ -9,8 +9,8 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "dp/accountants/correlation.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
+#include "dp/correlations/correlation.hpp"
 #include "dp/ledger/audit.hpp"
 #include "sim/run/ledger_terms.hpp"
 #include "sim/run/participations.hpp"
@@ -55,15 +55,15 @@ std::map<ClientId, std::uint32_t> patterns_of(const std::string& run) {
 /// By how much C moves a client in these rounds: C's first column, no number of it below 0; or of a tree, its nodes.
 double moved(const Correlation& correlation, std::uint32_t pattern) {
   double square = 0;
-  if (correlation.mechanism == NoiseMechanism::tree) {
+  if (choice_name(correlation.mechanism) == "tree") {
     for (std::size_t width = 1; width <= kVersions; width *= 2)
       for (std::size_t node = 0; node + width <= kVersions; node += width)
         square += std::pow(std::popcount(pattern >> node & ((1U << width) - 1)), 2);
     return std::sqrt(square);
   }
   std::vector<double> c{1};
-  if (correlation.mechanism == NoiseMechanism::banded) c = correlation.coefficients;
-  if (correlation.mechanism == NoiseMechanism::blt) c = buffered_of(correlation).coefficients(kVersions);
+  if (choice_name(correlation.mechanism) == "banded") c = correlation.coefficients;
+  if (choice_name(correlation.mechanism) == "blt") c = buffered_of(correlation).coefficients(kVersions);
   for (std::size_t row = 0; row < kVersions; ++row) {
     double sum = 0;
     for (std::size_t lag = 0; lag <= row && lag < c.size(); ++lag) sum += (pattern >> (row - lag) & 1) != 0 ? c[lag] : 0;

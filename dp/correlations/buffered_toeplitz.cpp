@@ -1,4 +1,4 @@
-#include "dp/accountants/buffered_toeplitz.hpp"
+#include "dp/correlations/buffered_toeplitz.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "dp/accountants/minimize.hpp"
-#include "dp/accountants/toeplitz.hpp"
+#include "dp/correlations/toeplitz.hpp"
 
 namespace fedstride {
 namespace {

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "dp/correlations/correlation.hpp"
+
 namespace fedstride {
 
 // Noise of prefix sums by a binary tree (DP-FTRL: Kairouz et al. 2021): each node over 2^h aligned steps has the sum of its steps with
@@ -20,5 +22,29 @@ double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint
 /// The variance of the error of the sum of the first t steps, for noise of variance 1 on every node: the number of ones in t; or with
 /// the `better` estimator (Honaker 2015, from below), in which a node over 2^h steps has variance 1 / (2 (1 - 2^-(h+1))).
 double tree_variance(std::uint64_t t, bool better);
+
+struct TreeNoiseSettings {
+  int restart = 0;
+  static constexpr auto kFields =
+      std::tuple{Field{"tree-restart", &TreeNoiseSettings::restart, "rounds after which a new tree begins; 0: never",
+                       Valid{.low = 0, .high = 1e6}}};
+};
+
+/// Round t adds what the estimate of the prefix sum of the noise gains. A node over 2^(h+1) rounds is its own draw, number h + 1 of the
+/// round that ends it, and the sum of its children, weighted by their variances (Honaker 2015, from below): a node of height h is kept for
+/// each 1 in t's binary digits.
+struct TreeNoise final : PartBase<MechanismPart, TreeNoise, TreeNoiseSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "tree";
+  static constexpr std::string_view kSummary = "a binary tree over the rounds (DP-FTRL, Kairouz et al.)";
+
+  void plan(Correlation& planned) const override { planned.restart = static_cast<std::uint64_t>(restart); }
+  bool restarts() const override { return true; }
+  std::string objection(const Correlation& correlation) const override;
+  std::vector<std::pair<std::string_view, std::uint64_t>> stated(const Correlation& correlation) const override;
+  double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const override;
+  std::size_t kept_vectors(const Correlation& correlation) const override;
+  void correlate(const Correlation& correlation, const NoiseRow& row) const override;
+};
 
 }  // namespace fedstride

@@ -1,4 +1,4 @@
-#include "dp/accountants/toeplitz.hpp"
+#include "dp/correlations/toeplitz.hpp"
 
 #include <algorithm>
 #include <cmath>

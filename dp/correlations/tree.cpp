@@ -1,4 +1,4 @@
-#include "dp/accountants/tree.hpp"
+#include "dp/correlations/tree.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -155,6 +155,40 @@ double tree_variance(std::uint64_t t, bool better) {
   for (int height = 0; height < 64; ++height)
     if ((t >> height & 1) != 0) variance += 1 / (2 * (1 - std::ldexp(1.0, -(height + 1))));
   return variance;
+}
+
+std::string TreeNoise::objection(const Correlation& correlation) const { return refuse_coefficients(correlation); }
+
+std::vector<std::pair<std::string_view, std::uint64_t>> TreeNoise::stated(const Correlation& correlation) const {
+  return {{"tree-restart", correlation.restart}};
+}
+
+double TreeNoise::sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const {
+  return tree_sensitivity(rounds, correlation.separation, most, correlation.restart) * kSensitivityRoundedUp;
+}
+
+std::size_t TreeNoise::kept_vectors(const Correlation& correlation) const {
+  return tree_depth(correlation.restart > 0 ? std::min(correlation.restart, correlation.horizon) : correlation.horizon);
+}
+
+void TreeNoise::correlate(const Correlation& correlation, const NoiseRow& row) const {
+  const std::uint64_t before = correlation.restart > 0 ? row.t % correlation.restart : row.t;  // rounds of this tree
+  std::vector<double> estimate(row.noise.begin(), row.noise.end());
+  std::vector<double> ended(row.noise.size());
+  double variance = 1;
+  const auto height = static_cast<std::size_t>(std::countr_one(before));
+  for (std::size_t h = 0; h < height; ++h) {
+    const double own = 2 * variance / (1 + 2 * variance);
+    const double* const left = row.kept[h].data() + row.first;
+    const std::span<const double> node = row.draw(h + 1);
+    for (std::size_t i = 0; i < estimate.size(); ++i) {
+      ended[i] += left[i];
+      estimate[i] = own * node[i] + (1 - own) * (left[i] + estimate[i]);
+    }
+    variance = own;  // 2 v / (1 + 2 v)
+  }
+  std::ranges::copy(estimate, row.kept[height].begin() + static_cast<std::ptrdiff_t>(row.first));
+  for (std::size_t i = 0; i < estimate.size(); ++i) row.noise[i] = estimate[i] - ended[i];
 }
 
 }  // namespace fedstride

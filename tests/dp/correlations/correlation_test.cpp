@@ -1,5 +1,5 @@
 // What correlated noise costs: sensitivities against brute force over patterns, and epsilons against formulas of their own.
-#include "dp/accountants/correlation.hpp"
+#include "dp/correlations/correlation.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,8 +10,8 @@
 #include "core/error.hpp"
 #include "dp/accountants/accountants.hpp"
 #include "dp/accountants/calibrate.hpp"
-#include "dp/accountants/participation.hpp"
 #include "dp/accountants/spending.hpp"
+#include "dp/correlations/participation.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::correlation_test {
@@ -82,9 +82,9 @@ TEST_CASE("the sensitivity of the rounds so far is that of the worst pattern, fo
   for (const std::uint64_t separation : {1, 2, 3, 5})
     for (const std::uint64_t horizon : {6, 11}) {
       CAPTURE(separation);
-      const auto blt = plan_correlation(NoiseMechanism::blt, separation, horizon, 2);
-      const auto banded = plan_correlation(NoiseMechanism::banded, separation, horizon);
-      const auto tree = plan_correlation(NoiseMechanism::tree, separation, horizon, 4, 4);
+      const auto blt = plan_correlation(BufferedNoise({2}), separation, horizon);
+      const auto banded = plan_correlation(BandedNoise(), separation, horizon);
+      const auto tree = plan_correlation(TreeNoise({4}), separation, horizon);
       double before = 0;
       for (std::uint64_t rounds = 1; rounds <= horizon; ++rounds) {
         const double found = correlated_sensitivity(blt, rounds);
@@ -100,10 +100,10 @@ TEST_CASE("the sensitivity of the rounds so far is that of the worst pattern, fo
       }
     }
   // Trees of 4 rounds, a client in each: a leaf and two nodes above it in every whole tree, then leaf and pair, then a leaf.
-  const auto tree = plan_correlation(NoiseMechanism::tree, 4, 12, 4, 4);
+  const auto tree = plan_correlation(TreeNoise({4}), 4, 12);
   CHECK(correlated_sensitivity(tree, 12) == near(std::sqrt(3 * 3.0)));
   CHECK(correlated_sensitivity(tree, 9) == near(std::sqrt(3 + 3 + 1.0)));
-  CHECK(correlated_sensitivity(plan_correlation(NoiseMechanism::tree, 16, 16), 16) == near(std::sqrt(5.0)));
+  CHECK(correlated_sensitivity(plan_correlation(TreeNoise(), 16, 16), 16) == near(std::sqrt(5.0)));
 }
 
 TEST_CASE("a record that is in few rounds costs what the worst pattern of so many does, and never more than one of all") {
@@ -113,9 +113,9 @@ TEST_CASE("a record that is in few rounds costs what the worst pattern of so man
       CAPTURE(separation);
       CAPTURE(most);
       const int at_most = static_cast<int>(most);
-      const auto blt = plan_correlation(NoiseMechanism::blt, separation, kHorizon, 2);
-      const auto banded = plan_correlation(NoiseMechanism::banded, separation, kHorizon);
-      const auto plain = plan_correlation(NoiseMechanism::independent, separation, kHorizon);
+      const auto blt = plan_correlation(BufferedNoise({2}), separation, kHorizon);
+      const auto banded = plan_correlation(BandedNoise(), separation, kHorizon);
+      const auto plain = plan_correlation(IndependentNoise(), separation, kHorizon);
       const std::vector<double> c = banded.coefficients.empty() ? std::vector{1.0} : banded.coefficients;
       for (const std::uint64_t rounds : {1, 4, 7, 11}) {
         CAPTURE(rounds);
@@ -124,7 +124,7 @@ TEST_CASE("a record that is in few rounds costs what the worst pattern of so man
         CHECK(correlated_sensitivity(banded, rounds, most) == near(brute_force(c, rounds, separation, at_most)));
         CHECK(correlated_sensitivity(plain, rounds, most) == near(brute_force({1.0}, rounds, separation, at_most)));
         for (const std::uint64_t restart : {0, 4, 3}) {
-          const auto tree = plan_correlation(NoiseMechanism::tree, separation, kHorizon, 4, restart);
+          const auto tree = plan_correlation(TreeNoise({static_cast<int>(restart)}), separation, kHorizon);
           const double nodes = brute_force_of_trees(restart > 0 ? restart : kHorizon, rounds, separation, at_most);
           CHECK(correlated_sensitivity(tree, rounds, most) >= nodes);
           CHECK(correlated_sensitivity(tree, rounds, most) <= correlated_sensitivity(tree, rounds));
@@ -136,7 +136,7 @@ TEST_CASE("a record that is in few rounds costs what the worst pattern of so man
         CHECK(correlated_sensitivity(one, kHorizon, kHorizon) == correlated_sensitivity(one, kHorizon));
     }
   // By hand: two bands, two of six rounds; as many releases of a tree as fit are those of no limit.
-  const auto banded = plan_correlation(NoiseMechanism::banded, 2, 6);
+  const auto banded = plan_correlation(BandedNoise(), 2, 6);
   const double column = 1 + banded.coefficients[1] * banded.coefficients[1];
   Releases two = of_rounds(one(banded, 3, 1), 6, 2);
   CHECK(delta_of(std::sqrt(2 * column) / 3, epsilon_of(two, 1e-5)) == near(1e-5, 1e-6));
@@ -148,7 +148,7 @@ TEST_CASE("a record that is in few rounds costs what the worst pattern of so man
 }
 
 TEST_CASE("epsilon by hand: six rounds, two bands, a client in three of them") {
-  const auto banded = plan_correlation(NoiseMechanism::banded, 2, 6);
+  const auto banded = plan_correlation(BandedNoise(), 2, 6);
   REQUIRE(banded.coefficients.size() == 2);
   const double column = 1 + banded.coefficients[1] * banded.coefficients[1];
   const double z = 3;
@@ -158,7 +158,7 @@ TEST_CASE("epsilon by hand: six rounds, two bands, a client in three of them") {
     CHECK(delta_of(mu, epsilon) == near(1e-5, 1e-6));
   }
   // Independent noise under the same separation: three releases.
-  const auto plain = plan_correlation(NoiseMechanism::independent, 2, 6);
+  const auto plain = plan_correlation(IndependentNoise(), 2, 6);
   CHECK(delta_of(std::sqrt(3.0) / z, epsilon_of(one(plain, z, 6), 1e-5)) == near(1e-5, 1e-6));
   // Replace-one moves sums twice as far.
   Releases replaced = one(banded, z, 6);
@@ -167,7 +167,7 @@ TEST_CASE("epsilon by hand: six rounds, two bands, a client in three of them") {
 }
 
 TEST_CASE("sampling within groups amplifies banded noise as it does one release for each of a client's rounds, and no other") {
-  const auto banded = plan_correlation(NoiseMechanism::banded, 4, 30);
+  const auto banded = plan_correlation(BandedNoise(), 4, 30);
   double square = 0;
   for (const double c : banded.coefficients) square += c * c;
   const Releases sampled{.sampling = Sampling::poisson,
@@ -177,17 +177,18 @@ TEST_CASE("sampling within groups amplifies banded noise as it does one release 
                          .count = 8};
   CHECK(epsilon_of(one(banded, 2, 30, 0.2), 1e-6) == near(epsilon_of(sampled, 1e-6)));
   CHECK(epsilon_of(one(banded, 2, 30, 0.2), 1e-6) < epsilon_of(one(banded, 2, 30), 1e-6) / 2);
-  for (const NoiseMechanism other : {NoiseMechanism::tree, NoiseMechanism::blt}) {
-    const Releases refused = one(plan_correlation(other, 4, 30), 2, 30, 0.2);
+  for (const char* other : {"tree", "blt"}) {
+    const auto mechanism = MechanismPart::family().make(other);
+    const Releases refused = one(plan_correlation(static_cast<const MechanismPart&>(*mechanism), 4, 30), 2, 30, 0.2);
     for (const char* name : {"tight", "rdp", "basic"})
       CHECK(names(unsound_by(make_part<Accountant>("accountant", name), std::vector{refused}),
-                  {std::string(choice_name(other)).c_str(), "poisson", "full"}));
+                  {std::string(other).c_str(), "poisson", "full"}));
     CHECK_THROWS_AS(epsilon_of(refused, 1e-6), Error);
   }
 }
 
 TEST_CASE("rounds count up to the last one, however many of them are listed; other releases add up beside them") {
-  const auto blt = plan_correlation(NoiseMechanism::blt, 3, 20);
+  const auto blt = plan_correlation(BufferedNoise(), 3, 20);
   Spending all, some;
   for (std::uint64_t round = 1; round <= 10; ++round) merge(all, one(blt, 2, round));
   for (const std::uint64_t round : {10, 1, 7}) merge(some, one(blt, 2, round));
@@ -206,21 +207,21 @@ TEST_CASE("rounds count up to the last one, however many of them are listed; oth
 }
 
 TEST_CASE("one band is independent noise; what cannot be planned is refused with the value") {
-  CHECK_FALSE(plan_correlation(NoiseMechanism::banded, 1, 100).on());
-  CHECK_FALSE(plan_correlation(NoiseMechanism::independent, 1, 100).on());
-  CHECK(plan_correlation(NoiseMechanism::banded, 9, 4).coefficients.size() == 4);
-  CHECK(kept_vectors(plan_correlation(NoiseMechanism::banded, 5, 100)) == 4);
-  CHECK(kept_vectors(plan_correlation(NoiseMechanism::blt, 5, 100, 3)) == 3);
-  CHECK(kept_vectors(plan_correlation(NoiseMechanism::tree, 1, 100)) == 7);
-  CHECK(kept_vectors(plan_correlation(NoiseMechanism::tree, 1, 100, 4, 8)) == 4);
-  CHECK_THROWS_AS(plan_correlation(NoiseMechanism::tree, 1, std::uint64_t{1} << 21), Error);
-  Correlation other = plan_correlation(NoiseMechanism::banded, 3, 10);
+  CHECK_FALSE(plan_correlation(BandedNoise(), 1, 100).on());
+  CHECK_FALSE(plan_correlation(IndependentNoise(), 1, 100).on());
+  CHECK(plan_correlation(BandedNoise(), 9, 4).coefficients.size() == 4);
+  CHECK(kept_vectors(plan_correlation(BandedNoise(), 5, 100)) == 4);
+  CHECK(kept_vectors(plan_correlation(BufferedNoise({3}), 5, 100)) == 3);
+  CHECK(kept_vectors(plan_correlation(TreeNoise(), 1, 100)) == 7);
+  CHECK(kept_vectors(plan_correlation(TreeNoise({8}), 1, 100)) == 4);
+  CHECK_THROWS_AS(plan_correlation(TreeNoise(), 1, std::uint64_t{1} << 21), Error);
+  Correlation other = plan_correlation(BandedNoise(), 3, 10);
   other.coefficients.push_back(0.1);  // more bands than the separation
   CHECK(names(objection(other), {"banded", "4", "3"}));
-  other = plan_correlation(NoiseMechanism::blt, 3, 10);
+  other = plan_correlation(BufferedNoise(), 3, 10);
   other.coefficients[0] = 2;
   CHECK(names(objection(other), {"blt", "at most 1"}));
-  other = plan_correlation(NoiseMechanism::tree, 3, 10);
+  other = plan_correlation(TreeNoise(), 3, 10);
   other.horizon = 0;
   CHECK(names(objection(other), {"tree", "0 rounds"}));
 }

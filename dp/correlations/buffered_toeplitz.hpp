@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "dp/accountants/participation.hpp"
+#include "dp/correlations/participation.hpp"
 
 namespace fedstride {
 

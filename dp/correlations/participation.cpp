@@ -1,4 +1,4 @@
-#include "dp/accountants/participation.hpp"
+#include "dp/correlations/participation.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/choice.hpp"
+#include "core/part.hpp"
+
+namespace fedstride {
+
+/// The list of a family whose part is one setting among others of a larger choice; the first is the default. Interface has the setting's
+/// name, kKey, and its help, kPurpose.
+template <class Interface, class... P>
+struct PartList {
+  static constexpr auto names() { return fedstride::names(P::kName...); }
+  static PartFamily family(Question question) {
+    PartFamily all(Interface::kKey, Interface::kPurpose, question);
+    add_parts<Interface, P...>(all);
+    return all;
+  }
+};
+
+namespace detail {
+
+template <class Interface, class Self, class Settings>
+Settings settings_of_part(const PartBase<Interface, Self, Settings>&);
+// A base for each part, also where parts have the same settings, or none.
+template <class P>
+struct SettingsOf : decltype(settings_of_part(std::declval<P>())) {};
+
+template <class Interface>
+std::vector<KnownName> known_parts() {
+  std::vector<KnownName> known;
+  for (const auto& part : Interface::family().parts()) known.push_back({std::string(part->name()), std::string(part->summary())});
+  return known;
+}
+
+}  // namespace detail
+
+/// A base of settings that have such a choice: the part's name, of an enumeration with the list's names, and the settings of each.
+template <class List, class Name>
+struct PartChoice;
+template <class Interface, class... P, class Name>
+struct PartChoice<PartList<Interface, P...>, Name> : detail::SettingsOf<P>... {
+  Name chosen = {};
+
+  template <class One>
+  bool has() const {
+    return choice_name(chosen) == One::kName;
+  }
+  Chosen<Interface> part() const {
+    Chosen<Interface> part;
+    ((has<P>() ? void(part = P(static_cast<const detail::SettingsOf<P>&>(*this))) : void()), ...);
+    return part;
+  }
+  static constexpr auto fields() {
+    constexpr auto kOfPart = []<class One>(std::type_identity<One>) {
+      return std::apply([](const auto&... field) { return std::tuple{read_if_chosen<One>(field)...}; }, One::kFields);
+    };
+    return std::tuple_cat(std::tuple{Field{Interface::kKey, &PartChoice::chosen, Interface::kPurpose,
+                                           Valid{.known = detail::known_parts<Interface>}}},
+                          kOfPart(std::type_identity<P>{})...);
+  }
+
+ private:
+  template <class One, class Owner, class Value>
+  static constexpr Field<PartChoice, Value> read_if_chosen(const Field<Owner, Value>& field) {
+    return {field.name, field.member, field.help, field.valid, field.shapes, &PartChoice::template has<One>};
+  }
+};
+
+}  // namespace fedstride

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "dp/correlations/correlation.hpp"
+
+namespace fedstride {
+
+/// C is Toeplitz with as many bands as the separation, so that a record's columns of C are orthogonal (Choquette-Choo et al. 2023); the
+/// coefficients are its first column c, and round t adds w_t = z_t - sum_{0 < j < b} c_j w_{t-j}. One band is independent noise.
+struct BandedNoise final : PartBase<MechanismPart, BandedNoise> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "banded";
+  static constexpr std::string_view kSummary = "optimal bands, as many as minimum-separation";
+
+  bool is_independent(std::uint64_t separation) const override { return separation == 1; }
+  void plan(Correlation& planned) const override;
+  std::string objection(const Correlation& correlation) const override;
+  double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const override;
+  double norm_in_groups(const Correlation& correlation) const override;
+  std::size_t kept_vectors(const Correlation& correlation) const override { return correlation.coefficients.size() - 1; }
+  void correlate(const Correlation& correlation, const NoiseRow& row) const override;
+};
+
+}  // namespace fedstride

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "dp/correlations/buffered_toeplitz.hpp"
+#include "dp/correlations/correlation.hpp"
+
+namespace fedstride {
+
+struct BufferedNoiseSettings {
+  int buffers = 4;
+  static constexpr auto kFields = std::tuple{Field{"noise-buffers", &BufferedNoiseSettings::buffers,
+                                                   "vectors as long as the model that are kept", Valid{.low = 1, .high = 10}}};
+};
+
+/// C is a buffered linear Toeplitz matrix (Dvijotham et al. 2024). The coefficients are the scales s_i, then the decays d_i; round t adds
+/// w_t = z_t - sum_i s_i m_i, then m_i <- d_i m_i + w_t.
+struct BufferedNoise final : PartBase<MechanismPart, BufferedNoise, BufferedNoiseSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "blt";
+  static constexpr std::string_view kSummary = "an optimal buffered Toeplitz matrix (Dvijotham et al.)";
+
+  void plan(Correlation& planned) const override;
+  std::string objection(const Correlation& correlation) const override;
+  std::vector<std::pair<std::string_view, std::uint64_t>> stated(const Correlation& correlation) const override;
+  double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const override;
+  std::size_t kept_vectors(const Correlation& correlation) const override { return correlation.coefficients.size() / 2; }
+  void correlate(const Correlation& correlation, const NoiseRow& row) const override;
+};
+
+BufferedToeplitz buffered_of(const Correlation& correlation);
+
+}  // namespace fedstride

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/function_ref.hpp"
+#include "core/part.hpp"
+#include "core/term.hpp"
+
+namespace fedstride {
+
+// What noise costs that is correlated from round to round. Round t publishes x_t + (C^-1 Z)_t, from which C x + Z follows and the other
+// way around: one Gaussian release of sensitivity sens(C), also if x_t depends on what was published before (Denisov et al. 2022). C is
+// lower triangular, so the first t rounds are a release of its upper left corner.
+
+/// The name of a mechanism; dp/correlations/correlations.hpp has the list. The first is independent noise.
+enum class NoiseMechanism : int;
+
+/// A mechanism with its parameters, fixed before the first of `horizon` rounds. Any two rounds of a record are at least `separation`
+/// apart.
+struct Correlation {
+  NoiseMechanism mechanism = {};
+  std::uint64_t separation = 1;
+  std::uint64_t horizon = 0;
+  std::uint64_t restart = 0;              ///< rounds after which the noise begins anew; 0: never
+  std::vector<double> coefficients = {};  ///< of the mechanism
+
+  bool is_independent() const { return mechanism == NoiseMechanism{}; }
+  /// Independent noise in rounds of which each record may be in every one is accounted round by round.
+  bool on() const { return !is_independent() || separation > 1; }
+  auto operator<=>(const Correlation&) const = default;
+
+  static constexpr auto kTerms =
+      std::tuple{Term{"mechanism", &Correlation::mechanism}, Term{"separation", &Correlation::separation},
+                 Term{"horizon", &Correlation::horizon}, Term{"restart", &Correlation::restart},
+                 Term{"coefficients", &Correlation::coefficients}};
+};
+
+/// A stretch of the noise of one round: what comes in as the round's own draws, standard normal, leaves as its correlated noise in units
+/// of the standard deviation.
+struct NoiseRow {
+  std::uint64_t t = 0;    ///< the round, from 0
+  std::size_t first = 0;  ///< number in the vectors of the stretch's first
+  std::span<double> noise;
+  /// Vectors as long as the model, from round to round.
+  std::vector<std::vector<double>>& kept;
+  /// The stretch's further draws of the round, from 1: valid until the next call.
+  function_ref<std::span<const double>(std::size_t)> draw;
+};
+
+/// A mechanism whose noise is correlated. What it plans is a Correlation, of which all other functions ask.
+class MechanismPart : public Part {
+ public:
+  static constexpr std::string_view kKey = "noise-mechanism";
+  static constexpr std::string_view kPurpose =
+      "how the noise of rounds is correlated, so that it cancels in part in their sum; client-noise central";
+  static PartFamily& family();
+
+  /// True if with this separation it is independent noise.
+  virtual bool is_independent(std::uint64_t /*separation*/) const { return false; }
+  /// Sets what is best for the separation and the horizon, by its settings. Throws Error (usage) for numbers out of range.
+  virtual void plan(Correlation& /*planned*/) const {}
+  virtual bool restarts() const { return false; }
+  /// The reason why these cannot be its parameters, to follow the name: "has ..."; empty if they can.
+  virtual std::string objection(const Correlation& correlation) const = 0;
+  /// Its settings as the parameters tell them, by name.
+  virtual std::vector<std::pair<std::string_view, std::uint64_t>> stated(const Correlation& /*correlation*/) const { return {}; }
+
+  /// As correlated_sensitivity below; `rounds` is above 0.
+  virtual double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const = 0;
+  /// If sampling within the groups that a separation makes amplifies, the norm, rounded up, that each of a record's rounds then counts with
+  /// (Choquette-Choo et al. 2023, Theorem 1); otherwise 0.
+  virtual double norm_in_groups(const Correlation& /*correlation*/) const { return 0; }
+
+  virtual std::size_t kept_vectors(const Correlation& correlation) const = 0;
+  virtual void correlate(const Correlation& correlation, const NoiseRow& row) const = 0;
+};
+
+/// The mechanism of that name with its default settings.
+const MechanismPart& mechanism_of(const Correlation& correlation);
+
+/// The best parameters for this many rounds, by the mechanism's settings. Throws Error (usage) for numbers out of range.
+Correlation plan_correlation(const MechanismPart& mechanism, std::uint64_t separation, std::uint64_t horizon);
+
+/// The objection of mechanisms that have no coefficients.
+std::string refuse_coefficients(const Correlation& correlation);
+
+/// The reason why nothing can be accounted by it, one line; empty if all is well.
+std::string objection(const Correlation& correlation);
+
+/// Vectors as long as the model that its noise needs from round to round.
+inline std::size_t kept_vectors(const Correlation& correlation) { return mechanism_of(correlation).kept_vectors(correlation); }
+
+inline constexpr double kSensitivityRoundedUp = 1 + 1e-12;
+
+/// The most rounds, of the first `rounds`, that have one record; at most `most`, if that is not 0.
+std::uint64_t participations(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most);
+
+/// The most that the noise-free part of the releases of the first `rounds` rounds moves, for clip 1, rounded up, if a record is in at
+/// most `most` of them; 0: in as many as the separation allows.
+double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most = 0);
+
+inline bool is_amplified_in_groups(const Correlation& correlation) {
+  return mechanism_of(correlation).norm_in_groups(correlation) > 0;
+}
+
+}  // namespace fedstride
