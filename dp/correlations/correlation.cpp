@@ -1,8 +1,12 @@
 #include "dp/correlations/correlation.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <string>
 
 #include "core/error.hpp"
+#include "core/stop.hpp"
 #include "dp/correlations/correlations.hpp"
 #include "dp/correlations/participation.hpp"
 
@@ -52,6 +56,32 @@ std::string refuse_coefficients(const Correlation& correlation) {
 std::uint64_t participations(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) {
   return most_participations(static_cast<std::size_t>(rounds),
                              {static_cast<std::size_t>(correlation.separation), static_cast<std::size_t>(most)});
+}
+
+// The noise is linear in the draws: one column of a stretch for each draw of a round, alone in it.
+double combined_deviation(const Correlation& correlation, std::span<const double> factors) {
+  constexpr std::size_t kColumns = 32;  // draws of a round, more than its tree has nodes
+  double square = 0;
+  for (std::size_t from = 0; from < factors.size(); ++from) {
+    check_stop();
+    std::vector<std::vector<double>> kept(kept_vectors(correlation), std::vector<double>(kColumns));
+    std::array<double, kColumns> noise, drawn, sum{};
+    std::size_t used = 1;  // draws of that round
+    for (std::size_t t = 0; t < factors.size(); ++t) {
+      const auto draw = [&](std::size_t number) {
+        if (number >= kColumns) throw failure("a round's noise has more draws than are foreseen");
+        drawn.fill(0);
+        if (t == from) drawn[number] = 1, used = std::max(used, number + 1);
+        return std::span<const double>(drawn);
+      };
+      draw(0);
+      noise = drawn;
+      mechanism_of(correlation).correlate(correlation, {t, 0, noise, kept, draw});
+      for (std::size_t i = 0; i < used; ++i) sum[i] += factors[t] * noise[i];
+    }
+    for (const double one : sum) square += one * one;
+  }
+  return std::sqrt(square);
 }
 
 double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) {

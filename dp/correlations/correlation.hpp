@@ -107,6 +107,10 @@ std::uint64_t participations(const Correlation& correlation, std::uint64_t round
 /// most `most` of them; 0: in as many as the separation allows.
 double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most = 0);
 
+/// The standard deviation of sum_t f_t w_t, w_t being the rounds' noise of deviation 1: |C^-T f| for factors f of the first rounds, at
+/// most those planned. Takes time as the square of their number, below a second for 1,000.
+double combined_deviation(const Correlation& correlation, std::span<const double> factors);
+
 inline bool is_amplified_in_groups(const Correlation& correlation) {
   return mechanism_of(correlation).norm_in_groups(correlation) > 0;
 }

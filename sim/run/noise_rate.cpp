@@ -28,6 +28,20 @@ Trained trained(const Setup& setup) {
   return found;
 }
 
+// Correlated noise of the falling rates, compared with independent noise.
+double correlated_share(const Setup& setup) {
+  const Correlation& correlation = setup.privacy.client_release.correlation;
+  if (correlation.is_independent()) return 1;
+  const ServerSchedule course{.course = ServerScheduleShape::noise, .rounds = setup.configuration.rounds};
+  std::vector<double> factors;
+  double square = 0;
+  for (int round = 1; round <= course.rounds; ++round) {
+    factors.push_back(course.factor(static_cast<std::uint32_t>(round)));
+    square += factors.back() * factors.back();
+  }
+  return combined_deviation(correlation, factors) / std::sqrt(square);
+}
+
 }  // namespace
 
 double mean_noise(const Setup& setup) {
@@ -47,7 +61,7 @@ double noise_rate(const Setup& setup) {
                       "; server-schedule 'noise' needs a finite norm above 0, from which its rate follows");
   const double factor = setup.configuration.server_noise_factor;
   const double most = kStepInOneDirection * std::sqrt(std::sqrt(count)) / setup.privacy.client->clip;
-  const double tau = mean_noise(setup);
+  const double tau = mean_noise(setup) * correlated_share(setup);
   return std::min(most, factor * norm * std::sqrt(3.0 / (2 * setup.configuration.rounds)) / (tau * std::sqrt(count)));
 }
 

@@ -14,7 +14,8 @@ double mean_noise(const Setup& setup);
 ///
 ///     G = min(b |x_0| sqrt(3 / (2 R)) / (tau sqrt(d)), L / C),    L = 0.21 d^(1/4)
 ///
-/// with tau = mean_noise() and C the bound on an update. L bounds the step of the signal where there is little noise. Throws Error (usage)
+/// with tau = mean_noise() and C the bound on an update. Noise that is correlated over the rounds moves the weights by less, or more, in the
+/// ratio of |C^-T f| to |f|, f being the rates' course, by which the first of the two is divided. L bounds the step of the signal where there is little noise. Throws Error (usage)
 /// if |x_0| is 0.
 double noise_rate(const Setup& setup);
 

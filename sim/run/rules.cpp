@@ -330,8 +330,6 @@ const Rule kCommonRules[] = {
      ", whose rate is that of the mean update; {server-optimizer} makes steps of other lengths", "server-optimizer"},
     {"server-schedule", [](C c) { return c.has_noise_server() && counts_updates(c); },
      ", whose rate is planned for one bound; with {clip-rule} each round has its own", "clip-rule"},
-    {"server-schedule", [](C c) { return c.has_noise_server() && is_correlated(c); },
-     ", whose rate is planned for independent noise; that of {noise-mechanism} cancels in part", "noise-mechanism"},
 
     {"clip-rule", [](C c) { return counts_lots(c) && (c.optimizer->is_told() || c.optimizer->gradients_per_step() > 1); },
      ", whose bound follows the clients' lots; the steps of {optimizer} follow what was released under that bound", "optimizer"},

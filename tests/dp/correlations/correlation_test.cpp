@@ -226,4 +226,31 @@ TEST_CASE("one band is independent noise; what cannot be planned is refused with
   CHECK(names(objection(other), {"tree", "0 rounds"}));
 }
 
+TEST_CASE("the noise of a weighted sum of rounds is |C^-T f|; that of a tree's prefix is the estimate's variance") {
+  std::vector<double> factors;
+  for (int t = 0; t < 11; ++t) factors.push_back(1 / (1.0 + t) - 0.05 * t);
+  const auto dense = [&](const std::vector<double>& inverse) {
+    double square = 0;
+    for (std::size_t from = 0; from < factors.size(); ++from) {
+      double column = 0;
+      for (std::size_t t = from; t < factors.size(); ++t) column += factors[t] * inverse[t - from];
+      square += column * column;
+    }
+    return std::sqrt(square);
+  };
+  const Correlation blt = plan_correlation(BufferedNoise({2}), 3, 11);
+  CHECK(combined_deviation(blt, factors) == near(dense(inverse_series(buffered_of(blt).coefficients(11), 11))));
+  const Correlation banded = plan_correlation(BandedNoise(), 4, 11);
+  CHECK(combined_deviation(banded, factors) == near(dense(inverse_series(banded.coefficients, 11))));
+  CHECK(combined_deviation(plan_correlation(IndependentNoise(), 3, 11), factors) ==
+        near(dense({1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})));
+  for (const int restart : {0, 4})
+    for (const std::size_t rounds : {1, 4, 7, 11}) {
+      const double whole = restart == 0 ? 0 : static_cast<double>(rounds / 4) * tree_variance(4, true);
+      const double variance = whole + tree_variance(restart == 0 ? rounds : rounds % 4, true);
+      const Correlation tree = plan_correlation(TreeNoise({restart}), 1, 11);
+      CHECK(combined_deviation(tree, std::vector<double>(rounds, 1.0)) == near(std::sqrt(variance)));
+    }
+}
+
 }  // namespace fedstride::test::correlation_test

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "dp/correlations/correlation.hpp"
 #include "server/cohorts.hpp"
 #include "server/round.hpp"
 #include "sim/fleet/threads.hpp"
@@ -94,6 +95,21 @@ TEST_CASE("the first rate is that of the formula: central, local and growing noi
   for (const char* noise : {"noise-multiplier = 1e-6\n", "noise-multiplier = 1e-3\n"})
     CHECK(noise_rate(setup_of(folder, std::string("clip = 0.5\n") + noise)) ==
           doctest::Approx(0.21 * std::pow(d, 0.25) / 0.5).epsilon(1e-9));
+  std::vector<double> course;
+  double course_squared = 0;
+  for (int round = 1; round <= central.configuration.rounds; ++round) {
+    course.push_back(1 - (round - 1.0) / central.configuration.rounds);
+    course_squared += course.back() * course.back();
+  }
+  for (const std::string mechanism : {"blt", "banded", "tree"}) {
+    CAPTURE(mechanism);
+    const Setup setup =
+        setup_of(folder, "noise-multiplier = 40\nminimum-separation = 2\nnoise-mechanism = '" + mechanism + "'\n");
+    const Correlation& noise = setup.privacy.client_release.correlation;
+    const double share = combined_deviation(noise, course) / std::sqrt(course_squared);
+    CHECK(share < 0.95);  // a round asks half of the clients
+    CHECK(noise_rate(setup) == doctest::Approx(expected(setup, 3, 40 * share / (clients / 2))).epsilon(2e-6));
+  }
   Setup zero = central;
   zero.initial = Vector(zero.initial.size());
   CHECK_USAGE_ERROR(noise_rate(zero), "norm 0", "server-schedule 'noise'");
@@ -134,7 +150,6 @@ TEST_CASE("a run goes on with the first rate, says it among what is public, and 
   CHECK_USAGE_ERROR(refused("server-optimizer = 'restore'\n"), "server-optimizer", "restore");
   CHECK_USAGE_ERROR(refused("server-optimizer = 'momentum'\n"), "server-schedule", "momentum");
   CHECK_USAGE_ERROR(refused("local-objective = 'scaffold'\n"), "clip-rule", "scaffold");
-  CHECK_USAGE_ERROR(refused("noise-mechanism = 'blt'\n"), "server-schedule", "blt");
   CHECK_USAGE_ERROR(resolve(settings_for(folder, "x", "dp = 'example'\nclip-rule = 'scaled'\n" + kNoise)), "scaled", "example");
 }
 
