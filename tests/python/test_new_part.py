@@ -24,7 +24,7 @@ SKELETONS = {
     "cohort": ("my-few", ["server/cohorts.cpp", "tests/server/my_few_cohort_test.cpp"]),
     "layer": ("mine", ["nn/activation_stages.cpp", "tests/nn/activation_test.cpp"]),
     "accountant": ("my-bound", ["dp/accountants/accountants.cpp", "dp/accountants/my_bound.cpp"]),
-    "draw": ("my-lots", ["dp/draws/draws.cpp", "tests/dp/draws/my_lots_test.cpp"]),
+    "draw": ("my-lots", ["dp/draws/draws.hpp", "tests/dp/draws/my_lots_test.cpp"]),
     "bound": ("my-clip", ["dp/bounds/bounds.cpp", "tests/dp/bounds/my_clip_test.cpp"]),
     "command": ("peek", ["cli/peek_command.cpp", "tests/cli/peek_test.cpp"]),
     "dataset": ("my-set", ["data/known_datasets.cpp", "data/official.cpp"]),
