@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 #include "core/choice.hpp"
+#include "core/setting.hpp"
 
 namespace fedstride {
 
@@ -21,6 +25,14 @@ constexpr auto names_in() {
   return []<class... P>(const std::tuple<P...>*) { return names(P::kName...); }(static_cast<List*>(nullptr));
 }
 
+/// The same with their summaries, kSummary.
+template <class List>
+std::vector<KnownName> known_in() {
+  return []<class... P>(const std::tuple<P...>*) {
+    return std::vector<KnownName>{{std::string(P::kName), std::string(P::kSummary)}...};
+  }(static_cast<List*>(nullptr));
+}
+
 template <class List, class Part>
 inline constexpr int kPlaceIn = []<class... P>(const std::tuple<P...>*) {
   int place = 0;
@@ -33,6 +45,15 @@ const Base& part_in(Place place) {
   static const List parts;
   static const auto all = std::apply([](const auto&... one) { return std::array<const Base*, sizeof...(one)>{&one...}; }, parts);
   return *all[static_cast<std::size_t>(place)];
+}
+
+/// The names of those values of an enumeration for which holds(value) is true.
+template <Choice E, class Holds>
+std::vector<std::string_view> names_where(const Holds& holds) {
+  std::vector<std::string_view> found;
+  for (const std::string_view name : kChoiceNames<E>)
+    if (holds(*find_choice<E>(name))) found.push_back(name);
+  return found;
 }
 
 /// The names of an enumeration's values without one of them.

@@ -314,9 +314,7 @@ std::optional<PrivacyBound> by_own_curve(std::span<const Releases> spending, boo
 std::string Tight::unsound(std::span<const Releases> spending) const {
   const auto has_bound = [](NoiseLaw law) { return law_of(law).has_gaussian_like(); };
   if (const auto found = std::ranges::find_if_not(spending, has_bound, &Releases::law); found != spending.end()) {
-    std::vector<std::string_view> valid;
-    for (const std::string_view name : kChoiceNames<NoiseLaw>)
-      if (const auto law = *find_choice<NoiseLaw>(name); law != NoiseLaw::gaussian && has_bound(law)) valid.push_back(name);
+    const auto valid = names_where<NoiseLaw>([&](NoiseLaw law) { return law != NoiseLaw::gaussian && has_bound(law); });
     return "it has no bound for " + std::string(choice_name(found->law)) + " noise; valid: rdp, or noise-law " + joined(valid);
   }
   if (const auto rows = std::ranges::find_if(spending, has_rows);

@@ -10,12 +10,6 @@
 namespace fedstride {
 namespace {
 
-std::vector<std::string_view> laws_of_any_step() {
-  std::vector<std::string_view> laws{kChoiceNames<ShareLaw>.begin(), kChoiceNames<ShareLaw>.end()};
-  std::erase_if(laws, [](std::string_view name) { return law_of(*find_choice<NoiseLaw>(name)).least_steps() > 0; });
-  return laws;
-}
-
 std::string power_text(double step) { return "2^" + std::to_string(std::ilogb(step)); }
 
 }  // namespace
@@ -56,9 +50,11 @@ NoiseShare SharePlan::share(double noise_multiplier) const {
                       counted(clients, "client") + " a round, updates of norm " + number_text(bound) +
                       " and noise of deviation " + number_text(share) + " each, the sum needs " + std::to_string(needed) +
                       " bits");
+  const auto is_finer = [](ShareLaw other) { return law_of(law_named_by(other)).least_steps() == 0; };
   if (share < least * used.step)
     throw usage_error(noise + "must be at least " + number_text(least) + " steps: a step of 2^" +
-                      std::to_string(std::ilogb(share / least)) + " or less, or noise-law " + joined(laws_of_any_step()));
+                      std::to_string(std::ilogb(share / least)) + " or less, or noise-law " +
+                      joined(names_where<ShareLaw>(is_finer)));
   if (steps > most)
     throw usage_error(noise + "can be drawn up to " + number_text(std::floor(most)) + ": a step of 2^" +
                       std::to_string(static_cast<int>(std::ceil(std::log2(share / most)))) + " or more");

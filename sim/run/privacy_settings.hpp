@@ -9,6 +9,7 @@
 #include "dp/accountants/mechanism.hpp"
 #include "dp/bounds/bounds.hpp"
 #include "dp/noise/noise_plan.hpp"
+#include "dp/places/places.hpp"
 
 namespace fedstride {
 
@@ -21,9 +22,6 @@ constexpr auto choice_names(LotSampling) { return all_but<Sampling>(FullDraw::kN
 constexpr Sampling sampling_of(LotSampling lots) { return *find_choice<Sampling>(choice_name(lots)); }
 enum class ClipPer { model, layer };
 constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
-/// Who adds the noise that protects clients, and its kind.
-enum class ClientNoiseBy { central, discrete, local, distributed };
-constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete", "local", "distributed"); }
 /// The law of the shares that clients add under client-noise distributed: any but the Gaussian, by its place among these.
 enum class ShareLaw {};
 constexpr auto choice_names(ShareLaw) { return all_but<NoiseLaw>(GaussianLaw::kName); }
@@ -107,10 +105,11 @@ struct ClientSettings : BoundSettings {
   AccountantChoice client_accountant = AccountantChoice::automatic;
   NeighboursChoice client_neighbours = NeighboursChoice::automatic;
   ClipPer clip_per = ClipPer::model;
-  ClientNoiseBy client_noise = ClientNoiseBy::central;
+  ClientNoiseBy client_noise = {};
   ShareLaw noise_law = {};
 
-  bool has_shares() const { return client_noise == ClientNoiseBy::distributed; }
+  const NoisePlace& place() const { return place_of(client_noise); }
+  bool has_shares() const { return place().has_shares(); }
   NoiseMechanism noise_mechanism = NoiseMechanism::independent;
   int minimum_separation = 1;
   int noise_buffers = 4;
@@ -126,10 +125,7 @@ struct ClientSettings : BoundSettings {
   /// The settings that have the same name under `client` and `both`.
   static constexpr auto kNoiseFields = std::tuple{
       Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
-      Field{
-          "client-noise", &ClientSettings::client_noise,
-          "who adds the noise: the coordinator, the coordinator on integers (discrete), each client in full (local), or each its "
-          "share (distributed, with secure aggregation)"},
+      Field{"client-noise", &ClientSettings::client_noise, "who adds the noise", Valid{.known = known_in<PlaceList>}},
       Field{"noise-law",
             &ClientSettings::noise_law,
             "client-noise distributed: law of the noise",

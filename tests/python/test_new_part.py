@@ -25,6 +25,8 @@ SKELETONS = {
     "layer": ("mine", ["nn/activation_stages.cpp", "tests/nn/activation_test.cpp"]),
     "accountant": ("my-bound", ["dp/accountants/accountants.cpp", "dp/accountants/my_bound.cpp"]),
     "draw": ("my-lots", ["dp/draws/draws.hpp", "tests/dp/draws/my_lots_test.cpp"]),
+    "law": ("my-noise", ["dp/laws/laws.hpp", "tests/dp/laws/my_noise_test.cpp"]),
+    "place": ("my-helper", ["dp/places/places.hpp", "tests/dp/places/my_helper_test.cpp"]),
     "bound": ("my-clip", ["dp/bounds/bounds.cpp", "tests/dp/bounds/my_clip_test.cpp"]),
     "command": ("peek", ["cli/peek_command.cpp", "tests/cli/peek_test.cpp"]),
     "dataset": ("my-set", ["data/known_datasets.cpp", "data/official.cpp"]),
