@@ -8,7 +8,6 @@
 #include "core/elementary.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "dp/accountants/distributed_noise.hpp"
 #include "dp/noise/client_release.hpp"
 
 namespace fedstride {
@@ -37,19 +36,8 @@ NoiseShare::NoiseShare(NoiseLaw law, double bound, double deviation, double step
   const double steps = deviation / step;
   if (!(steps > 0 && bound / step <= kMostSteps && steps <= kMostSteps))
     throw usage_error("the step of distributed noise is " + number_text(step) + "; clip and noise must be less than 2^31 steps");
-  if (law == NoiseLaw::skellam) {
-    skellam_ = std::make_shared<const Skellam>(steps * steps);
-  } else {
-    // Rounded up to a part of a step: the noise is never less than what is accounted, and more by a 2^15th of its variance at most.
-    constexpr double kParts = 0x1p16;
-    const double parts = steps < kParts ? std::ldexp(1.0, std::min(std::ilogb(kParts / steps), 16)) : 1;
-    const double sigma = std::ceil(steps * parts);
-    sigma_ = sigma / parts;
-    gaussian_ = std::make_shared<const DiscreteGaussian>(static_cast<std::uint64_t>(sigma), static_cast<std::uint64_t>(parts));
-  }
+  noise_ = law_of(law).share(steps);
 }
-
-double NoiseShare::variance() const { return skellam_ ? skellam_->variance() : sigma_ * sigma_; }
 
 void NoiseShare::encode(std::span<const float> clipped, const RandomSource& common, const RandomSource& own, std::uint32_t round,
                         std::uint32_t client, std::span<std::int64_t> out) const {
@@ -92,8 +80,7 @@ void NoiseShare::add_noise(const RandomSource& own, Address address, std::span<s
   for (std::size_t first = 0; first < length_; first += kSharesPerRow) {
     address.row = static_cast<std::uint32_t>(first / kSharesPerRow);
     RandomStream random = own.at(address);
-    for (std::int64_t& value : out.subspan(first, std::min(kSharesPerRow, length_ - first)))
-      value += skellam_ ? (*skellam_)(random) : static_cast<std::int64_t>((*gaussian_)(random));
+    for (std::int64_t& value : out.subspan(first, std::min(kSharesPerRow, length_ - first))) value += noise_.draw(random);
   }
 }
 
@@ -106,11 +93,12 @@ Vector NoiseShare::decode(std::span<const double> sum, const RandomSource& commo
   return vector;
 }
 
-unsigned bits_of_shares(double bound, double deviation, double step, std::size_t size, std::size_t clients) {
-  // Bernstein's bound holds for both laws: P(noise >= t) <= exp(-t^2 / (2 (V + t / 3))). A deviation is rounded up by less than a step.
+unsigned bits_of_shares(NoiseLaw law, double bound, double deviation, double step, std::size_t size, std::size_t clients) {
+  // A deviation is rounded up by less than a step.
+  const double tail = law_of(law).tail(deviation / step + 1);
   const double exponent = portable::log(0x1p42 * static_cast<double>(size));
   const double variance = static_cast<double>(clients) * (deviation / step + 1) * (deviation / step + 1);
-  const double noise = exponent / 3 + std::sqrt(exponent * exponent / 9 + 2 * exponent * variance);
+  const double noise = exponent * tail + std::sqrt(exponent * exponent * tail * tail + 2 * exponent * variance);
   const double largest = static_cast<double>(clients) * (bound / step + 1) + noise;
   return static_cast<unsigned>(std::ilogb(largest)) + 2;  // one for the sign
 }

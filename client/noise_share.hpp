@@ -2,20 +2,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 
 #include "core/random.hpp"
 #include "core/vector.hpp"
 #include "dp/accountants/mechanism.hpp"
-#include "dp/noise/discrete_gaussian.hpp"
-#include "dp/noise/skellam.hpp"
 
 namespace fedstride {
 
 /// The bits that a ring needs so that a sum of so many clients wraps with a probability below 2^-40, whatever their updates are.
-unsigned bits_of_shares(double bound, double deviation, double step, std::size_t size, std::size_t clients);
+unsigned bits_of_shares(NoiseLaw law, double bound, double deviation, double step, std::size_t size, std::size_t clients);
 
 /// A client's part of a sum with noise that clients make: its clipped update with its share of the noise, as whole multiples of a step
 /// (Kairouz, Liu & Steinke 2021; Agarwal, Kairouz & Liu 2021). The update is filled up to a power of two numbers, their signs are
@@ -24,14 +21,14 @@ unsigned bits_of_shares(double bound, double deviation, double step, std::size_t
 /// noise, and that last comparison, is on integers.
 class NoiseShare {
  public:
-  /// Of updates of `size` numbers and norm at most `bound`, with noise of this deviation from each client. The variance is rounded up
-  /// (skellam.hpp), a discrete Gaussian's deviation to 16 bits or whole steps. Throws Error (usage) if the noise cannot be drawn.
+  /// Of updates of `size` numbers and norm at most `bound`, with noise of this deviation from each client. Its law may round
+  /// that up. Throws Error (usage) if the noise cannot be drawn.
   NoiseShare(NoiseLaw law, double bound, double deviation, double step, std::size_t size);
 
   /// Numbers of what is summed: the least power of two that is not below the size.
   std::size_t length() const { return length_; }
   double step() const { return step_; }
-  double variance() const;  ///< of a client's noise, in squared steps
+  double variance() const { return noise_.variance; }  ///< of a client's noise, in squared steps
 
   /// The part of a client. `common` has the draws of the round, the same for all clients, `own` the client's secret ones.
   void encode(std::span<const float> clipped, const RandomSource& common, const RandomSource& own, std::uint32_t round,
@@ -54,9 +51,7 @@ class NoiseShare {
   std::size_t size_;
   std::size_t length_;
   double norm_;  ///< the largest of a rounded vector, in steps
-  std::shared_ptr<const Skellam> skellam_ = {};
-  std::shared_ptr<const DiscreteGaussian> gaussian_ = {};
-  double sigma_ = 0;
+  IntegerNoise noise_ = {};
 };
 
 }  // namespace fedstride

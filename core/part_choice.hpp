@@ -15,7 +15,7 @@ namespace fedstride {
 /// The list of a family whose part is one setting among others of a larger choice; the first is the default. Interface has the setting's
 /// name, kKey, and its help, kPurpose.
 template <class Interface, class... P>
-struct PartList {
+struct ChoiceList {
   static constexpr auto names() { return fedstride::names(P::kName...); }
   static PartFamily family(Question question) {
     PartFamily all(Interface::kKey, Interface::kPurpose, question);
@@ -45,7 +45,7 @@ std::vector<KnownName> known_parts() {
 template <class List, class Name>
 struct PartChoice;
 template <class Interface, class... P, class Name>
-struct PartChoice<PartList<Interface, P...>, Name> : detail::SettingsOf<P>... {
+struct PartChoice<ChoiceList<Interface, P...>, Name> : detail::SettingsOf<P>... {
   Name chosen = {};
 
   template <class One>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <string_view>
@@ -10,16 +12,9 @@
 #include "core/term.hpp"
 #include "dp/correlations/correlations.hpp"
 #include "dp/draws/draws.hpp"
+#include "dp/laws/laws.hpp"
 
 namespace fedstride {
-
-/// The distribution of a release's noise.
-enum class NoiseLaw {
-  gaussian,
-  skellam,            ///< on integers, the sum of equal shares that records' owners add themselves
-  discrete_gaussian,  ///< likewise
-};
-constexpr auto choice_names(NoiseLaw) { return names("gaussian", "skellam", "discrete-gaussian"); }
 
 /// The shares of noise that the owners of records add themselves, on a grid.
 struct NoiseShares {
@@ -61,6 +56,17 @@ struct Releases {
 };
 
 inline constexpr std::uint64_t kMaxRowsOfRecord = 1000;
+
+/// One of these releases as its law sees it.
+inline DistributedNoise distributed_noise(const Releases& release) {
+  const std::uint64_t shares = std::max<std::uint64_t>(release.shares.count, 1);
+  return {.step = release.shares.step,
+          .local_deviation = release.noise_multiplier / std::sqrt(static_cast<double>(shares)),
+          .shares = shares,
+          .clip = 1,
+          .dimension = release.shares.dimension,
+          .distance = distance_between(release.neighbours) * static_cast<double>(release.rows)};
+}
 
 /// The releases that one record (or client) was exposed to, in order.
 using Spending = std::vector<Releases>;

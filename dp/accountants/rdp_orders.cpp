@@ -10,7 +10,6 @@
 
 #include "core/stop.hpp"
 #include "dp/accountants/accountants.hpp"
-#include "dp/accountants/distributed_noise.hpp"
 #include "dp/accountants/sampled_rdp.hpp"
 #include "dp/accountants/spending.hpp"
 #include "dp/accountants/user_mixture.hpp"
@@ -143,19 +142,14 @@ std::vector<double> mixture_rdp(const Releases& release, std::span<const double>
 
 std::vector<double> release_rdp(const Releases& release, std::span<const double> orders) {
   const double sigma = release.noise_multiplier;
-  if (release.law != NoiseLaw::gaussian) {
-    std::vector<double> values;
-    for (const double order : orders) values.push_back(distributed_rdp(release, order));
-    return values;
-  }
-  if (release.rate < 1 && release.sampling == Sampling::poisson && release.rows > 1) return mixture_rdp(release, orders);
-  if (release.rate < 1 && release.sampling == Sampling::poisson)
-    return poisson_rdp(release.rate, sigma, release.neighbours, orders);
-  if (release.rate < 1 && release.sampling == Sampling::without_replacement)
+  const bool sampled = release.rate < 1 && release.law == NoiseLaw::gaussian;
+  if (sampled && release.sampling == Sampling::poisson && release.rows > 1) return mixture_rdp(release, orders);
+  if (sampled && release.sampling == Sampling::poisson) return poisson_rdp(release.rate, sigma, release.neighbours, orders);
+  if (sampled && release.sampling == Sampling::without_replacement)
     return without_replacement_rdp(release.rate, sigma / 2, orders);
-  const double distance = distance_between(release.neighbours) * static_cast<double>(release.rows);
-  std::vector<double> values(orders.begin(), orders.end());
-  for (double& value : values) value *= distance * distance / (2 * sigma * sigma);
+  const DistributedNoise noise = distributed_noise(release);
+  std::vector<double> values;
+  for (const double order : orders) values.push_back(law_of(release.law).rdp(noise, order));
   return values;
 }
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "dp/accountants/accountants.hpp"
-#include "dp/accountants/distributed_noise.hpp"
 #include "dp/accountants/gaussian_curve.hpp"
 #include "dp/accountants/spending.hpp"
 #include "dp/accountants/tight.hpp"
@@ -245,13 +244,11 @@ std::optional<AsGaussians> as_gaussians(std::span<const Releases> spending) {
   if (std::ranges::all_of(spending, [](const Releases& some) { return some.law == NoiseLaw::gaussian; })) return std::nullopt;
   AsGaussians as;
   for (Releases releases : spending) {
-    if (releases.law != NoiseLaw::gaussian) {
-      const GaussianLike like = gaussian_like(releases);
-      as.log_factor += static_cast<double>(releases.count) * like.log_factor;
-      releases.noise_multiplier = like.noise_multiplier;
-      releases.law = NoiseLaw::gaussian;
-      releases.shares = {};
-    }
+    const GaussianLike like = law_of(releases.law).gaussian_like(distributed_noise(releases)).value();
+    as.log_factor += static_cast<double>(releases.count) * like.log_factor;
+    releases.noise_multiplier = like.noise_multiplier;
+    releases.law = NoiseLaw::gaussian;
+    releases.shares = {};
     as.spending.push_back(releases);
   }
   return as;
@@ -315,8 +312,11 @@ std::optional<PrivacyBound> by_own_curve(std::span<const Releases> spending, boo
 }  // namespace
 
 std::string Tight::unsound(std::span<const Releases> spending) const {
-  if (std::ranges::any_of(spending, [](const Releases& some) { return some.law == NoiseLaw::skellam; }))
-    return "it has no bound for skellam noise; valid: rdp, or noise-law discrete-gaussian";
+  const auto has_bound = [](NoiseLaw law) { return law_of(law).has_gaussian_like(); };
+  if (const auto found = std::ranges::find_if_not(spending, has_bound, &Releases::law); found != spending.end()) {
+    const auto valid = names_where<NoiseLaw>([&](NoiseLaw law) { return law != NoiseLaw::gaussian && has_bound(law); });
+    return "it has no bound for " + std::string(choice_name(found->law)) + " noise; valid: rdp, or noise-law " + joined(valid);
+  }
   if (const auto rows = std::ranges::find_if(spending, has_rows);
       rows != spending.end() && (spending.size() > 1 || spending.front().count > 1))
     return "several rows of a record have an exact bound for one release alone; valid: rdp";

@@ -10,7 +10,7 @@
 namespace fedstride {
 
 /// The list of bounds.
-using Bounds = PartList<BoundPart, FixedBound, AdaptiveBound, ScaledBound>;
+using Bounds = ChoiceList<BoundPart, FixedBound, AdaptiveBound, ScaledBound>;
 
 /// The name of a bound.
 enum class ClipRule : std::uint8_t {};

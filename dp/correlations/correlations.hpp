@@ -9,7 +9,7 @@
 namespace fedstride {
 
 /// The list of mechanisms.
-using Mechanisms = PartList<MechanismPart, IndependentNoise, TreeNoise, BandedNoise, BufferedNoise>;
+using Mechanisms = ChoiceList<MechanismPart, IndependentNoise, TreeNoise, BandedNoise, BufferedNoise>;
 
 enum class NoiseMechanism : int {};
 constexpr auto choice_names(NoiseMechanism) { return Mechanisms::names(); }

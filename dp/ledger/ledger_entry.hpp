@@ -10,6 +10,7 @@
 #include "core/task.hpp"
 #include "dp/accountants/mechanism.hpp"
 #include "dp/bounds/bounds.hpp"
+#include "dp/places/places.hpp"
 
 namespace fedstride {
 
@@ -39,9 +40,9 @@ struct LedgerStatement {
   Releases each = {};
   double largest_weight = 1;    ///< client level: the largest weight of an update, as the sensitivity assumes
   double bound = 0;             ///< client level: S, the largest norm of an update
-  std::string noise_at = {};    ///< client level: "central", "discrete", "local" or "distributed"
+  std::string noise_at = {};    ///< client level: who adds the noise (dp/places/)
   bool own_code = false;        ///< example level: the user's own code computes the gradients
-  std::uint64_t survivors = 0;  ///< noise_at "distributed": the fewest clients in a round's sum
+  std::uint64_t survivors = 0;  ///< noise in shares: the fewest clients in a round's sum
   std::uint64_t colluders = 0;  ///< likewise: that may tell the coordinator their noise
   ClipRule clip_rule =
       {};  ///< if not the default, the bound (S) is that of the first round, and follows counts in the same releases
@@ -49,6 +50,8 @@ struct LedgerStatement {
   bool own_tasks = false;       ///< likewise, of a client's own ledger: rounds are its tasks, their versions unknown
   bool users = false;           ///< example level: a record is everything of one user inside a client
   bool operator==(const LedgerStatement&) const = default;
+
+  const NoisePlace& place() const { return place_of(find_choice<ClientNoiseBy>(noise_at).value_or(ClientNoiseBy{})); }
 
   static constexpr auto kTerms = std::tuple{Term{"level", &LedgerStatement::level, true},
                                             Term{"accountant", &LedgerStatement::accountant, true},

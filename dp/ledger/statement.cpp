@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -107,13 +108,7 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
           ? "who is in which sum is public, by a schedule fixed beforehand: the largest number of sums with one client is charged"
           : "clients that were not drawn are charged as well");
   if (statement.each.correlation.on()) add_correlation(list, spending, statement);
-  if (statement.noise_at != "distributed")
-    list.emplace_back(statement.noise_at == "local"
-                          ? "each client adds all of the noise itself"
-                          : "the coordinator adds the noise; it sees the updates and is trusted with them");
-  if (statement.noise_at == "discrete")
-    list.emplace_back(
-        "the noise is a discrete Gaussian on the integers of the exact sum, so floating-point attacks do not apply to it");
+  std::ranges::move(statement.place().assumptions(), std::back_inserter(list));
 }
 
 // The same noise of each client, in another number of shares.
@@ -180,13 +175,13 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
     add_example_assumptions(list, spending, promised, header.at(Level::client) != nullptr);
   else
     add_client_assumptions(list, spending, promised);
-  if (level == Level::client && promised.noise_at == "distributed") add_shares(list, spending, promised, accountant);
+  if (level == Level::client && promised.place().has_shares()) add_shares(list, spending, promised, accountant);
   for (const std::string& constant : header.constants) list.push_back("taken as public: " + constant);
   const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });
   if (!adaptive) list.emplace_back("noise, rates and the schedule of steps were fixed before training");
   if (header.source == "seeded")
     list.emplace_back("holds for the mechanism, if the seed were secret: anyone with the seed can reproduce the noise");
-  else if (promised.noise_at != "discrete" && promised.noise_at != "distributed")
+  else if (!promised.place().is_on_integers())
     list.emplace_back("attacks on floating-point noise and on timing are not covered");
   list.emplace_back("choices made by looking at private data, for example by a sweep, are not charged");
   list.emplace_back("losses, counts and label histograms of single clients are not covered");

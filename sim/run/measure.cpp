@@ -106,9 +106,10 @@ void check_measurable(const Configuration& configuration) {
   if (const auto* client = client_level(configuration.privacy); client != nullptr && !client->unplanned().is_independent())
     refuse("noise-mechanism is '" + std::string(client->mechanism().name()) +
            "', whose releases are not scored one by one; valid: independent");
-  if (const auto* client = client_level(configuration.privacy);
-      client != nullptr && client->client_noise != ClientNoiseBy::central && client->client_noise != ClientNoiseBy::discrete)
-    refuse("client-noise is '" + std::string(choice_name(client->client_noise)) + "'; valid: central, discrete");
+  if (const auto* client = client_level(configuration.privacy); client != nullptr && !client->place().is_trusted()) {
+    const auto valid = names_where<ClientNoiseBy>([](ClientNoiseBy by) { return place_of(by).is_trusted(); });
+    refuse("client-noise is '" + std::string(choice_name(client->client_noise)) + "'; valid: " + joined(valid));
+  }
 }
 
 // The client whose rows the canaries are among: the one that is in most rounds, beside canaries that are clients; of these the one with

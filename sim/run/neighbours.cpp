@@ -36,9 +36,8 @@ std::string moves_other_clients(const Configuration& configuration) {
   if (configuration.attack->attackers() > 0)
     return "the clients that carry out attack '" + std::string(configuration.attack.name()) +
            "' are drawn from all clients, so that one more changes the draw";
-  if (const auto* settings = client_level(configuration.privacy); settings != nullptr && settings->has_shares())
-    return "with client-noise 'distributed' a client that is absent adds no noise either";
-  return {};
+  const auto* settings = client_level(configuration.privacy);
+  return settings == nullptr ? std::string() : settings->place().mover();
 }
 
 bool is_dealt_by_contents(const Configuration& configuration) {
@@ -56,7 +55,7 @@ Neighbours example_neighbours(const Configuration& configuration) {
 
 Neighbours client_neighbours(const Configuration& configuration) {
   const ClientSettings& settings = *client_level(configuration.privacy);
-  if (settings.client_noise == ClientNoiseBy::local) return Neighbours::replace_one;
+  if (const auto only = settings.place().neighbours()) return *only;
   if (const auto choice = named(settings.client_neighbours)) return *choice;
   return moves_other_clients(configuration).empty() ? Neighbours::add_remove : Neighbours::zero_out;
 }

@@ -10,8 +10,6 @@
 namespace fedstride {
 namespace {
 
-constexpr double kLeastDiscreteSteps = 2;  // of a share's deviation: the sum of discrete Gaussians is then near one
-
 std::string power_text(double step) { return "2^" + std::to_string(std::ilogb(step)); }
 
 }  // namespace
@@ -26,7 +24,7 @@ secagg::Grid SharePlan::grid_for(double noise_multiplier) const {
   secagg::Grid made{.range = bound, .step = 0x1p-40, .bits = 32};
   const double share = deviation(noise_multiplier);
   if (share / kSteps > made.step) made.step = std::ldexp(1.0, std::ilogb(share / kSteps));
-  while (made.step < bound && bits_of_shares(bound, share, made.step, size, clients) > made.bits) made.step *= 2;
+  while (made.step < bound && bits_of_shares(law, bound, share, made.step, size, clients) > made.bits) made.step *= 2;
   return made;
 }
 
@@ -41,24 +39,25 @@ Releases SharePlan::release(double noise_multiplier, Neighbours neighbours) cons
 NoiseShare SharePlan::share(double noise_multiplier) const {
   const secagg::Grid used = grid_for(noise_multiplier);
   const double share = deviation(noise_multiplier);
-  const std::string noise = "a client's noise has a deviation of " + number_text(share);
+  const double steps = share / used.step, least = law_of(law).least_steps(), most = law_of(law).most_steps();
+  const std::string noise = "noise-law is '" + std::string(choice_name(law)) + "' and a client's noise has a deviation of " +
+                            number_text(share) + ", " + number_text(steps) + " steps of secure-grid; it ";
   if (used.range < bound)
     throw usage_error("secure-grid has a range of " + number_text(used.range) + "; what clients send has a norm of up to " +
                       number_text(bound) + ", which the range must hold");
-  if (const unsigned needed = bits_of_shares(bound, share, used.step, size, clients); needed > used.bits)
+  if (const unsigned needed = bits_of_shares(law, bound, share, used.step, size, clients); needed > used.bits)
     throw usage_error("secure-grid has " + std::to_string(used.bits) + " bits; with steps of " + power_text(used.step) + ", " +
                       counted(clients, "client") + " a round, updates of norm " + number_text(bound) +
                       " and noise of deviation " + number_text(share) + " each, the sum needs " + std::to_string(needed) +
                       " bits");
-  if (law == NoiseLaw::discrete_gaussian && share < kLeastDiscreteSteps * used.step)
-    throw usage_error("noise-law is 'discrete-gaussian' and " + noise + ", " + number_text(share / used.step) +
-                      " steps of secure-grid; it must be at least 2 steps: a step of 2^" +
-                      std::to_string(std::ilogb(share / kLeastDiscreteSteps)) + " or less, or noise-law skellam");
-  if (const double steps = share / used.step; law == NoiseLaw::skellam && steps * steps > Skellam::kMaxVariance)
-    throw usage_error(
-        "noise-law is 'skellam' and " + noise + ", " + number_text(steps) + " steps of secure-grid; it can be drawn up to " +
-        number_text(std::floor(std::sqrt(Skellam::kMaxVariance))) + ": a step of 2^" +
-        std::to_string(static_cast<int>(std::ceil(std::log2(share / std::sqrt(Skellam::kMaxVariance))))) + " or more");
+  const auto is_finer = [](ShareLaw other) { return law_of(law_named_by(other)).least_steps() == 0; };
+  if (share < least * used.step)
+    throw usage_error(noise + "must be at least " + number_text(least) + " steps: a step of 2^" +
+                      std::to_string(std::ilogb(share / least)) + " or less, or noise-law " +
+                      joined(names_where<ShareLaw>(is_finer)));
+  if (steps > most)
+    throw usage_error(noise + "can be drawn up to " + number_text(std::floor(most)) + ": a step of 2^" +
+                      std::to_string(static_cast<int>(std::ceil(std::log2(share / most)))) + " or more");
   return {law, bound, share, used.step, size};
 }
 
@@ -83,7 +82,7 @@ std::optional<SharePlan> plan_shares(const DataSetup& setup, const Model& model)
   if (settings == nullptr || !settings->has_shares()) return std::nullopt;
   const SecureRules rules = secure_settings(configuration);
   const ReleasedBeside beside = released_beside(configuration);
-  SharePlan plan{.law = make_choice<NoiseLaw>("noise-law", choice_name(settings->noise_law)),
+  SharePlan plan{.law = law_named_by(settings->noise_law),
                  .bound = settings->client_clip * (beside.count() > 0 ? beside.growth() : 1),
                  .size = configuration.objective->update_size(model.size()) + beside.count(),
                  .clients = configuration.cohort->most(setup.clients.size()),

@@ -15,7 +15,7 @@ namespace fedstride {
 /// Noise that clients add in shares, before its multiplier is known: each share's variance is that of the sum, (multiplier x bound)^2,
 /// divided by the number of shares that are certainly in the sum and known to nobody.
 struct SharePlan {
-  NoiseLaw law = NoiseLaw::skellam;
+  NoiseLaw law = {};
   double bound = 0;           ///< norm of what a client sends, with what CentralRelease::beside adds
   std::size_t size = 0;       ///< numbers of it
   std::size_t clients = 0;    ///< the most in a round

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -11,6 +9,7 @@
 #include "dp/accountants/mechanism.hpp"
 #include "dp/bounds/bounds.hpp"
 #include "dp/noise/noise_plan.hpp"
+#include "dp/places/places.hpp"
 
 namespace fedstride {
 
@@ -19,20 +18,14 @@ enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basi
 constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic"); }
 /// How a client's lots are sampled: any draw but `full`, by its place among these.
 enum class LotSampling {};
-constexpr auto choice_names(LotSampling) {
-  std::array<std::string_view, kChoiceNames<Sampling>.size() - 1> lots;
-  std::ranges::remove_copy(kChoiceNames<Sampling>, lots.begin(), FullDraw::kName);
-  return lots;
-}
+constexpr auto choice_names(LotSampling) { return all_but<Sampling>(FullDraw::kName); }
 constexpr Sampling sampling_of(LotSampling lots) { return *find_choice<Sampling>(choice_name(lots)); }
 enum class ClipPer { model, layer };
 constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
-/// Who adds the noise that protects clients, and its kind.
-enum class ClientNoiseBy { central, discrete, local, distributed };
-constexpr auto choice_names(ClientNoiseBy) { return names("central", "discrete", "local", "distributed"); }
-/// The law of the shares that clients add under client-noise distributed.
-enum class ShareLaw { skellam, discrete_gaussian };
-constexpr auto choice_names(ShareLaw) { return names("skellam", "discrete-gaussian"); }
+/// The law of the shares that clients add under client-noise distributed: any but the Gaussian, by its place among these.
+enum class ShareLaw {};
+constexpr auto choice_names(ShareLaw) { return all_but<NoiseLaw>(GaussianLaw::kName); }
+constexpr NoiseLaw law_named_by(ShareLaw share) { return *find_choice<NoiseLaw>(choice_name(share)); }
 
 /// The neighbor relation of a level; automatic: the strongest that holds (sim/run/neighbours.hpp).
 enum class NeighboursChoice { automatic, add_remove, replace_one, zero_out };
@@ -112,10 +105,11 @@ struct ClientSettings : BoundSettings, MechanismSettings {
   AccountantChoice client_accountant = AccountantChoice::automatic;
   NeighboursChoice client_neighbours = NeighboursChoice::automatic;
   ClipPer clip_per = ClipPer::model;
-  ClientNoiseBy client_noise = ClientNoiseBy::central;
-  ShareLaw noise_law = ShareLaw::skellam;
+  ClientNoiseBy client_noise = {};
+  ShareLaw noise_law = {};
 
-  bool has_shares() const { return client_noise == ClientNoiseBy::distributed; }
+  const NoisePlace& place() const { return place_of(client_noise); }
+  bool has_shares() const { return place().has_shares(); }
   int minimum_separation = 1;
 
   Chosen<MechanismPart> mechanism() const { return MechanismSettings::part(); }
@@ -129,10 +123,7 @@ struct ClientSettings : BoundSettings, MechanismSettings {
   /// The settings that have the same name under `client` and `both`.
   static constexpr auto kNoiseFields = std::tuple{
       Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
-      Field{
-          "client-noise", &ClientSettings::client_noise,
-          "who adds the noise: the coordinator, the coordinator on integers (discrete), each client in full (local), or each its "
-          "share (distributed, with secure aggregation)"},
+      Field{"client-noise", &ClientSettings::client_noise, "who adds the noise", Valid{.known = known_in<PlaceList>}},
       Field{"noise-law",
             &ClientSettings::noise_law,
             "client-noise distributed: law of the noise",

@@ -216,7 +216,6 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
                                                    static_cast<std::uint64_t>(configuration.rounds));
   const double rate = configuration.cohort->rate(setup.clients.size());  // within a group, if there are any
   privacy.shares = plan_shares(setup, model);
-  // Members of a cohort know that they are, and whom noise in shares protects against may be members.
   const Sampling sampling = rate < 1 ? cohort_sampling(configuration) : Sampling::full;
   Releases release{.sampling = sampling,
                    .neighbours = level.neighbours,
@@ -253,8 +252,8 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
 
 Sampling cohort_sampling(const Configuration& configuration) {
   const ClientSettings* settings = client_level(configuration.privacy);
-  if (settings == nullptr || has_time(configuration) || settings->client_noise == ClientNoiseBy::local ||
-      settings->has_shares() || !is_amplified_in_groups(settings->unplanned()))
+  if (settings == nullptr || has_time(configuration) || !settings->place().is_trusted() ||
+      !is_amplified_in_groups(settings->unplanned()))
     return Sampling::full;
   return configuration.cohort->sampling();
 }

@@ -27,8 +27,8 @@ using C = const Configuration&;
 
 bool is_example_level(C c) { return example_level(c.privacy) != nullptr; }
 bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
-// Whether the noise is added to the sum of all updates.
-bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::local; }
+bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->place().is_central(); }
+bool is_trusted(C c) { return is_client_level(c) && client_level(c.privacy)->place().is_trusted(); }
 bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)->has_shares(); }
 bool has_users(C c) { return user_level(c.privacy) != nullptr; }
 const Draw& lot_draw(C c) { return draw_of(sampling_of(example_level(c.privacy)->sampling)); }
@@ -340,7 +340,7 @@ const Rule kCommonRules[] = {
     {"clip-rule", [](C c) { return counts_lots(c) && is_secure(c); },
      ", whose coordinator reads each client's count; with {secure-aggregation} it sees none", "secure-aggregation"},
 
-    {"noise-mechanism", [](C c) { return is_correlated(c) && client_level(c.privacy)->client_noise != ClientNoiseBy::central; },
+    {"noise-mechanism", [](C c) { return is_correlated(c) && !client_level(c.privacy)->place().correlates(); },
      ", whose noise the coordinator makes of that of earlier rounds; {client-noise} is not of that kind", "client-noise"},
     {"noise-mechanism", [](C c) { return is_correlated(c) && counts_updates(c); },
      ", whose rounds share noise in proportion to one bound; with {clip-rule} each round has its own", "clip-rule"},
@@ -373,7 +373,7 @@ const Rule kCommonRules[] = {
      "secure-aggregation"},
     {"compress-up", [](C c) { return is_secure(c) && c.compress_up->codes(); },
      ", whose codes differ by client; with {secure-aggregation} they could not be added under masks", "secure-aggregation"},
-    {"secure-grid", [](C c) { return is_secure(c) && !c.secure_grid.empty() && is_central(c) && !is_distributed(c); },
+    {"secure-grid", [](C c) { return is_secure(c) && !c.secure_grid.empty() && is_trusted(c); },
      "; under {dp} clipped updates must not become longer by rounding", "client-noise"},
 
     // Noise that clients add in shares.
@@ -403,7 +403,7 @@ const Rule kCommonRules[] = {
      ", which needs all protected test rows; {evaluate-rows} leaves some out", "evaluate-rows"},
     {"evaluate", [](C c) { return is_evaluated_privately(c) && is_tensor_line(c.model); },
      "; your own code tests the model, and no release covers that"},
-    {"evaluate", [](C c) { return is_evaluated_privately(c) && is_client_level(c) && (!is_central(c) || is_distributed(c)); },
+    {"evaluate", [](C c) { return is_evaluated_privately(c) && is_client_level(c) && !is_trusted(c); },
      "; with {client-noise} no single party is trusted to add the noise"},
 };
 

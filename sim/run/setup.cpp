@@ -233,8 +233,7 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
       lots.plans.push_back(plan == privacy.plans.end() ? nullptr : plan->second);
     }
   }
-  if (const auto* settings = client_level(configuration.privacy);
-      settings != nullptr && settings->client_noise == ClientNoiseBy::local) {
+  if (const auto* settings = client_level(configuration.privacy); settings != nullptr && !settings->place().is_central()) {
     std::vector<ParameterRange> trained = trained_parameters(model, training);
     training.local_release =
         LocalRelease{update_clip(*settings, trained), privacy.client->noise_multiplier * privacy.client->clip, std::move(trained),
@@ -335,7 +334,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
                                        [](double sum, std::uint64_t weight) { return sum + static_cast<double>(weight); });
   rules.sum.denominator = participation_rate(configuration, setup.clients.size()) * total;
   if (!configuration.mode->is_asynchronous()) rules.separation = minimum_separation(configuration);  // else the schedule keeps it
-  if (settings->client_noise == ClientNoiseBy::local) return rules;
+  if (!settings->place().is_central()) return rules;
   std::vector<ParameterRange> trained = trained_parameters(model, training);
   const UpdateClip clip = update_clip(*settings, trained);
   const ReleasedBeside beside = released_beside(configuration, privacy, rules.sum.denominator);
@@ -345,7 +344,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   if (beside.count() > 0) trained.push_back({size, beside.count()});  // their noise is not dropped
   rules.sum.release = CentralRelease{clip,
                                      {.standard_deviation = deviation * beside.growth(),
-                                      .discrete = settings->client_noise == ClientNoiseBy::discrete,
+                                      .discrete = settings->place().is_on_integers(),
                                       .by_clients = settings->has_shares()},
                                      std::move(trained),
                                      RandomSource(std::uint64_t{0}),

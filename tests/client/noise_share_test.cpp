@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <map>
 
-#include "dp/accountants/distributed_noise.hpp"
 #include "dp/noise/client_release.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -47,7 +46,7 @@ std::vector<double> sum_of(const NoiseShare& share, const RandomSource& own, std
 std::vector<double> masses_of(NoiseLaw law, double variance, int most) {
   std::vector<double> masses;
   double total = 0;
-  if (law == NoiseLaw::discrete_gaussian) {
+  if (law == kLaw<DiscreteGaussianLaw>) {
     for (int x = -most; x <= most; ++x) total += masses.emplace_back(std::exp(-x * x / (2 * variance)));
     for (double& mass : masses) mass /= total;
     return masses;
@@ -65,7 +64,7 @@ std::vector<double> masses_of(NoiseLaw law, double variance, int most) {
 
 TEST_CASE("a deviation that is no whole number of steps is rounded up by next to nothing") {
   for (const double deviation : {2.0001, 2.31, 3.999, 1000.7, 70'000.3}) {
-    const double variance = NoiseShare(NoiseLaw::discrete_gaussian, 1, deviation * 0x1p-20, 0x1p-20, 4).variance();
+    const double variance = NoiseShare(kLaw<DiscreteGaussianLaw>, 1, deviation * 0x1p-20, 0x1p-20, 4).variance();
     CHECK(variance >= deviation * deviation);
     CHECK(variance <= deviation * deviation * (1 + 0x1p-14));
   }
@@ -75,10 +74,10 @@ TEST_CASE("of updates of zeros the sum of four clients has exact probabilities: 
   constexpr std::size_t kSize = 1 << 14;
   const std::vector<Vector> zeros(4, Vector(kSize));
   for (const RandomSource& own : {RandomSource(std::uint64_t{8}), secret_source()})
-    for (const auto& [law, deviation] : {std::pair(NoiseLaw::skellam, 1.5),
-                                         {NoiseLaw::skellam, 0.5},
-                                         {NoiseLaw::discrete_gaussian, 2.0},
-                                         {NoiseLaw::discrete_gaussian, 2.3125}}) {
+    for (const auto& [law, deviation] : {std::pair(kLaw<SkellamLaw>, 1.5),
+                                         {kLaw<SkellamLaw>, 0.5},
+                                         {kLaw<DiscreteGaussianLaw>, 2.0},
+                                         {kLaw<DiscreteGaussianLaw>, 2.3125}}) {
       const NoiseShare share(law, 1, deviation * 0.25, 0.25, kSize);
       CHECK(share.variance() == deviation * deviation);
       const auto sum = sum_of(share, own, 1, 4, zeros);
@@ -102,7 +101,7 @@ TEST_CASE("rounding keeps every part within the norm of the account, and without
   for (const double step : {0.5, 0.03, 1e-4}) {
     CAPTURE(step);
     // Nearly all draws of so small a variance are 0.
-    const NoiseShare share(NoiseLaw::skellam, 1, 1e-9, step, kSize);
+    const NoiseShare share(kLaw<SkellamLaw>, 1, 1e-9, step, kSize);
     CHECK(share.length() == 1024);
     const double most = rounded_norm({.step = step, .clip = 1, .dimension = 1024});
     const Vector update = some_update(kSize, 1, 0);
@@ -136,7 +135,7 @@ TEST_CASE("mean and error of the sum are those of central noise of the same devi
     for (std::size_t i = 0; i < kSize; ++i) expected[i] += updates[client][i];
   }
   constexpr double kDeviation = 0.8;  // of the sum
-  for (const NoiseLaw law : {NoiseLaw::skellam, NoiseLaw::discrete_gaussian}) {
+  for (const NoiseLaw law : {kLaw<SkellamLaw>, kLaw<DiscreteGaussianLaw>}) {
     const NoiseShare share(law, 1, kDeviation / std::sqrt(kClients), 0x1p-12, kSize);
     double mean = 0, square = 0, fourth = 0;
     constexpr std::uint32_t kRounds = 10;
@@ -157,7 +156,7 @@ TEST_CASE("mean and error of the sum are those of central noise of the same devi
 }
 
 TEST_CASE("noise is a function of client and round; the ring's bits suffice for the largest sum and are not many more") {
-  const NoiseShare share(NoiseLaw::skellam, 1, 0.1, 0x1p-10, 64);
+  const NoiseShare share(kLaw<SkellamLaw>, 1, 0.1, 0x1p-10, 64);
   const std::vector<Vector> zeros(3, Vector(64));
   std::vector<std::vector<std::int64_t>> parts;
   for (const auto& [round, client] : {std::pair(1U, 0U), {1U, 1U}, {2U, 0U}, {1U, 0U}})
@@ -166,10 +165,10 @@ TEST_CASE("noise is a function of client and round; the ring's bits suffice for 
   CHECK(parts[0] != parts[1]);
   CHECK(parts[0] != parts[2]);
   // 10 clients of up to 1,024 steps, noise of at most 8 times 324: 12,832, or 14 bits and a sign.
-  CHECK(bits_of_shares(1, 0.1, 0x1p-10, 64, 10) == 15);
-  CHECK(bits_of_shares(1, 0.1, 0x1p-10, 64, 10000) == 25);
-  CHECK_USAGE_ERROR((NoiseShare{NoiseLaw::skellam, 1, 1, 1e-6, 8}), "variance", "2147483648");
-  CHECK_USAGE_ERROR((NoiseShare{NoiseLaw::discrete_gaussian, 1, 1, 1e-12, 8}), "step");
+  CHECK(bits_of_shares(kLaw<SkellamLaw>, 1, 0.1, 0x1p-10, 64, 10) == 15);
+  CHECK(bits_of_shares(kLaw<SkellamLaw>, 1, 0.1, 0x1p-10, 64, 10000) == 25);
+  CHECK_USAGE_ERROR((NoiseShare{kLaw<SkellamLaw>, 1, 1, 1e-6, 8}), "variance", "2147483648");
+  CHECK_USAGE_ERROR((NoiseShare{kLaw<DiscreteGaussianLaw>, 1, 1, 1e-12, 8}), "step");
 }
 
 }  // namespace

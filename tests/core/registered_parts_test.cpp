@@ -33,11 +33,11 @@ Names words_of(std::string_view text) {
   return words;
 }
 
-/// The words of the lists of parts: add_parts<...>, add_compressors<...>, PartList<...>, std::variant<...> and what extends one, DrawList.
+/// The words of the lists of parts: add_parts<...>, add_compressors<...>, ChoiceList<...>, std::variant<...> and what extends one, DrawList and others.
 Names listed_in(std::string_view text) {
   Names listed;
   for (const std::string_view list :
-       {"add_parts<", "add_compressors<", "PartList<", "std::variant<", "DrawList = std::tuple<", "Extended<"})
+       {"add_parts<", "add_compressors<", "ChoiceList<", "std::variant<", "List = std::tuple<", "Extended<"})
     for (auto at = text.find(list); at != text.npos; at = text.find(list, at + 1)) {
       at += list.size();
       listed.merge(words_of(text.substr(at, text.find('>', at) - at)));

@@ -9,7 +9,6 @@
 
 #include "core/error.hpp"
 #include "dp/accountants/accountants.hpp"
-#include "dp/accountants/distributed_noise.hpp"
 #include "dp/accountants/spending.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -54,30 +53,30 @@ TEST_CASE("rdp of 24 settings is that of a second program") {
     std::uint64_t shares, dimension, rounds;
     double delta, epsilon;
   } known[] = {
-      {NoiseLaw::skellam, Neighbours::zero_out, 0.022179672860499041, 3.184, 322, 65536, 6, 1e-07, 15.2236308849},
-      {NoiseLaw::discrete_gaussian, Neighbours::zero_out, 0.030318018158579207, 1.199, 391, 256, 7, 1e-06, 13.9616324295},
-      {NoiseLaw::skellam, Neighbours::replace_one, 0.12755514803203233, 0.556, 19, 32, 11, 0.0001, 205.341577379},
-      {NoiseLaw::discrete_gaussian, Neighbours::replace_one, 0.01948557158514987, 1.35, 300, 65536, 3, 1e-08, 65.0270485826},
-      {NoiseLaw::skellam, Neighbours::zero_out, 0.18271737159615767, 3.462, 359, 64, 5, 1e-07, 4.91991529376},
-      {NoiseLaw::discrete_gaussian, Neighbours::zero_out, 0.00054703525444674294, 0.571, 266, 4096, 11, 1e-06, 46.1964216942},
-      {NoiseLaw::skellam, Neighbours::replace_one, 0.35966377010054235, 3.755, 109, 2097152, 1, 1e-05, 19674.5359581},
-      {NoiseLaw::discrete_gaussian, Neighbours::replace_one, 0.00093526785714285706, 0.838, 49, 65536, 6, 1e-08, 51.7361279878},
-      {NoiseLaw::skellam, Neighbours::zero_out, 0.00043324850450374066, 0.518, 349, 1048576, 8, 1e-07, 46.0293647752},
-      {NoiseLaw::discrete_gaussian, Neighbours::zero_out, 0.010593750000000001, 1.356, 16, 8, 11, 1e-05, 13.8737492197},
-      {NoiseLaw::skellam, Neighbours::replace_one, 0.27820280372418971, 3.172, 130, 8192, 4, 0.0001, 271.93801518},
-      {NoiseLaw::discrete_gaussian, Neighbours::replace_one, 0.0020475377650911735, 1.393, 113, 32, 2, 1e-07, 12.8856899942},
-      {NoiseLaw::skellam, Neighbours::zero_out, 0.10685524111241099, 1.036, 94, 262144, 9, 1e-06, 6471.9463655},
-      {NoiseLaw::discrete_gaussian, Neighbours::zero_out, 0.0024807736584590524, 0.855, 116, 8192, 9, 0.0001, 20.3246697349},
-      {NoiseLaw::skellam, Neighbours::replace_one, 0.00024473212946288367, 0.605, 373, 512, 10, 1e-06, 121.739039252},
-      {NoiseLaw::discrete_gaussian, Neighbours::replace_one, 0.00024543550105916997, 1.244, 392, 1024, 3, 1e-08, 19.8900078448},
-      {NoiseLaw::skellam, Neighbours::zero_out, 0.014480191891242574, 0.863, 222, 256, 9, 0.0001, 20.2695717651},
-      {NoiseLaw::discrete_gaussian, Neighbours::zero_out, 0.0011612231412301635, 1.443, 377, 65536, 11, 1e-05, 12.9114515234},
-      {NoiseLaw::skellam, Neighbours::replace_one, 0.039687500000000001, 0.635, 256, 1024, 8, 1e-08, 134.243261509},
-      {NoiseLaw::discrete_gaussian, Neighbours::replace_one, 0.010083772765703743, 3.116, 373, 32768, 1, 0.0001, 3.58477889028},
-      {NoiseLaw::skellam, Neighbours::zero_out, 0.0019465578696930906, 3.112, 156, 64, 5, 0.0001, 2.85338721428},
-      {NoiseLaw::discrete_gaussian, Neighbours::zero_out, 0.020611134896516101, 4.325, 43, 131072, 8, 1e-08, 17.8898753882},
-      {NoiseLaw::skellam, Neighbours::replace_one, 0.18770588235294117, 3.191, 289, 32768, 2, 1e-05, 242.11670177},
-      {NoiseLaw::discrete_gaussian, Neighbours::replace_one, 0.00070113101427513491, 1.25, 194, 131072, 5, 1e-06, 25.4455152659},
+      {kLaw<SkellamLaw>, Neighbours::zero_out, 0.022179672860499041, 3.184, 322, 65536, 6, 1e-07, 15.2236308849},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::zero_out, 0.030318018158579207, 1.199, 391, 256, 7, 1e-06, 13.9616324295},
+      {kLaw<SkellamLaw>, Neighbours::replace_one, 0.12755514803203233, 0.556, 19, 32, 11, 0.0001, 205.341577379},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::replace_one, 0.01948557158514987, 1.35, 300, 65536, 3, 1e-08, 65.0270485826},
+      {kLaw<SkellamLaw>, Neighbours::zero_out, 0.18271737159615767, 3.462, 359, 64, 5, 1e-07, 4.91991529376},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::zero_out, 0.00054703525444674294, 0.571, 266, 4096, 11, 1e-06, 46.1964216942},
+      {kLaw<SkellamLaw>, Neighbours::replace_one, 0.35966377010054235, 3.755, 109, 2097152, 1, 1e-05, 19674.5359581},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::replace_one, 0.00093526785714285706, 0.838, 49, 65536, 6, 1e-08, 51.7361279878},
+      {kLaw<SkellamLaw>, Neighbours::zero_out, 0.00043324850450374066, 0.518, 349, 1048576, 8, 1e-07, 46.0293647752},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::zero_out, 0.010593750000000001, 1.356, 16, 8, 11, 1e-05, 13.8737492197},
+      {kLaw<SkellamLaw>, Neighbours::replace_one, 0.27820280372418971, 3.172, 130, 8192, 4, 0.0001, 271.93801518},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::replace_one, 0.0020475377650911735, 1.393, 113, 32, 2, 1e-07, 12.8856899942},
+      {kLaw<SkellamLaw>, Neighbours::zero_out, 0.10685524111241099, 1.036, 94, 262144, 9, 1e-06, 6471.9463655},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::zero_out, 0.0024807736584590524, 0.855, 116, 8192, 9, 0.0001, 20.3246697349},
+      {kLaw<SkellamLaw>, Neighbours::replace_one, 0.00024473212946288367, 0.605, 373, 512, 10, 1e-06, 121.739039252},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::replace_one, 0.00024543550105916997, 1.244, 392, 1024, 3, 1e-08, 19.8900078448},
+      {kLaw<SkellamLaw>, Neighbours::zero_out, 0.014480191891242574, 0.863, 222, 256, 9, 0.0001, 20.2695717651},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::zero_out, 0.0011612231412301635, 1.443, 377, 65536, 11, 1e-05, 12.9114515234},
+      {kLaw<SkellamLaw>, Neighbours::replace_one, 0.039687500000000001, 0.635, 256, 1024, 8, 1e-08, 134.243261509},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::replace_one, 0.010083772765703743, 3.116, 373, 32768, 1, 0.0001, 3.58477889028},
+      {kLaw<SkellamLaw>, Neighbours::zero_out, 0.0019465578696930906, 3.112, 156, 64, 5, 0.0001, 2.85338721428},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::zero_out, 0.020611134896516101, 4.325, 43, 131072, 8, 1e-08, 17.8898753882},
+      {kLaw<SkellamLaw>, Neighbours::replace_one, 0.18770588235294117, 3.191, 289, 32768, 2, 1e-05, 242.11670177},
+      {kLaw<DiscreteGaussianLaw>, Neighbours::replace_one, 0.00070113101427513491, 1.25, 194, 131072, 5, 1e-06, 25.4455152659},
   };
   for (const auto& one : known) {
     CAPTURE(one.epsilon);
@@ -97,8 +96,8 @@ TEST_CASE("rdp of 24 settings is that of a second program") {
 
 TEST_CASE("twenty of a hundred drop out at mu 1: 4.377 becomes 4.983") {
   // On a fine grid; the noise of a client stays what it is.
-  const Releases all = shared(NoiseLaw::discrete_gaussian, 1, {1e-6, 1024, 100});
-  const Releases fewer = shared(NoiseLaw::discrete_gaussian, std::sqrt(0.8), {1e-6, 1024, 80});
+  const Releases all = shared(kLaw<DiscreteGaussianLaw>, 1, {1e-6, 1024, 100});
+  const Releases fewer = shared(kLaw<DiscreteGaussianLaw>, std::sqrt(0.8), {1e-6, 1024, 80});
   CHECK(Tight{}.epsilon(Spending{all}, 1e-5).value == doctest::Approx(4.377).epsilon(1e-4));
   CHECK(Tight{}.epsilon(Spending{fewer}, 1e-5).value == doctest::Approx(4.983).epsilon(1e-4));
   CHECK(Rdp{}.epsilon(Spending{all}, 1e-5).value == doctest::Approx(4.7277).epsilon(1e-3));
@@ -113,18 +112,18 @@ TEST_CASE("in one dimension no bound is below the exact delta, and tight is near
   for (const double epsilon : {0.25, 0.5, 1.0, 2.0, 4.0}) {
     CAPTURE(epsilon);
     const double exact = exact_delta(three, 30, epsilon);
-    const Spending discrete{shared(NoiseLaw::discrete_gaussian, multiplier, shares)};
+    const Spending discrete{shared(kLaw<DiscreteGaussianLaw>, multiplier, shares)};
     CHECK(Tight{}.delta(discrete, epsilon).value >= exact);
     CHECK(Tight{}.delta(discrete, epsilon).value < exact_delta(three, 31, epsilon) * 1.02);
     CHECK(Rdp{}.delta(discrete, epsilon).value >= exact);
-    CHECK(Rdp{}.delta(Spending{shared(NoiseLaw::skellam, multiplier, shares)}, epsilon).value > exact * 0.99);
+    CHECK(Rdp{}.delta(Spending{shared(kLaw<SkellamLaw>, multiplier, shares)}, epsilon).value > exact * 0.99);
     const double inverse = Tight{}.epsilon(discrete, Tight{}.delta(discrete, epsilon).value).value;
     CHECK(inverse == doctest::Approx(epsilon).epsilon(1e-3));
   }
   // Coarse grids: the law of the sum is far from a Gaussian's, and the bounds say so.
   const Masses coarse = discrete_gaussian(0.7);
   const Masses sum = convolved(coarse, coarse);
-  const Spending spending{shared(NoiseLaw::discrete_gaussian, std::sqrt(2.0) * 0.7 / 2, {0.5, 1, 2})};
+  const Spending spending{shared(kLaw<DiscreteGaussianLaw>, std::sqrt(2.0) * 0.7 / 2, {0.5, 1, 2})};
   for (const double epsilon : {1.0, 4.0, 8.0}) {
     CHECK(Tight{}.delta(spending, epsilon).value >= exact_delta(sum, 2, epsilon));
     CHECK(Rdp{}.delta(spending, epsilon).value >= exact_delta(sum, 2, epsilon));
@@ -139,7 +138,7 @@ TEST_CASE("Skellam in one dimension: rdp is not below the exact delta of the sum
     const Masses skellam = convolved(poisson, mirrored);
     const double clip = std::sqrt(variance);  // in steps: a noise multiplier of 1
     const auto distance = static_cast<std::size_t>(std::floor(rounded_norm({.step = 1, .clip = clip, .dimension = 1})));
-    const Spending spending{shared(NoiseLaw::skellam, 1, {1 / clip, 1, 10})};
+    const Spending spending{shared(kLaw<SkellamLaw>, 1, {1 / clip, 1, 10})};
     for (const double epsilon : {0.5, 1.0, 2.0, 4.0}) {
       CAPTURE(variance);
       CAPTURE(epsilon);
@@ -149,8 +148,8 @@ TEST_CASE("Skellam in one dimension: rdp is not below the exact delta of the sum
 }
 
 TEST_CASE("what has no bound is refused; releases that differ in their noise are not merged") {
-  const Spending skellam{shared(NoiseLaw::skellam, 1, {1e-3, 64, 10})};
-  const Spending discrete{shared(NoiseLaw::discrete_gaussian, 1, {1e-3, 64, 10})};
+  const Spending skellam{shared(kLaw<SkellamLaw>, 1, {1e-3, 64, 10})};
+  const Spending discrete{shared(kLaw<DiscreteGaussianLaw>, 1, {1e-3, 64, 10})};
   CHECK(names(Tight{}.unsound(skellam), {"skellam", "rdp", "discrete-gaussian"}));
   CHECK(Tight{}.unsound(discrete).empty());
   CHECK(Rdp{}.unsound(skellam).empty());

@@ -386,12 +386,10 @@ TEST_CASE("noise in shares is written and read; no more shares count than surviv
                       .survivors = 20,
                       .colluders = 3}};
   CHECK(read_header(header_text(head)) == head);
-  LedgerGroup group{.level = Level::client,
-                    .each = {.sampling = Sampling::full,
-                             .neighbours = Neighbours::zero_out,
-                             .law = NoiseLaw::skellam,
-                             .shares = {1e-3, 64, 17}},
-                    .runs = {{1, 1, 1}}};
+  LedgerGroup group{
+      .level = Level::client,
+      .each = {.sampling = Sampling::full, .neighbours = Neighbours::zero_out, .law = kLaw<SkellamLaw>, .shares = {1e-3, 64, 17}},
+      .runs = {{1, 1, 1}}};
   {
     Ledger ledger = Ledger::create(path, head);
     ledger.reserve(1, "a", {group});
@@ -404,7 +402,7 @@ TEST_CASE("noise in shares is written and read; no more shares count than surviv
   }
   const Spending spending = read_ledger(path).book.spent_by_update();
   REQUIRE(spending.size() == 2);
-  CHECK(spending[0].law == NoiseLaw::skellam);
+  CHECK(spending[0].law == kLaw<SkellamLaw>);
   CHECK(spending[0].shares == NoiseShares{1e-3, 64, 17});
   LedgerGroup wrong = group;
   wrong.each.shares.count = 18;

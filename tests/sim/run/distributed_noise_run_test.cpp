@@ -99,7 +99,7 @@ TEST_CASE("twenty of a hundred may drop out at mu 1: 4.377 becomes 4.983, in sta
   CHECK(audit_of(folder, "fewer").failures.empty());
   const LedgerReading reading = read_ledger(folder.path() / "fewer" / "ledger.jsonl");
   const LedgerStatement& promised = *reading.book.header().at(Level::client);
-  CHECK(promised.each.law == NoiseLaw::discrete_gaussian);
+  CHECK(promised.each.law == kLaw<DiscreteGaussianLaw>);
   CHECK(promised.each.shares.count == 80);
   CHECK(promised.survivors == 80);
   CHECK(promised.colluders == 0);

@@ -1,6 +1,4 @@
 // Known epsilons at orders 2 to 128 and 256, of a second program; properties that the bounds must have.
-#include "dp/accountants/distributed_noise.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 #include <limits>
 
 #include "dp/accountants/rdp_orders.hpp"
+#include "dp/laws/laws.hpp"
 
-namespace fedstride::test::distributed_noise_test {
+namespace fedstride::test::known_laws_test {
 namespace {
 
 template <class Divergence>
@@ -31,8 +30,8 @@ TEST_CASE("epsilons of known settings: discrete Gaussian, Skellam and a Gaussian
                {{1e-3, 0.05, 1000, 1, 1 << 16}, 1e-6, 3.166024, 3.166025, 3.134503},
                {{0.1, 0.05, 100, 1, 256}, 1e-5, 2499.2, 16.5225, 10.8017}};
   for (const auto& one : known) {
-    const double discrete = epsilon(one.delta, [&](int order) { return discrete_gaussian_rdp(one.noise, order); });
-    const double skellam = epsilon(one.delta, [&](int order) { return skellam_rdp(one.noise, order); });
+    const double discrete = epsilon(one.delta, [&](int order) { return DiscreteGaussianLaw().rdp(one.noise, order); });
+    const double skellam = epsilon(one.delta, [&](int order) { return SkellamLaw().rdp(one.noise, order); });
     const double ratio = one.noise.clip / (one.noise.local_deviation * std::sqrt(static_cast<double>(one.noise.shares)));
     const double gaussian = epsilon(one.delta, [&](int order) { return order * ratio * ratio / 2; });
     const double digits = one.discrete > 1000 ? 1e-4 : 2e-7;
@@ -57,11 +56,11 @@ TEST_CASE("conditional rounding bounds the norm; fewer shares cost more") {
   CHECK(rounded_norm(fine) == doctest::Approx(1124.1245).epsilon(1e-7));
   for (const int order : {2, 10, 100}) {
     DistributedNoise noise{1e-3, 0.1, 100, 1, 1024};
-    const double all = skellam_rdp(noise, order), all_discrete = discrete_gaussian_rdp(noise, order);
+    const double all = SkellamLaw().rdp(noise, order), all_discrete = DiscreteGaussianLaw().rdp(noise, order);
     noise.shares = 80;
-    CHECK(skellam_rdp(noise, order) > all * 1.24);
-    CHECK(discrete_gaussian_rdp(noise, order) > all_discrete * 1.24);
+    CHECK(SkellamLaw().rdp(noise, order) > all * 1.24);
+    CHECK(DiscreteGaussianLaw().rdp(noise, order) > all_discrete * 1.24);
   }
 }
 
-}  // namespace fedstride::test::distributed_noise_test
+}  // namespace fedstride::test::known_laws_test

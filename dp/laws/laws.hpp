@@ -1,0 +1,21 @@
+#pragma once
+
+#include "core/part_list.hpp"
+#include "dp/laws/discrete_gaussian.hpp"
+#include "dp/laws/gaussian.hpp"
+#include "dp/laws/skellam.hpp"
+
+namespace fedstride {
+
+/// The list of laws.
+using LawList = std::tuple<GaussianLaw, SkellamLaw, DiscreteGaussianLaw>;
+
+/// A law as a value: its place in the list. The one that accountants know has a name here, too.
+enum class NoiseLaw { gaussian = kPlaceIn<LawList, GaussianLaw> };
+template <class L>
+inline constexpr NoiseLaw kLaw{kPlaceIn<LawList, L>};
+constexpr auto choice_names(NoiseLaw) { return names_in<LawList>(); }
+
+inline const Law& law_of(NoiseLaw law) { return part_in<Law, LawList>(law); }
+
+}  // namespace fedstride

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "dp/places/place.hpp"
+
+namespace fedstride {
+
+/// Each client adds a share of the noise, and secure aggregation shows the coordinator the sum alone. Members of a cohort know that they
+/// are, and whom the noise protects against may be members.
+struct DistributedShares final : NoisePlace {
+  static constexpr std::string_view kName = "distributed";
+  static constexpr std::string_view kSummary = "each client its share, with secure aggregation";
+  bool has_shares() const override { return true; }
+  bool is_on_integers() const override { return true; }
+  std::string mover() const override { return "with client-noise 'distributed' a client that is absent adds no noise either"; }
+};
+
+}  // namespace fedstride
