@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
 #include "core/error.hpp"
+#include "core/spread.hpp"
 #include "core/text.hpp"
 #include "sim/run/evaluate.hpp"
 #include "sim/run/results.hpp"

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "data/dataset.hpp"
 #include "nn/evaluation.hpp"
 
 namespace fedstride {

@@ -22,7 +22,7 @@
 #include "data/batch.hpp"
 #include "data/skew/feature_skew.hpp"
 #include "dp/noise/client_release.hpp"
-#include "nn/evaluation.hpp"
+#include "nn/evaluator.hpp"
 #include "nn/network.hpp"
 
 namespace fedstride {

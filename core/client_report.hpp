@@ -156,4 +156,19 @@ constexpr void for_each_report_number(Visitor&& visit) {
   });
 }
 
+/// The numbers of a round that are sums over its clients.
+struct RoundTotals {
+  ClientReport sums = {};   ///< sum_of their reports; if secured, of those whose updates are in the sum, and what is `secured`
+  double mean_square = 0;   ///< mean_square_norm; if secured, only with SecureRules::lengths
+  bool is_secured = false;  ///< under secure aggregation: the reports do not have these numbers
+  bool is_told = true;      ///< false: clients send none of these, as no noise covers them
+};
+
+/// Bytes of a round's frames: models and requests to train to clients, updates from them.
+struct RoundBytes {
+  std::uint64_t downlink = 0;
+  std::uint64_t uplink = 0;
+  std::uint64_t wasted = 0;  ///< of both, of clients whose update is in no sum
+};
+
 }  // namespace fedstride

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -282,5 +284,12 @@ template <class Owner>
 void check_settings(const Owner& owner) {
   for (const SettingInfo& setting : settings_of<Owner>()) setting.check(setting.get(&owner));
 }
+
+/// A value as given in a file or on the command line. Text from the command line is converted to the key's type.
+struct Setting {
+  SettingValue value;
+  bool from_command_line = false;
+};
+using Settings = std::map<std::string, Setting, std::less<>>;
 
 }  // namespace fedstride

@@ -5,41 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/gradient.hpp"
-#include "core/pool.hpp"
-#include "data/batch.hpp"
-#include "data/dataset.hpp"
-#include "nn/network.hpp"
-
 namespace fedstride {
-
-/// The squared error of always predicting the mean of some examples' values: the baseline of R^2. It exists only for targets
-/// that are values.
-class Variation {
- public:
-  Variation() = default;
-  /// Uses the means of these rows. The data must outlive it.
-  Variation(const Dataset& data, std::span<const Row> rows);
-
-  bool exists() const { return !means_.empty(); }
-  /// The sum over the rows of the mean over each row's values, matching the loss.
-  double of(std::span<const Row> rows) const;
-
- private:
-  const Dataset* data_ = nullptr;
-  std::vector<double> means_;
-};
 
 /// 1 - loss / variation; 0 if nothing varies.
 constexpr double r_squared(double loss, double variation) { return variation > 0 ? 1 - loss / variation : 0; }
-
-/// Rows of one client, with its skew, that are evaluated at once: at most kMaxEvaluated.
-struct EvaluatedRows {
-  std::span<const Row> rows;
-  ClientSkew skew = {};
-  std::size_t group = 0;  ///< GroupEvaluator
-};
-inline constexpr std::size_t kMaxEvaluated = 100;
 
 /// The quality of a model on a data set.
 struct Evaluation {
@@ -59,45 +28,6 @@ struct Evaluation {
   double accuracy_on(std::span<const std::uint64_t> label_counts) const;
 };
 
-/// The outcome of some of an evaluation's blocks.
-struct EvaluatedBlocks {
-  std::vector<double> losses;      ///< the sum over each block, in order
-  std::vector<double> variations;  ///< for values: each block's loss of always predicting the mean
-  std::uint64_t examples = 0;
-  std::uint64_t answers = 0;
-  std::uint64_t correct = 0;                       ///< correct answers
-  std::vector<std::uint64_t> class_examples = {};  ///< as in Evaluation
-  std::vector<std::uint64_t> class_correct;
-};
-
-/// The evaluation whose blocks are those of the parts, in order: the same bits however they were split.
-Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts);
-
-/// Evaluates models of one kind on one data set, in blocks of kMaxEvaluated rows that any thread may take; the result does not
-/// depend on the threads. R^2 of values is 1 - loss / the loss of always predicting the mean of all evaluated examples. Only one
-/// caller at a time.
-class Evaluator {
- public:
-  /// Model and data must outlive the evaluator, and so must the part of the skew. `rows` are the examples to evaluate; empty:
-  /// all.
-  Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows = {}, const ClientSkew& skew = {});
-
-  Evaluation evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
-
-  /// The blocks [first, last) of blocks(), for several processes that evaluate together.
-  std::size_t blocks() const { return (rows_.size() + kMaxEvaluated - 1) / kMaxEvaluated; }
-  EvaluatedBlocks evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,
-                                  ForEachPiece for_each_piece = serially);
-
- private:
-  const Model& model_;
-  const Dataset& data_;
-  std::vector<Row> rows_;
-  ClientSkew skew_;
-  Variation variation_;
-  Pool<Network> networks_;  ///< one for each thread that has worked on a block
-};
-
 /// The quality of a model on one group of examples.
 struct GroupEvaluation {
   std::uint64_t examples = 0;
@@ -106,32 +36,6 @@ struct GroupEvaluation {
   double loss = 0;            ///< the mean over examples; 0 if there are none
   double accuracy = 0;        ///< share of correct answers; for values R^2 against the mean over all groups; 0 if none
   double variation = 0;       ///< for values, the loss of always predicting that mean: R^2 is 1 - loss / variation
-};
-
-/// Evaluates models of one kind on groups of examples of one data set, one group per client, in blocks of one group. The result
-/// does not depend on the threads. Only one caller at a time.
-class GroupEvaluator {
- public:
-  /// All must outlive the evaluator. `skews` are those of the groups' inputs, one per group; empty: no group has any.
-  GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups,
-                 const std::vector<ClientSkew>& skews = {});
-
-  /// Replaces the groups for later evaluations.
-  void regroup(const std::vector<std::span<const Row>>& groups, const std::vector<ClientSkew>& skews = {});
-
-  std::vector<GroupEvaluation> evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
-
-  /// confusion[actual][predicted] of the last evaluation, over all groups; empty unless the targets are classes.
-  const std::vector<std::vector<std::uint64_t>>& confusion() const { return confusion_; }
-
- private:
-  const Model& model_;
-  const Dataset& data_;
-  std::size_t groups_ = 0;
-  Variation variation_;
-  std::vector<EvaluatedRows> blocks_;
-  std::vector<std::vector<std::uint64_t>> confusion_;
-  Pool<Network> networks_;
 };
 
 }  // namespace fedstride

@@ -4,6 +4,7 @@
 
 #include "client/outside_training.hpp"
 #include "python/bindings.hpp"
+#include "sim/run/fleets.hpp"
 #include "sim/run/run.hpp"
 
 namespace fedstride::python {

@@ -15,13 +15,6 @@ namespace fedstride {
 /// The examples a model is evaluated on: the test rows selected by evaluate-rows, the validation rows, or the whole test part.
 enum class EvaluatedOn : std::uint8_t { test, validation, whole_test };
 
-/// Bytes of a round's frames: models and requests to train to clients, updates from them.
-struct RoundBytes {
-  std::uint64_t downlink = 0;
-  std::uint64_t uplink = 0;
-  std::uint64_t wasted = 0;  ///< of both, of clients whose update is in no sum
-};
-
 /// A task of one client, with its own model and count of tasks (Task::round).
 struct ClientTask {
   ClientId client = 0;

@@ -33,12 +33,4 @@ struct SecureRules {
   std::string session_settings() const;
 };
 
-/// The numbers of a round that are sums over its clients.
-struct RoundTotals {
-  ClientReport sums = {};   ///< sum_of their reports; if secured, of those whose updates are in the sum, and what is `secured`
-  double mean_square = 0;   ///< mean_square_norm; if secured, only with SecureRules::lengths
-  bool is_secured = false;  ///< under secure aggregation: the reports do not have these numbers
-  bool is_told = true;      ///< false: clients send none of these, as no noise covers them
-};
-
 }  // namespace fedstride

@@ -13,7 +13,9 @@
 #include "core/json.hpp"
 #include "core/seconds_since.hpp"
 #include "core/text.hpp"
+#include "dp/ledger/statement.hpp"
 #include "sim/run/results.hpp"
+#include "sim/run/setup.hpp"
 
 namespace fedstride {
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/terminal/live_lines.hpp"
+#include "sim/run/configuration.hpp"
 #include "sim/run/run.hpp"
 
 namespace fedstride {

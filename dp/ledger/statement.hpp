@@ -7,22 +7,9 @@
 
 #include "dp/accountants/accountants.hpp"
 #include "dp/ledger/ledger_book.hpp"
+#include "dp/ledger/privacy_statement.hpp"
 
 namespace fedstride {
-
-/// An epsilon with whom it protects and under what conditions; never printed without them.
-struct PrivacyStatement {
-  Level level = Level::example;
-  std::string who = {};
-  double epsilon = 0;  ///< an upper bound; infinite if there is none
-  double delta = 0;
-  double budget = 0;  ///< infinite: none
-  std::string accountant = {};
-  std::string warning = {};  ///< of the accountant
-  std::vector<std::string> assumptions = {};
-  bool users = false;                       ///< at example level: of users, each with all rows inside a client
-  std::optional<double> as_in_papers = {};  ///< shuffled lots: the epsilon for Poisson sampling, not valid for them
-};
 
 /// The statement on a spending; `papers` is the spending with shuffled lots counted as Poisson-sampled ones (SpendingTotals).
 /// Throws Error (usage) if the accountant has no bound for it.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/evaluator.hpp"
 #include "server/fleet.hpp"
 #include "sim/net/messages.hpp"
 

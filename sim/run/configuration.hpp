@@ -206,13 +206,6 @@ void check_together(const Configuration& configuration);
 /// that configurations with the same results become equal. By default, settings that shape the model count.
 Configuration determining(Configuration configuration, function_ref<bool(Shapes)> counts = shapes_rounds);
 
-/// A value as given in a file or on the command line. Text from the command line is converted to the key's type.
-struct Setting {
-  SettingValue value;
-  bool from_command_line = false;
-};
-using Settings = std::map<std::string, Setting, std::less<>>;
-
 /// A key that the user can set.
 struct KeyInfo {
   std::string name;

@@ -4,6 +4,7 @@
 #include "sim/fleet/threads.hpp"
 #include "sim/run/fleets.hpp"
 #include "sim/run/results.hpp"
+#include "sim/run/run_privacy.hpp"
 #include "sim/run/virtual_time.hpp"
 #include "sim/run/wired_fleet.hpp"
 

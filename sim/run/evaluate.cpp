@@ -7,6 +7,7 @@
 #include "client/trainer.hpp"
 #include "core/error.hpp"
 #include "core/json.hpp"
+#include "core/spread.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "nn/safetensors.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "nn/evaluation.hpp"
+#include "nn/evaluator.hpp"
 #include "server/fleet.hpp"
 #include "sim/fleet/threads.hpp"
 #include "sim/run/results.hpp"

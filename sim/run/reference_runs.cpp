@@ -125,7 +125,7 @@ std::string hash_of(const ReferenceRun& reference, int threads, const std::atomi
   observer.round = [&](const RoundRecord& round) { hash = round.model_hash; };
   const RunSummary summary = [&] {
     try {
-      return run(resolve(settings), settings, observer);
+      return run(settings, observer);
     } catch (const Error& error) {
       throw Error(error.kind(), "run '" + reference.name + "': " + error.what());
     }

@@ -10,7 +10,10 @@
 #include "client/told_evaluation.hpp"
 #include "core/build_info.hpp"
 #include "core/json.hpp"
+#include "core/spread.hpp"
 #include "core/text.hpp"
+#include "dp/ledger/statement.hpp"
+#include "sim/run/setup.hpp"
 
 namespace fedstride {
 namespace {

@@ -7,16 +7,20 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json.hpp"
+#include "core/client_report.hpp"
 #include "core/named_number.hpp"
-#include "core/spread.hpp"
+#include "dp/ledger/ledger_file.hpp"
+#include "dp/ledger/privacy_statement.hpp"
 #include "nn/evaluation.hpp"
-#include "server/fleet.hpp"
 #include "sim/run/client_reports.hpp"
-#include "sim/run/run_privacy.hpp"
 #include "sim/time/round_time.hpp"
 
 namespace fedstride {
+
+struct Configuration;
+class Json;
+struct Setup;
+struct Spread;
 
 /// One finished round: a line of rounds.jsonl.
 struct RoundRecord {

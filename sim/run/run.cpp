@@ -13,11 +13,13 @@
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "sim/run/drive.hpp"
+#include "sim/run/fleets.hpp"
 #include "sim/run/live_board.hpp"
 #include "sim/run/model_tests.hpp"
 #include "sim/run/noise_rate.hpp"
 #include "sim/run/private_inputs.hpp"
 #include "sim/run/run_folder.hpp"
+#include "sim/run/run_privacy.hpp"
 
 namespace fedstride {
 
@@ -378,6 +380,16 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
   RunFolder folder = RunFolder::create(configuration.out, configuration);
   Start start = begin_in_new_folder(setup, folder, write_settings(with_absolute_paths(configuration), settings));
   return continue_run(setup, folder, std::move(start), observer, make_fleet);
+}
+
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer) {
+  return run(configuration, settings, observer, {in_process_fleet});
+}
+
+RunSummary run(const Settings& settings, const RunObserver& observer) { return run(resolve(settings), settings, observer); }
+
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer) {
+  return resume(name, overrides, observer, {in_process_fleet});
 }
 
 RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer, const FleetMaker& make_fleet,

@@ -5,13 +5,15 @@
 #include <functional>
 #include <string>
 
-#include "sim/run/configuration.hpp"
-#include "sim/run/fleets.hpp"
+#include "core/setting.hpp"
 #include "sim/run/results.hpp"
 
 namespace fedstride {
 
+struct Configuration;
+struct FleetMaker;
 class Server;
+struct Setup;
 
 /// Callbacks of a run. Any may be empty.
 struct RunObserver {
@@ -28,14 +30,19 @@ struct RunObserver {
 /// Carries out a new run in a new folder (configuration.out, or a free name under runs/). `settings` is the source of the configuration.
 /// Throws Error: usage if the folder is not empty, failure for errors during the run, FailedRound if more clients failed than
 /// accept-failures allows; finished rounds stay on disk.
-RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {},
-               const FleetMaker& make_fleet = {in_process_fleet});
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
+               const FleetMaker& make_fleet);
+/// In this process.
+RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {});
+/// The same, of the configuration that these settings give. Throws Error (usage) as resolve() does.
+RunSummary run(const Settings& settings, const RunObserver& observer = {});
 
 /// Continues the run in the folder `name` from its checkpoint. `overrides` may set rounds (not fewer than are done) and whatever
 /// may_change() allows, such as threads, evaluate-every and quiet; anything else is refused. The final model is the same, bit for bit,
 /// as without the interruption. `configure` adds what no file can hold, a program's own data and parts, to the configuration.
-RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer = {},
-                  const FleetMaker& make_fleet = {in_process_fleet}, const std::function<void(Configuration&)>& configure = {});
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer, const FleetMaker& make_fleet,
+                  const std::function<void(Configuration&)>& configure = {});
+RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer = {});
 
 /// The server of a run's first round.
 Server make_server(const Setup& setup);

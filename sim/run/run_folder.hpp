@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/folder_lock.hpp"
+#include "data/schema.hpp"
 #include "server/checkpoint.hpp"
 #include "sim/run/results.hpp"
 

@@ -16,12 +16,6 @@
 
 namespace fedstride {
 
-/// The epsilon of one level so far, at a delta, as in a line of rounds.jsonl.
-struct SpentSoFar {
-  double epsilon = 0;
-  double delta = 0;
-};
-
 /// A client's own limit, independent of the experiment's budget.
 struct PrivacyLimit {
   double epsilon = 0;

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "sim/time/work.hpp"
+
 namespace fedstride {
+
+TaskFate fate_of(const TaskEnd& end) { return !end.is_lost ? TaskFate::arrived : end.is_late ? TaskFate::late : TaskFate::lost; }
 
 std::uint64_t RoundTime::count(TaskFate fate) const {
   return static_cast<std::uint64_t>(std::ranges::count(tasks, fate, &TimedTask::fate));

@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "core/task.hpp"
-#include "sim/time/work.hpp"
+#include "core/client_report.hpp"
+#include "sim/time/clock.hpp"
 
 namespace fedstride {
+
+struct TaskEnd;
+struct TimeTerms;
 
 /// How a task ended.
 enum class TaskFate : std::uint8_t {
@@ -18,9 +21,7 @@ enum class TaskFate : std::uint8_t {
   dropped   ///< its update arrived, and is in no sum: too stale, or of a round with too few
 };
 
-inline TaskFate fate_of(const TaskEnd& end) {
-  return !end.is_lost ? TaskFate::arrived : end.is_late ? TaskFate::late : TaskFate::lost;
-}
+TaskFate fate_of(const TaskEnd& end);
 
 /// A task on the time line.
 struct TimedTask {

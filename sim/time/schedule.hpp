@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/time/round_time.hpp"
+#include "sim/time/work.hpp"
 
 namespace fedstride {
 

@@ -5,6 +5,7 @@
 
 #include "server/round.hpp"
 #include "sim/time/round_time.hpp"
+#include "sim/time/work.hpp"
 
 namespace fedstride {
 

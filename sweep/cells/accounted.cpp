@@ -236,7 +236,7 @@ class SecretChoice {
         settings["out"] = {.value = folder.string(), .from_command_line = true};
         settings.erase("quiet");
         settings.try_emplace("accept-failures", Setting{std::string("all")});
-        summary = run(resolve(settings), settings, observer);
+        summary = run(settings, observer);
       }
     } catch (const FolderInUse&) {
       throw;

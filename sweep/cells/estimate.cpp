@@ -14,6 +14,7 @@
 #include "core/seconds_since.hpp"
 #include "sim/fleet/threads.hpp"
 #include "sim/run/run.hpp"
+#include "sim/run/run_privacy.hpp"
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/cells/estimate.hpp"

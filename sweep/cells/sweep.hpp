@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/run/fleets.hpp"
 #include "sim/run/run.hpp"
 #include "sweep/file/experiment.hpp"
 #include "sweep/results/results.hpp"

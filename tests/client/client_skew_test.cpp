@@ -9,7 +9,7 @@
 #include "client/trainer.hpp"
 #include "data/skew/no_skew.hpp"
 #include "data/skew/noise.hpp"
-#include "nn/evaluation.hpp"
+#include "nn/evaluator.hpp"
 #include "tests/client/blobs.hpp"
 #include "tests/support/vectors.hpp"
 

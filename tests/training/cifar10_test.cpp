@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "sim/run/configuration.hpp"
 #include "sim/run/run.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/skip.hpp"

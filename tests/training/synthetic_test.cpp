@@ -3,6 +3,7 @@
 
 #include <ctime>
 
+#include "sim/run/configuration.hpp"
 #include "sim/run/run.hpp"
 #include "tests/support/folder.hpp"
 

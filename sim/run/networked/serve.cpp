@@ -14,6 +14,7 @@
 #include "core/seconds_since.hpp"
 #include "core/text.hpp"
 #include "sim/net/key_proof.hpp"
+#include "sim/run/fleets.hpp"
 #include "sim/run/networked/terms.hpp"
 #include "sim/run/rules.hpp"
 

@@ -6,6 +6,7 @@
 #include "core/files.hpp"
 #include "sim/run/evaluate.hpp"
 #include "sim/run/results.hpp"
+#include "sim/run/setup.hpp"
 #include "tests/data/npz_files.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"

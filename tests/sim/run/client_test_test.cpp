@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "sim/run/evaluate.hpp"
+#include "sim/run/setup.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
 

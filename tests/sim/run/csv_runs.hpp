@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "core/random.hpp"
+#include "sim/run/configuration.hpp"
 #include "sim/run/run.hpp"
+#include "sim/run/setup.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/json.hpp"
 

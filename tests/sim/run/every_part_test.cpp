@@ -4,7 +4,9 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "sim/run/configuration.hpp"
 #include "sim/run/run.hpp"
+#include "sim/run/setup.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 
 namespace fedstride::test::every_part_test {

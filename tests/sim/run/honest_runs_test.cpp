@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "server/cohorts.hpp"
+#include "sim/run/fleets.hpp"
 #include "sim/run/ledger_terms.hpp"
 #include "sim/run/measure.hpp"
 #include "sim/run/run_records.hpp"

@@ -1,6 +1,7 @@
 // Neighbouring data sets and federations, with next to no noise: what is released moves by what is accounted, and no more. Over every
 // reader, partition and cohort, so that a new one is tested without being named.
 #include "sim/run/neighbours.hpp"
+#include "sim/run/fleets.hpp"
 
 #include <doctest/doctest.h>
 

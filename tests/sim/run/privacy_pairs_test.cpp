@@ -10,6 +10,7 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "sim/run/rules.hpp"
+#include "sim/run/setup.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 
 namespace fedstride::test::privacy_pairs_test {

@@ -13,6 +13,7 @@
 #include "dp/noise/noisy_mean.hpp"
 #include "sim/run/evaluate.hpp"
 #include "sim/run/private_inputs.hpp"
+#include "sim/run/run_privacy.hpp"
 #include "tests/data/files.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"

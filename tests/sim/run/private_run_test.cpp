@@ -8,6 +8,8 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "dp/ledger/audit.hpp"
+#include "sim/run/fleets.hpp"
+#include "sim/run/run_privacy.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/refusal.hpp"

@@ -1,4 +1,5 @@
 #include "sim/run/run_records.hpp"
+#include "sim/run/fleets.hpp"
 
 #include <doctest/doctest.h>
 

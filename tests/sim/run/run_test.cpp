@@ -13,6 +13,7 @@
 #include "core/folder_lock.hpp"
 #include "data/split.hpp"
 #include "sim/run/evaluate.hpp"
+#include "sim/run/setup.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/refusal.hpp"

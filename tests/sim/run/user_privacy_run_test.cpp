@@ -7,6 +7,7 @@
 #include "core/files.hpp"
 #include "dp/ledger/audit.hpp"
 #include "sim/run/ledger_terms.hpp"
+#include "sim/run/setup.hpp"
 #include "tests/data/npz_files.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"

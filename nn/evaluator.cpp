@@ -1,4 +1,4 @@
-#include "nn/evaluation.hpp"
+#include "nn/evaluator.hpp"
 
 #include <algorithm>
 #include <array>
