@@ -1,0 +1,6 @@
+#pragma once
+
+#include "dp/accountants/accountants.hpp"
+#include "dp/accountants/spending.hpp"
+
+// The epsilon of a Spending by any accountant. Accountants are a list that is fixed when fedstride is compiled (CONTRIBUTING.md).

@@ -1,0 +1,5 @@
+#pragma once
+
+#include "dp/bounds/bounds.hpp"
+
+// The bound on a contribution. Bounds are a list that is fixed when fedstride is compiled (CONTRIBUTING.md).

@@ -1,0 +1,5 @@
+#pragma once
+
+#include "dp/draws/draws.hpp"
+
+// How records are drawn, and at what cost. Draws are a list that is fixed when fedstride is compiled (CONTRIBUTING.md).
