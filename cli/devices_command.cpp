@@ -4,8 +4,8 @@
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
 #include "core/error.hpp"
-#include "sim/run/device_table.hpp"
 #include "sim/run/virtual_time.hpp"
+#include "sim/time/work.hpp"
 
 namespace fedstride {
 namespace {

@@ -12,11 +12,10 @@
 #include "core/json.hpp"
 #include "core/output.hpp"
 #include "sweep/cells/cell_state.hpp"
-#include "sweep/report/latex.hpp"
 #include "sweep/report/report.hpp"
 #include "sweep/results/record.hpp"
+#include "sweep/results/results.hpp"
 #include "sweep/results/settings_of_cells.hpp"
-#include "sweep/results/tables.hpp"
 
 namespace fedstride {
 namespace {

@@ -171,4 +171,10 @@ struct RoundBytes {
   std::uint64_t wasted = 0;  ///< of both, of clients whose update is in no sum
 };
 
+/// A number that a part reports of a round, for rounds.jsonl and `fedstride explain`.
+struct NamedNumber {
+  std::string_view name;
+  double value = 0;
+};
+
 }  // namespace fedstride

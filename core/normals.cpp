@@ -4,7 +4,7 @@
 #include <array>
 #include <cassert>
 
-#include "core/kernels/normals.hpp"
+#include "core/kernels/words.hpp"
 
 namespace fedstride {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/named_number.hpp"
+#include "core/client_report.hpp"
 
 namespace fedstride {
 

@@ -1,4 +1,4 @@
-#include "partitions/heat_map.hpp"
+#include "partitions/manifest.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -35,4 +35,10 @@ void write_manifest(const std::filesystem::path& path, const Partitioner& partit
                     const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes,
                     std::size_t most_listed = kMaxListed, std::size_t unused = 0, std::span<const std::uint32_t> file_rows = {});
 
+/// A table of rows per class and client as UTF-8 text, at most 80 columns wide: one line per client and one cell per class (or
+/// per group of classes if there are too many). The shade is the share of the fullest cell; counts are shown if they fit. With
+/// more than 40 clients it shows the first 20, then quantiles of sizes and of classes per client over all clients.
+/// `class_names` may be empty; names too long for a column are listed above.
+std::string heat_map(const std::vector<std::vector<std::size_t>>& rows_per_class, std::span<const std::string> class_names);
+
 }  // namespace fedstride

@@ -10,7 +10,7 @@
 #include "core/family.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
-#include "sim/run/compositions/composition_file.hpp"
+#include "sim/run/compositions/composition.hpp"
 
 namespace fedstride {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/compression/low_rank.hpp"
+#include "client/compression/power_sgd.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "client/compression/multiples.hpp"
+#include "client/compression/rounding.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/kernels/block_key.hpp"
+#include "core/kernels/words.hpp"
 #include "core/simd.hpp"
 
 #if defined(__SSE2__)

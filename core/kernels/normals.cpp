@@ -1,4 +1,4 @@
-#include "core/kernels/normals.hpp"
+#include "core/kernels/words.hpp"
 
 #include "core/kernels/blocks.hpp"
 

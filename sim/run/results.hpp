@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/client_report.hpp"
-#include "core/named_number.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "dp/ledger/privacy_statement.hpp"
 #include "nn/evaluation.hpp"

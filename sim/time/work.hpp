@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "nn/model.hpp"
@@ -45,5 +46,11 @@ struct TimeTerms {
 
 /// The tier of each client by the length of its first task, the fastest 0, in so many tiers of like size, at most one for each client.
 std::vector<std::uint16_t> tiers_by_speed(const TimeTerms& terms, std::size_t tiers);
+
+/// How fast the clients of a run are, over at most 100,000 of them spread over all: percentiles of the seconds of an example, of a
+/// round's work and transfers, and their distribution as bars of text.
+std::string devices_text(const TimeTerms& terms);
+/// The same percentiles, and the bytes of a client's transfers, as JSON.
+std::string devices_json(const TimeTerms& terms);
 
 }  // namespace fedstride

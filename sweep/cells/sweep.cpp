@@ -20,7 +20,7 @@
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/cells/subcommand.hpp"
 #include "sweep/cells/sweep_folder.hpp"
-#include "sweep/results/tables.hpp"
+#include "sweep/results/results.hpp"
 
 namespace fedstride {
 namespace {

@@ -1,4 +1,4 @@
-#include "sweep/report/latex.hpp"
+#include "sweep/report/report.hpp"
 
 #include <algorithm>
 #include <cstdlib>

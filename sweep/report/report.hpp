@@ -13,4 +13,11 @@ namespace fedstride {
 /// written.
 void write_report(const std::vector<SweepResults>& sweeps, const std::string& path);
 
+/// LaTeX tables, to include by the command input: one for each of a sweep's grids (sweep/report/result_grid.hpp), with a row for
+/// each method and a column for each condition. Needs only the package booktabs.
+std::string latex_tables(const std::vector<SweepResults>& sweeps);
+
+/// The text escaped for LaTeX. Letters beyond ASCII stay as they are (UTF-8 by inputenc).
+std::string latex_text(std::string_view text);
+
 }  // namespace fedstride

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/text.hpp"
-#include "sweep/results/expectations.hpp"
+#include "sweep/results/results.hpp"
 #include "sweep/results/summary.hpp"
 
 namespace fedstride {

@@ -10,7 +10,7 @@
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "sweep/results/accounting.hpp"
-#include "sweep/results/to_target.hpp"
+#include "sweep/results/results.hpp"
 
 namespace fedstride {
 namespace {

@@ -8,7 +8,6 @@
 #include "core/json.hpp"
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/results/ahead.hpp"
-#include "sweep/results/expectations.hpp"
 #include "sweep/results/read_cell.hpp"
 #include "sweep/results/summary.hpp"
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sweep/file/cost.hpp"
 #include "sweep/file/experiment.hpp"
 #include "sweep/results/numbers.hpp"
 
@@ -103,5 +104,20 @@ SweepResults read_results(const std::filesystem::path& folder, const ReadLimits&
 
 /// Swept keys in the order of the axes, each once.
 std::vector<std::string> swept_keys(const SweepResults& results);
+
+/// Checks the experiment's claims; one result each, in order. Never throws: a claim that cannot be checked is "not run".
+std::vector<ExpectationResult> check(const Experiment& experiment, const std::vector<CellResult>& cells,
+                                     const std::vector<SummaryRow>& summary);
+
+/// Adds `megabytes` to each round, sent and received up to its end, if its bytes are known.
+void add_megabytes(CellResult& cell);
+
+/// Adds to a cell's numbers, for each of the test and the validation rows on which its rounds were evaluated: test_target_reached (1
+/// or 0) and, if it is 1, test_rounds_to_target, test_seconds_to_target and test_megabytes_to_target, as far as they are known.
+void add_to_target(const Target& target, CellResult& cell);
+
+/// Writes cells.csv, rounds.csv, clients.csv, summary.csv and expectations.csv (RFC 4180; docs/results.md describes every
+/// column). Each file is replaced atomically. The same results give the same bytes, except in the columns of kTimings.
+void write_tables(const SweepResults& results);
 
 }  // namespace fedstride

@@ -7,8 +7,8 @@
 #include "sweep/results/ahead.hpp"
 #include "sweep/results/csv.hpp"
 #include "sweep/results/read_cell.hpp"
+#include "sweep/results/results.hpp"
 #include "sweep/results/summary.hpp"
-#include "sweep/results/tables.hpp"
 
 namespace fedstride {
 namespace {

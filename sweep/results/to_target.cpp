@@ -1,4 +1,4 @@
-#include "sweep/results/to_target.hpp"
+#include "sweep/results/results.hpp"
 
 #include <algorithm>
 #include <cmath>

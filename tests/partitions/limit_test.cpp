@@ -1,4 +1,4 @@
-#include "partitions/limit.hpp"
+#include "partitions/client_rows.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "partitions/from_file.hpp"
-#include "partitions/heat_map.hpp"
 #include "partitions/interpolated.hpp"
 #include "tests/partitions/examples.hpp"
 #include "tests/support/json.hpp"

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
@@ -81,5 +82,11 @@ Spending spending_of(const CompositionCase& one);
 
 /// Computes the requested quantity. Throws Error (usage), without the case's name, for missing keys and what the accountant refuses.
 PrivacyBound answer(const CompositionCase& one);
+
+/// The cases of a composition file (docs/compositions.md). A mistake in one case becomes that case's `error`: an unknown key or word, a
+/// missing field, a number out of range or not a number (including NaN, Infinity and 1e999), a duplicate key, a missing id or that of
+/// an earlier case. Throws Error (failure), naming the file, if it cannot be read, is larger than kMaxCompositionFile, is not JSON, or
+/// has another version, an unknown key outside the cases, or too many cases.
+std::vector<CompositionCase> read_compositions(const std::filesystem::path& path);
 
 }  // namespace fedstride

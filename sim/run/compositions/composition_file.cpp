@@ -1,4 +1,4 @@
-#include "sim/run/compositions/composition_file.hpp"
+#include "sim/run/compositions/composition.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sweep/results/expectations.hpp"
+#include "sweep/results/results.hpp"
 #include "sweep/results/summary.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/sweep/results/made_cells.hpp"

@@ -8,7 +8,6 @@
 #include "sweep/cells/sweep.hpp"
 #include "sweep/results/results.hpp"
 #include "sweep/results/summary.hpp"
-#include "sweep/results/tables.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/csv_table.hpp"
 #include "tests/support/refusal.hpp"

@@ -1,9 +1,8 @@
-#include "sweep/results/to_target.hpp"
 
 #include <doctest/doctest.h>
 
 #include "sweep/results/comparison.hpp"
-#include "sweep/results/expectations.hpp"
+#include "sweep/results/results.hpp"
 #include "sweep/results/summary.hpp"
 #include "tests/sweep/results/made_cells.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/run/device_table.hpp"
+#include "sim/time/work.hpp"
 
 #include <algorithm>
 #include <cmath>
