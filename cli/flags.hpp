@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/family.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace CLI {
 class App;

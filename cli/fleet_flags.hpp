@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/mpi/mpi_fleet.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace CLI {
 class App;

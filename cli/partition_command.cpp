@@ -5,7 +5,7 @@
 #include "cli/flags.hpp"
 #include "core/files.hpp"
 #include "partitions/statistics.hpp"
-#include "sim/run/data_setup.hpp"
+#include "sim/prepare/data_setup.hpp"
 
 namespace fedstride {
 namespace {

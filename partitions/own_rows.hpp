@@ -17,7 +17,7 @@ struct OwnRowsSettings {
 };
 
 /// Rows that the clients bring themselves and the coordinator does not have. No rows are assigned; a roster gives the number
-/// and the hash of each client's rows. For `fedstride serve` only (sim/run/setup.hpp).
+/// and the hash of each client's rows. For `fedstride serve` only (sim/prepare/setup.hpp).
 struct OwnRows final : PartBase<PartitionPart, OwnRows, OwnRowsSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "own";

@@ -25,7 +25,7 @@ struct PartitionInput {
 };
 
 /// What the assignment of a row depends on besides the settings. With differential privacy this decides which neighboring data
-/// sets a guarantee can cover (sim/run/neighbours.hpp): if rows are dealt out, adding one moves others.
+/// sets a guarantee can cover (sim/settings/neighbours.hpp): if rows are dealt out, adding one moves others.
 enum class Dealing {
   given,     ///< assigned by the data, a file or the clients, regardless of other rows
   counts,    ///< its number and the number of rows

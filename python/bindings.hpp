@@ -2,7 +2,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride::python {
 

@@ -14,7 +14,7 @@
 #include "data/files/readers.hpp"
 #include "data/kept_objects.hpp"
 #include "python/guard.hpp"
-#include "sim/run/data_setup.hpp"
+#include "sim/prepare/data_setup.hpp"
 
 namespace fedstride::python {
 

@@ -7,7 +7,7 @@
 #include "python/bindings.hpp"
 #include "python/guard.hpp"
 #include "python/own_code.hpp"
-#include "sim/run/networked/join.hpp"
+#include "sim/parties/join.hpp"
 
 namespace fedstride::python {
 namespace {

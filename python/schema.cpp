@@ -12,7 +12,7 @@
 #include "core/text.hpp"
 #include "python/bindings.hpp"
 #include "python/words.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride::python {
 namespace {

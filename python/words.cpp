@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/text.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride::python {
 namespace {

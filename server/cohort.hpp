@@ -41,7 +41,7 @@ class CohortPart : public Part {
   /// The probability that a client takes part, on average.
   virtual double rate(std::size_t clients) const = 0;
   /// True if a client's participation does not depend on the other clients. If false, one client's presence displaces others, so
-  /// no guarantee can hide that presence (sim/run/neighbours.hpp).
+  /// no guarantee can hide that presence (sim/settings/neighbours.hpp).
   virtual bool is_independent() const = 0;
   /// The draw that accounts for it, if nobody sees who is in a cohort.
   virtual Sampling sampling() const { return Sampling::full; }

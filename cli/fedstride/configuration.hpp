@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/run/configuration.hpp"
 #include "sim/run/run.hpp"
+#include "sim/settings/configuration.hpp"
 
 // resolve(settings) makes a Configuration, which a program may change before run(configuration, settings, observer).

@@ -2,7 +2,7 @@
 
 #include "cli/manual/manual.hpp"
 #include "core/text.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride {
 namespace {

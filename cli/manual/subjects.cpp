@@ -5,7 +5,7 @@
 #include "cli/manual/help_page.hpp"
 #include "cli/terminal/columns.hpp"
 #include "core/text.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride {
 namespace {

@@ -13,7 +13,7 @@
 #include "cli/terminal/host.hpp"
 #include "core/error.hpp"
 #include "core/json.hpp"
-#include "sim/run/networked/join.hpp"
+#include "sim/parties/join.hpp"
 
 namespace fedstride {
 namespace {

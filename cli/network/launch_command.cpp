@@ -14,7 +14,7 @@
 #include "core/error.hpp"
 #include "data/datasets.hpp"
 #include "partitions/own_rows.hpp"
-#include "sim/run/networked/turns.hpp"
+#include "sim/parties/turns.hpp"
 
 namespace fedstride {
 namespace {

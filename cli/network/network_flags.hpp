@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/run/networked/serve.hpp"
+#include "sim/parties/serve.hpp"
 
 namespace CLI {
 class App;

@@ -14,8 +14,8 @@
 #include "core/seconds_since.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/statement.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/run/results.hpp"
-#include "sim/run/setup.hpp"
 
 namespace fedstride {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/terminal/live_lines.hpp"
-#include "sim/run/configuration.hpp"
 #include "sim/run/run.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride {
 

@@ -100,7 +100,7 @@ struct AdadpState {
 ///   default       theta_hat       tolerance / err   undoes the step; with noisy gradients, keeps it
 ///   paper         theta_full      tolerance / err   undoes the step; with noisy gradients, keeps it
 ///   authors-code  theta_hat       its square root   undoes the step
-///   authors-code with noise starts from the authors' weights, uniform in +-1/sqrt(fan-out) (sim/run/setup.cpp), with a tolerance
+///   authors-code with noise starts from the authors' weights, uniform in +-1/sqrt(fan-out) (sim/prepare/setup.cpp), with a tolerance
 ///   of 1/sqrt(10): their code sums the error over ten identical copies of every weight and compares the sum with 1
 /// The paper's tolerances are 0.1 without noise and 1 with it. tolerance auto needs no tuning: with T adapting steps of a client
 /// and M clients a round, a tolerance of sqrt(M / T) |theta_0|, or sqrt(3) (1 - t/T) times that with a linear schedule, lets the

@@ -7,7 +7,7 @@
 #include "core/stop.hpp"
 #include "sim/mpi/mpi_fleet.hpp"
 #include "sim/mpi/rank_work.hpp"
-#include "sim/run/private_inputs.hpp"
+#include "sim/prepare/private_inputs.hpp"
 
 namespace fedstride {
 namespace {

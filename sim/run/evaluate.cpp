@@ -15,8 +15,8 @@
 #include "server/checkpoint.hpp"
 #include "sim/fleet/dealt_states.hpp"
 #include "sim/fleet/threads.hpp"
+#include "sim/prepare/private_inputs.hpp"
 #include "sim/run/model_tests.hpp"
-#include "sim/run/private_inputs.hpp"
 #include "sim/run/run_folder.hpp"
 
 namespace fedstride {

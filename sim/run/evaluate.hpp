@@ -8,7 +8,7 @@
 #include "data/dataset.hpp"
 #include "nn/evaluation.hpp"
 #include "nn/model.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride {
 

@@ -7,7 +7,7 @@
 #include "nn/safetensors.hpp"
 #include "sim/fleet/dealt_states.hpp"
 #include "sim/fleet/in_process_fleet.hpp"
-#include "sim/run/rules.hpp"
+#include "sim/settings/rules.hpp"
 
 namespace fedstride {
 namespace {

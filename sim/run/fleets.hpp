@@ -8,7 +8,7 @@
 
 #include "client/outside_training.hpp"
 #include "server/fleet.hpp"
-#include "sim/run/setup.hpp"
+#include "sim/prepare/setup.hpp"
 
 namespace fedstride {
 

@@ -11,9 +11,9 @@
 #include "dp/ledger/ledger_entry.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "server/cohorts.hpp"
-#include "sim/run/neighbours.hpp"
-#include "sim/run/privacy_setup.hpp"
-#include "sim/run/setup.hpp"
+#include "sim/prepare/privacy_setup.hpp"
+#include "sim/prepare/setup.hpp"
+#include "sim/settings/neighbours.hpp"
 
 namespace fedstride {
 namespace {

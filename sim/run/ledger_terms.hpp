@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride {
 

@@ -14,7 +14,7 @@
 #include "core/event_file.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "sim/run/client_reports.hpp"
+#include "sim/settings/client_reports.hpp"
 
 namespace fedstride {
 namespace {

@@ -18,8 +18,8 @@
 #include "core/text.hpp"
 #include "dp/accountants/one_run_audit.hpp"
 #include "dp/accountants/spending.hpp"
+#include "sim/prepare/private_inputs.hpp"
 #include "sim/run/drive.hpp"
-#include "sim/run/private_inputs.hpp"
 #include "sim/run/run.hpp"
 #include "sim/run/run_privacy.hpp"
 

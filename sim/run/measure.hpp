@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dp/ledger/statement.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride {
 

@@ -9,8 +9,8 @@
 #include "nn/evaluator.hpp"
 #include "server/fleet.hpp"
 #include "sim/fleet/threads.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/run/results.hpp"
-#include "sim/run/setup.hpp"
 
 namespace fedstride {
 

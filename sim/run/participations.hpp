@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/run/setup.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/time/schedule.hpp"
 
 namespace fedstride {

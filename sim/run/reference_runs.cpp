@@ -7,8 +7,8 @@
 #include "core/files.hpp"
 #include "core/passing_folder.hpp"
 #include "core/text.hpp"
-#include "sim/run/document.hpp"
 #include "sim/run/run.hpp"
+#include "sim/settings/document.hpp"
 
 namespace fedstride {
 namespace {

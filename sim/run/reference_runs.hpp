@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride {
 

@@ -13,7 +13,7 @@
 #include "core/spread.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/statement.hpp"
-#include "sim/run/setup.hpp"
+#include "sim/prepare/setup.hpp"
 
 namespace fedstride {
 namespace {

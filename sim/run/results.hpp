@@ -11,7 +11,7 @@
 #include "dp/ledger/ledger_file.hpp"
 #include "dp/ledger/privacy_statement.hpp"
 #include "nn/evaluation.hpp"
-#include "sim/run/client_reports.hpp"
+#include "sim/settings/client_reports.hpp"
 #include "sim/time/round_time.hpp"
 
 namespace fedstride {

@@ -9,7 +9,7 @@
 #include "data/schema.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "nn/safetensors.hpp"
-#include "sim/run/setup.hpp"
+#include "sim/prepare/setup.hpp"
 
 namespace fedstride {
 namespace {

@@ -11,8 +11,8 @@
 #include "dp/correlations/correlation.hpp"
 #include "dp/ledger/ledger_file.hpp"
 #include "server/cohorts.hpp"
+#include "sim/prepare/noise_rate.hpp"
 #include "sim/run/ledger_terms.hpp"
-#include "sim/run/noise_rate.hpp"
 
 namespace fedstride {
 namespace {

@@ -11,8 +11,8 @@
 #include "core/task.hpp"
 #include "dp/ledger/ledger.hpp"
 #include "dp/ledger/statement.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/run/participations.hpp"
-#include "sim/run/setup.hpp"
 
 namespace fedstride {
 

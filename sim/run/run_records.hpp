@@ -11,7 +11,7 @@
 
 #include "core/json.hpp"
 #include "dp/ledger/audit.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "sim/run/setup.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/time/timed_run.hpp"
 
 namespace fedstride {

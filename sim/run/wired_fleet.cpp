@@ -49,7 +49,7 @@ void WiredFleet::collect(const Task& task, const std::vector<ClientId>& cohort, 
   fleet_->collect({task.round, held, task.releases, task.told, task.beside, task.tests, changes, task.scale}, cohort, updates);
 }
 
-// An asynchronous server does not compress its model (sim/run/rules.cpp).
+// An asynchronous server does not compress its model (sim/settings/rules.cpp).
 void WiredFleet::collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) {
   downlink_ = 0;
   for (const ClientTask& one : tasks) {

@@ -10,7 +10,7 @@
 #include "server/broadcast.hpp"
 #include "server/fleet.hpp"
 #include "sim/net/frame_bytes.hpp"
-#include "sim/run/setup.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/time/round_time.hpp"
 
 namespace fedstride {

@@ -10,7 +10,7 @@
 #include "data/official.hpp"
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
-#include "sim/run/document.hpp"
+#include "sim/settings/document.hpp"
 
 namespace fedstride {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/text.hpp"
-#include "sim/run/document.hpp"
-#include "sim/run/rules.hpp"
+#include "sim/settings/document.hpp"
+#include "sim/settings/rules.hpp"
 #include "sweep/cells/cell_keys.hpp"
 
 namespace fedstride {

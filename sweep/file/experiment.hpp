@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 #include "sweep/file/cost.hpp"
 
 namespace fedstride {

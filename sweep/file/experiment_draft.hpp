@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/run/document.hpp"
+#include "sim/settings/document.hpp"
 #include "sweep/file/experiment.hpp"
 
 namespace fedstride {

@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "sim/run/client_reports.hpp"
+#include "sim/settings/client_reports.hpp"
 
 namespace fedstride {
 namespace {

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "core/text.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/cli/refusal.hpp"
 

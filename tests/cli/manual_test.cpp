@@ -10,7 +10,7 @@
 #include "cli/manual/subjects.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 #include "tests/cli/refusal.hpp"
 #include "tests/support/skip.hpp"
 

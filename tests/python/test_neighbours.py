@@ -1,6 +1,6 @@
 """What a run releases moves by what is accounted: measured from the weights that a run publishes and from nothing else.
 
-A second implementation of tests/sim/run/neighbours_test.cpp, which works inside the program. Here the program is a black box, started in
+A second implementation of tests/sim/settings/neighbours_test.cpp, which works inside the program. Here the program is a black box, started in
 each way it can be: alone, as a coordinator and its clients over TLS, and on ranks of MPI. Two neighbouring data sets with next to no
 noise give two models; (first weights - last weights) x a public divisor is the released sum, and it may move by the sensitivity that
 the statement is about. It needs the program and numpy, not the Python module.

@@ -1,7 +1,7 @@
 // What most units of tests include, read once (tools/cmake/Folder.cmake).
 #include <doctest/doctest.h>
 
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/vectors.hpp"

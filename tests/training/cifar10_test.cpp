@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "sim/run/configuration.hpp"
 #include "sim/run/run.hpp"
+#include "sim/settings/configuration.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/skip.hpp"
 

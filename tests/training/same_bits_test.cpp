@@ -4,9 +4,9 @@
 #include <fstream>
 
 #include "core/files.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/run/run.hpp"
-#include "sim/run/setup.hpp"
+#include "sim/settings/configuration.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/json.hpp"
 

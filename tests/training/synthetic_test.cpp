@@ -3,8 +3,8 @@
 
 #include <ctime>
 
-#include "sim/run/configuration.hpp"
 #include "sim/run/run.hpp"
+#include "sim/settings/configuration.hpp"
 #include "tests/support/folder.hpp"
 
 namespace fedstride::test::synthetic_test {

@@ -6,8 +6,8 @@
 #include "secagg/coordinator.hpp"
 #include "server/secure_sum.hpp"
 #include "sim/net/secure_attempt.hpp"
-#include "sim/run/networked/terms.hpp"
-#include "sim/run/rules.hpp"
+#include "sim/parties/terms.hpp"
+#include "sim/settings/rules.hpp"
 #include "tests/cli/network/federation.hpp"
 
 namespace fedstride::test::network_secure_coordinator_test {

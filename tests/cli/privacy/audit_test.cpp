@@ -10,7 +10,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/ledger_file.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/settings/configuration.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/refusal.hpp"

@@ -62,7 +62,7 @@ struct Certified {
   }
 };
 
-/// An honest client: what `fedstride join` does with a message of secure aggregation (sim/run/networked/join.cpp).
+/// An honest client: what `fedstride join` does with a message of secure aggregation (sim/parties/join.cpp).
 struct Honest {
   ClientId self = 0;
   DrawnClients drawn = {};

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "core/files.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/run/evaluate.hpp"
 #include "sim/run/results.hpp"
-#include "sim/run/setup.hpp"
 #include "tests/data/npz_files.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"

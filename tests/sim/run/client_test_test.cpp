@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/run/evaluate.hpp"
-#include "sim/run/setup.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
 

@@ -6,10 +6,10 @@
 #include "server/broadcast.hpp"
 #include "sim/net/frame_bytes.hpp"
 #include "sim/net/messages.hpp"
-#include "sim/run/rules.hpp"
 #include "sim/run/wired_fleet.hpp"
+#include "sim/settings/rules.hpp"
+#include "tests/sim/parties/loopback.hpp"
 #include "tests/sim/run/csv_runs.hpp"
-#include "tests/sim/run/networked/loopback.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::compression_test {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/run/run.hpp"
-#include "sim/run/setup.hpp"
+#include "sim/settings/configuration.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/json.hpp"
 

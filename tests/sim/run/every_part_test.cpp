@@ -4,9 +4,9 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "sim/run/configuration.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/run/run.hpp"
-#include "sim/run/setup.hpp"
+#include "sim/settings/configuration.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 
 namespace fedstride::test::every_part_test {

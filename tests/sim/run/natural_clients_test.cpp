@@ -6,8 +6,8 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "sim/prepare/setup.hpp"
 #include "sim/run/evaluate.hpp"
-#include "sim/run/setup.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
 

@@ -11,7 +11,7 @@
 #include "core/files.hpp"
 #include "nn/safetensors.hpp"
 #include "server/checkpoint.hpp"
-#include "tests/sim/run/networked/loopback.hpp"
+#include "tests/sim/parties/loopback.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::outside_test {

@@ -5,7 +5,7 @@
 #include "core/eigen.hpp"
 #include "core/random.hpp"
 #include "sim/fleet/in_process_fleet.hpp"
-#include "sim/run/setup.hpp"
+#include "sim/prepare/setup.hpp"
 #include "tests/support/folder.hpp"
 
 namespace fedstride::test::partition_invariance_test {

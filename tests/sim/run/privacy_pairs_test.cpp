@@ -9,8 +9,8 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "sim/run/rules.hpp"
-#include "sim/run/setup.hpp"
+#include "sim/prepare/setup.hpp"
+#include "sim/settings/rules.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 
 namespace fedstride::test::privacy_pairs_test {

@@ -6,8 +6,8 @@
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "server/failures.hpp"
-#include "sim/run/configuration.hpp"
-#include "sim/run/noise_shares.hpp"
+#include "sim/prepare/noise_shares.hpp"
+#include "sim/settings/configuration.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
 

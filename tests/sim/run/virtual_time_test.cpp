@@ -11,8 +11,8 @@
 #include "dp/accountants/accountants.hpp"
 #include "dp/ledger/audit.hpp"
 #include "server/cohorts.hpp"
-#include "sim/run/neighbours.hpp"
 #include "sim/run/virtual_time.hpp"
+#include "sim/settings/neighbours.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
 

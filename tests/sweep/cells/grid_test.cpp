@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/error.hpp"
-#include "sim/run/document.hpp"
+#include "sim/settings/document.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::grid_test {

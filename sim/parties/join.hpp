@@ -1,0 +1,52 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "client/outside_training.hpp"
+#include "nn/evaluation.hpp"
+#include "sim/net/member.hpp"
+#include "sim/prepare/setup.hpp"
+#include "sim/run/run_privacy.hpp"
+
+namespace fedstride {
+
+enum class RequiredPrivacy { example, client, both };
+constexpr auto choice_names(RequiredPrivacy) { return names("example", "client", "both"); }
+
+/// The options of a client of a networked federation.
+struct JoinOptions {
+  ClientId client = 0;
+  Endpoint connect;
+  std::filesystem::path certificates;  ///< folder or bundle (client_files_at); empty: plain TCP, to loopback only
+  std::filesystem::path folder;        ///< the client's own: its answers, its ledger, its key
+  std::string data = {};               ///< as Configuration::data
+  std::string data_dir;                ///< as Configuration::data_dir
+  int threads = 0;
+  std::filesystem::path turns = {};  ///< folder for Turns, shared with the other clients on this machine; empty: none
+  bool accept_other_builds = false;
+  double patience = 600;                           ///< MemberRules::patience
+  bool require_secure = false;                     ///< takes part only under secure aggregation
+  std::optional<RequiredPrivacy> require_dp = {};  ///< takes part only if these are protected; empty: always
+  /// The client answers only while its own ledger stays within this limit, and leaves an experiment without privacy. Empty: no limit.
+  std::optional<PrivacyLimit> limit = {};
+  NetworkLog log;
+  /// The user's own code that trains the client; empty: it is trained as the experiment specifies. If that code fails, the client is
+  /// left out of the round.
+  OutsideTraining train = {};
+  std::function<Evaluation(const Vector& model)> evaluate = {};  ///< tests models for the coordinator; empty: not offered
+  std::function<void(const Setup& setup)> prepared =
+      {};  ///< called for that code when the experiment and the client's rows are known
+};
+
+/// Takes part until the coordinator ends the federation or `stop` becomes true. The experiment comes from the coordinator; data, ledger
+/// and secret key are the client's own. The whole data set is read and compared; then all but the client's rows is freed.
+///
+/// An answer is on disk before it is sent. If the last round is requested again with the same model, the answer has the same bits; with
+/// another model, or for an earlier round, it is refused, so that no noise address is used for two inputs. Throws Error.
+MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool>* stop);
+
+}  // namespace fedstride

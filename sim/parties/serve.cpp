@@ -1,0 +1,383 @@
+#include "sim/parties/serve.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#include "core/build_info.hpp"
+#include "core/error.hpp"
+#include "core/seconds_since.hpp"
+#include "core/text.hpp"
+#include "sim/net/key_proof.hpp"
+#include "sim/parties/terms.hpp"
+#include "sim/run/fleets.hpp"
+#include "sim/settings/rules.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+Transport transport_of(const ServeOptions& options) {
+  if (!options.certificates.empty())
+    return Transport::tls(Transport::Side::server, coordinator_files(options.certificates), kCoordinatorName);
+  if (!is_loopback(options.listen))
+    throw usage_error("listen is '" + options.listen.text() +
+                      "'; without --certificates, only a loopback address with --insecure-loopback is valid");
+  return Transport::plain();
+}
+
+// A report has room for a limited number of different releases; a client with more could never answer.
+void require_reportable(const Setup& setup) {
+  for (const auto& [sizes, plan] : setup.privacy.plans) {
+    const std::uint64_t releases = plan->releases_before(setup.training.epochs);
+    const std::size_t runs = plan->noise().runs(0, std::min<std::uint64_t>(releases, 4 * kMaxReleaseRuns)).size();
+    if (runs > kMaxReleaseRuns)
+      throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " + counted(releases, "noisy release") +
+                        " per round for a client of " + counted(sizes.rows, "row") + ", of which more than " +
+                        std::to_string(kMaxReleaseRuns) +
+                        " differ, the most that a report can hold; use fewer local epochs or larger batches");
+  }
+}
+
+FederationTerms terms_of(const Setup& setup) {
+  FederationTerms terms{.welcome = welcome_to(setup),
+                        .data_hash = setup.data.hash,
+                        .metric = metric_of(setup.data.train.targets),
+                        .roster = {},
+                        .packings = packings_of(setup),
+                        .secure = setup.rules.sum.secure.has_value(),
+                        .keeps_state = setup.training.keeps_clients(),
+                        .tell_rows = [&setup](ClientId client, Welcome& welcome) { tell_rows(setup, client, welcome); }};
+  for (std::size_t client = 0; client < setup.clients.rows.size(); ++client) {
+    const std::uint64_t count = setup.clients.row_counts[client];
+    if (setup.clients.data_hashes.empty())
+      terms.roster.push_back({count, rows_hash(setup.clients.rows[client])});
+    else
+      terms.roster.push_back({count, rows_hash(count), setup.clients.data_hashes[client]});
+  }
+  return terms;
+}
+
+// The number of targets of these rows that a test counts (nn/losses.cpp): in a sequence, each position that is not masked.
+std::uint64_t target_count(const Dataset& data, std::span<const Row> rows) {
+  const std::size_t each = data.form().answers();
+  if (data.targets != Targets::positions) return rows.size() * (data.targets == Targets::classes ? 1 : each);
+  std::uint64_t answers = 0;
+  for (const Row row : rows) {
+    const auto labels = std::span(data.position_labels).subspan(data.place(row) * each, each);
+    answers += static_cast<std::uint64_t>(std::ranges::count_if(labels, [](Label label) { return label != kNoLabel; }));
+  }
+  return answers;
+}
+
+// The releases in a client's report must be a prefix of those it was allowed, since they go into the ledger.
+std::string check_report(const Setup& setup, std::uint32_t round, const ClientReport& report, std::uint64_t releases,
+                         std::span<const double> told) {
+  std::uint64_t made = 0;
+  for (const ReleaseRun& run : report.releases) made += std::min(run.count, releases + 1);
+  if (made > releases) return "its report has more noisy releases than the " + std::to_string(releases) + " allowed";
+  // An epoch, and a gradient at the received model, visits each row once; a release visits each at most once.
+  const int epochs = setup.training.epochs + (setup.training.objective->needs_start() ? 1 : 0);
+  const double visits = setup.training.privacy ? static_cast<double>(made) : epochs;
+  // The number of visits by a client's own code is unknown.
+  const double most = setup.model.has_layers() ? std::max(1.0, visits * static_cast<double>(report.rows))
+                                               : std::numeric_limits<double>::infinity();
+  if (static_cast<double>(std::max({report.examples, report.steps, report.empty_lots, report.nonfinite})) > most)
+    return "its report has " + counted(report.examples, "gradient example") + " in " + counted(report.steps, "step") +
+           "; at most " + number_text(most) + " are possible";
+  if (report.measure != 0 && !setup.training.objective->scales())
+    return "its report has a measure of the local objective, but the experiment's objective has none";
+  if (report.statistics + report.pairs > 0 && !setup.configuration.optimizer->pools())
+    return "its report has statistics of its steps, but the experiment's optimizer pools none";
+  const std::uint64_t tested =
+      setup.training.test_rows ? target_count(client_test_data(setup), setup.training.test_rows(report.client)) : 0;
+  if (report.personal_examples != 0 && report.personal_examples != tested)
+    return "its report has a test of its personal model on " + counted(report.personal_examples, "target") + "; it must be on " +
+           std::to_string(tested);
+  // A step needs at least one example, or one release.
+  if (report.steps > (setup.training.privacy ? made : report.examples))
+    return "its report has " + counted(report.steps, "step") + " but only " +
+           (setup.training.privacy ? counted(made, "noisy release") : counted(report.examples, "gradient example"));
+  if (report.empty_lots > made)
+    return "its report has " + counted(report.empty_lots, "empty lot") + " but only " + counted(made, "noisy release");
+  const PrivatePlan* const plan = setup.training.privacy ? setup.training.privacy->plans[report.client].get() : nullptr;
+  const double expected = plan != nullptr && plan->counts() ? static_cast<double>(made) * plan->denominator() : 0;
+  if (report.expected != expected || (expected == 0 && report.within != 0))
+    return "its report counts the gradients of " + number_text(report.expected) + " expected examples; it must be " +
+           number_text(expected);
+  if (!setup.training.privacy) {
+    bool has_lots = false;
+    for_each_report_number([&](const auto& field) { has_lots |= field.is(ReportRule::with_lots) && report.*field.member > 0; });
+    return has_lots ? "its report has clipped gradients, but the experiment clips none" : "";
+  }
+  const std::uint64_t first = plan->releases_before(setup.training.first_epoch(round));
+  if (report.releases != plan->runs(first, made, plan->round_clip(told)))
+    return "its report has other noisy releases than those requested";
+  return {};
+}
+
+/// Rereads the deny list on request, and warns once a day of a certificate that expires soon.
+class CertificateWatcher {
+ public:
+  CertificateWatcher(const ServeOptions& options, std::time_t expires, std::function<void(DenyList)> deny)
+      : options_(options), expires_(expires), deny_(std::move(deny)), seen_(options.reread ? options.reread->load() : 0) {
+    warn();
+    thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  }
+
+ private:
+  static constexpr std::chrono::hours kBetweenWarnings{24};
+
+  void watch(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      if (options_.reread && options_.reread->load() != seen_) read_again();
+      if (std::chrono::steady_clock::now() - warned_ > kBetweenWarnings) warn();
+    }
+  }
+  void read_again() {
+    seen_ = options_.reread->load();
+    try {
+      DenyList list = DenyList::read(options_.deny);
+      options_.log("read '" + options_.deny.string() + "' again: " + std::to_string(list.size()) +
+                   (list.size() == 1 ? " entry" : " entries"));
+      deny_(std::move(list));
+    } catch (const std::exception& error) {
+      options_.log(std::string(error.what()) + "; the previous list stays in force");
+    }
+  }
+  void warn() {
+    warned_ = std::chrono::steady_clock::now();
+    if (const std::string soon = expiry_warning("the coordinator's certificate", expires_, std::time(nullptr)); !soon.empty())
+      options_.log(soon);
+  }
+
+  const ServeOptions& options_;
+  std::time_t expires_;
+  std::function<void(DenyList)> deny_;
+  unsigned seen_;
+  std::chrono::steady_clock::time_point warned_;
+  std::jthread thread_;
+};
+
+/// What the status page shows besides the fleet's status.
+class RunStatus {
+ public:
+  void begin(const Setup& setup, const std::string& folder, std::uint32_t rounds_done) {
+    const std::lock_guard lock(mutex_);
+    const Configuration& configuration = setup.configuration;
+    known_.version = build_info().version;
+    known_.title = configuration.dataset + ", " + configuration.model + ", " + std::string(configuration.optimizer.name()) +
+                   ", " + std::string(configuration.partition.name());
+    known_.folder = folder;
+    known_.rounds = static_cast<std::uint32_t>(configuration.rounds);
+    known_.done = rounds_done;
+    known_.state = "waiting for clients";
+    seeded_ = configuration.randomness == Randomness::seeded;
+    budgets_ = {setup.privacy.example ? setup.privacy.example->epsilon : 0,
+                setup.privacy.client ? setup.privacy.client->epsilon : 0};
+  }
+  void add(const RoundRecord& record, std::size_t asked) {
+    const std::lock_guard lock(mutex_);
+    const auto failed = static_cast<std::size_t>(
+        std::ranges::count_if(record.clients, [](const ClientReport& report) { return !report.failure.empty(); }));
+    const std::size_t answered = record.clients.size() - failed;
+    known_.done = record.round;
+    known_.examples += record.totals.sums.examples;
+    known_.points.push_back({.round = record.round,
+                             .metric = record.metric,
+                             .accuracy = record.test ? std::optional(record.test->accuracy) : std::nullopt,
+                             .train_loss = record.totals.sums.loss,
+                             .seconds = record.seconds,
+                             .answered = static_cast<std::uint32_t>(answered),
+                             .missing = static_cast<std::uint32_t>(std::max(asked, answered) - answered)});
+    record.model_hash.copy(known_.points.back().model_hash.data(), known_.points.back().model_hash.size());
+    known_.privacy.clear();
+    const auto add = [&](const char* level, const std::optional<SpentSoFar>& spent, double budget) {
+      if (spent) known_.privacy.push_back({level, spent->epsilon, spent->delta, budget, seeded_});
+    };
+    add("example", record.example_spent, budgets_.first);
+    add("client", record.client_spent, budgets_.second);
+  }
+  void end(const std::string& state) {
+    const std::lock_guard lock(mutex_);
+    known_.state = state;
+    ended_ = true;
+  }
+  FederationStatus status(const FleetStatus& fleet, double deadline, std::time_t certificate_expires) const {
+    const std::lock_guard lock(mutex_);
+    FederationStatus all = known_;
+    all.seconds_running = seconds_since(since_);
+    all.memory = memory_in_use();
+    all.now = std::time(nullptr);
+    all.certificate_expires = certificate_expires;
+    all.deadline = deadline;
+    all.seconds_in_round = fleet.seconds_in_round;
+    all.received = fleet.received;
+    all.sent = fleet.sent;
+    all.refused = fleet.refused;
+    all.clients = fleet.clients;
+    const bool anybody = std::ranges::any_of(fleet.clients, &ClientStatus::connected);
+    if (!ended_)
+      all.state = fleet.round != 0 && (anybody || fleet.answered > 0) ? "round " + std::to_string(fleet.round)
+                  : fleet.round != 0 || all.done == 0                 ? "waiting for clients"
+                                                                      : "evaluating";
+    return all;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  FederationStatus known_;
+  std::pair<double, double> budgets_;
+  bool seeded_ = true;
+  bool ended_ = false;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+/// True if the folder has a run, which must have these settings; only rounds may differ.
+bool continues_run(const Configuration& configuration) {
+  std::error_code error;
+  if (!fs::exists(fs::path(configuration.out) / "config.toml", error)) return false;
+  const Configuration there = resolve(read_settings((fs::path(configuration.out) / "config.toml").string()));
+  const auto lines = [](const Configuration& one) {
+    Configuration lasting = with_absolute_paths(determining(one));
+    lasting.rounds = Configuration().rounds;
+    return write_settings(lasting, {});
+  };
+  const std::string before = lines(there), now = lines(configuration);
+  if (before == now) return true;
+  const auto old_lines = split(before, '\n'), new_lines = split(now, '\n');
+  const auto [a, b] = std::ranges::mismatch(old_lines, new_lines);
+  throw usage_error("out '" + configuration.out + "' has a run with other settings ('" +
+                    (a == old_lines.end() ? std::string() : std::string(*a)) + "' there, '" +
+                    (b == new_lines.end() ? std::string() : std::string(*b)) +
+                    "' now); use the same settings to continue it, or choose another folder");
+}
+
+/// Each connection needs a descriptor, and the usual soft limit is 1024.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+Settings settings_to_serve(Settings settings) {
+  const auto dp = settings.find("dp");
+  const bool is_private = dp != settings.end() && dp->second.value != decltype(dp->second.value)(std::string("none"));
+  if (is_private) settings.try_emplace("randomness", Setting{std::string("secret"), false});
+  return settings;
+}
+
+RunSummary serve(const Configuration& configuration, const Settings& settings, const ServeOptions& options,
+                 const RunObserver& observer) {
+  check_rules(configuration, RuleScope::network);
+  raise_descriptor_limit();
+  if (options.status && !is_loopback(*options.status) && options.status_token.empty())
+    throw usage_error("status is '" + options.status->text() +
+                      "'; on an address that other machines can reach, the page needs a token (--status-token FILE)");
+  const Transport transport = transport_of(options);
+  const std::time_t expires =
+      options.certificates.empty() ? 0 : expires_on(coordinator_files(options.certificates), kCoordinatorName);
+  const DenyList denied = options.deny.empty() ? DenyList() : DenyList::read(options.deny);
+  RunStatus run_status;
+  // The page outlives the run, to show how it ended; `fleet` is set while the run lasts.
+  std::shared_ptr<NetworkedFleet> fleet;
+  std::mutex fleet_mutex;
+  std::unique_ptr<StatusServer> page;
+  const CertificateWatcher watcher(options, expires, [&](DenyList list) {
+    const std::lock_guard lock(fleet_mutex);
+    if (fleet) fleet->deny(std::move(list));
+  });
+  const auto make_networked = [&](const FleetTask& task) {
+    const Setup& setup = task.setup;
+    const std::size_t clients = setup.clients.rows.size();
+    ReceptionRules rules{
+        .listen = options.listen,
+        .transport = transport,
+        .authenticated = !options.certificates.empty(),
+        .accept_other_builds = options.accept_other_builds,
+        .denied = denied,
+        .heartbeat = std::chrono::milliseconds(static_cast<long>(options.heartbeat * 1000)),
+        .ready_within = std::chrono::milliseconds(static_cast<long>(options.ready_within * 1000)),
+        .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
+        .updates_in_flight = static_cast<std::size_t>(options.updates_in_flight)};
+    RoundTerms round_terms = options.round;
+    round_terms.survivors = task.folder / "survivors";  // `out` is not kept: a resumed run does not know it
+    round_terms.clients_evaluate = !setup.model.has_layers();
+    FederationTerms terms = terms_of(setup);
+    if (terms.secure && !options.certificates.empty())
+      terms.key_objection = [checker = std::make_shared<const KeyChecker>(coordinator_files(options.certificates))](
+                                ClientId client, const secagg::Bytes32& key, const std::string& proof) {
+        return checker->objection(client, key, proof);
+      };
+    auto made = std::make_shared<NetworkedFleet>(
+        std::move(terms), rules, round_terms,
+        [&setup](std::uint32_t round, const ClientReport& report, std::uint64_t releases, std::span<const double> told) {
+          return check_report(setup, round, report, releases, told);
+        },
+        options.log);
+    made->stop_when(task.stop);
+    if (options.status) {
+      page = std::make_unique<StatusServer>(
+          *options.status,
+          [&] {
+            const std::lock_guard lock(fleet_mutex);
+            return run_status.status(fleet ? fleet->status() : FleetStatus{}, options.round.deadline, expires);
+          },
+          options.status_token);
+    }
+    {
+      const std::lock_guard lock(fleet_mutex);
+      fleet = made;
+    }
+    if (options.listening) options.listening(made->port(), page ? std::optional(page->port()) : std::nullopt);
+    return made;
+  };
+  const auto check = [](const Setup& setup) {
+    require_reportable(setup);
+    welcome_to(setup);
+  };
+  const FleetMaker make_fleet{make_networked, RowsAre::with_clients, check, true};
+  RunObserver both = observer;
+  both.started = [&](const Setup& setup, const std::string& folder, std::uint32_t done,
+                     const std::atomic<std::uint64_t>& examples) {
+    run_status.begin(setup, folder, done);
+    if (observer.started) observer.started(setup, folder, done, examples);
+  };
+  both.round = [&](const RoundRecord& record) {
+    run_status.add(record, fleet->status().asked);
+    if (observer.round) observer.round(record);
+  };
+  const auto end = [&](const std::string& state) {
+    run_status.end(state);
+    const std::lock_guard lock(fleet_mutex);
+    fleet.reset();
+  };
+  try {
+    RunSummary summary;
+    if (continues_run(configuration)) {
+      Settings overrides;
+      for (const auto& [key, setting] : settings)
+        if (may_change(shapes_of(key))) overrides.emplace(key, setting);
+      summary = resume(configuration.out, overrides, both, make_fleet);
+    } else {
+      summary = run(configuration, settings, both, make_fleet);
+    }
+    end(summary.interrupted ? "stopped" : summary.halted.empty() ? "finished" : "halted: " + summary.halted);
+    return summary;
+  } catch (...) {
+    end("failed");
+    throw;
+  }
+}
+
+}  // namespace fedstride

@@ -1,0 +1,73 @@
+#include "sim/prepare/noise_rate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "client/optim/pooled.hpp"
+#include "client/trained_ranges.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "server/cohorts.hpp"
+
+namespace fedstride {
+namespace {
+
+struct Trained {
+  double count = 0;
+  double norm = 0;  // of the first weights
+};
+
+Trained trained(const Setup& setup) {
+  Trained found;
+  for (const ParameterRange& range : trained_ranges(setup.model, setup.training.unsent(), 1)) {
+    const double norm = l2_norm(view(setup.initial).subspan(range.offset, range.size));
+    found.norm += norm * norm;
+    found.count += static_cast<double>(range.size);
+  }
+  found.norm = std::sqrt(found.norm);
+  return found;
+}
+
+// Correlated noise of the falling rates, compared with independent noise.
+double correlated_share(const Setup& setup) {
+  const Correlation& correlation = setup.privacy.client_release.correlation;
+  if (correlation.is_independent()) return 1;
+  const ServerSchedule course{.course = ServerScheduleShape::noise, .rounds = setup.configuration.rounds};
+  std::vector<double> factors;
+  double square = 0;
+  for (int round = 1; round <= course.rounds; ++round) {
+    factors.push_back(course.factor(static_cast<std::uint32_t>(round)));
+    square += factors.back() * factors.back();
+  }
+  return combined_deviation(correlation, factors) / std::sqrt(square);
+}
+
+}  // namespace
+
+double mean_noise(const Setup& setup) {
+  const SumRules& sum = setup.rules.sum;
+  if (sum.release) return sum.release->noise.standard_deviation / sum.denominator;
+  // Each client's noise is weighed as its update.
+  double squares = 0;
+  for (const std::uint64_t weight : sum.weights) squares += static_cast<double>(weight) * static_cast<double>(weight);
+  const double rate = participation_rate(setup.configuration, setup.clients.size());
+  return setup.training.local_release->standard_deviation * std::sqrt(rate * squares) / sum.denominator;
+}
+
+double noise_rate(const Setup& setup) {
+  const auto [count, norm] = trained(setup);
+  if (!(norm > 0) || !std::isfinite(norm))
+    throw usage_error("the initial weights have norm " + number_text(norm) +
+                      "; server-schedule 'noise' needs a finite norm above 0, from which its rate follows");
+  const double factor = setup.configuration.server_noise_factor;
+  const double most = kStepInOneDirection * std::sqrt(std::sqrt(count)) / setup.privacy.client->clip;
+  const double tau = mean_noise(setup) * correlated_share(setup);
+  return std::min(most, factor * norm * std::sqrt(3.0 / (2 * setup.configuration.rounds)) / (tau * std::sqrt(count)));
+}
+
+std::string noise_rate_text(const Setup& setup) {
+  return "the server's rate " + number_text(noise_rate(setup)) + " (1 - (r - 1) / " + std::to_string(setup.configuration.rounds) +
+         ") in round r, from the norm of the first weights, their number, the rounds and the noise";
+}
+
+}  // namespace fedstride

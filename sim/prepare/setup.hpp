@@ -1,0 +1,73 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/model_coding.hpp"
+#include "client/trainer.hpp"
+#include "core/secret_key.hpp"
+#include "nn/model.hpp"
+#include "server/round.hpp"
+#include "sim/prepare/data_setup.hpp"
+#include "sim/prepare/privacy_setup.hpp"
+
+namespace fedstride {
+
+/// A configuration turned into the objects of a run: data and clients, model, privacy, training, rules of rounds, each made from those
+/// before it. All checks are done before a folder is created or a step is taken. Afterwards only the source of noise changes
+/// (use_secrets), and the data: by releases (sim/prepare/private_inputs.hpp) and attackers (poison).
+struct Setup : DataSetup {
+  Model model;
+  PrivacySetup privacy;
+  LocalTraining training;
+  RoundRules rules;
+  ModelCoding broadcast;       ///< how the server codes its model
+  Vector initial;              ///< the initial weights, from `init` or drawn
+  std::string time_hash = {};  ///< of the files that determine virtual time; empty without one, and as below
+  std::string cohort_hash;     ///< of the file that determines cohorts; empty without one, and in processes that draw no cohorts
+};
+
+/// The source of a run's initial weights.
+enum class FirstWeights {
+  drawn,      ///< drawn, or read from the file that `init` names
+  continued,  ///< from the run's checkpoint; the file that `init` names is not read
+  elsewhere   ///< from another process or a file of results; the file that determines cohorts is not read either
+};
+
+/// Prepares everything. Throws Error.
+Setup prepare(const Configuration& configuration, FirstWeights first = FirstWeights::drawn, RowsAre rows = RowsAre::here);
+/// The same for a client of a networked federation, with its data.
+Setup prepare_client(DataSetup data);
+
+/// Poisons the attackers' training data in this process. Call it once, before training.
+void poison(Setup& setup);
+
+/// The configuration with only the settings that must not change when a run continues; others have their defaults.
+Configuration lasting_configuration(const Setup& setup);
+/// The same, but for the number of rounds, which is that given.
+Configuration lasting_configuration(const Configuration& given);
+/// Its text, the same from any folder: input files appear by name, without their folder.
+std::string lasting_settings(const Setup& setup);
+
+/// Digest of everything, the numerics version included, that determines the results, except the number of rounds: a run continues only
+/// if it is unchanged.
+std::string identity(const Setup& setup);
+
+/// Digest of everything that determines a run's releases except its rounds' models: its identity, noise and clips. It depends on private
+/// rows, so under privacy it is written only as run_identity.
+std::string releases_identity(const Setup& setup);
+
+/// releases_identity as stored in a run's folder: an HMAC, of the program's version too, with the run's key, if it has one.
+std::string run_identity(const Setup& setup, const std::optional<SecretKey>& key);
+
+/// The source of noise, lots and cohorts. Its key is derived from the seed, or the secret key and the version, and from
+/// releases_identity: other data, settings or builds draw other noise even if no check notices; the same run repeats its draws.
+RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& key);
+
+/// Set the source of noise, lots and cohorts; use_secrets sets it, under privacy, to private_source.
+void use_source(Setup& setup, const RandomSource& source);
+void use_secrets(Setup& setup, const std::optional<SecretKey>& key);
+/// The source in use, for another process of the same run. Requires setup.privacy.on().
+const RandomSource& source_of(const Setup& setup);
+
+}  // namespace fedstride

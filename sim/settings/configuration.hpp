@@ -1,0 +1,254 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "client/attacks/attack.hpp"
+#include "client/compression/compressor.hpp"
+#include "client/objectives/local_objective.hpp"
+#include "client/optim/optimizer.hpp"
+#include "client/personal/personal.hpp"
+#include "client/update_coding.hpp"
+#include "core/function_ref.hpp"
+#include "core/setting.hpp"
+#include "data/batch.hpp"
+#include "data/data_folder.hpp"
+#include "data/skew/feature_skew.hpp"
+#include "partitions/partitions.hpp"
+#include "server/aggregation.hpp"
+#include "server/cohort.hpp"
+#include "server/failures.hpp"
+#include "server/server_optimizer.hpp"
+#include "sim/settings/code_names.hpp"
+#include "sim/settings/privacy_settings.hpp"
+#include "sim/time/availability.hpp"
+#include "sim/time/devices.hpp"
+#include "sim/time/mode.hpp"
+
+namespace fedstride {
+
+enum class InitializationRule { automatic, fan_in, fan_out, glorot };
+constexpr auto choice_names(InitializationRule) { return names("auto", "fan-in", "fan-out", "glorot"); }
+enum class ClientStateRule { automatic, keep, reset };
+constexpr auto choice_names(ClientStateRule) { return names("auto", "keep", "reset"); }
+enum class WeightRule { automatic, examples, equal };
+constexpr auto choice_names(WeightRule) { return names("auto", "examples", "equal"); }
+enum class OverNorm { refuse, clip };
+constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
+/// How test rows are evaluated: plainly, or, if they are protected, by an accounted release.
+enum class EvaluateRule { plain, privately };
+constexpr auto choice_names(EvaluateRule) { return names("plain", "private"); }
+/// Whether updates are added so that nobody sees one: with all messages and keys, or as that would add them.
+enum class SecureAggregation { none, ring, real };
+constexpr auto choice_names(SecureAggregation) { return names("none", "ring", "real"); }
+enum class Randomness { seeded, secret };
+constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
+
+/// The data set of a run whose examples are known only to the clients' own code (partition outside).
+inline constexpr std::string_view kNoDataset = "none";
+
+/// A model that fits the examples (sim/prepare/setup.cpp).
+inline constexpr std::string_view kAutomaticModel = "auto";
+
+/// The names of data sets and of models, for completion and the manual.
+std::vector<KnownName> known_datasets();
+std::vector<KnownName> known_models();
+std::vector<KnownName> known_client_reports();
+
+/// Everything that determines a run, and the few settings that do not affect its results. The defaults are the
+/// pathological federation of Koskela & Honkela (2020) on the built-in data set.
+struct Configuration : ReadSettings {
+  std::string dataset = "synthetic";
+  std::string data;
+  std::string data_dir;
+  Augmentation augment = Augmentation::none;
+  FeatureSkew feature_skew;
+  double validation_fraction = 0;
+
+  Partitioner partition;
+  int clients = 5;
+  int limit_per_client = 0;
+  double client_test = 0;
+
+  std::string model = std::string(kAutomaticModel);
+  InitializationRule initialization = InitializationRule::automatic;
+  std::string init;
+  std::string freeze;
+
+  Optimizer optimizer;
+  LocalObjective objective;
+  Attack attack;
+  Personal personal;
+  int local_epochs = 1;
+  int batch = 10;
+  ClientStateRule client_state = ClientStateRule::automatic;
+
+  WeightRule weights = WeightRule::automatic;
+  double max_update_norm = 0;
+  OverNorm over_norm = OverNorm::refuse;
+  Cohort cohort;
+  Aggregation aggregation;
+  AcceptFailures accept_failures = AcceptFailures::some;
+  int update_memory = 2048;
+  UpCompression compress_up;
+  DownCompression compress_down;
+  ErrorFeedback error_feedback = ErrorFeedback::none;
+  ServerOptimizer server;
+  ServerScheduleShape server_schedule = ServerScheduleShape::constant;
+  double server_final_factor = ServerSchedule().last;
+  int server_schedule_rounds = ServerSchedule().rounds;
+  double server_decay = ServerSchedule().decay;
+  double server_noise_factor = 3;
+  Privacy privacy;
+  SecureAggregation secure_aggregation = SecureAggregation::none;
+  std::string secure_grid;
+  double secure_dropouts = 0.2;
+  double secure_colluders = 0.1;
+  int secure_degree = 0;
+  double secure_leaving = 0;
+  int minimum_survivors = 0;
+  Devices devices;
+  Availability availability;
+  Mode mode;
+  double deadline = 0;
+  Randomness randomness = Randomness::seeded;
+  bool publishable = false;
+  int rounds = 20;
+  EvaluateRule evaluate = EvaluateRule::plain;
+  double evaluate_noise = 0;
+  double evaluate_loss_bound = 5;
+  double normalize_noise = 0;
+  int evaluate_every = 1;
+  int evaluate_rows = 0;
+  int checkpoint_every = 1;
+  std::string client_reports = "all";
+  std::uint64_t seed = 1;
+
+  int threads = 0;
+  bool quiet = false;
+  std::string timeline;
+  std::string tensorboard;
+  std::string out;
+  CodeNames code;
+
+  bool is_secure() const { return secure_aggregation != SecureAggregation::none; }
+  bool bounds_updates() const { return max_update_norm > 0; }
+  bool has_linear_server() const { return server_schedule == ServerScheduleShape::linear; }
+  bool has_noise_server() const { return server_schedule == ServerScheduleShape::noise; }
+  bool has_inverse_server() const { return server_schedule == ServerScheduleShape::inverse; }
+  bool is_evaluated_privately() const { return evaluate == EvaluateRule::privately; }
+  bool is_normalized_privately() const { return normalize == Normalize::privately; }
+
+  /// The command line names the partition, which thus is no default. Not a key.
+  bool partition_is_asked_for = false;
+  /// Data that a program has in memory, for data set 'file' (DataOptions::brought). Not a key, since no file can hold it.
+  std::function<DataPair(const ReadSettings&)> brought = {};
+};
+
+/// In configuration_fields.cpp, so that files that include this header do not compile the fields.
+template <>
+std::span<const SettingInfo> settings_of<Configuration>();
+
+/// The chosen parts, one per family, in the order of their keys in a file.
+std::array<ChosenPart*, 15> chosen_parts(Configuration& configuration);
+std::array<const ChosenPart*, 15> chosen_parts(const Configuration& configuration);
+
+/// Calls visit(setting, its owner) for each setting of the run and then of the chosen parts, in file order.
+void for_each_setting(Configuration& configuration, function_ref<void(const SettingInfo&, void*)> visit);
+
+/// True if the clients are those named in the data, or groups of them.
+bool is_by_natural_clients(const Configuration& configuration);
+/// True if examples or clients are protected.
+bool is_private(const Configuration& configuration);
+/// True if it has virtual time.
+bool has_time(const Configuration& configuration);
+/// The share of the clients whose update is in a round, on average.
+double participation_rate(const Configuration& configuration, std::size_t clients);
+/// Rounds from one of a client's to its next, at least.
+std::uint64_t minimum_separation(const Configuration& configuration);
+/// The most updates of a round: of a cohort's clients, or of a buffer.
+std::size_t most_updates(const Configuration& configuration, std::size_t clients);
+/// True if a client keeps its optimizer's state from round to round; true if its weight is its number of examples.
+bool keeps_state(const Configuration& configuration);
+bool weighs_examples(const Configuration& configuration);
+/// The number of attackers, given a known number of clients; not whole if the setting is not.
+double attackers_among(const Configuration& configuration);
+/// True if the user's own code trains the clients of this process; true if it declares that it uses examples only through sums
+/// clipped and noised here (client/outside_lots.hpp).
+bool is_trained_outside(const Configuration& configuration);
+bool is_clipped_outside(const Configuration& configuration);
+
+/// Throws Error (usage) if the number of clients is to be read from the data, which is not possible over a network.
+void require_client_count(const Configuration& configuration);
+
+/// True for settings of how the user's own files are read; `fedstride data` and `evaluate` have flags for them, too.
+bool is_about_reading(std::string_view key);
+/// True for settings of how inputs are normalized, which apply to any data set.
+bool is_about_normalizing(std::string_view key);
+
+/// The options for reading a configuration's data set. Under dp its rows are protected, unless clients bring their own rows and the
+/// coordinator's belong to nobody.
+DataOptions data_options(const Configuration& configuration);
+
+/// The configuration with every input path (not the output path) made absolute, so that it is valid from any folder.
+Configuration with_absolute_paths(Configuration configuration);
+
+/// Throws Error (usage) for settings that are valid separately but not together (sim/settings/rules.hpp). resolve() calls it.
+void check_together(const Configuration& configuration);
+
+/// The configuration with defaults for every setting that does not count and for those without effect under the other settings, so
+/// that configurations with the same results become equal. By default, settings that shape the model count.
+Configuration determining(Configuration configuration, function_ref<bool(Shapes)> counts = shapes_rounds);
+
+/// A key that the user can set.
+struct KeyInfo {
+  std::string name;
+  std::string help;
+  std::string default_text;  ///< for each part that has the key, if they differ
+  std::string valid_text;
+  std::string group;               ///< "run", or the family that it chooses from or whose parts have it
+  std::vector<std::string> parts;  ///< the parts that have it; empty for keys of the run and for names of families
+  bool is_number = false;
+  bool is_flag = false;       ///< a bool: --quiet needs no value
+  Place place = Place::none;  ///< for a path
+  Shapes shapes = Shapes::model;
+  Question question = {};
+  Shown shown = Shown::seldom;        ///< most often among the parts that have it
+  std::vector<KnownName> known = {};  ///< all valid values, or some of them (names of models)
+};
+
+/// "key 'runds' is unknown; did you mean 'rounds'? ..."
+Error unknown_key(const std::string& key);
+
+/// All keys: of the run, of the families, of their parts. Made once; what was returned before a part was added stays as it was. May be
+/// called from any threads.
+std::span<const KeyInfo> all_keys();
+/// The key of this name, or nullptr.
+const KeyInfo* find_key(std::string_view name);
+/// What a key shapes. Throws Error (usage) for an unknown key.
+Shapes shapes_of(std::string_view key);
+
+/// The configuration given by these settings; the command line wins over files. Throws Error (usage) for an unknown key, a value of
+/// the wrong type or range, a key that the chosen part does not have, and, as check_together, settings that are not valid together.
+Configuration resolve(const Settings& settings);
+/// The same for settings that were checked when a run or sweep began: invalid combinations are not refused.
+Configuration resolve_unchecked(const Settings& settings);
+
+/// Reads a TOML file of keys. Throws Error: usage for bad syntax (with the line), tables and unknown keys, failure if unreadable.
+Settings read_settings(const std::string& path);
+Settings parse_settings(std::string_view toml, const std::string& name);
+
+/// Every key with its value as TOML; parsing, resolving and writing it gives the same text. `out`, `quiet` and the like are written
+/// only if `settings`, the source of the configuration, had them from a file.
+std::string write_settings(const Configuration& configuration, const Settings& settings);
+/// The keys whose values are no defaults, of which, with kNumericsVersion, identities of runs and keys of cells are made: a new
+/// setting changes none of them as long as it is not used.
+std::string identity_settings(const Configuration& configuration);
+
+}  // namespace fedstride

@@ -1,0 +1,227 @@
+#include "sim/settings/configuration.hpp"
+
+namespace fedstride {
+namespace {
+
+struct ConfigurationFields {
+  static constexpr auto kFields = std::tuple_cat(
+      about(
+          Question::data,
+          Field{"dataset", &Configuration::dataset, "data set (see 'fedstride data list')", Valid{.known = known_datasets}}
+              .first(),
+          Field{"data", &Configuration::data,
+                "your own data: a file, or a folder with train and test files (NumPy .npz, HDF5, LEAF JSON, CSV, idx or CIFAR "
+                "format)",
+                kFile, Shapes::work}
+              .first(),
+          Field{"data-dir", &Configuration::data_dir,
+                "folder of the data sets (default: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride)",
+                kFolder, Shapes::work},
+          Field{"format", &Configuration::format, "format of your own data; auto: by the file's first bytes or name"},
+          Field{"label", &Configuration::label,
+                "own data: target columns or keys, by name or number from 1, separated by commas (default: by its name, else the "
+                "last; or y)"}
+              .often(),
+          Field{"inputs", &Configuration::inputs,
+                "own data: key of the inputs, or a table's input columns, separated by commas (default: x, or all others)"},
+          Field{"drop-columns", &Configuration::drop_columns,
+                "own table: columns to leave out, by name or number from 1, separated by commas"},
+          Field{"categories", &Configuration::categories,
+                "own table: words that become columns of 0 and 1, such as \"city=Rome,Oslo;color=red,green\" (default: "
+                "those in the rows; required under dp)"},
+          Field{"missing", &Configuration::missing,
+                "own data: what becomes of missing inputs (docs/data.md); auto: an error, under dp the mean"},
+          Field{"header", &Configuration::header,
+                "own table: whether its first line is a header; auto: by what it holds (docs/data.md)"},
+          Field{"decimal-mark", &Configuration::decimal_mark, "own table: decimal mark; auto: the table's, under dp a point"},
+          Field{"offsets", &Configuration::offsets,
+                "own data: constants subtracted from columns, such as \"time=1700000000\" (default: where floats would lose "
+                "digits)"},
+          Field{"client-column", &Configuration::client_column,
+                "own data: column or key that names each row's client, for --partition natural (default: none, or client)"},
+          Field{"targets", &Configuration::targets,
+                "own data: kind of targets; auto: from their type and values, dp: from type and --classes"},
+          Field{"classes", &Configuration::classes, "own data: number of classes; 0: from the labels (not under dp)",
+                Valid{.low = 0, .high = 65535}},
+          Field{"class-names", &Configuration::class_names,
+                "own data: the labels, words or numbers, in class order, separated by commas"},
+          Field{"vocabulary", &Configuration::vocabulary, "own data: vocabulary size; 0: from the rows (not under dp)",
+                Valid{.low = 0, .high = 65535}},
+          Field{"words", &Configuration::words,
+                "own data: file with one vocabulary word per line (default: the most frequent ones; required under dp)", kFile},
+          Field{"shape", &Configuration::shape,
+                "own data: shape of an example, such as 28x28x1 (default: its dimensions in the file)"},
+          Field{"normalize", &Configuration::normalize,
+                "source of the inputs' mean and deviation; auto: given, published, public-data, else training rows (dp: range); "
+                "private: a release"},
+          Field{"mean", &Configuration::mean,
+                "mean of the inputs: one number, or one per channel or column, separated by commas"},
+          Field{"deviation", &Configuration::deviation, "standard deviation of the inputs, in the same form as mean"},
+          Field{"range", &Configuration::range,
+                "LOW,HIGH: bounds to which numeric inputs are clipped; normalized by them, inputs are in [-1, 1]"},
+          Field{"public-data", &Configuration::public_data,
+                "file of public rows for facts that dp forbids to read from protected ones", kFile},
+          Field{"public-test", &Configuration::public_test,
+                "declare the test part of your own data public: under dp its accuracy may be published"},
+          Field{"augment", &Configuration::augment, "augmentation of training images"},
+          Field{"validation-fraction", &Configuration::validation_fraction,
+                "share of the training rows set aside for validation, before partitioning",
+                Valid{.low = 0, .high = 1, .high_included = false}}),
+      about(Question::clients,
+            Field{"clients", &Configuration::clients, "number of clients; 0, with partition natural: all in the data",
+                  Valid{.low = 0, .high = 1e7}}
+                .first(),
+            Field{"limit-per-client", &Configuration::limit_per_client, "keep at most this many rows of each client; 0: all",
+                  Valid{.low = 0, .high = 1e9}},
+            Field{"client-test", &Configuration::client_test, "share of each client's rows held out to test on",
+                  Valid{.low = 0, .high = 1, .high_included = false}}),
+      about(Question::model,
+            Field{"model", &Configuration::model,
+                  "a named model, or a line of layers and blocks (docs/models.md): "
+                  "\"conv 64 3 | relu | maxpool 3 2 | dense classes\"; auto: one that fits the examples",
+                  Valid{.known = known_models}}
+                .first(),
+            Field{"initialization", &Configuration::initialization,
+                  "initial weights: uniform in +-1/sqrt(fan-in) or +-1/sqrt(fan-out), or Glorot uniform; auto: as in the model's "
+                  "source or the optimizer's preset"},
+            Field{"init", &Configuration::init, "start from the tensors of this .safetensors file whose names and shapes match",
+                  kFile},
+            Field{"freeze", &Configuration::freeze, "layers that are not trained, such as \"conv1,conv2\""}),
+      about(
+          Question::training,
+          Field{"local-epochs", &Configuration::local_epochs, "local epochs per round", Valid{.low = 1, .high = 1e6}}.often(),
+          Field{"batch", &Configuration::batch, "batch size", Valid{.low = 1, .high = 1e6}}.often(),
+          Field{
+              "client-state", &Configuration::client_state,
+              "whether clients keep optimizer state between rounds; auto: adadp keeps its rate if all take part in every round, "
+              "and a single client keeps all"}),
+      about(
+          Question::federation,
+          Field{"weights", &Configuration::weights,
+                "client weights in the mean: number of examples, or equal; auto: examples, or equal if clients are protected"},
+          Field{"max-update-norm", &Configuration::max_update_norm,
+                "largest L2 norm of a client's update, which bounds the effect of a malicious client; 0: none", kNonNegative},
+          Field{"over-norm",
+                &Configuration::over_norm,
+                "refuse a longer update (leave it out of the sum), or clip it to that norm",
+                {},
+                Shapes::model,
+                &Configuration::bounds_updates},
+          Field{"accept-failures",
+                &Configuration::accept_failures,
+                "which clients may fail in a round without ending the run; sweeps: all",
+                {},
+                Shapes::work},
+          Field{"update-memory", &Configuration::update_memory,
+                "MiB of memory for updates that the aggregation reads one by one; the rest go to a file in $TMPDIR; does not "
+                "affect "
+                "the result",
+                Valid{.low = 1, .high = 1e9}, Shapes::work},
+          Field{"error-feedback", &Configuration::error_feedback,
+                "what compress-up loses of an update: nothing is done, clients add it to their next update (ef), or code the "
+                "difference from "
+                "what they sent so far (ef21)"},
+          Field{"server-schedule", &Configuration::server_schedule,
+                "schedule of the server's learning rate: a factor on every server step; noise: what noise allows, falling to 0"},
+          Field{"server-final-factor", &Configuration::server_final_factor, "server-schedule linear: the final factor",
+                Valid{.low = 0, .high = 1e6}, Shapes::model, &Configuration::has_linear_server},
+          Field{"server-schedule-rounds", &Configuration::server_schedule_rounds,
+                "server-schedule linear: the first round with the final factor, counted from 1", Valid{.low = 1, .high = 2e9},
+                Shapes::model, &Configuration::has_linear_server},
+          Field{"server-decay", &Configuration::server_decay,
+                "server-schedule inverse: decay in 1 / (1 + decay x previous rounds)", kNonNegative, Shapes::model,
+                &Configuration::has_inverse_server},
+          Field{"server-noise-factor", &Configuration::server_noise_factor, "server-schedule noise: factor on its rate",
+                kPositive, Shapes::model, &Configuration::has_noise_server}),
+      about(
+          Question::privacy,
+          Field{
+              "secure-aggregation", &Configuration::secure_aggregation,
+              "add updates so that nobody sees one (docs/secure-aggregation.md): real: with all keys, masks and messages; ring: "
+              "the same sum without them"},
+          Field{"secure-grid",
+                &Configuration::secure_grid,
+                "RANGE,STEP,BITS: add multiples of a step modulo 2^32 or 2^64, such as 1,2^-20,32 (default: the exact sum's, "
+                "modulo 2^128)",
+                {},
+                Shapes::model,
+                &Configuration::is_secure},
+          Field{"secure-dropouts", &Configuration::secure_dropouts,
+                "largest share of a round's clients that may drop out of secure aggregation",
+                Valid{.low = 0, .high = 0.5, .high_included = false}, Shapes::model, &Configuration::is_secure},
+          Field{"secure-colluders", &Configuration::secure_colluders,
+                "largest share of a round's clients on the coordinator's side",
+                Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &Configuration::is_secure},
+          Field{"secure-degree", &Configuration::secure_degree,
+                "neighbors that a client exchanges masks with; 0: the fewest for a failure below 2^-40",
+                Valid{.low = 0, .high = 65536}, Shapes::model, &Configuration::is_secure},
+          Field{"secure-leaving", &Configuration::secure_leaving,
+                "probability that a simulated client drops out before each of its five messages",
+                Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &Configuration::is_secure},
+          Field{"minimum-survivors", &Configuration::minimum_survivors,
+                "clients that must survive a round of secure aggregation, or it ends with nothing released, and whose noise "
+                "counts; "
+                "0: all but secure-dropouts",
+                Valid{.low = 0, .high = 1e7}, Shapes::model, &Configuration::is_secure},
+          Field{"randomness", &Configuration::randomness,
+                "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 with a key in the run's "
+                "folder)"},
+          Field{"publishable", &Configuration::publishable, "leave out results that no privacy guarantee covers"}),
+      about(Question::federation,
+            Field{"deadline", &Configuration::deadline,
+                  "virtual seconds after which a round closes, or an asynchronous task is given up; 0: none",
+                  Valid{.low = 0, .high = 1e8}},
+            Field{"rounds", &Configuration::rounds, "number of rounds; of the server's versions in an asynchronous run",
+                  Valid{.low = 1, .high = 2e9}, Shapes::length}
+                .first()),
+      about(
+          Question::privacy,
+          Field{"evaluate", &Configuration::evaluate,
+                "evaluation of test rows: plain, or private: under dp, on protected rows, with noise counted in the ledger"},
+          Field{"evaluate-noise", &Configuration::evaluate_noise,
+                "evaluate private: noise multiplier of each round's accuracy and loss", kNonNegative, Shapes::model,
+                &Configuration::is_evaluated_privately},
+          Field{"evaluate-loss-bound", &Configuration::evaluate_loss_bound, "evaluate private: bound to which losses are clipped",
+                kPositive, Shapes::model, &Configuration::is_evaluated_privately},
+          Field{"normalize-noise", &Configuration::normalize_noise, "normalize private: noise multiplier of the release",
+                kNonNegative, Shapes::model, &Configuration::is_normalized_privately}),
+      about(Question::output,
+            Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every N rounds and after the last",
+                  Valid{.low = 1, .high = 1e9}, Shapes::reports}
+                .often(),
+            Field{"evaluate-rows", &Configuration::evaluate_rows,
+                  "evaluate rounds on this many test rows, drawn once from the seed; 0: all. The final result always uses all",
+                  Valid{.low = 0, .high = 1e9}, Shapes::reports},
+            Field{"checkpoint-every", &Configuration::checkpoint_every,
+                  "write a checkpoint every N rounds and at the end; a killed run repeats the rounds since the last one",
+                  Valid{.low = 1, .high = 1e9}, Shapes::work},
+            Field{"client-reports", &Configuration::client_reports,
+                  "clients reported individually in rounds.jsonl: all, none, or a number of them, drawn once from the seed",
+                  Valid{.known = known_client_reports}, Shapes::reports},
+            Field{"seed", &Configuration::seed, "seed of all randomness", Valid{.low = 0, .high = 0x1p62}}.often(),
+            Field{"threads", &Configuration::threads, "threads; 0: one per processor; does not affect the result",
+                  Valid{.low = 0, .high = 1024}, Shapes::work}
+                .often(),
+            Field{"timeline", &Configuration::timeline,
+                  "write the run's tasks in virtual time to this file, in Chrome's trace format", kOutput, Shapes::screen},
+            Field{"tensorboard", &Configuration::tensorboard,
+                  "write TensorBoard's event file while the run goes on, to the folder of the run's name in this one", kFolder,
+                  Shapes::work},
+            Field{"quiet", &Configuration::quiet, "print errors only", {}, Shapes::screen},
+            Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder, Shapes::folder}
+                .first()),
+      about(
+          Question::training,
+          Field{
+              "code", &Configuration::code,
+              "names and versions of your own code, set by the Python functions (docs/python.md); part of the run's identity"}));
+};
+
+}  // namespace
+
+template <>
+std::span<const SettingInfo> settings_of<Configuration>() {
+  return detail::setting_list<Configuration, ConfigurationFields>();
+}
+
+}  // namespace fedstride

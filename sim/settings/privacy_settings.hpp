@@ -1,0 +1,263 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "core/part.hpp"
+#include "dp/accountants/mechanism.hpp"
+#include "dp/bounds/bounds.hpp"
+#include "dp/noise/noise_plan.hpp"
+#include "dp/places/places.hpp"
+
+namespace fedstride {
+
+/// The accountant that proves a level's epsilon; automatic: the tightest that can.
+enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basic };
+constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic"); }
+/// How a client's lots are sampled: any draw but `full`, by its place among these.
+enum class LotSampling {};
+constexpr auto choice_names(LotSampling) { return all_but<Sampling>(FullDraw::kName); }
+constexpr Sampling sampling_of(LotSampling lots) { return *find_choice<Sampling>(choice_name(lots)); }
+enum class ClipPer { model, layer };
+constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
+/// The law of the shares that clients add under client-noise distributed: any but the Gaussian, by its place among these.
+enum class ShareLaw {};
+constexpr auto choice_names(ShareLaw) { return all_but<NoiseLaw>(GaussianLaw::kName); }
+constexpr NoiseLaw law_named_by(ShareLaw share) { return *find_choice<NoiseLaw>(choice_name(share)); }
+
+/// The neighbor relation of a level; automatic: the strongest that holds (sim/settings/neighbours.hpp).
+enum class NeighboursChoice { automatic, add_remove, replace_one, zero_out };
+constexpr auto choice_names(NeighboursChoice) { return names("auto", "add-remove", "replace-one", "zero-out"); }
+
+namespace settings_help {
+inline constexpr Valid kDelta{.low = 0, .high = 1, .low_included = false, .high_included = false};
+inline constexpr std::string_view kNoise =
+    "noise standard deviation of the sum, divided by clip; 0: calibrated for --epsilon over the planned steps";
+inline constexpr std::string_view kEpsilon =
+    "privacy budget: training stops before exceeding it; 0: none, noise from --noise-multiplier";
+inline constexpr std::string_view kDeltaHelp = "delta of every reported epsilon";
+inline constexpr std::string_view kAccountant = "accountant of epsilon; auto: tight, or the next tightest that has a bound";
+inline constexpr std::string_view kNeighboursHelp =
+    "neighboring data sets; auto: add-remove if adding a record moves no other, else zero-out (sizes are public)";
+}  // namespace settings_help
+
+/// Settings of example-level privacy: each example's gradient is clipped, the sum over each lot noised.
+struct ExampleSettings {
+  double clip = 1;
+  double noise_multiplier = 0;
+  double epsilon = 0;
+  double delta = 1e-5;
+  AccountantChoice accountant = AccountantChoice::automatic;
+  NeighboursChoice neighbours = NeighboursChoice::automatic;
+  LotSampling sampling = {};
+  double sampling_rate = 0;
+  ClipSchedule clip_schedule = ClipSchedule::constant;
+  NoiseSchedule noise_schedule = NoiseSchedule::constant;
+  double noise_decay = 0.99;
+  double noise_momentum = 0.9;
+  int target_epochs = 0;
+  int components = 0;
+  double components_noise = 0;
+
+  bool has_noise_schedule() const { return noise_schedule != NoiseSchedule::constant; }
+  bool has_noise_momentum() const { return noise_schedule == NoiseSchedule::dynamic_momentum; }
+  bool has_components() const { return components > 0; }
+  static constexpr auto kFields = std::tuple{
+      Field{"clip", &ExampleSettings::clip, "largest L2 norm of one record's contribution", kPositive}.often(),
+      Field{"noise-multiplier", &ExampleSettings::noise_multiplier, settings_help::kNoise, kNonNegative}.often(),
+      Field{"epsilon", &ExampleSettings::epsilon, settings_help::kEpsilon, kNonNegative}.often(),
+      Field{"delta", &ExampleSettings::delta, settings_help::kDeltaHelp, settings_help::kDelta}.often(),
+      Field{"accountant", &ExampleSettings::accountant, settings_help::kAccountant},
+      Field{"neighbours", &ExampleSettings::neighbours, settings_help::kNeighboursHelp},
+      Field{"sampling", &ExampleSettings::sampling, "how lots are drawn"},
+      Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows", kFraction},
+      Field{"clip-schedule", &ExampleSettings::clip_schedule, "how the clip bound falls to half, at constant noise (Yu et al.)"},
+      Field{"noise-schedule", &ExampleSettings::noise_schedule, "how the noise falls with the same total budget (Hong et al.)"},
+      Field{"noise-decay", &ExampleSettings::noise_decay,
+            "dynamic: gamma, the factor by which the effect of a step's noise decays, estimated on public data",
+            Valid{.low = 0, .high = 1, .low_included = false}, Shapes::model, &ExampleSettings::has_noise_schedule},
+      Field{"noise-momentum", &ExampleSettings::noise_momentum, "dynamic-momentum: beta of the optimizer's moving average",
+            Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &ExampleSettings::has_noise_momentum},
+      Field{"target-epochs", &ExampleSettings::target_epochs,
+            "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
+            Valid{.low = 0, .high = 2e9}},
+      Field{"private-components", &ExampleSettings::components,
+            "train on this many private principal components of the inputs (one client); 0: on the inputs themselves",
+            Valid{.low = 0, .high = 1e5}},
+      Field{"components-noise", &ExampleSettings::components_noise, "noise multiplier of the private components", kNonNegative,
+            Shapes::model, &ExampleSettings::has_components},
+  };
+};
+
+/// The same, with a choice of bounds: under 'both' it is that of updates.
+struct ExampleAloneSettings : ExampleSettings, BoundSettings {
+  static constexpr auto kFields = std::tuple_cat(ExampleSettings::kFields, BoundSettings::fields());
+};
+
+/// Settings of client-level privacy: each client's update is clipped, the sum of the round noised.
+struct ClientSettings : BoundSettings, MechanismSettings {
+  double client_clip = 1;
+  double client_noise_multiplier = 0;
+  double client_epsilon = 0;
+  double client_delta = 1e-5;
+  AccountantChoice client_accountant = AccountantChoice::automatic;
+  NeighboursChoice client_neighbours = NeighboursChoice::automatic;
+  ClipPer clip_per = ClipPer::model;
+  ClientNoiseBy client_noise = {};
+  ShareLaw noise_law = {};
+
+  const NoisePlace& place() const { return place_of(client_noise); }
+  bool has_shares() const { return place().has_shares(); }
+  int minimum_separation = 1;
+
+  Chosen<MechanismPart> mechanism() const { return MechanismSettings::part(); }
+  /// The mechanism that the noise has with this separation.
+  Correlation unplanned() const {
+    const auto separation = static_cast<std::uint64_t>(minimum_separation);
+    return {.mechanism = mechanism()->is_independent(separation) ? NoiseMechanism{} : MechanismSettings::chosen,
+            .separation = separation};
+  }
+
+  /// The settings that have the same name under `client` and `both`.
+  static constexpr auto kNoiseFields = std::tuple{
+      Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
+      Field{"client-noise", &ClientSettings::client_noise, "who adds the noise", Valid{.known = known_in<PlaceList>}},
+      Field{"noise-law",
+            &ClientSettings::noise_law,
+            "client-noise distributed: law of the noise",
+            {},
+            Shapes::model,
+            &ClientSettings::has_shares},
+  };
+  static constexpr auto kSeparationFields = std::tuple{
+      Field{"minimum-separation", &ClientSettings::minimum_separation,
+            "rounds from one of a client's to its next, at least: clients are drawn into so many groups, and a round asks one; "
+            "in fedbuff a client waits",
+            Valid{.low = 1, .high = 1e6}},
+  };
+  static constexpr auto kBothFields =
+      std::tuple_cat(kNoiseFields, BoundSettings::fields(), MechanismSettings::fields(), kSeparationFields);
+  static constexpr auto kFields = std::tuple_cat(
+      std::tuple{
+          Field{"clip", &ClientSettings::client_clip, "largest L2 norm of one record's contribution", kPositive},
+          Field{"noise-multiplier", &ClientSettings::client_noise_multiplier, settings_help::kNoise, kNonNegative},
+          Field{"epsilon", &ClientSettings::client_epsilon, settings_help::kEpsilon, kNonNegative},
+          Field{"delta", &ClientSettings::client_delta, settings_help::kDeltaHelp, settings_help::kDelta},
+          Field{"accountant", &ClientSettings::client_accountant, settings_help::kAccountant},
+          Field{"neighbours", &ClientSettings::client_neighbours, settings_help::kNeighboursHelp},
+      },
+      kBothFields);
+};
+
+struct BothSettings : ExampleSettings, ClientSettings {
+  static constexpr auto kFields =
+      std::tuple_cat(ExampleSettings::kFields,
+                     std::tuple{
+                         Field{"client-clip", &ClientSettings::client_clip, "as clip, for clients' updates", kPositive},
+                         Field{"client-noise-multiplier", &ClientSettings::client_noise_multiplier,
+                               "as noise-multiplier, for clients' updates", kNonNegative},
+                         Field{"client-epsilon", &ClientSettings::client_epsilon, "as epsilon, for clients", kNonNegative},
+                         Field{"client-delta", &ClientSettings::client_delta, "as delta, for clients", settings_help::kDelta},
+                         Field{"client-accountant", &ClientSettings::client_accountant, "as accountant, for clients"},
+                         Field{"client-neighbours", &ClientSettings::client_neighbours, "as neighbours, for clients"},
+                     },
+                     ClientSettings::kBothFields);
+};
+
+/// Whether a user's examples are drawn one by one, or users, each with the mean gradient of its examples.
+enum class UserSampling { automatic, examples, users };
+constexpr auto choice_names(UserSampling) { return names("auto", "examples", "users"); }
+
+/// Settings of user-level privacy inside clients: those of example level that it has, and what a user is.
+struct UserSettings : ExampleSettings {
+  std::string user_column = {};
+  UserSampling user_sampling = UserSampling::automatic;
+  int user_examples = 1;
+
+  bool may_draw_examples() const { return user_sampling != UserSampling::users; }
+  static constexpr auto kFields = std::tuple{
+      Field{"clip", &ExampleSettings::clip, "largest L2 norm of one record's contribution", kPositive},
+      Field{"noise-multiplier", &ExampleSettings::noise_multiplier, settings_help::kNoise, kNonNegative},
+      Field{"epsilon", &ExampleSettings::epsilon, settings_help::kEpsilon, kNonNegative},
+      Field{"delta", &ExampleSettings::delta, settings_help::kDeltaHelp, settings_help::kDelta},
+      Field{"accountant", &ExampleSettings::accountant, settings_help::kAccountant},
+      Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows", kFraction},
+      Field{"target-epochs", &ExampleSettings::target_epochs,
+            "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
+            Valid{.low = 0, .high = 2e9}},
+      Field{"user-column", &UserSettings::user_column,
+            "your own data: column or key that names each row's user (default: client-column, or the data's natural clients)"},
+      Field{"user-sampling", &UserSettings::user_sampling,
+            "draw a user's examples one by one, at most user-examples of them, or users with their mean gradient; auto: less "
+            "noise"},
+      Field{"user-examples", &UserSettings::user_examples, "examples of a user that are used at most, drawn once",
+            Valid{.low = 1, .high = 100}, Shapes::model, &UserSettings::may_draw_examples},
+  };
+};
+
+/// The chosen privacy: the settings of each level, or nullptr if the level is off.
+class PrivacyPart : public Part {
+ public:
+  static PartFamily& family();  ///< listed in sim/settings/configuration.cpp
+
+  virtual const ExampleSettings* example() const { return nullptr; }
+  virtual const ClientSettings* client() const { return nullptr; }
+  /// Example level whose bounds can be chosen.
+  virtual const BoundSettings* lot_bounds() const { return nullptr; }
+  /// Example level whose records are users inside clients: what users are.
+  virtual const UserSettings* users() const { return nullptr; }
+  ExampleSettings* example() { return const_cast<ExampleSettings*>(std::as_const(*this).example()); }
+  ClientSettings* client() { return const_cast<ClientSettings*>(std::as_const(*this).client()); }
+};
+
+/// No privacy: no clipping and no noise.
+struct NoPrivacy final : PartBase<PrivacyPart, NoPrivacy> {
+  static constexpr std::string_view kName = "none";
+  static constexpr std::string_view kSummary = "no differential privacy";
+};
+
+struct ExamplePrivacy final : PartBase<PrivacyPart, ExamplePrivacy, ExampleAloneSettings> {
+  static constexpr std::string_view kName = "example";
+  static constexpr std::string_view kSummary = "every example is protected: gradients are clipped and noised";
+  const ExampleSettings* example() const override { return this; }
+  const BoundSettings* lot_bounds() const override { return this; }
+};
+
+struct ClientPrivacy final : PartBase<PrivacyPart, ClientPrivacy, ClientSettings> {
+  static constexpr std::string_view kName = "client";
+  static constexpr std::string_view kSummary = "every client is protected: its updates are clipped and noised";
+  const ClientSettings* client() const override { return this; }
+};
+
+struct BothPrivacy final : PartBase<PrivacyPart, BothPrivacy, BothSettings> {
+  static constexpr std::string_view kName = "both";
+  static constexpr std::string_view kSummary = "examples and clients: two separate statements";
+  const ExampleSettings* example() const override { return this; }
+  const ClientSettings* client() const override { return this; }
+};
+
+struct UserPrivacy final : PartBase<PrivacyPart, UserPrivacy, UserSettings> {
+  static constexpr std::string_view kName = "user";
+  static constexpr std::string_view kSummary = "every user inside a client is protected, with all its examples there";
+  const ExampleSettings* example() const override { return this; }
+  const UserSettings* users() const override { return this; }
+};
+
+using Privacy = Chosen<PrivacyPart>;
+
+/// The settings of a level, or nullptr if it is off.
+inline const ExampleSettings* example_level(const Privacy& privacy) { return privacy->example(); }
+inline const UserSettings* user_level(const Privacy& privacy) { return privacy->users(); }
+inline const ClientSettings* client_level(const Privacy& privacy) { return privacy->client(); }
+
+/// What bounds examples' gradients, and clients' updates.
+inline Bound bound_of_lots(const Privacy& privacy) {
+  return privacy->lot_bounds() != nullptr ? privacy->lot_bounds()->bound() : Bound();
+}
+inline Bound bound_of_updates(const Privacy& privacy) {
+  return client_level(privacy) != nullptr ? client_level(privacy)->bound() : Bound();
+}
+
+}  // namespace fedstride

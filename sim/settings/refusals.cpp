@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/text.hpp"
+#include "data/datasets.hpp"
+#include "nn/tensor_line.hpp"
+#include "sim/settings/client_reports.hpp"
+#include "sim/settings/rules.hpp"
+
+// A broken rule's one line: what is refused and why, and which values would be valid, found by trying them.
+
+namespace fedstride {
+namespace {
+
+// A key of a configuration: of the run, a family, or a chosen part. `name` is the key in this configuration.
+struct Key {
+  std::string_view name;
+  ChosenPart* chosen = nullptr;       ///< the family's, or the part that has the setting; null: a setting of the run
+  const SettingInfo* info = nullptr;  ///< null: the choice of a part
+
+  SettingValue get(const Configuration& c) const {
+    if (info == nullptr) return std::string(chosen->name());
+    return info->get(chosen == nullptr ? &c : std::as_const(*chosen).part().object());
+  }
+  bool chooses_a_name() const { return info == nullptr || info->kind == SettingKind::choice; }
+};
+
+std::optional<Key> find_key(Configuration& configuration, std::string_view name) {
+  for (ChosenPart* chosen : chosen_parts(configuration)) {
+    if (chosen->family().key() == name) return Key{chosen->family().key(), chosen};
+    if (const SettingInfo* info = chosen->part().find(name)) return Key{info->name, chosen, info};
+  }
+  for (const SettingInfo& info : settings_of<Configuration>())
+    if (info.name == name) return Key{info.name, nullptr, &info};
+  constexpr std::string_view kPrefix = "client-";
+  if (name.starts_with(kPrefix)) return find_key(configuration, name.substr(kPrefix.size()));
+  return std::nullopt;
+}
+
+std::string quoted(const SettingValue& value) {
+  constexpr std::size_t kMost = 60;  // the line of a model of tensors may be long
+  std::string text = value_text(value);
+  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  return std::holds_alternative<std::string>(value) ? "'" + text + "'" : text;
+}
+
+// Replaces {optimizer} by "optimizer 'adam'" and adds the key to `keys`.
+std::string expanded(std::string_view reason, Configuration& configuration, std::vector<std::string>& keys) {
+  std::string text;
+  while (true) {
+    const std::size_t open = reason.find('{');
+    text += reason.substr(0, open);
+    if (open == std::string_view::npos) return text;
+    const std::size_t close = reason.find('}', open);
+    const std::string_view name = reason.substr(open + 1, close - open - 1);
+    reason.remove_prefix(close + 1);
+    const std::span<const Fact> facts = rule_facts();
+    const auto fact = std::ranges::find(facts, name, &Fact::name);
+    if (fact != facts.end()) {
+      text += fact->text(configuration);
+    } else if (const auto key = find_key(configuration, name)) {
+      text += std::string(key->name) + " " + quoted(key->get(configuration));
+      keys.emplace_back(key->name);
+    }
+  }
+}
+
+// Other values of a key to try: all names, or the default.
+std::vector<SettingValue> candidates(const Configuration& configuration, const Key& key) {
+  std::vector<SettingValue> values;
+  if (key.info == nullptr) {
+    for (const std::string& name : key.chosen->family().names()) values.emplace_back(name);
+  } else if (key.info->kind == SettingKind::choice) {
+    for (const std::string_view name : key.info->choices) values.emplace_back(std::string(name));
+  } else if (key.chosen != nullptr) {
+    values.push_back(key.chosen->family().make(key.chosen->name())->get(*key.info));
+  } else {
+    const Configuration defaults;
+    values.push_back(key.info->get(&defaults));
+  }
+  std::erase(values, key.get(configuration));
+  return values;
+}
+
+Configuration with(Configuration configuration, std::string_view name, const SettingValue& value) {
+  const Key key = *find_key(configuration, name);
+  if (key.info == nullptr) {
+    const ChosenPart before = *key.chosen;
+    key.chosen->choose(std::get<std::string>(value));
+    // Settings that both parts have are kept.
+    for (const SettingInfo& kept : before.part().settings())
+      if (const SettingInfo* same = key.chosen->part().find(kept.name))
+        same->set(key.chosen->part().object(), before.part().get(kept));
+  } else
+    key.info->assign(key.chosen == nullptr ? &configuration : key.chosen->part().object(), value);
+  return configuration;
+}
+
+bool is_broken(const Rule& rule, const Configuration& configuration) {
+  try {
+    return rule.breaks(configuration);
+  } catch (const Error&) {  // for example a cohort larger than the federation
+    return true;
+  }
+}
+
+Refusal make_refusal(const Rule& rule, RuleScope scope, const Configuration& configuration) {
+  Configuration own = configuration;
+  Refusal made{.subject = std::string(rule.subject)};
+  const auto subject = find_key(own, rule.subject);
+  if (subject) {
+    made.subject = subject->name;
+    made.value = quoted(subject->get(own));
+  }
+  made.keys = {made.subject};
+  made.reason = expanded(rule.reason, own, made.keys);
+  std::vector<std::string_view> keys;
+  if (!rule.remedies.empty()) keys = split(rule.remedies, ' ');
+  if (subject && subject->chooses_a_name()) keys.push_back(rule.subject);
+  for (const std::string_view key : keys)
+    if (const auto found = find_key(own, key)) made.keys.emplace_back(found->name);
+  // A remedy must not break a rule that this configuration keeps.
+  std::vector<const Rule*> kept{&rule};
+  for (const RuleScope checked : {RuleScope::anywhere, scope})
+    for (const Rule& other : rules(checked))
+      if (!is_broken(other, configuration)) kept.push_back(&other);
+  made.remedy = valid_values(configuration, keys, [&](const Configuration& other) {
+    return std::ranges::none_of(kept, [&](const Rule* one) { return is_broken(*one, other); });
+  });
+  return made;
+}
+
+}  // namespace
+
+std::string valid_values(const Configuration& configuration, std::span<const std::string_view> keys,
+                         const std::function<bool(const Configuration&)>& holds) {
+  Configuration own = configuration;
+  std::vector<std::string> groups;
+  for (const std::string_view name : keys) {
+    const auto key = find_key(own, name);
+    if (!key) continue;  // not a setting of the chosen parts
+    std::vector<std::string> good;
+    for (const SettingValue& value : candidates(configuration, *key))
+      if (holds(with(configuration, name, value))) good.push_back(value_text(value).empty() ? "''" : value_text(value));
+    if (!good.empty()) groups.push_back(std::string(key->name) + " " + joined(good));
+  }
+  return groups.empty() ? "" : "valid: " + joined(groups, ", or ");
+}
+
+std::optional<Refusal> refusal(const Configuration& configuration, RuleScope scope) {
+  for (const Rule& rule : rules(scope))
+    if (rule.breaks(configuration)) return make_refusal(rule, scope, configuration);
+  return std::nullopt;
+}
+
+void check_rules(const Configuration& configuration, RuleScope scope) {
+  if (auto why = refusal(configuration, scope)) throw RefusedByRule(std::move(*why));
+}
+
+namespace {
+
+// Refuses settings of the user's own files with another data set.
+void check_reading(const Configuration& configuration) {
+  const std::span<const DatasetSource> sources = dataset_sources();
+  const auto source = std::ranges::find(sources, configuration.dataset, &DatasetSource::name);
+  if (source == sources.end() || source->read) return;
+  if (const UserSettings* users = user_level(configuration.privacy); users != nullptr && !users->user_column.empty())
+    throw usage_error("user-column is given; it applies to your own data (--data FILE), not to data set '" +
+                      configuration.dataset + "'");
+  const Configuration defaults;
+  for (const SettingInfo& info : settings_of<Configuration>()) {
+    const bool may_be_named = info.name == "classes" && !source->is_published;
+    if (!is_about_reading(info.name) || may_be_named || info.get(&configuration) == info.get(&defaults)) continue;
+    throw usage_error(std::string(info.name) + " is given; it applies to your own data (--data FILE), not to data set '" +
+                      configuration.dataset + "'");
+  }
+}
+
+}  // namespace
+
+void check_together(const Configuration& configuration) {
+  ClientReports::of(configuration.client_reports, configuration.seed);
+  check_reading(configuration);
+  if (configuration.clients > 0) configuration.cohort->most(static_cast<std::size_t>(configuration.clients));  // throws
+  check_rules(configuration);
+  if (is_trained_outside(configuration) || is_tensor_line(configuration.model)) check_rules(configuration, RuleScope::own_code);
+}
+
+Configuration resolve(const Settings& settings) {
+  Configuration configuration = resolve_unchecked(settings);
+  check_together(configuration);
+  return configuration;
+}
+
+}  // namespace fedstride

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+#include "sim/settings/configuration.hpp"
+
+namespace fedstride {
+
+/// The circumstances of a run in which a rule holds.
+enum class RuleScope {
+  anywhere,
+  own_code,   ///< the user's own code trains the clients
+  no_code,    ///< there is no such code in this process
+  rows_here,  ///< the clients' rows are in this process or its ranks
+  network     ///< clients are other processes
+};
+
+/// A rule between the choices of a configuration. None of them needs data.
+struct Rule {
+  std::string_view subject;              ///< the key to refuse; "client-clip" means "clip" if dp is 'client'
+  bool (*breaks)(const Configuration&);  ///< the condition
+  std::string_view reason;  ///< continues "SUBJECT is VALUE"; {key} becomes the key with its value, "optimizer 'adam'"
+  /// Keys whose other values may help, separated by spaces; a subject that chooses among names is always one. The valid values are
+  /// found by trying every name, or the default of a number or a text.
+  std::string_view remedies = {};
+};
+std::span<const Rule> rules(RuleScope scope);
+
+/// A word in braces that reasons may use besides keys.
+struct Fact {
+  std::string_view name;
+  std::string (*text)(const Configuration&);
+};
+std::span<const Fact> rule_facts();
+
+/// A rule that a configuration breaks.
+struct Refusal {
+  std::string subject = {};  ///< "local-objective"
+  std::string value = {};    ///< "'nova'"
+  std::string reason = {};   ///< ", which ..."
+  std::string remedy = {};   ///< "valid: optimizer sgd, ema, or local-objective plain"; empty: changing one key does not help
+  std::vector<std::string> keys = {};  ///< those the rule is about, as named in this configuration
+  std::string text() const { return subject + " is " + value + reason + (remedy.empty() ? "" : "; " + remedy); }
+};
+/// The error of a configuration that breaks a rule.
+class RefusedByRule : public Error {
+ public:
+  explicit RefusedByRule(Refusal why) : Error(Kind::usage, why.text()), refusal(std::move(why)) {}
+  Refusal refusal;
+};
+
+/// Returns the first rule of these circumstances that the configuration breaks, if any.
+std::optional<Refusal> refusal(const Configuration& configuration, RuleScope scope = RuleScope::anywhere);
+/// Throws RefusedByRule if there is one.
+void check_rules(const Configuration& configuration, RuleScope scope = RuleScope::anywhere);
+
+/// "valid: optimizer sgd, ema, or scaffold-option one": other values of these keys with which `holds` is true. Empty if there are none.
+std::string valid_values(const Configuration& configuration, std::span<const std::string_view> keys,
+                         const std::function<bool(const Configuration&)>& holds);
+
+}  // namespace fedstride
