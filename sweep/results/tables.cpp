@@ -188,6 +188,7 @@ class Tables {
       const Names point = values_of(cell, seedless);
       const auto rank = ranks.find(cell.configuration);
       summarize_configuration(seeds, {}, [&](const SummaryLine& line) {
+        if (line.round && line.client && line.statistics.n < 2) return;  // clients.csv has it
         summary.text(cell.configuration);
         write_texts(summary, point);
         summary.text(line.metric);

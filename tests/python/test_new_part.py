@@ -28,6 +28,7 @@ SKELETONS = {
     "law": ("my-noise", ["dp/laws/laws.hpp", "tests/dp/laws/my_noise_test.cpp"]),
     "place": ("my-helper", ["dp/places/places.hpp", "tests/dp/places/my_helper_test.cpp"]),
     "bound": ("my-clip", ["dp/bounds/bounds.cpp", "tests/dp/bounds/my_clip_test.cpp"]),
+    "mechanism": ("my-trick", ["dp/correlations/correlations.hpp", "tests/dp/correlations/my_trick_test.cpp"]),
     "command": ("peek", ["cli/peek_command.cpp", "tests/cli/peek_test.cpp"]),
     "dataset": ("my-set", ["data/known_datasets.cpp", "data/official.cpp"]),
 }
