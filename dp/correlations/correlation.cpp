@@ -66,8 +66,8 @@ double combined_deviation(const Correlation& correlation, std::span<const double
     check_stop();
     std::vector<std::vector<double>> kept(kept_vectors(correlation), std::vector<double>(kColumns));
     std::array<double, kColumns> noise, drawn, sum{};
-    std::size_t used = 1;  // draws of that round
-    for (std::size_t t = 0; t < factors.size(); ++t) {
+    std::size_t used = 1;                                  // draws of that round
+    for (std::size_t t = from; t < factors.size(); ++t) {  // before it all is 0
       const auto draw = [&](std::size_t number) {
         if (number >= kColumns) throw failure("a round's noise has more draws than are foreseen");
         drawn.fill(0);
