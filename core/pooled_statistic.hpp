@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <span>
 #include <vector>
@@ -37,12 +38,21 @@ class PooledStatistic {
 /// released as a share of twice this number.
 inline double pooled_reference(std::span<const double> told) { return told.empty() ? 0 : told.back(); }
 
+/// The noise that is added to the gradients of a round, as known before the run. Mean squares are of half the difference of two
+/// gradients, over the steps of all clients.
+struct KnownNoise {
+  double noise = 0;       ///< mean square of the noise alone
+  double gradients = 0;   ///< the most that the mean square of clipped gradients adds to it
+  double directions = 0;  ///< numbers that the noise is added to, alike
+};
+
 /// The course of a run, as known at its beginning.
 struct PoolPlan {
-  double start_norm = 0;       ///< of the first weights
-  double steps_a_round = 0;    ///< of a client, on average
-  double clients_a_round = 0;  ///< on average
-  std::uint32_t rounds = 0;    ///< in which it adapts
+  double start_norm = 0;                                      ///< of the first weights
+  double steps_a_round = 0;                                   ///< of a client, on average
+  double clients_a_round = 0;                                 ///< on average
+  std::uint32_t rounds = 0;                                   ///< in which it adapts
+  std::function<KnownNoise(std::uint32_t round)> noise = {};  ///< empty: gradients have none
 };
 
 }  // namespace fedstride

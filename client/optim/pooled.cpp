@@ -89,26 +89,42 @@ double rate_of_step(const Pooled& pooled, const PooledState& state, double toler
 
 // What the server of version 0.3 told: tolerances at the round's ends, which the bound 1e300 of this form leaves alone.
 std::vector<double> PooledSteps::tell(std::uint32_t round) const {
-  const double mean = known > 0 && rate_of == RateOf::federation ? sum / known : 0;
   if (rule == PooledRule::version_0_3) {
     const auto [first, last] = course.of_round(round);
+    const double mean = counted > 0 && rate_of == RateOf::federation ? sum / counted : 0;
     return {1, 1e300, first, last, mean};
   }
   const auto [first, last] = course.left_in(round);
-  const double tolerance = tolerance_at(course.scale, limit(), first);
+  const KnownNoise known = known_noise(round);
+  const double above = rest(known);
+  const double bound = limit(known, above);
+  const double tolerance = tolerance_at(course.scale, bound, first);
   double v = 0;
   if (rate_of == RateOf::federation) {
-    const double fastest = rate > 0 ? 2 * rate : first_rate;
-    v = std::max(mean, tolerance / fastest * (tolerance / fastest));
+    const bool is_first = rate == 0;
+    const double fastest = is_first ? first_rate : 2 * rate;
+    double least = tolerance / fastest * (tolerance / fastest);
+    if (noise) least = is_first ? 0 : least - known_noise(round - 1).noise / 4;
+    v = known.noise + std::max(above, least);
   }
-  return {course.scale, limit(), first, last, v};
+  return {course.scale, bound, first, last, v};
 }
 
+// The mean u, less the noise that was known.
+double PooledSteps::rest(const KnownNoise& known) const { return counted > 0 ? std::max(0.0, sum / counted) : known.gradients; }
+
 // The bound on the tolerance.
-double PooledSteps::limit() const {
-  if (!finds_limit || aligned == 0) return course.limit;
+double PooledSteps::limit(const KnownNoise& known, double rest) const {
+  if (!finds_limit || (aligned == 0 && known.noise == 0)) return course.limit;
   constexpr double kLeast = 1e-12;
-  return kStepInOneDirection / std::sqrt(std::sqrt(std::max(alignment / aligned, kLeast)));
+  double cosine = aligned == 0 ? 1 : std::max(alignment / aligned, kLeast);
+  if (known.noise > 0) {
+    const double share = known.noise / (known.noise + rest);
+    const double other = 1 - share;
+    cosine = std::min(cosine, share * (share + 2 * other) / known.directions + other * other);
+    cosine = std::max(cosine, 1 / known.directions);
+  }
+  return kStepInOneDirection / std::sqrt(std::sqrt(cosine));
 }
 
 std::vector<NamedNumber> PooledSteps::numbers() const { return numbers_; }
@@ -122,8 +138,8 @@ void PooledSteps::take(std::uint32_t round, const ClientReport& sums) {
   const double mean = sums.statistic / static_cast<double>(sums.statistics);
   numbers_.push_back({"round_noise", mean});
   if (sums.pairs > 0) numbers_.push_back({"noise_directions", static_cast<double>(sums.pairs) / sums.alignment});
-  sum += mean;
-  ++known;
+  sum += mean - known_noise(round).noise;
+  ++counted;
   if (sums.pairs == 0) return;
   alignment += sums.alignment / static_cast<double>(sums.pairs);
   ++aligned;
@@ -148,6 +164,7 @@ std::unique_ptr<PooledStatistic> Pooled::begin_pool(const PoolPlan& plan) const 
   pool->first_rate = initial_rate;
   pool->rate_of = rate_of;
   pool->rule = rule;
+  if (rule == PooledRule::current) pool->noise = plan.noise;
   return pool;
 }
 

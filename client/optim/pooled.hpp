@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <tuple>
 
@@ -71,24 +72,27 @@ struct PooledSteps final : PooledStatistic {
   double first_rate = 0.1;
   RateOf rate_of = RateOf::federation;
   PooledRule rule = PooledRule::current;
-  double sum = 0;           ///< of the rounds' means of u
-  std::uint32_t known = 0;  ///< rounds in that sum
-  double rate = 0;          ///< at the start of the last round; 0: none was
-  double alignment = 0;     ///< of the rounds' mean squared cosines
+  double sum = 0;             ///< of the rounds' means of u, less the noise that was known
+  std::uint32_t counted = 0;  ///< rounds in that sum
+  double rate = 0;            ///< at the start of the last round; 0: none was
+  double alignment = 0;       ///< of the rounds' mean squared cosines
   std::uint32_t aligned = 0;
   bool finds_limit = false;
   bool has_horizon = false;
+  std::function<KnownNoise(std::uint32_t round)> noise = {};  ///< empty: none is known
 
   std::vector<double> tell(std::uint32_t round) const override;
   void take(std::uint32_t round, const ClientReport& sums) override;
   void prolong(std::uint32_t rounds) override;
   /// {tolerance, its bound, V} as told at the start of the round, {the round's mean u, its number of directions k}.
   std::vector<NamedNumber> numbers() const override;
-  void save(std::ostream& bytes) const override { write_archive(bytes, course, sum, known, rate, alignment, aligned); }
-  void load(std::istream& bytes) override { read_archive(bytes, course, sum, known, rate, alignment, aligned); }
+  void save(std::ostream& bytes) const override { write_archive(bytes, course, sum, counted, rate, alignment, aligned); }
+  void load(std::istream& bytes) override { read_archive(bytes, course, sum, counted, rate, alignment, aligned); }
 
  private:
-  double limit() const;
+  double limit(const KnownNoise& known, double rest) const;
+  double rest(const KnownNoise& known) const;
+  KnownNoise known_noise(std::uint32_t round) const { return noise ? noise(round) : KnownNoise{}; }
   std::vector<NamedNumber> numbers_ = {};
 };
 
@@ -107,7 +111,13 @@ struct PooledSteps final : PooledStatistic {
 /// max-tolerance keeps the noise of a short run's steps small compared with a layer's gain, which is a singular value and initially
 /// about 1 for any layer size. Noise of norm tol in k directions raises a singular value the less the larger k is, so auto is
 /// 0.21 k^(1/4), where 1/k is the mean over the rounds of the mean squared cosine between the differences d1 - d2 of a client's
-/// consecutive steps, and 0.3 until a round has such pairs. A run that is prolonged goes on as one planned for its new length would;
+/// consecutive steps, and 0.3 until a round has such pairs.
+/// If noise is added to the gradients (KnownNoise: mean square N in d directions, G the most that gradients add),
+///   V = N + max(0, mean over the rounds so far of the mean of u, less N); N + G in the first round. The rate then at most doubles for
+///   what is above N.
+///   1/k = min(the mean squared cosine, (N^2/d + 2 N R/d + R^2)/(N + R)^2), at least 1/d, with R = V - N: the cosine if what is above N
+///   is in one direction
+/// A run that is prolonged goes on as one planned for its new length would;
 /// beyond a horizon that was set, it keeps the tolerance of the last step.
 /// With rate-of client, V stays unknown: each client starts at learning-rate and changes its rate by at most 10 % a step toward
 /// tol_t over the root of its own running mean of u. pooled-rule 0.3 does so in the first round, whose second half alone enters V,

@@ -12,6 +12,7 @@
 #include "core/output.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "sim/prepare/lot_noise.hpp"
 #include "sim/prepare/noise_rate.hpp"
 #include "sim/prepare/private_inputs.hpp"
 #include "sim/run/drive.hpp"
@@ -47,7 +48,8 @@ Server make_server(const Setup& setup) {
   PoolPlan plan{.start_norm = l2_norm(view(setup.initial)),
                 .clients_a_round = participation_rate(configuration, setup.clients.row_counts.size()) *
                                    static_cast<double>(setup.clients.row_counts.size()),
-                .rounds = static_cast<std::uint32_t>(std::clamp(adapting, 1, configuration.rounds))};
+                .rounds = static_cast<std::uint32_t>(std::clamp(adapting, 1, configuration.rounds)),
+                .noise = lot_noise(setup)};
   for (ClientId client = 0; client < setup.clients.row_counts.size(); ++client)
     plan.steps_a_round += steps_of(setup.training, client, setup.clients.row_counts[client], plan.rounds);
   plan.steps_a_round /= static_cast<double>(setup.clients.row_counts.size()) * plan.rounds;

@@ -125,6 +125,57 @@ TEST_CASE("the bound grows with the number of directions in which consecutive di
   CHECK(fixed->tell(2)[1] == 0.3);
 }
 
+// N = 600 in 10,000 directions, and 0.5 more at first; of 100, the gradients' share is 1/4.
+TEST_CASE("V begins with the noise that is known, and what is measured counts above it; by hand") {
+  PoolPlan plan{.start_norm = 1, .steps_a_round = 5, .clients_a_round = 1, .rounds = 10};
+  plan.noise = [](std::uint32_t round) {
+    return KnownNoise{.noise = round < 4 ? 600.0 : 150.0, .gradients = 0.5, .directions = 1e4};
+  };
+  const Pooled pooled({.course = ToleranceSchedule::constant});
+  const auto pool = pooled.begin_pool(plan);
+  CHECK(pool->tell(1)[4] == 600.5);
+  const double other = 0.5 / 600.5;
+  const double cosine = (1 - other) * (1 + other) / 1e4 + other * other;
+  CHECK(pool->tell(1)[1] == doctest::Approx(0.21 / std::pow(cosine, 0.25)));
+  pool->take(1, {.statistic = 1197, .statistics = 2, .alignment = 0.002, .pairs = 2});  // less than the noise, by chance
+  CHECK(pool->tell(2)[4] == doctest::Approx(600.125));  // what is above the noise falls to a quarter at most
+  CHECK(pool->tell(2)[1] == doctest::Approx(0.21 * 10));  // directions: 10,000, not the 1,000 of one measurement
+  pool->take(2, {.statistic = 1211, .statistics = 2});
+  CHECK(pool->tell(3)[4] == doctest::Approx(602));  // the mean of -1.5 and 5.5
+  pool->take(3, {});
+  CHECK(pool->tell(4)[4] == doctest::Approx(152));  // of this round's noise, and no limit on how the rate follows it
+  pool->take(4, {.statistic = 150 + 596, .statistics = 1, .alignment = 0.5, .pairs = 1});
+  CHECK(pool->tell(5)[4] == doctest::Approx(350));
+  const double share = 150.0 / 350;
+  CHECK(pool->tell(5)[1] == doctest::Approx(0.21 / std::pow(0.2505, 0.25)));  // below the bound of the shares, 0.3265
+  CHECK(0.2505 < share * (share + 2 * (1 - share)) / 1e4 + (1 - share) * (1 - share));
+  pool->take(5, {.statistic = 1e5, .statistics = 1});
+  pool->take(6, {.statistic = 0, .statistics = 1});
+  CHECK(pool->tell(7)[4] > 150);
+
+  // Saved and loaded, it tells the same; noise is not part of the state.
+  std::stringstream bytes;
+  pool->save(bytes);
+  const auto again = pooled.begin_pool(plan);
+  again->load(bytes);
+  CHECK(again->tell(8) == pool->tell(8));
+
+  const Pooled old({.rule = PooledRule::version_0_3});
+  CHECK(old.begin_pool(plan)->tell(1)[4] == 0);
+}
+
+TEST_CASE(
+    "without noise to speak of the first rate is bounded by what clipped gradients can differ by, and then at most doubles") {
+  PoolPlan plan{.start_norm = 1, .steps_a_round = 5, .clients_a_round = 1, .rounds = 10};
+  plan.noise = [](std::uint32_t) { return KnownNoise{.noise = 1e-12, .gradients = 0.5, .directions = 1e4}; };
+  const auto pool = Pooled({.course = ToleranceSchedule::constant}).begin_pool(plan);
+  CHECK(pool->tell(1)[4] == doctest::Approx(0.5));
+  CHECK(pool->tell(1)[1] == doctest::Approx(0.21));  // one direction
+  pool->take(1, {.statistic = 1e-9, .statistics = 1, .alignment = 0.0625, .pairs = 1});
+  CHECK(pool->tell(2)[4] == doctest::Approx(0.125));
+  CHECK(pool->tell(2)[1] == doctest::Approx(0.42));  // as measured: 16 directions
+}
+
 // Differences (1, 0) and (1, 1) times eta/2: the squared cosine is 1/2.
 TEST_CASE("of every 16 steps the second and the third are compared") {
   Run run({}, {0, 0}, {0.1, 0.3, 1, 1, 1});

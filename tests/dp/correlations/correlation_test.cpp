@@ -12,6 +12,7 @@
 #include "dp/accountants/calibrate.hpp"
 #include "dp/accountants/spending.hpp"
 #include "dp/correlations/participation.hpp"
+#include "dp/correlations/toeplitz.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::correlation_test {
