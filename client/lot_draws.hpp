@@ -43,24 +43,12 @@ class LotDraws {
   bool draws_users() const { return plan_.unit() == LotUnit::users; }
   /// The number of the last lot drawn in this round, from 0.
   std::uint32_t step() const { return drawn_lots_ - 1; }
-  NoiseStep noise() const {
-    NoiseStep noise = plan_.noise().at(place_.first_release + step());
-    if (plan_.counts()) noise.clip = place_.clip;
-    return noise;
-  }
+  NoiseStep noise() const { return noise_of(step()); }
   double denominator() const { return plan_.denominator(); }
   /// Releases that lot: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if already released.
   template <LotOfExamples Lot>
   double release(Lot& lot, ClippedSum& sum, GradientSink sink, ForEachPiece for_each_piece) {
-    const NoiseStep noise = this->noise();
-    return sum.release(lot,
-                       {.clip = noise.clip,
-                        .noise_multiplier = noise.noise_multiplier,
-                        .denominator = plan_.denominator(),
-                        .source = source_,
-                        .address = {Purpose::noise, place_.round, place_.client, step()},
-                        .count_noise = count_noise_},
-                       meter_, sink, for_each_piece, lots_);
+    return sum.release(lot, rules_of(step()), meter_, sink, for_each_piece, lots_);
   }
 
   /// Adds the releases to the report.
@@ -75,6 +63,21 @@ class LotDraws {
   std::uint64_t empty() const { return empty_; }
 
  private:
+  NoiseStep noise_of(std::uint32_t lot) const {
+    NoiseStep noise = plan_.noise().at(place_.first_release + lot);
+    if (plan_.counts()) noise.clip = place_.clip;
+    return noise;
+  }
+  ReleaseRules rules_of(std::uint32_t lot) const {
+    const NoiseStep noise = noise_of(lot);
+    return {.clip = noise.clip,
+            .noise_multiplier = noise.noise_multiplier,
+            .denominator = plan_.denominator(),
+            .source = source_,
+            .address = {Purpose::noise, place_.round, place_.client, lot},
+            .count_noise = count_noise_,
+            .bound = &*plan_.clip_rule()};
+  }
   void keep_some(std::span<const std::uint32_t> users);
   void group_by(std::span<const std::uint32_t> users);
   void draw_users(std::vector<Row>& drawn);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cereal/archives/portable_binary.hpp>
+#include <cereal/types/string.hpp>
 #include <cmath>
 #include <numeric>
 #include <sstream>

@@ -3,6 +3,8 @@
 #include <compare>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "client/optim/optimizer.hpp"
@@ -64,6 +66,7 @@ class PrivatePlan {
   /// small for the noise multiplier.
   double count_noise() const;
   bool counts() const { return clip_rule_->counts(); }
+  const Bound& clip_rule() const { return clip_rule_; }
   /// The round's bound, of what the server tells; 0: that of noise(). Throws Error (failure) if it tells no such number.
   double round_clip(std::span<const double> told) const;
   /// noise().runs(first, count), at the bound `clip` of the round if it follows counts.
@@ -79,12 +82,22 @@ class PrivatePlan {
   template <class Archive>
   void save(Archive& archive) const {
     exchange(archive, *this, noise_.rules());
+    archive(std::string(clip_rule_.name()));
+    for (const SettingInfo& setting : clip_rule_.part().settings()) archive(std::get<double>(clip_rule_.part().get(setting)));
   }
   template <class Archive>
   void load(Archive& archive) {
     NoisePlanRules noise;
     exchange(archive, *this, noise);
     noise_ = NoisePlan(noise);
+    std::string rule;
+    archive(rule);
+    clip_rule_.choose(rule);
+    for (const SettingInfo& setting : clip_rule_.part().settings()) {
+      double value = 0;
+      archive(value);
+      clip_rule_.part().set(setting, value);
+    }
   }
 
   /// The most of `count` releases in a row, made within `epochs` epochs, that a record is in; 0 if not counted by passes.

@@ -22,8 +22,19 @@ class BoundPart : public Part {
   static constexpr std::string_view kKey = "clip-rule", kPurpose = "what bounds contributions, under both those of clients";
   static PartFamily& family();  ///< dp/bounds/bounds.hpp has the list
 
-  /// True if contributions that are shorter than S are scaled up to it.
+  /// The factor on a contribution of this norm, which is above 0; 1 leaves it as it is.
+  virtual double factor(double norm, double bound) const { return norm > bound ? bound / norm : 1; }
+  /// True if contributions that are shorter than S are scaled up towards it.
   virtual bool scales() const { return false; }
+  /// False if it is for clients' updates alone.
+  virtual bool is_for_lots() const { return true; }
+
+  /// factor(), at most S / norm whatever the part says, so that no contribution is longer than S; 1 for a contribution of 0.
+  double safe_factor(double norm, double bound) const {
+    if (norm == 0) return 1;
+    const double most = bound / norm, wanted = factor(norm, bound);
+    return wanted >= 0 && wanted <= most ? wanted : most;
+  }
 
   /// True if the bound follows counts; the functions below are for these.
   virtual bool counts() const { return false; }

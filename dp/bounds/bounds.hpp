@@ -4,13 +4,14 @@
 
 #include "core/part_choice.hpp"
 #include "dp/bounds/adaptive.hpp"
+#include "dp/bounds/auto_s.hpp"
 #include "dp/bounds/fixed.hpp"
 #include "dp/bounds/scaled.hpp"
 
 namespace fedstride {
 
 /// The list of bounds.
-using Bounds = ChoiceList<BoundPart, FixedBound, AdaptiveBound, ScaledBound>;
+using Bounds = ChoiceList<BoundPart, FixedBound, AdaptiveBound, ScaledBound, AutoSBound>;
 
 /// The name of a bound.
 enum class ClipRule : std::uint8_t {};

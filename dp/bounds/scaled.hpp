@@ -10,7 +10,9 @@ struct ScaledBound final : PartBase<BoundPart, ScaledBound> {
   static constexpr std::string_view kName = "scaled";
   static constexpr std::string_view kSummary = "scales every update to clip, up or down";
 
+  double factor(double norm, double bound) const override { return bound / norm; }
   bool scales() const override { return true; }
+  bool is_for_lots() const override { return false; }
 };
 
 }  // namespace fedstride

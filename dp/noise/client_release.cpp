@@ -7,7 +7,6 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "dp/bounds/bound.hpp"
 #include "dp/noise/discrete_gaussian.hpp"
 
 namespace fedstride {
@@ -34,19 +33,20 @@ double sum_of_squares(std::span<const float> values) {
   return sum;
 }
 
-/// Copies `from`, scaled so that its norm is at most `bound` after every component is rounded to a multiple of 2^-40, with `scales`
-/// always; returns the sum of squares before.
-double clip_range(std::span<const float> from, double bound, bool scales, std::span<float> to) {
+/// Copies `from`, scaled by the rule so that its norm is at most `bound` after every component is rounded to a multiple of 2^-40;
+/// returns the sum of squares before.
+double clip_range(std::span<const float> from, double bound, const BoundPart& rule, std::span<float> to) {
   const auto size = static_cast<double>(from.size());
   const double squares = sum_of_squares(from);
   // Rounding moves the vector by at most sqrt(d) 2^-41.
   const double room = bound * (1 - 8 * kUnit) - std::sqrt(size) * 0x1p-41 * (1 + 8 * kUnit);
   const double norm = std::sqrt(squares) * (1 + (size + 8) * kUnit);  // not below the true one
-  if (norm == 0 || (norm <= room && !scales)) {
+  const double wanted = norm == 0 ? 1 : room > 0 ? rule.safe_factor(norm, room) : 0;
+  if (wanted == 1) {
     std::ranges::copy(from, to.begin());
-  } else if (room > 0) {
+  } else if (wanted > 0) {
     // The product is rounded to float: by a factor of at most 1 + 2^-24 (or, if tiny, by far less than 2^-41).
-    const double factor = room / norm / (1 + 0x1p-23);
+    const double factor = wanted / (1 + 0x1p-23);
     for (std::size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(static_cast<double>(from[i]) * factor);
   } else {
     std::ranges::fill(to, 0.0F);
@@ -58,8 +58,8 @@ double clip_range(std::span<const float> from, double bound, bool scales, std::s
 
 double l2_norm(std::span<const float> values) { return std::sqrt(sum_of_squares(values)); }
 
-UpdateClip::UpdateClip(double bound, std::vector<ParameterRange> layers, bool scales)
-    : bound_(bound), scales_(scales), layers_(std::move(layers)) {
+UpdateClip::UpdateClip(double bound, std::vector<ParameterRange> layers, Bound rule)
+    : bound_(bound), rule_(std::move(rule)), layers_(std::move(layers)) {
   if (!(bound > 0) || !std::isfinite(bound))
     throw usage_error("the clip of client updates is " + std::to_string(bound) + "; it must be positive and finite");
   std::ranges::sort(layers_, {}, &ParameterRange::offset);
@@ -72,12 +72,12 @@ double UpdateClip::clip(std::span<const float> change, Vector& out) const {
   assert(ExactSum::admits(change));
   if (layers_.empty()) {
     out.resize(change.size());
-    return std::sqrt(clip_range(change, bound_, scales_, view(out)));
+    return std::sqrt(clip_range(change, bound_, *rule_, view(out)));
   }
   out.assign(change.size(), 0);
   const double share = bound_ / std::sqrt(static_cast<double>(layers_.size())) * (1 - 8 * kUnit);
   for (const auto& [offset, size] : layers_)
-    clip_range(change.subspan(offset, size), share, scales_, view(out).subspan(offset, size));
+    clip_range(change.subspan(offset, size), share, *rule_, view(out).subspan(offset, size));
   return std::sqrt(sum_of_squares(change));
 }
 

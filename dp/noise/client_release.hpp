@@ -11,6 +11,7 @@
 #include "core/random.hpp"
 #include "core/vector.hpp"
 #include "dp/accountants/mechanism.hpp"
+#include "dp/bounds/bound.hpp"
 
 namespace fedstride {
 
@@ -24,25 +25,25 @@ struct ParameterRange {
 double l2_norm(std::span<const float> values);
 
 /// Clips a client's update to the L2 norm S, so that after rounding to multiples of 2^-40 in an ExactSum its norm is still at
-/// most S, all rounding errors included. `scales`: a shorter one is scaled up to S, and only 0 stays shorter; the sum moves between
+/// most S, all rounding errors included. A rule may also scale shorter ones, except 0 (BoundPart::factor); the sum moves between
 /// neighbors by no more than with updates that are cut.
 class UpdateClip {
  public:
   /// Without layers the whole vector is clipped at once; otherwise each of the L layers is clipped to S / sqrt(L), and
   /// parameters in none of them are set to zero. Throws Error (usage) unless S is positive and finite, Error (failure) if layers
   /// overlap.
-  explicit UpdateClip(double bound, std::vector<ParameterRange> layers = {}, bool scales = false);
+  explicit UpdateClip(double bound, std::vector<ParameterRange> layers = {}, Bound rule = {});
 
-  /// out = change, scaled down if its norm is too large, or to S; returns the norm before. Requires ExactSum::admits(change).
+  /// out = change, scaled down if its norm is too large, or as the rule says; returns the norm before. Requires ExactSum::admits(change).
   double clip(std::span<const float> change, Vector& out) const;
 
   double bound() const { return bound_; }
   /// The same with another bound.
-  UpdateClip with_bound(double bound) const { return UpdateClip(bound, layers_, scales_); }
+  UpdateClip with_bound(double bound) const { return UpdateClip(bound, layers_, rule_); }
 
  private:
   double bound_;
-  bool scales_;
+  Bound rule_;
   std::vector<ParameterRange> layers_;
 };
 

@@ -5,13 +5,15 @@
 #include <cmath>
 
 #include "core/normals.hpp"
-#include "dp/bounds/bound.hpp"
+#include "dp/bounds/fixed.hpp"
 
 namespace fedstride {
 namespace {
 
 // Stretches per piece of work: some tens of microseconds with the noise.
 constexpr std::size_t kStretchesPerPiece = 16;
+// Of an example; a larger one need not be a float.
+constexpr double kMostFactor = 1e30;
 
 }  // namespace
 
@@ -26,7 +28,9 @@ ClippedSum::ClippedSum(std::vector<GradientStretch> stretches) : stretches_(std:
   sum_.assign(end, 0);
 }
 
-void ClippedSum::set_factors(std::span<const double> norms, double clip, LotReport& report) {
+void ClippedSum::set_factors(std::span<const double> norms, const ReleaseRules& rules, LotReport& report) {
+  static const FixedBound fixed;
+  const BoundPart& bound = rules.bound != nullptr ? *rules.bound : fixed;
   factors_.resize(norms.size());
   for (std::size_t i = 0; i < norms.size(); ++i) {
     ++report.examples;
@@ -36,13 +40,15 @@ void ClippedSum::set_factors(std::span<const double> norms, double clip, LotRepo
       continue;
     }
     report.norms += norms[i];
-    if (norms[i] > clip) {
-      ++report.clipped;
-      factors_[i] = std::max(0.0F, std::nextafter(static_cast<float>(clip / norms[i]), 0.0F));
-    } else {
-      factors_[i] = 1;
-    }
+    if (norms[i] > rules.clip) ++report.clipped;
+    const double factor = bound.safe_factor(norms[i], rules.clip);
+    factors_[i] = factor == 1 ? 1 : std::max(0.0F, std::nextafter(static_cast<float>(std::min(factor, kMostFactor)), 0.0F));
   }
+}
+
+double ReleaseRules::deviation() const {
+  const double multiplier = count_noise > 0 ? noise_beside_count(noise_multiplier, count_noise) : noise_multiplier;
+  return multiplier * clip / denominator;
 }
 
 double ClippedSum::noisy_count(const ReleaseRules& rules, const LotReport& before, const LotReport& after) {
@@ -67,9 +73,7 @@ double ClippedSum::add(std::size_t offset, std::span<const float> part) {
 
 double ClippedSum::add_noise_and_report(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece) {
   const auto factor = static_cast<float>(1 / rules.denominator);
-  const double noise_multiplier =
-      rules.count_noise > 0 ? noise_beside_count(rules.noise_multiplier, rules.count_noise) : rules.noise_multiplier;
-  const auto deviation = static_cast<float>(noise_multiplier * rules.clip / rules.denominator);
+  const auto deviation = static_cast<float>(rules.deviation());
   const std::size_t pieces = (stretches_.size() + kStretchesPerPiece - 1) / kStretchesPerPiece;
   for_each_piece(static_cast<int>(pieces), [&](int piece) {
     alignas(64) std::array<float, kMaxStretch> gradient;

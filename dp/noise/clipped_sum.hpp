@@ -26,6 +26,8 @@ concept LotOfExamples = requires(T lot, std::span<const float> factors, Gradient
   {lot.weighted_sum(factors, sink)};
 };
 
+class BoundPart;
+
 /// The parameters of one release.
 struct ReleaseRules {
   double clip = 1;              ///< largest L2 norm of an example's contribution
@@ -36,12 +38,16 @@ struct ReleaseRules {
   /// Above 0: released together with the sum is a count, of 1/2 for each example whose norm is at most `clip` and -1/2 for each other,
   /// with noise of this deviation. The noise on the sum is larger, so that both together cost what the noise multiplier says.
   double count_noise = 0;
+  const BoundPart* bound = nullptr;  ///< the rule of `clip`; null: what is longer is scaled down to it
+
+  /// The standard deviation of the noise in one coordinate of the released mean.
+  double deviation() const;
 };
 
 /// Counts of a lot's examples; no privacy guarantee covers them.
 struct LotReport {
   std::uint64_t examples = 0;
-  std::uint64_t clipped = 0;    ///< examples whose gradient was scaled down
+  std::uint64_t clipped = 0;    ///< examples whose gradient was longer than the bound
   std::uint64_t nonfinite = 0;  ///< examples that contribute nothing because their gradient is not finite
   double norms = 0;             ///< sum of the finite gradients' norms before clipping
   double within = 0;            ///< unlike the others released: the sum of noisy counts (ReleaseRules::count_noise)
@@ -86,7 +92,8 @@ class Meter {
 
 /// The only place where example gradients turn into a value that leaves a client: clip, sum, noise, charge.
 ///   g = ( sum_i min(1, C / |g_i|) g_i + N(0, (C z)^2 I) ) / denominator          (Abadi et al. 2016, Algorithm 1)
-/// with noise multiplier z and a constant denominator; beside it possibly a count (ReleaseRules::count_noise). Used by one thread at a time; holds one vector in memory.
+/// with noise multiplier z and a constant denominator, or with another factor, at most C / |g_i| (BoundPart::safe_factor); beside it
+/// possibly a count (ReleaseRules::count_noise). Used by one thread at a time; holds one vector in memory.
 class ClippedSum {
  public:
   /// The stretches in which the gradient is reported, each at most kMaxStretch floats long; they depend only on the model.
@@ -102,7 +109,7 @@ class ClippedSum {
     const LotReport before = report;
     bool empty = true;
     while (lot.next()) {
-      set_factors(lot.norms(), rules.clip, report);
+      set_factors(lot.norms(), rules, report);
       if (empty)
         lot.weighted_sum(factors_, [&](std::size_t offset, std::span<const float> part) { return copy(offset, part); });
       else
@@ -115,8 +122,8 @@ class ClippedSum {
   }
 
  private:
-  /// min(1, C / norm), rounded down; 0 for an example whose norm is not finite.
-  void set_factors(std::span<const double> norms, double clip, LotReport& report);
+  /// The factor of each example, rounded down unless it is 1; 0 for an example whose norm is not finite.
+  void set_factors(std::span<const double> norms, const ReleaseRules& rules, LotReport& report);
   /// Of the examples that were added to a report.
   static double noisy_count(const ReleaseRules& rules, const LotReport& before, const LotReport& after);
   double copy(std::size_t offset, std::span<const float> part);

@@ -186,7 +186,7 @@ std::vector<ParameterRange> trained_parameters(const Model& model, const LocalTr
 }
 UpdateClip update_clip(const ClientSettings& settings, const std::vector<ParameterRange>& trained) {
   return UpdateClip(settings.client_clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{},
-                    settings.bound()->scales());
+                    settings.bound());
 }
 
 LocalTraining make_training(const DataSetup& setup, const Model& model, const PrivacySetup& privacy) {

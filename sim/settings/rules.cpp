@@ -321,7 +321,7 @@ const Rule kCommonRules[] = {
      ", which makes all updates equally long; {server-optimizer} measures their lengths", "server-optimizer"},
     {"clip-rule", [](C c) { return scales_updates(c) && c.objective->sends(); },
      ", which scales all that a client sends; the control variates of {local-objective} mean what they are", "local-objective"},
-    {"clip-rule", [](C c) { return bound_of_lots(c.privacy)->scales(); },
+    {"clip-rule", [](C c) { return !bound_of_lots(c.privacy)->is_for_lots(); },
      ", which is for clients' updates; {dp} clips examples' gradients", "dp"},
     {"server-schedule", [](C c) { return c.has_noise_server() && !is_client_level(c); },
      ", whose rate follows from the noise on clients' updates; with {dp} there is none", "dp"},

@@ -14,6 +14,7 @@
 #include "client/optim/sgd.hpp"
 #include "core/error.hpp"
 #include "core/normals.hpp"
+#include "dp/bounds/auto_s.hpp"
 #include "dp/noise/sampling.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -158,6 +159,23 @@ TEST_CASE("terms as bytes make the same lots") {
   const std::string bytes = terms(0.2, 1).save();
   CHECK_FAILURE(OutsideLotsTerms::load(bytes.substr(0, bytes.size() - 3)), "lots");
   CHECK_FAILURE(OutsideLotsTerms::load(""), "lots");
+}
+
+TEST_CASE("terms as bytes keep what bounds gradients, with its settings") {
+  OutsideLotsTerms before = terms(1, 1e-6);
+  before.plan = PrivatePlan(
+      {.sampling_rate = 1, .noise = {.clip = 2, .noise_multiplier = 1e-6}, .clip_rule = AutoSBound({.stability = 0.5})}, Sgd{},
+      kRows);
+  OutsideLots after(OutsideLotsTerms::load(before.save()), kTensors);
+  REQUIRE(after.next());
+  std::vector<float> one(3 * kRows);
+  one[0] = 0.3F;
+  bool given = false;
+  const Vector gradient = after.release([&]() -> std::optional<ExampleGradients> {
+    if (std::exchange(given, true)) return std::nullopt;
+    return ExampleGradients{kRows, {{0, 3, one.data()}}};
+  });
+  CHECK(gradient[0] == doctest::Approx(0.3 * 2 / 0.8 / kRows).epsilon(1e-4));
 }
 
 TEST_CASE("a client without examples has no lots") {

@@ -17,7 +17,7 @@ inline Bound bound_named(const std::string& name) {
 inline std::vector<std::string> bounds_on_updates() { return BoundPart::family().names(); }
 inline std::vector<std::string> bounds_on_lots() {
   std::vector<std::string> names = bounds_on_updates();
-  std::erase_if(names, [](const std::string& name) { return bound_named(name)->scales(); });
+  std::erase_if(names, [](const std::string& name) { return !bound_named(name)->is_for_lots(); });
   return names;
 }
 

@@ -22,6 +22,13 @@ struct Halves final : PartBase<BoundPart, Halves> {
   double next(double bound, double mean_bit) const override { return bound * std::exp2(-mean_bit); }
 };
 
+/// A part whose factor is not below S / norm.
+struct Careless final : PartBase<BoundPart, Careless> {
+  static constexpr std::string_view kName = "careless", kSummary = "of these tests";
+  double wanted = 0;
+  double factor(double, double) const override { return wanted; }
+};
+
 }  // namespace
 
 TEST_CASE("a level's settings are a name and those of every bound, which are read if it is chosen") {
@@ -41,6 +48,24 @@ TEST_CASE("a level's settings are a name and those of every bound, which are rea
   }
   CHECK(ScaledBound().scales());
   CHECK_FALSE(FixedBound().scales());
+}
+
+TEST_CASE("no contribution becomes longer than the bound, whatever a part says") {
+  for (const auto& part : BoundPart::family().parts())
+    for (const double norm : {1e-300, 1e-3, 1.0, 1.25, 1e300})
+      for (const double bound : {1e-6, 1.25, 1e6}) {
+        const auto& rule = static_cast<const BoundPart&>(*part);
+        CHECK(rule.safe_factor(norm, bound) == rule.factor(norm, bound));
+        CHECK(rule.safe_factor(norm, bound) <= bound / norm);
+        CHECK(rule.safe_factor(0, bound) == 1);
+      }
+  Careless careless;
+  for (const double wanted : {2.01, -0.5, -1e9, std::nan(""), HUGE_VAL}) {
+    careless.wanted = wanted;
+    CHECK(careless.safe_factor(1.5, 3) == 2);
+  }
+  careless.wanted = 1.99;
+  CHECK(careless.safe_factor(1.5, 3) == 1.99);
 }
 
 TEST_CASE("sum and count together cost what the noise multiplier says") {

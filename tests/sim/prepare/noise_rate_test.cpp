@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "dp/bounds/scaled.hpp"
 #include "dp/correlations/correlation.hpp"
 #include "server/cohorts.hpp"
 #include "server/round.hpp"
@@ -62,7 +63,7 @@ TEST_CASE("scaled updates are as long as the bound and never longer, as a sum ho
           for (float& value : change) value = static_cast<float>(random.normal() * length / std::sqrt(static_cast<double>(size)));
           std::vector<ParameterRange> layers;
           if (in_layers) layers = {{0, (size + 1) / 2}, {(size + 1) / 2, size / 2}};
-          const UpdateClip clip(bound, layers, true);
+          const UpdateClip clip(bound, layers, ScaledBound{});
           Vector scaled;
           CHECK(clip.clip(view(std::as_const(change)), scaled) == l2_norm(view(std::as_const(change))));
           CHECK(rounded_norm(scaled) <= bound);

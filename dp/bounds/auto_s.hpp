@@ -1,0 +1,27 @@
+#pragma once
+
+#include "dp/bounds/bound.hpp"
+
+namespace fedstride {
+
+struct AutoSBoundSettings {
+  double stability = 0.01;
+  static constexpr auto kFields = std::tuple{
+      Field{"clip-stability", &AutoSBoundSettings::stability, "gamma: a contribution g becomes g clip / (|g| + gamma)",
+            kPositive},
+  };
+};
+
+/// Automatic clipping (Bu, Wang, Zha & Karypis 2023, AUTO-S): a contribution g becomes g S / (|g| + gamma), also if it is short. Its
+/// norm is |g| / (|g| + gamma) < 1 of S, and 0 stays 0, so that the sum moves between neighbors by no more than if longer ones were
+/// clipped. The paper's rule without a bound, g / (|g| + gamma), is that of S = 1.
+struct AutoSBound final : PartBase<BoundPart, AutoSBound, AutoSBoundSettings> {
+  using PartBase::PartBase;
+  static constexpr std::string_view kName = "auto-s";
+  static constexpr std::string_view kSummary = "scales each by clip / (norm + clip-stability), up or down (Bu et al.)";
+
+  double factor(double norm, double bound) const override { return bound / (norm + stability); }
+  bool scales() const override { return true; }
+};
+
+}  // namespace fedstride
