@@ -44,6 +44,8 @@ class LotDraws {
   /// The number of the last lot drawn in this round, from 0.
   std::uint32_t step() const { return drawn_lots_ - 1; }
   NoiseStep noise() const { return noise_of(step()); }
+  /// The standard deviation of the noise in one coordinate of the next lot's mean gradient.
+  double next_deviation() const { return rules_of(drawn_lots_).deviation(); }
   double denominator() const { return plan_.denominator(); }
   /// Releases that lot: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if already released.
   template <LotOfExamples Lot>

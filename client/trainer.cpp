@@ -208,6 +208,7 @@ class Trainer::PlainBatches {
     return steps_of_epoch(rows_.size(), batch_, gradients / reads_of_batch_);
   }
   static bool has(int) { return true; }
+  static double next_noise() { return 0; }
 
   // All rows in order, before the first epoch; dropout and augmentation are drawn at steps that training never reaches.
   void begin_at_start() {
@@ -312,6 +313,7 @@ void Trainer::train_epochs(const Pass& pass, PartState& state, Source& source, c
     for (std::size_t step = 0; step < steps && source.has(gradients); ++step) {
       progress.of_round =
           (progress.epoch - pass.first_epoch + static_cast<double>(step) / static_cast<double>(steps)) / pass.epochs;
+      progress.noise = source.next_noise();
       const StepReport outcome = optimizer.step(state, scratch_, weights_, Gradient(gradient, batch_loss), progress);
       scatter(held, held_, weights_);  // momentum may have moved them
       ++report.steps;

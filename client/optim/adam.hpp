@@ -4,6 +4,8 @@
 
 namespace fedstride {
 
+inline constexpr std::string_view kSquareBetaHelp = "decay of the mean squared gradient";
+
 struct AdamSettings : Schedule {
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -11,7 +13,7 @@ struct AdamSettings : Schedule {
   static constexpr Valid kBeta{.low = 0, .high = 1, .high_included = false};
   static constexpr auto kFields = std::tuple_cat(
       Schedule::kFields, std::tuple{Field{"beta1", &AdamSettings::beta1, kBetaHelp, kBeta},
-                                    Field{"beta2", &AdamSettings::beta2, "decay of the mean squared gradient", kBeta},
+                                    Field{"beta2", &AdamSettings::beta2, kSquareBetaHelp, kBeta},
                                     Field{"adam-epsilon", &AdamSettings::epsilon, "added to the root of the mean square",
                                           Valid{.low = 1e-30, .high = 1e6}}});
 };

@@ -20,6 +20,7 @@ namespace fedstride {
 struct Progress {
   int epoch = 0;
   double of_round = 0;  ///< fraction of the client's steps in this round that are done, 0 to below 1
+  double noise = 0;     ///< standard deviation of the noise in one coordinate of the step's (first) gradient; 0: there is none
 };
 
 /// The result of one step.

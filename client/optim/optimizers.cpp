@@ -1,5 +1,6 @@
 #include "client/optim/adadp.hpp"
 #include "client/optim/adam.hpp"
+#include "client/optim/adam_bc.hpp"
 #include "client/optim/delta_sgd.hpp"
 #include "client/optim/dog.hpp"
 #include "client/optim/ema.hpp"
@@ -15,7 +16,7 @@ namespace fedstride {
 PartFamily& OptimizerPart::family() {
   static PartFamily family = [] {
     PartFamily all("optimizer", "how clients update their weights", Question::training, Shown::first);
-    add_parts<OptimizerPart, Adadp, Sgd, HeavyBall, Ema, Adam, Pooled, DeltaSgd, FedSps, Dog, Prodigy, ScheduleFree>(all);
+    add_parts<OptimizerPart, Adadp, Sgd, HeavyBall, Ema, Adam, AdamBc, Pooled, DeltaSgd, FedSps, Dog, Prodigy, ScheduleFree>(all);
     return all;
   }();
   return family;

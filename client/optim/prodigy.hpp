@@ -18,7 +18,7 @@ struct ProdigySettings {
             "first estimate of the distance from the initial weights to the solution, which only grows",
             Valid{.low = 1e-12, .high = 1e6}},
       Field{"beta1", &ProdigySettings::beta1, kBetaHelp, AdamSettings::kBeta},
-      Field{"beta2", &ProdigySettings::beta2, "decay of the mean squared gradient", AdamSettings::kBeta},
+      Field{"beta2", &ProdigySettings::beta2, kSquareBetaHelp, AdamSettings::kBeta},
       Field{"adam-epsilon", &ProdigySettings::epsilon, "added to the root of the mean square", Valid{.low = 1e-30, .high = 1e6}},
   };
 };

@@ -9,9 +9,11 @@
 #include "client/optim/ema.hpp"
 #include "client/optim/heavy_ball.hpp"
 #include "client/optim/optimizer.hpp"
+#include "client/optim/schedule.hpp"
 #include "client/optim/sgd.hpp"
 #include "client/trainer.hpp"
 #include "core/eigen.hpp"
+#include "dp/bounds/adaptive.hpp"
 #include "tests/client/blobs.hpp"
 
 namespace fedstride::test::private_training_test {
@@ -40,14 +42,14 @@ struct Outcome {
   Vector change;
 };
 
-Outcome train(const LocalTraining& training, const std::vector<Row>& rows, std::uint64_t allowed = 1000,
-              std::uint32_t round = 1) {
+Outcome train(const LocalTraining& training, const std::vector<Row>& rows, std::uint64_t allowed = 1000, std::uint32_t round = 1,
+              std::span<const double> told = {}) {
   Trainer trainer(model(), data(), training, rows.size());
   const Vector start = model().initial(Initialization::fan_in, 1);
   ClientState state;
   Outcome outcome;
   const std::vector<std::uint64_t> releases{allowed};
-  trainer.train({round, start, releases}, 0, rows, state, serially, {}, [&](const ClientUpdate& update) {
+  trainer.train({round, start, releases, told}, 0, rows, state, serially, {}, [&](const ClientUpdate& update) {
     outcome.report = update.report;
     outcome.change = Vector(update.change);
   });
@@ -78,6 +80,53 @@ TEST_CASE("the report charges what the plan reserves: every gradient of every op
     CHECK(outcome.report.releases[0].noise_multiplier == 2);
     CHECK(eigen(outcome.change).allFinite());
   }
+}
+
+/// Notes the noise that it is told of.
+struct Noted final : OptimizerBase<Noted, Schedule> {
+  static constexpr std::string_view kName = "noted", kSummary = "of these tests";
+  std::vector<double>* noise = nullptr;
+
+  int gradients_per_step(Progress) const override { return 1; }
+  double learning_rate(const NoState&, Progress) const override { return 1; }
+  StepReport step(NoState&, Vector&, Vector& weights, Gradient gradient, Progress progress) const override {
+    noise->push_back(progress.noise);
+    gradient(weights.data(), [](std::size_t, std::span<const float>) { return 0.0; });
+    return {.learning_rate = 1};
+  }
+};
+
+TEST_CASE("an optimizer is told the noise of its gradient: C_t z_t over the expected lot, none without privacy") {
+  std::vector<double> told;
+  Noted noted;
+  noted.noise = &told;
+  const auto noise_of = [&](const PrivateRules& rules, std::uint32_t round = 1) {
+    told.clear();
+    train(private_training(noted, rules, 100), first_rows(100), 1000, round);
+    return told;
+  };
+  CHECK(noise_of({.batch = 50, .noise = {.clip = 3, .noise_multiplier = 2}}) == std::vector<double>(2, 0.12));
+  const PrivateRules falling{.batch = 50,
+                             .noise = {.clip = 3, .noise_multiplier = 2, .noise_schedule = NoiseSchedule::dynamic, .gamma = 0.5},
+                             .target_epochs = 2};
+  const PrivatePlan plan(falling, noted, 100);
+  for (const std::uint32_t round : {1, 2}) {
+    const std::vector<double> noise = noise_of(falling, round);
+    REQUIRE(noise.size() == 2);
+    for (std::size_t step = 0; step < 2; ++step) {
+      const NoiseStep planned = plan.noise().at(2 * (round - 1) + step);
+      CHECK(noise[step] == doctest::Approx(planned.clip * planned.noise_multiplier / 50));
+    }
+  }
+  // The round's bound, and the multiplier that a count beside the sum leaves: lots of 50 at z = 2 have a count of deviation 2.5.
+  told.clear();
+  const PrivateRules counted{.batch = 50, .noise = {.clip = 3, .noise_multiplier = 2}, .clip_rule = AdaptiveBound{}};
+  train(private_training(noted, counted, 100), first_rows(100), 1000, 1, std::vector<double>{0.5});
+  REQUIRE(told.size() == 2);
+  for (const double noise : told) CHECK(noise == doctest::Approx(0.5 * 2 / std::sqrt(1 - 0.16) / 50));
+  told.clear();
+  train({.optimizer = noted, .batch = 50, .seed = 1}, first_rows(100));
+  CHECK(told == std::vector<double>(2, 0));
 }
 
 TEST_CASE("training ends before the step that would release more than is allowed") {

@@ -104,7 +104,7 @@ TEST_CASE("a private run has the same bits on one thread and on several, for eve
   write_data(folder);
   int run = 0;
   for (const std::string optimizer :
-       {"sgd", "adadp", "heavy-ball", "ema", "adam", "delta-sgd", "dog", "prodigy", "schedule-free"})
+       {"sgd", "adadp", "heavy-ball", "ema", "adam", "adambc", "delta-sgd", "dog", "prodigy", "schedule-free"})
     for (const std::string sampling : {"poisson", "shuffle", "without-replacement"}) {
       CAPTURE(optimizer);
       CAPTURE(sampling);

@@ -191,6 +191,9 @@ TEST_CASE("a stopped run is resumed, also to more rounds, and ends with the mode
   write_data(folder);
   const std::map<std::string, std::string> kinds{{"adadp", "client-state = 'keep'\noptimizer = 'adadp'\n"},
                                                  {"adam", "client-state = 'keep'\noptimizer = 'adam'\n"},
+                                                 {"adambc",
+                                                  "client-state = 'keep'\noptimizer = 'adambc'\n"
+                                                  "dp = 'example'\nnoise-multiplier = 1\nclip = 1\n"},
                                                  {"momentum", "optimizer = 'sgd'\nserver-optimizer = 'momentum'\n"},
                                                  {"yogi", "optimizer = 'sgd'\nserver-optimizer = 'yogi'\n"},
                                                  {"fedexp", "optimizer = 'sgd'\nserver-optimizer = 'fedexp'\n"},
