@@ -232,6 +232,24 @@ def test_rows_are_split_at_their_numbers(run):
     assert "(add-remove neighbours)" in base.statements()[0]["assumptions"][0]
 
 
+@pytest.mark.parametrize("rule", ["adaptive", "auto-s"])
+def test_one_record_under_another_bound(run, rule):
+    rows, settings = ordinary(), {**EXAMPLE, "clip-rule": rule, "clip": 0.5}
+    base = run(rows, **settings).sum(len(rows))
+    check_moves(distance(base, run(appended(rows), **settings).sum(len(rows) + 1)), 0.5, 0.5)
+    check_moves(distance(base, run(replaced(rows), **settings).sum(len(rows))), 1, 0.5)
+
+
+def test_updates_are_scaled_up_towards_the_bound(run):
+    """A client's update is far shorter than 20, and yet it moves the sum by nearly that."""
+    rows, settings = ordinary(), {**CLIENT, "clip-rule": "auto-s", "clip": 20}
+    without = run(without_effect(rows, 1), **settings).sum(3)
+    one, other = (run(extreme_client(rows, 1, label), **settings).sum(3) for label in (0, 1))
+    check_moves(distance(without, one), 20, 20)
+    check_moves(distance(one, other), 40, 20)
+    assert distance(without, one) > 15
+
+
 # Everything that travels beside the gradients.
 
 

@@ -20,6 +20,7 @@
 #include "tests/data/npz_files.hpp"
 #include "tests/data/python_files.hpp"
 #include "tests/sim/run/csv_runs.hpp"
+#include "tests/support/bounds.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::neighbours_test {
@@ -574,6 +575,48 @@ TEST_CASE(
     }
   }
   CHECK(tested == 3 * (static_cast<int>(CohortPart::family().parts().size()) - 1));
+}
+
+TEST_CASE(
+    "every bound, far below and far above the norms: a record or a client moves the sum by no more than it, another by twice "
+    "that") {
+  const Rows rows = ordinary(60);
+  for (const std::string& rule : bounds_on_updates())
+    for (const double bound : {0.5, 50.0}) {
+      CAPTURE(rule);
+      CAPTURE(bound);
+      const bool reaches = bound < 1 || bound_named(rule)->scales();
+      const std::string level = "partition = 'natural'\nclip-rule = '" + rule + "'\nclip = " + std::to_string(bound) + "\n";
+      if (bound_named(rule)->is_for_lots()) {
+        std::vector<Released> sums;
+        for (const Rows& set : {rows, appended(rows), replaced(rows)}) {
+          const TemporaryFolder folder;
+          write_table(folder, set);
+          sums.push_back(released(settings_of({kPrivate, table_settings(folder), level})));
+        }
+        CHECK(distance(sums[0], sums[1]) <= bound * (1 + kSlack));
+        CHECK(distance(sums[0], sums[2]) <= 2 * bound * (1 + kSlack));
+      }
+      const TemporaryFolder folder;
+      write_table(folder, rows);
+      if (bound_named(rule)->is_for_lots()) {
+        const Settings settings = settings_of({kPrivate, table_settings(folder), level, "neighbours = 'zero-out'\n"});
+        const double moved = distance(
+            released(settings),
+            released(settings, without([](const Setup& one) { return std::vector<Row>{one.clients.rows.all_rows().front()}; })));
+        CHECK(moved <= bound * (1 + kSlack));
+        if (reaches) CHECK(moved > 0.95 * bound);
+      }
+      Settings settings =
+          settings_of({kPrivate, table_settings(folder), level, "dp = 'client'\nnoise-multiplier = 1e-9\nweights = 'equal'\n"});
+      settings.erase("sampling-rate");
+      const Released all = released(settings);
+      const Released less = released(settings, without([](const Setup& one) {
+                                       return std::vector<Row>(one.clients.rows[0].begin(), one.clients.rows[0].end());
+                                     }));
+      CHECK(distance(all, less) <= bound * (1 + kSlack));
+      if (reaches) CHECK(distance(all, less) > 0.95 * bound);
+    }
 }
 
 TEST_CASE("a cohort is declared independent exactly if it draws each client independently of the others") {
