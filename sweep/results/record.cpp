@@ -32,22 +32,23 @@ Json data_of(const SweepResults& results) {
   return Json{{"sets", std::move(data)}, {"hashes", std::vector<std::string>(hashes.begin(), hashes.end())}};
 }
 
-Json values_of(const SweepResults& results) {
-  Json values = Json::array();
+// A line each, so that a record that changes is read as a difference.
+std::string values_of(const SweepResults& results) {
+  std::vector<std::string> values;
   for (const SummaryRow& row : results.summary) {
     if (row.round || row.client) continue;
     Json point = Json::object();
     for (const auto& [key, value] : row.point) point[key] = value;
-    values.push_back(Json{{"point", std::move(point)},
-                          {"metric", row.metric},
-                          {"n", row.n},
-                          {"mean", number_or_null(row.mean)},
-                          {"deviation", number_or_null(row.deviation)},
-                          {"low", number_or_null(row.low)},
-                          {"high", number_or_null(row.high)},
-                          {"rank", row.rank}});
+    values.push_back("\n    " + dump_json({{"point", std::move(point)},
+                                           {"metric", row.metric},
+                                           {"n", row.n},
+                                           {"mean", number_or_null(row.mean)},
+                                           {"deviation", number_or_null(row.deviation)},
+                                           {"low", number_or_null(row.low)},
+                                           {"high", number_or_null(row.high)},
+                                           {"rank", row.rank}}));
   }
-  return values;
+  return joined(values, ",");
 }
 
 }  // namespace
@@ -84,9 +85,10 @@ std::string results_record(const SweepResults& results, std::string_view day) {
       {"axes", std::move(axes)},
       {"data", data_of(results)},
       {"machine", std::move(machine)},
-      {"claims", std::move(claims)},
-      {"values", values_of(results)}};
-  return dump_json(record, 2) + "\n";
+      {"claims", std::move(claims)}};
+  std::string text = dump_json(record, 2);
+  text.resize(text.rfind('\n'));  // the line of the last bracket
+  return text + ",\n  \"values\": [" + values_of(results) + "\n  ]\n}\n";
 }
 
 std::string day_of_record() {
