@@ -58,6 +58,7 @@ inline Words federation(const TemporaryFolder& folder, Words more) {
   add("--threads", "1");
   add("--out", folder / "out");
   const auto has = [&](const std::string& flag) { return std::ranges::find(more, flag) != more.end(); };
+  if (!has("--config")) add("--optimizer", "adadp");
   // Under dp nothing is read off the rows: what the table is must be named.
   if (has("--dp") && !has("--dataset") && !has("--classes"))
     arguments.insert(arguments.end(), {"--classes", "3", "--mean", "0.67", "--deviation", "1.2", "--public-test"});

@@ -16,7 +16,8 @@ TEST_CASE("the pathological federation on real CIFAR-10 learns as fast as an ind
   if (data == nullptr || !std::filesystem::exists(std::filesystem::path(data) / "cifar10/data_batch_1.bin"))
     FEDSTRIDE_SKIP("CIFAR-10 is not in $FEDSTRIDE_DATA");
   const test::TemporaryFolder folder;
-  const Settings settings = parse_settings("dataset = 'cifar10'\nrounds = 3\nout = '" + (folder / "run") + "'", "test");
+  const Settings settings =
+      parse_settings("dataset = 'cifar10'\noptimizer = 'adadp'\nrounds = 3\nout = '" + (folder / "run") + "'", "test");
   std::vector<double> accuracy;
   RunObserver observer;
   observer.round = [&](const RoundRecord& record) { accuracy.push_back(record.test->accuracy); };

@@ -16,7 +16,8 @@ namespace {
 // adadp-cnn, three clients of unequal size, few rows.
 Settings settings_for(const test::TemporaryFolder& folder, const std::string& out, int threads) {
   return parse_settings(
-      "clients = 3\npartition = 'dirichlet'\nalpha = 0.5\nvalidation-fraction = 0.95\nrounds = 3\nbatch = 10\n"
+      "optimizer = 'adadp'\nclients = 3\npartition = 'dirichlet'\nalpha = 0.5\nvalidation-fraction = 0.95\nrounds = 3\nbatch = "
+      "10\n"
       "evaluate-every = 3\nthreads = " +
           std::to_string(threads) + "\nout = '" + (folder / out) + "'",
       "test");

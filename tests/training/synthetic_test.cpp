@@ -33,8 +33,8 @@ TEST_CASE("the built-in set: a linear model stays under 70 %, the CNN passes 90 
 
 TEST_CASE("the built-in set: the pathological federation trails the IID one by at least 10 points after 8 rounds") {
   const test::TemporaryFolder folder;
-  const RunSummary iid = train(folder, "iid", "partition = 'iid'\nrounds = 8");
-  const RunSummary pathological = train(folder, "pathological", "partition = 'pathological'\nrounds = 8");
+  const RunSummary iid = train(folder, "iid", "optimizer = 'adadp'\npartition = 'iid'\nrounds = 8");
+  const RunSummary pathological = train(folder, "pathological", "optimizer = 'adadp'\npartition = 'pathological'\nrounds = 8");
   CHECK(iid.test.accuracy > 0.75);
   CHECK(pathological.test.accuracy > 0.4);
   CHECK(iid.test.accuracy - pathological.test.accuracy > 0.1);

@@ -25,7 +25,7 @@ def compare_rounds(program, arguments):
     for pair in range(arguments.pairs):
         seconds = {}
         for subcommand in ("run", "launch"):
-            rounds, _ = run(program, subcommand, dataset=arguments.dataset, clients=5, partition="iid", model="adadp-cnn",
+            rounds, _ = run(program, subcommand, dataset=arguments.dataset, clients=5, partition="iid", model="adadp-cnn", optimizer="adadp",
                             rounds=arguments.rounds + 1, evaluate_every=arguments.rounds + 1)
             seconds[subcommand] = round_seconds(rounds[1:])
             hashes.add(rounds[-1]["model_hash"])
