@@ -51,8 +51,8 @@ const std::vector<Subject>& subjects() {
        .more = "docs/models.md, docs/python.md"},
       {.name = "optimizers",
        .text = "In each round a client trains for --local-epochs epochs of minibatches and sends the change of its model. "
-               "ADADP, the default, compares one full step with two half steps and adapts its learning rate; 'pooled' finds "
-               "one rate for the whole federation; 'sgd', 'heavy-ball', 'ema' and 'adam' follow --schedule. "
+               "'pooled', the default, finds one rate for the whole federation; 'adadp' compares one full step with two half "
+               "steps and adapts each client's learning rate; 'sgd', 'heavy-ball', 'ema' and 'adam' follow --schedule. "
                "--local-objective changes what a client minimizes: 'prox' is FedProx, 'scaffold' SCAFFOLD.",
        .choices = {"optimizer", "local-objective"},
        .families = {"optimizer", "local-objective"},
@@ -61,7 +61,8 @@ const std::vector<Subject>& subjects() {
        .more = "docs/algorithms.md, docs/adaptive.md"},
       {.name = "aggregation",
        .text = "A cohort of clients trains in each round. The aggregation combines their changes into one, and the server "
-               "optimizer applies it to the model. The defaults are FedAvg; --server-optimizer adam is FedAdam. Median, "
+               "optimizer applies it to the model. A named optimizer with nothing else is FedAvg; --server-optimizer adam is "
+               "FedAdam. Median, "
                "trimmed mean, Krum and others tolerate malicious clients, which --attack simulates.",
        .choices = {"cohort", "aggregation", "server-optimizer"},
        .families = {"cohort", "aggregation", "server-optimizer"},

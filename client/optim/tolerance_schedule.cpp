@@ -11,7 +11,7 @@ namespace fedstride {
 ToleranceCourse ToleranceCourse::plan(std::string_view optimizer, const PoolPlan& plan, ToleranceSchedule course, double share) {
   if (!(plan.start_norm > 0) || !std::isfinite(plan.start_norm))
     throw usage_error("the initial weights have norm " + number_text(plan.start_norm) + "; optimizer '" + std::string(optimizer) +
-                      "' needs a finite norm above 0");
+                      "' needs a finite norm above 0; 'sgd' is one that does not (--optimizer)");
   const double steps = plan.steps_a_round * plan.rounds;
   if (!(steps >= 1))
     throw usage_error("optimizer '" + std::string(optimizer) + "' plans " + number_text(steps) +

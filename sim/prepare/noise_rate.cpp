@@ -58,7 +58,8 @@ double noise_rate(const Setup& setup) {
   const auto [count, norm] = trained(setup);
   if (!(norm > 0) || !std::isfinite(norm))
     throw usage_error("the initial weights have norm " + number_text(norm) +
-                      "; server-schedule 'noise' needs a finite norm above 0, from which its rate follows");
+                      "; server-schedule 'noise' needs a finite norm above 0, from which its rate follows; 'constant' does not "
+                      "(--server-schedule)");
   const double factor = setup.configuration.server_noise_factor;
   const double most = kStepInOneDirection * std::sqrt(std::sqrt(count)) / setup.privacy.client->clip;
   const double tau = mean_noise(setup) * correlated_share(setup);

@@ -421,6 +421,7 @@ Setup prepare_rest(DataSetup data, FirstWeights first) {
   RoundRules rules = make_rules(data, model, privacy, training);
 
   std::vector<std::string>& notes = data.notes;
+  if (!configuration.automatic_note.empty()) notes.push_back(configuration.automatic_note);
   if (!training.local.empty())
     notes.emplace_back(
         "the layers that stay with clients are not trained in the federation's model, so its test accuracy says little; use "

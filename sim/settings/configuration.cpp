@@ -18,6 +18,7 @@
 #include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
+#include "sim/settings/resolving.hpp"
 #include "sim/time/modes/fedat.hpp"
 
 namespace fedstride {
@@ -120,7 +121,8 @@ void choose_data(const Settings& settings, Configuration& configuration) {
   configuration.dataset = kOwnFile;
 }
 
-// "clip RULE" is short for the rule, with the first bound that clip is by default. Throws Error (usage) if the rule is given, too.
+}  // namespace
+
 Settings with_clip_rule(Settings settings) {
   for (const char* key : {"clip", "client-clip"}) {
     const auto given = settings.find(key);
@@ -135,8 +137,6 @@ Settings with_clip_rule(Settings settings) {
   }
   return settings;
 }
-
-}  // namespace
 
 std::vector<KnownName> known_datasets() {
   std::vector<KnownName> names;
@@ -281,12 +281,18 @@ std::vector<KeyInfo> make_keys(const Configuration& defaults) {
   for (const ChosenPart* chosen : chosen_parts(defaults)) {
     const PartFamily& family = chosen->family();
     const std::string key(family.key());
+    const std::string_view automatic = automatic_summary(key);
     std::vector<KnownName> known;
+    std::vector<std::string> names = family.names();
+    if (!automatic.empty()) {
+      known.push_back({std::string(kAutomatic), std::string(automatic)});
+      names.insert(names.begin(), std::string(kAutomatic));
+    }
     for (const auto& part : family.parts()) known.push_back({std::string(part->name()), std::string(part->summary())});
     add_key(keys, {.name = key,
                    .help = std::string(family.purpose()),
-                   .default_text = std::string(chosen->name()),
-                   .valid_text = "valid: " + joined(family.names()),
+                   .default_text = automatic.empty() ? std::string(chosen->name()) : std::string(kAutomatic),
+                   .valid_text = "valid: " + joined(names),
                    .group = key,
                    .parts = {},
                    .question = family.question(),
@@ -322,9 +328,8 @@ const KeyInfo* find_key(std::string_view name) {
   return known == keys.end() ? nullptr : &*known;
 }
 
-Configuration resolve_unchecked(const Settings& given) {
+Configuration resolve_named(const Settings& settings) {
   Configuration configuration;
-  const Settings settings = with_clip_rule(given);
   std::set<std::string, std::less<>> used;
   // Keys of a file that belong to a part that the command line replaced.
   std::set<std::string, std::less<>> replaced;

@@ -62,7 +62,8 @@ std::vector<KnownName> known_models();
 std::vector<KnownName> known_client_reports();
 
 /// Everything that determines a run, and the few settings that do not affect its results. The defaults are the
-/// pathological federation of Koskela & Honkela (2020) on the built-in data set.
+/// pathological federation of Koskela & Honkela (2020) on the built-in data set; resolve() has other optimizers for users who name none
+/// (sim/settings/automatic.hpp).
 struct Configuration : ReadSettings {
   std::string dataset = "synthetic";
   std::string data;
@@ -147,6 +148,8 @@ struct Configuration : ReadSettings {
 
   /// The command line names the partition, which thus is no default. Not a key.
   bool partition_is_asked_for = false;
+  /// On optimizers that were chosen for the user (sim/settings/automatic.hpp); mostly empty. Not a key.
+  std::string automatic_note = {};
   /// Data that a program has in memory, for data set 'file' (DataOptions::brought). Not a key, since no file can hold it.
   std::function<DataPair(const ReadSettings&)> brought = {};
 };

@@ -105,16 +105,21 @@ bool is_broken(const Rule& rule, const Configuration& configuration) {
   }
 }
 
-Refusal make_refusal(const Rule& rule, RuleScope scope, const Configuration& configuration) {
-  Configuration own = configuration;
+Refusal without_remedy(const Rule& rule, Configuration& configuration) {
   Refusal made{.subject = std::string(rule.subject)};
-  const auto subject = find_key(own, rule.subject);
-  if (subject) {
+  if (const auto subject = find_key(configuration, rule.subject)) {
     made.subject = subject->name;
-    made.value = quoted(subject->get(own));
+    made.value = quoted(subject->get(configuration));
   }
   made.keys = {made.subject};
-  made.reason = expanded(rule.reason, own, made.keys);
+  made.reason = expanded(rule.reason, configuration, made.keys);
+  return made;
+}
+
+Refusal make_refusal(const Rule& rule, RuleScope scope, const Configuration& configuration) {
+  Configuration own = configuration;
+  Refusal made = without_remedy(rule, own);
+  const auto subject = find_key(own, rule.subject);
   std::vector<std::string_view> keys;
   if (!rule.remedies.empty()) keys = split(rule.remedies, ' ');
   if (subject && subject->chooses_a_name()) keys.push_back(rule.subject);
@@ -151,6 +156,13 @@ std::string valid_values(const Configuration& configuration, std::span<const std
 std::optional<Refusal> refusal(const Configuration& configuration, RuleScope scope) {
   for (const Rule& rule : rules(scope))
     if (rule.breaks(configuration)) return make_refusal(rule, scope, configuration);
+  return std::nullopt;
+}
+
+std::optional<std::string> broken_rule(const Configuration& configuration) {
+  Configuration own = configuration;
+  for (const Rule& rule : rules(RuleScope::anywhere))
+    if (rule.breaks(configuration)) return without_remedy(rule, own).text();
   return std::nullopt;
 }
 

@@ -57,6 +57,8 @@ class RefusedByRule : public Error {
 
 /// Returns the first rule of these circumstances that the configuration breaks, if any.
 std::optional<Refusal> refusal(const Configuration& configuration, RuleScope scope = RuleScope::anywhere);
+/// "SUBJECT is VALUE, which ...", without a remedy, of the first rule that any run of this configuration breaks.
+std::optional<std::string> broken_rule(const Configuration& configuration);
 /// Throws RefusedByRule if there is one.
 void check_rules(const Configuration& configuration, RuleScope scope = RuleScope::anywhere);
 

@@ -351,7 +351,7 @@ done
   const std::pair<std::string, std::string> known[] = {
       {"fedstride ev", "evaluate"},
       {"fedstride run --opt", "--optimizer"},
-      {"fedstride run --optimizer a", "adadp adam adambc"},
+      {"fedstride run --optimizer a", "auto adadp adam adambc"},
       {"fedstride run --seed 1 --optimizer = s", "sgd schedule-free"},
       {"fedstride run --optimizer=s", "--optimizer=sgd --optimizer=schedule-free"},
       {"fedstride run --clients 1", ""},

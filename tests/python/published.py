@@ -170,7 +170,7 @@ class Plan:
 
     @staticmethod
     def of(config, rows):
-        lots = 2 if config["optimizer"] == "adadp" else 1
+        lots = 2 if config["optimizer"] in ("adadp", "pooled") else 1
         sampling, rate = config["sampling"], min(1, config["sampling-rate"] or config["batch"] / rows)
         if sampling != "poisson":
             lot = min(max(round(rate * rows), 1), rows)
@@ -283,7 +283,7 @@ class Ledger:
         """True if one more step after the round, and an evaluation if it is due, would pass the budget."""
         own = lambda key: key[0] == level and key[1] in (None, client)
         keys = {key for releases in self.rounds.values() for key in releases if own(key) and key[2] in quantities}
-        lots = 2 if level == "example" and self.config["optimizer"] == "adadp" else 1
+        lots = 2 if level == "example" and self.config["optimizer"] in ("adadp", "pooled") else 1
         next_round = {key: lots if key[2] == "sums" else 1 for key in keys if key[2] == "sums" or (round + 1) % self.config["evaluate-every"] == 0}
         ahead = Ledger({**{r: some for r, some in self.rounds.items() if r <= round}, round + 1: next_round}, self.passes, self.config, self.clients)
         spending = ahead.spent(level, round + 1)[client]

@@ -27,7 +27,7 @@ def test_run_s_signature_has_every_setting_with_type_and_default():
     parameters = inspect.signature(fedstride.run).parameters
     assert len(known) > 150 and set(parameters) >= set(known) - {"code"}
     assert "settings" not in parameters and all(one.kind is one.KEYWORD_ONLY for one in parameters.values())
-    assert parameters["rounds"].default == 20 and parameters["optimizer"].default == "adadp"
+    assert parameters["rounds"].default == 20 and parameters["optimizer"].default == "auto"
     assert parameters["alpha"].default == 0.5 and parameters["learning_rate"].default is None  # the optimizers differ
     assert "dirichlet" in typing.get_args(typing.get_args(parameters["partition"].annotation)[0]) and "callable" not in str(parameters["partition"])
     assert set(typing.get_args(parameters["rounds"].annotation)) == {int, type(None)}
@@ -42,8 +42,10 @@ def test_the_defaults_are_those_that_runs_have(tmp_path):
     given = {"dataset", "model", "rounds", "out"}
     same = [name for name, value in run.settings.items() if name in parameters and name not in given and parameters[name].default is not None]
     assert len(same) > 40
+    chosen = {"optimizer": "pooled", "server_optimizer": "restore"}  # by "auto"
     for name in same:
-        assert run.settings[name] == parameters[name].default, name
+        assert parameters[name].default == ("auto" if name in chosen else run.settings[name]), name
+    assert {name: run.settings[name] for name in chosen} == chosen
 
 
 def test_help_explains_every_keyword():

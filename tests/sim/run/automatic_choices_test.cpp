@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "client/optim/pooled.hpp"
 #include "core/files.hpp"
 #include "sim/prepare/setup.hpp"
 #include "sim/run/evaluate.hpp"
@@ -79,7 +80,8 @@ TEST_CASE("what decisions a run made about its data stands in its summary") {
 }
 
 TEST_CASE("identities have the settings that are no defaults, of the run and of its parts") {
-  CHECK(identity_settings(resolve({})).empty());
+  CHECK(identity_settings(Configuration{}).empty());
+  CHECK(identity_settings(resolve({})) == "optimizer = 'pooled'\nserver-optimizer = 'restore'\n");
   const char* given =
       "clients = 5\nmissing = 'zero'\ndata = 'x.csv'\noptimizer = 'sgd'\nlearning-rate = 0.5\nweight-decay = 0.0\nout = 'x'\n";
   const std::string text = identity_settings(resolve(parse_settings(given, "test")));
@@ -139,6 +141,46 @@ TEST_CASE(
   };
   CHECK(evaluated("city,x,label\nOslo,2,1\nOslo,3,0\nRome,3,1\n").model.form().shape.channels == 4);
   CHECK_FAILURE(evaluated("city,x,label\nOslo,2,1\nLund,3,0\nRome,3,1\n"), "'Lund'", "Bern, Oslo, Rome");
+}
+
+TEST_CASE("the optimizers of a run that names none are those of the same run that names them, and stay when it is prolonged") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const std::string restore = "server-optimizer = 'restore'\n";
+  const std::string noise = "tolerance-schedule = 'constant'\nclip-rule = 'scaled'\nserver-schedule = 'noise'\n";
+  const std::string clients = "client-noise-multiplier = 1\n";
+  struct Case {
+    std::string name, privacy, chosen;
+  };
+  const Case cases[] = {{"none", "", restore},
+                        {"example", "dp = 'example'\nnoise-multiplier = 1\n", restore},
+                        {"client", "dp = 'client'\nnoise-multiplier = 1\n", noise},
+                        {"both", "dp = 'both'\nnoise-multiplier = 1\n" + clients, noise}};
+  for (const auto& [name, privacy, chosen] : cases) {
+    CAPTURE(name);
+    Settings open = settings_for(folder, name, privacy + "rounds = 3\n");
+    open.erase("optimizer");
+    const Settings named = settings_for(folder, name + "-named", privacy + chosen + "optimizer = 'pooled'\nrounds = 3\n");
+    start(open);
+    start(named);
+    CHECK(hashes(folder / name) == hashes(folder / (name + "-named")));
+    Settings again = read_settings(folder / (name + "/config.toml"));
+    CHECK(std::get<std::string>(again["optimizer"].value) == "pooled");
+    CHECK(resume(folder / name, {{"rounds", {std::string("5"), true}}}).rounds == 5);
+    CHECK(read_settings(folder / (name + "/config.toml"))["optimizer"].value == again["optimizer"].value);
+  }
+}
+
+TEST_CASE("where the first choice is refused a run says so, and how to choose; initial weights of 0 name a way out") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  Settings median = settings_for(folder, "median", "aggregation = 'median'\nrounds = 1\n");
+  median.erase("optimizer");
+  start(median);
+  const auto notes = Json::parse(read_file(folder / "median/summary.json"))["notes"].get<std::vector<std::string>>();
+  CHECK(says(notes, {"optimizer auto: ", "pooled", "average", "restore", "median", "--optimizer"}));
+
+  CHECK_USAGE_ERROR(Pooled{}.begin_pool({.start_norm = 0}), "0", "pooled", "--optimizer");
 }
 
 }  // namespace fedstride::test::automatic_choices_test

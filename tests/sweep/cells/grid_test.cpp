@@ -107,7 +107,7 @@ TEST_CASE("the same key may have a list under several conditions") {
 
 TEST_CASE("a condition holds of a key that is set once for all, or left at its default") {
   CHECK(points(parsed("optimizer = 'sgd'\n[when.optimizer.sgd]\nbatch = [1, 2]")).size() == 2);
-  CHECK(points(parsed("[when.optimizer.adadp]\nbatch = [1, 2]")).size() == 2);
+  CHECK(points(parsed("[when.optimizer.auto]\nbatch = [1, 2]")).size() == 2);
 }
 
 TEST_CASE("a variant is a bundle of keys under a name, with lists of its own") {

@@ -291,7 +291,7 @@ TEST_CASE("a faulty experiment file is refused with the line and what would be v
       {"[sweep]\nseed = [1]\noptimizer = ['sgd']\n[when.optimizer.sgd]\nseed = 2",
        {"line 5", "seed", "[when.optimizer.sgd]", "line 2"}},
       {"[sweep]\noptimizer = ['sgd']\n[when.optimizer.sdg]\nseed = 2", {"line 3", "[when.optimizer.sdg]", "optimizer", "sgd"}},
-      {"[when.optimizer.sgd]\nseed = 2", {"line 1", "[when.optimizer.sgd]", "optimizer", "adadp"}},
+      {"[when.optimizer.sgd]\nseed = 2", {"line 1", "[when.optimizer.sgd]", "optimizer", "auto"}},
       {"[when.optimizer.sgd]\nseed = 2", {"line 1", "optimizer", "optimizer"}},
       {"[when.optimizer.sgd]\noptimizer = 'adadp'", {"line 2", "[when.optimizer.sgd]", " optimizer"}},
       {"[when.optimizer]\nsgd = 3", {"line 2", "when.optimizer.sgd", "[when.optimizer.sgd]"}},

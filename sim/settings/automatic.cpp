@@ -1,0 +1,123 @@
+#include "sim/settings/automatic.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/text.hpp"
+#include "data/named_facts.hpp"
+#include "nn/tensor_line.hpp"
+#include "sim/settings/resolving.hpp"
+#include "sim/settings/rules.hpp"
+
+namespace fedstride {
+namespace {
+
+using Candidate = std::vector<std::pair<std::string_view, std::string_view>>;
+
+// From the first choice to the last resort.
+const Candidate kExamples[] = {
+    {{"optimizer", "pooled"}, {"server-optimizer", "restore"}},
+    {{"optimizer", "pooled"}},
+    {{"optimizer", "adadp"}, {"tolerance", "auto"}},
+    {{"optimizer", "adadp"}},
+};
+const Candidate kClients[] = {
+    {{"optimizer", "pooled"}, {"tolerance-schedule", "constant"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
+    {{"optimizer", "pooled"}},
+    {{"optimizer", "adadp"}, {"tolerance", "auto"}},
+    {{"optimizer", "adadp"}},
+};
+
+bool is_text(const Settings& settings, std::string_view key, std::string_view text) {
+  const auto found = settings.find(key);
+  if (found == settings.end()) return false;
+  const auto* given = std::get_if<std::string>(&found->second.value);
+  return given != nullptr && *given == text;
+}
+
+bool is_open(const Settings& settings, std::string_view key) {
+  return !settings.contains(key) || is_text(settings, key, kAutomatic);
+}
+
+// A key that goes with ADADP and not with the optimizer of the first candidate. If the command line says auto, a file's keys of the
+// optimizer that it named do not count.
+std::optional<std::string> key_of_adadp(const Settings& settings) {
+  const auto asked = settings.find("optimizer");
+  const bool replaces = asked != settings.end() && asked->second.from_command_line;
+  const auto has = [](const KeyInfo& key, std::string_view part) {
+    return std::ranges::find(key.parts, part) != key.parts.end();
+  };
+  for (const auto& [name, setting] : settings) {
+    const KeyInfo* key = find_key(name);
+    if (key == nullptr || key->group != "optimizer" || (replaces && !setting.from_command_line)) continue;
+    if (has(*key, "adadp") && !has(*key, "pooled")) return name;
+  }
+  return std::nullopt;
+}
+
+Settings with(Settings settings, const Candidate& candidate) {
+  for (const auto& [key, value] : candidate) {
+    // A name that replaces "auto" on the command line wins over a file as that did.
+    const auto given = settings.find(key);
+    const bool from_command_line = given != settings.end() && given->second.from_command_line;
+    if (given == settings.end() || is_text(settings, key, kAutomatic))
+      settings[std::string(key)] = {std::string(value), from_command_line};
+  }
+  if (is_text(settings, "server-optimizer", kAutomatic)) settings.erase("server-optimizer");  // plain averaging
+  return settings;
+}
+
+// Why these settings are refused, if they are.
+std::optional<std::string> refused(const Settings& settings) {
+  try {
+    const Configuration configuration = resolve_named(settings);
+    // Your own code makes the steps, and what an optimizer would plan for them has no meaning.
+    if ((is_trained_outside(configuration) || is_tensor_line(configuration.model)) &&
+        !(configuration.optimizer.name() == "adadp" && !configuration.optimizer->is_told()))
+      return "";
+    return broken_rule(configuration);
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+AutomaticChoice choose_optimizers(const Settings& settings) {
+  if (!is_open(settings, "optimizer")) return {with(settings, {})};
+  if (const auto key = key_of_adadp(settings))
+    return {with(settings, {{"optimizer", "adadp"}}),
+            auto_note("optimizer", "adadp, since " + *key + " is given", "--optimizer")};
+  const bool protects_clients = is_text(settings, "dp", "client") || is_text(settings, "dp", "both");
+  const std::span<const Candidate> candidates = protects_clients ? std::span(kClients) : std::span(kExamples);
+  std::string first;
+  for (const Candidate& candidate : candidates) {
+    AutomaticChoice choice{with(settings, candidate)};
+    const auto why = refused(choice.settings);
+    if (why && &candidate != &candidates.back()) {
+      if (&candidate == &candidates.front()) first = *why;
+      continue;
+    }
+    if (first.empty()) return choice;  // also for your own code, which replaces the optimizer
+    std::string chosen;
+    for (const auto& [key, value] : candidate)
+      chosen += (chosen.empty() ? "" : " with " + std::string(key) + " ") + std::string(value);
+    if (!choice.settings.contains("server-optimizer"))
+      chosen += (candidate.size() > 1 ? " and" : " with") + std::string(" server-optimizer average");
+    choice.note = auto_note("optimizer", chosen + "; its first choice is refused: " + first, "--optimizer");
+    return choice;
+  }
+  return {settings};
+}
+
+Configuration resolve_unchecked(const Settings& settings) {
+  AutomaticChoice chosen = choose_optimizers(with_clip_rule(settings));
+  Configuration configuration = resolve_named(chosen.settings);
+  configuration.automatic_note = std::move(chosen.note);
+  return configuration;
+}
+
+}  // namespace fedstride
