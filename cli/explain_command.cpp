@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -12,6 +13,7 @@
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "sim/run/model_card.hpp"
+#include "sim/settings/configuration.hpp"
 
 namespace fedstride {
 namespace {
@@ -31,6 +33,9 @@ constexpr ExplainedNumber kExplained[] = {
     {"test_accuracy", "accuracy", "on the test rows"},
     {"test_r2", "R2", "on the test rows"},
     {"learning_rate", "rate", "of the clients' next steps, on average"},
+    {"lowest_rate", "lowest", "of these rates"},
+    {"highest_rate", "highest", "of these rates"},
+    {"undone_share", "undone", "share of the clients' steps, whose error was above the tolerance"},
     {"tolerance", "tolerance", "noise that one step may add to the weights, at the round's start"},
     {"tolerance_bound", "bound", "on the tolerance, before its fall in the second half"},
     {"pooled_noise", "V", "squared noise of a step at rate 1, as the clients were told: rate = tolerance / sqrt(V)"},
@@ -54,6 +59,8 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 struct ExplainedRound {
   int round = 0;
   std::array<double, kExplainedNumbers> numbers;
+  double steps = 0;   ///< of all clients
+  double undone = 0;  ///< of these
 };
 
 double number_in(const Json& json, const char* key) {
@@ -68,6 +75,7 @@ std::size_t place_of(std::string_view key) {
 
 /// What rounds.jsonl says of a run.
 struct ExplainedRun {
+  bool is_adadp = false;  ///< as config.toml says
   std::vector<ExplainedRound> rounds;
   std::map<std::uint64_t, std::pair<double, int>> lengths;  ///< by client: sum and number of update_norm / client_length
 
@@ -88,11 +96,47 @@ struct ExplainedRun {
   }
 };
 
+// Rates and undone steps, which the line has for the whole round or for each client.
+void add_steps(const Json& line, ExplainedRun& run, ExplainedRound& round) {
+  const auto number = [&](std::string_view key) -> double& { return round.numbers[place_of(key)]; };
+  const auto sum = [&](const char* key) { return std::isnan(number_in(line, key)) ? 0 : number_in(line, key); };
+  round.steps = sum("steps");
+  round.undone = sum("rejected_steps");
+  double rate = 0;
+  int rates = 0;
+  if (const auto clients = line.find("clients"); clients != line.end())
+    for (const Json& client : *clients) {
+      if (const double own = number_in(client, "learning_rate"); !std::isnan(own)) {
+        rate += own, ++rates;
+        if (run.is_adadp) {
+          number("lowest_rate") = std::fmin(number("lowest_rate"), own);
+          number("highest_rate") = std::fmax(number("highest_rate"), own);
+        }
+      }
+      const double steps = number_in(client, "steps"), undone = number_in(client, "rejected");
+      if (!line.contains("steps") && !std::isnan(steps) && !std::isnan(undone)) round.steps += steps, round.undone += undone;
+      const double length = number_in(client, "update_norm") / number("client_length");
+      if (std::isfinite(length)) {
+        auto& [total, count] = run.lengths[static_cast<std::uint64_t>(number_in(client, "client"))];
+        total += length;
+        ++count;
+      }
+    }
+  if (double& mean = number("learning_rate"); std::isnan(mean) && rates > 0) mean = rate / rates;
+  if (run.is_adadp && round.steps > 0) number("undone_share") = round.undone / round.steps;
+}
+
+bool is_run_of_adadp(const std::string& folder) {
+  const std::string path = folder + "/config.toml";
+  return std::filesystem::exists(path) && resolve_unchecked(read_settings(path)).optimizer.name() == "adadp";
+}
+
 ExplainedRun read_explained(const std::string& folder) {
   const std::string path = folder + "/rounds.jsonl";
   std::ifstream file(path);
   if (!file) throw failure("'" + path + "' cannot be read; DIR must be the folder of a run");
   ExplainedRun run;
+  run.is_adadp = is_run_of_adadp(folder);
   std::size_t number = 0;
   for (std::string line; std::getline(file, line) && !file.eof();) {
     ++number;
@@ -102,20 +146,7 @@ ExplainedRun read_explained(const std::string& folder) {
       ExplainedRound& round = run.rounds.emplace_back();
       round.round = static_cast<int>(number_in(json, "round"));
       for (std::size_t i = 0; i < kExplainedNumbers; ++i) round.numbers[i] = number_in(json, kExplained[i].key);
-      const auto clients = json.find("clients");
-      if (clients == json.end()) continue;
-      double rate = 0;
-      int rates = 0;
-      for (const Json& client : *clients) {
-        if (const double own = number_in(client, "learning_rate"); !std::isnan(own)) rate += own, ++rates;
-        const double length = number_in(client, "update_norm") / round.numbers[place_of("client_length")];
-        if (std::isfinite(length)) {
-          auto& [sum, count] = run.lengths[static_cast<std::uint64_t>(number_in(client, "client"))];
-          sum += length;
-          ++count;
-        }
-      }
-      if (double& mean = round.numbers[place_of("learning_rate")]; std::isnan(mean) && rates > 0) mean = rate / rates;
+      add_steps(json, run, round);
     } catch (const JsonError&) {
       throw failure("'" + path + "' has a damaged line, that of round " + std::to_string(number));
     }
@@ -124,20 +155,54 @@ ExplainedRun read_explained(const std::string& folder) {
   return run;
 }
 
+constexpr std::size_t kMostRoundsShown = 16;
+
 // At most 16 rounds, the first and the last among them.
 std::vector<const ExplainedRound*> shown_rounds(const ExplainedRun& run) {
-  constexpr std::size_t kMost = 16;
   std::vector<const ExplainedRound*> shown;
   const std::size_t last = run.rounds.size() - 1;
-  const std::size_t steps = std::min(last, kMost - 1);
+  const std::size_t steps = std::min(last, kMostRoundsShown - 1);
   for (std::size_t i = 0; i <= steps; ++i) shown.push_back(&run.rounds[steps == 0 ? 0 : last * i / steps]);
   return shown;
+}
+
+// ADADP: undone steps, and the rates that clients found.
+void diagnose_steps(const ExplainedRun& run, std::vector<std::string>& text) {
+  double steps = 0, undone = 0, most = 0;
+  int worst = 0, idle = 0;
+  for (const ExplainedRound& round : run.rounds) {
+    steps += round.steps;
+    undone += round.undone;
+    if (round.steps > 0 && round.undone / round.steps > most) most = round.undone / round.steps, worst = round.round;
+    if (round.steps > 0 && round.undone == round.steps) ++idle;
+  }
+  if (steps > 0)
+    text.push_back("Of " + counted(static_cast<std::size_t>(steps), "step") +
+                   (undone == 0 ? std::string(" none was undone.")
+                                : ", " + std::to_string(std::lround(100 * undone / steps)) +
+                                      " % were undone: they cost two gradients each and left the weights as they were. Round " +
+                                      std::to_string(worst) + " has the largest share, " +
+                                      std::to_string(std::lround(100 * most)) + " %."));
+  if (idle > 0)
+    text.push_back("In " + std::to_string(idle) + " of " + counted(run.rounds.size(), "round") +
+                   " every step was undone, so that the model did not move: a smaller --learning-rate to begin with, or a larger "
+                   "--tolerance, helps.");
+  const auto at = [&](const ExplainedRound& round, std::string_view key) { return round.numbers[place_of(key)]; };
+  const ExplainedRound &first = run.rounds.front(), &last = run.rounds.back();
+  if (std::isnan(at(first, "learning_rate")) || std::isnan(at(last, "learning_rate"))) return;
+  std::string rates = "Clients' rates were " + shown(at(first, "learning_rate")) + " on average after round " +
+                      std::to_string(first.round) + " and " + shown(at(last, "learning_rate")) + " after round " +
+                      std::to_string(last.round);
+  if (const double low = at(last, "lowest_rate"), high = at(last, "highest_rate"); high > low)
+    rates += ", there from " + shown(low) + " to " + shown(high);
+  text.push_back(rates + "; each follows the error of its client's own steps.");
 }
 
 // Sentences on what the numbers say.
 std::vector<std::string> diagnosis(const ExplainedRun& run) {
   std::vector<std::string> text;
   const std::string all = " of " + counted(run.rounds.size(), "round");
+  if (run.is_adadp) diagnose_steps(run, text);
   if (run.has("tolerance")) {
     const int bounded = run.count_if([](auto of) { return of("tolerance") >= of("tolerance_bound") * (1 - 1e-9); });
     text.push_back("The bound on the tolerance was in force at the start of " + std::to_string(bounded) + all + ".");
@@ -171,8 +236,9 @@ std::vector<std::string> diagnosis(const ExplainedRun& run) {
   }
   if (text.empty())
     text.emplace_back(
-        "Neither the local optimizer nor the server optimizer of this run adapts a rate with the federation; 'pooled' "
-        "and 'restore' do.");
+        "Neither the local optimizer nor the server optimizer of this run finds a rate in a way that its files explain; "
+        "'pooled', "
+        "'adadp' and 'restore' do.");
   return text;
 }
 
@@ -212,6 +278,8 @@ void explain(const ExplainFlags& arguments) {
     }
     std::printf("\n");
   }
+  if (run.rounds.size() > kMostRoundsShown)
+    std::printf("%zu of %zu rounds, evenly spread; --json has every one\n", kMostRoundsShown, run.rounds.size());
   std::printf("\n");
   for (const ExplainedNumber* column : columns) std::printf("  %-11s %s\n", column->head, column->meaning);
   std::printf("\n");
@@ -226,7 +294,8 @@ void add_explain_command(CLI::App& app) {
   const auto [command, flags] = add_command<ExplainFlags>(
       app, "explain", "Explain the rates of a run, and its model.",
       "Shows, over the rounds, the numbers from which the local optimizer and the server optimizer found their rates, and what\n"
-      "they say: noise, tolerance and its bound, the server's factor, how much clients agree, how consecutive changes point.\n"
+      "they say: noise, tolerance and its bound, the server's factor, how much clients agree, how consecutive changes point;\n"
+      "of ADADP, the clients' rates and their undone steps. A long run is shown in 16 rounds; --json has all.\n"
       "Of a finished run it says what its model needs: inputs, classes, normalization, metric, privacy.\n"
       "Example: fedstride explain runs/pooled",
       explain);

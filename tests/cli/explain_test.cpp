@@ -30,6 +30,52 @@ TEST_CASE("a run's rates are explained from its rounds: the numbers are those by
   CHECK(json["rounds"][0]["change_cosine"].get<double>() == 0);
 }
 
+TEST_CASE("an ADADP run is explained by its undone steps and the clients' rates, however its clients are reported") {
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  for (const char* reports : {"all", "none"}) {
+    CAPTURE(reports);
+    const std::string run = folder / reports;
+    REQUIRE(run_program(federation(folder, {"--optimizer", "adadp", "--tolerance", "0.02", "--rounds", "3", "--client-reports",
+                                            reports, "--out", run}))
+                .code == 0);
+    const Outcome page = run_program({"explain", run});
+    REQUIRE(page.code == 0);
+    CHECK(page.out.find("evenly spread") == std::string::npos);
+    const auto json = Json::parse(run_program({"explain", run, "--json"}).out);
+    const std::string lines = read_file(run + "/rounds.jsonl");
+    double steps = 0, undone = 0;
+    std::size_t begin = 0;
+    for (const Json& round : json["rounds"]) {
+      const std::size_t end = lines.find('\n', begin);
+      const Json line = Json::parse(lines.substr(begin, end - begin));
+      begin = end + 1;
+      double of_round = line.value("steps", 0.0), rejected = line.value("rejected_steps", 0.0);
+      for (const Json& client : line["clients"]) {
+        of_round += client["steps"].get<double>();
+        rejected += client["rejected"].get<double>();
+        CHECK(round["lowest_rate"].get<double>() <= client["learning_rate"].get<double>());
+        CHECK(round["highest_rate"].get<double>() >= client["learning_rate"].get<double>());
+      }
+      CHECK(round["undone_share"].get<double>() == doctest::Approx(rejected / of_round));
+      steps += of_round;
+      undone += rejected;
+    }
+    CHECK(undone > 0);
+    CHECK(page.out.find("Of " + std::to_string(static_cast<int>(steps)) + " steps, ") != std::string::npos);
+    CHECK(page.out.find("after round 3") != std::string::npos);
+  }
+}
+
+TEST_CASE("a long run is shown in 16 rounds, and says so; as JSON it is whole") {
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  REQUIRE(run_program(federation(folder, {"--optimizer", "adadp", "--rounds", "20", "--out", folder / "run"})).code == 0);
+  const std::string page = run_program({"explain", folder / "run"}).out;
+  CHECK(page.find("16 of 20 rounds, evenly spread; --json has every one\n") != std::string::npos);
+  CHECK(Json::parse(run_program({"explain", folder / "run", "--json"}).out)["rounds"].size() == 20);
+}
+
 TEST_CASE("a run without adaptive rates says so; what is no run is refused in one line") {
   const TemporaryFolder folder;
   write_table(folder / "data");
