@@ -18,7 +18,7 @@ constexpr double kMinFactor = 0.9;         // on the rate in one step, while V i
 constexpr double kMaxFactor = 1.1;
 constexpr double kMinRate = 1e-30;
 constexpr double kMostRate = 1e30;
-constexpr double kFirstBound = 0.3;  // on the tolerance, until max-tolerance auto is known
+constexpr double kFirstBound = 0.3;  // on the tolerance, until max-tolerance auto is known; with known noise, of one direction
 
 double rate_for(double tolerance, double mean_square) {
   return std::clamp(tolerance / std::sqrt(mean_square), kMinRate, kMostRate);  // never 0 / 0: tolerances are above 0
@@ -118,13 +118,14 @@ double PooledSteps::limit(const KnownNoise& known, double rest) const {
   if (!finds_limit || (aligned == 0 && known.noise == 0)) return course.limit;
   constexpr double kLeast = 1e-12;
   double cosine = aligned == 0 ? 1 : std::max(alignment / aligned, kLeast);
-  if (known.noise > 0) {
+  const bool is_noise = known.noise > 0;
+  if (is_noise) {
     const double share = known.noise / (known.noise + rest);
     const double other = 1 - share;
     cosine = std::min(cosine, share * (share + 2 * other) / known.directions + other * other);
     cosine = std::max(cosine, 1 / known.directions);
   }
-  return kStepInOneDirection / std::sqrt(std::sqrt(cosine));
+  return (is_noise ? kFirstBound : kStepInOneDirection) / std::sqrt(std::sqrt(cosine));
 }
 
 std::vector<NamedNumber> PooledSteps::numbers() const { return numbers_; }

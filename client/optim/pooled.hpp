@@ -116,7 +116,7 @@ struct PooledSteps final : PooledStatistic {
 ///   V = N + max(0, mean over the rounds so far of the mean of u, less N); N + G in the first round. The rate then at most doubles for
 ///   what is above N.
 ///   1/k = min(the mean squared cosine, (N^2/d + 2 N R/d + R^2)/(N + R)^2), at least 1/d, with R = V - N: the cosine if what is above N
-///   is in one direction
+///   is in one direction; max-tolerance auto is 0.3 k^(1/4) then
 /// A run that is prolonged goes on as one planned for its new length would;
 /// beyond a horizon that was set, it keeps the tolerance of the last step.
 /// With rate-of client, V stays unknown: each client starts at learning-rate and changes its rate by at most 10 % a step toward

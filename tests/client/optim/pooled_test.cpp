@@ -136,10 +136,10 @@ TEST_CASE("V begins with the noise that is known, and what is measured counts ab
   CHECK(pool->tell(1)[4] == 600.5);
   const double other = 0.5 / 600.5;
   const double cosine = (1 - other) * (1 + other) / 1e4 + other * other;
-  CHECK(pool->tell(1)[1] == doctest::Approx(0.21 / std::pow(cosine, 0.25)));
+  CHECK(pool->tell(1)[1] == doctest::Approx(0.3 / std::pow(cosine, 0.25)));
   pool->take(1, {.statistic = 1197, .statistics = 2, .alignment = 0.002, .pairs = 2});  // less than the noise, by chance
-  CHECK(pool->tell(2)[4] == doctest::Approx(600.125));  // what is above the noise falls to a quarter at most
-  CHECK(pool->tell(2)[1] == doctest::Approx(0.21 * 10));  // directions: 10,000, not the 1,000 of one measurement
+  CHECK(pool->tell(2)[4] == doctest::Approx(600.125));   // what is above the noise falls to a quarter at most
+  CHECK(pool->tell(2)[1] == doctest::Approx(0.3 * 10));  // directions: 10,000, not the 1,000 of one measurement
   pool->take(2, {.statistic = 1211, .statistics = 2});
   CHECK(pool->tell(3)[4] == doctest::Approx(602));  // the mean of -1.5 and 5.5
   pool->take(3, {});
@@ -147,7 +147,7 @@ TEST_CASE("V begins with the noise that is known, and what is measured counts ab
   pool->take(4, {.statistic = 150 + 596, .statistics = 1, .alignment = 0.5, .pairs = 1});
   CHECK(pool->tell(5)[4] == doctest::Approx(350));
   const double share = 150.0 / 350;
-  CHECK(pool->tell(5)[1] == doctest::Approx(0.21 / std::pow(0.2505, 0.25)));  // below the bound of the shares, 0.3265
+  CHECK(pool->tell(5)[1] == doctest::Approx(0.3 / std::pow(0.2505, 0.25)));  // below that of the shares, 0.3265
   CHECK(0.2505 < share * (share + 2 * (1 - share)) / 1e4 + (1 - share) * (1 - share));
   pool->take(5, {.statistic = 1e5, .statistics = 1});
   pool->take(6, {.statistic = 0, .statistics = 1});
@@ -170,10 +170,10 @@ TEST_CASE(
   plan.noise = [](std::uint32_t) { return KnownNoise{.noise = 1e-12, .gradients = 0.5, .directions = 1e4}; };
   const auto pool = Pooled({.course = ToleranceSchedule::constant}).begin_pool(plan);
   CHECK(pool->tell(1)[4] == doctest::Approx(0.5));
-  CHECK(pool->tell(1)[1] == doctest::Approx(0.21));  // one direction
+  CHECK(pool->tell(1)[1] == doctest::Approx(0.3));  // one direction
   pool->take(1, {.statistic = 1e-9, .statistics = 1, .alignment = 0.0625, .pairs = 1});
   CHECK(pool->tell(2)[4] == doctest::Approx(0.125));
-  CHECK(pool->tell(2)[1] == doctest::Approx(0.42));  // as measured: 16 directions
+  CHECK(pool->tell(2)[1] == doctest::Approx(0.6));  // as measured: 16 directions
 }
 
 // Differences (1, 0) and (1, 1) times eta/2: the squared cosine is 1/2.
