@@ -27,6 +27,7 @@ const Candidate kExamples[] = {
 const Candidate kClients[] = {
     {{"optimizer", "pooled"}, {"tolerance-schedule", "constant"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
     {{"optimizer", "pooled"}},
+    {{"optimizer", "adadp"}, {"tolerance", "auto"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
     {{"optimizer", "adadp"}, {"tolerance", "auto"}},
     {{"optimizer", "adadp"}},
 };
@@ -104,7 +105,8 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
     if (first.empty()) return choice;  // also for your own code, which replaces the optimizer
     std::string chosen;
     for (const auto& [key, value] : candidate)
-      chosen += (chosen.empty() ? "" : " with " + std::string(key) + " ") + std::string(value);
+      chosen +=
+          (chosen.empty() ? "" : (key == candidate[1].first ? " with " : ", ") + std::string(key) + " ") + std::string(value);
     if (!choice.settings.contains("server-optimizer"))
       chosen += (candidate.size() > 1 ? " and" : " with") + std::string(" server-optimizer average");
     choice.note = auto_note("optimizer", chosen + "; its first choice is refused: " + first, "--optimizer");

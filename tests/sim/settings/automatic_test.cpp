@@ -94,6 +94,7 @@ TEST_CASE("where a rule refuses a candidate, the next one is taken and the run s
     CHECK_MESSAGE(names(configuration.automatic_note, one.words), configuration.automatic_note);
     CHECK(names(configuration.automatic_note, {"optimizer auto: ", "--optimizer"}));
   }
+  CHECK(from(std::string(kClient) + "client-noise = 'local'").has_noise_server());
   CHECK(text_of(from("tolerance = 0.2"), "tolerance") == "0.2");
   CHECK(text_of(from("preset = 'paper'"), "tolerance") == "0.1");
 }
