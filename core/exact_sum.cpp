@@ -1,47 +1,87 @@
 #include "core/exact_sum.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace fedstride {
 
-bool ExactSum::admits(std::span<const float> values) {
-  bool good = true;
-  for (const float value : values) good &= std::fabs(value) < kMaxMagnitude;  // false for NaN
-  return good;
+namespace {
+
+/// The bound of narrow sums. Multiples of 2^-40 are exact in double up to four times as much, so rounding in the bound is harmless.
+constexpr double kMaxReach = 0x1p11;
+/// Its last bit stands for 2^-40: adding it rounds a double of at most kMaxReach to the nearest multiple of that, ties to even.
+constexpr double kRounder = 0x1.8p12;
+
+/// The largest magnitude, above infinity for NaN: without signs, floats are in the order of their bits.
+float largest_magnitude(std::span<const float> values) {
+  std::uint32_t largest = 0;
+  for (const float value : values) largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7fffffff);
+  return std::bit_cast<float>(largest);
 }
 
+std::int64_t to_integer(double sum) { return static_cast<std::int64_t>(sum * ExactSum::kScale); }
+
+}  // namespace
+
+bool ExactSum::admits(std::span<const float> values) { return largest_magnitude(values) < kMaxMagnitude; }
+
 void ExactSum::add(std::span<const float> values, std::uint64_t weight) {
-  assert(values.size() == sums_.size() && admits(values));
-  const auto factor = static_cast<__int128>(weight);
+  assert(values.size() == size() && admits(values));
+  weight_ += weight;
+  const auto factor = static_cast<double>(weight);
+  const double reach = factor * (static_cast<double>(largest_magnitude(values)) + 1 / kScale);
+  if (reach <= kMaxReach) {
+    make_room(reach);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      narrow_[i] += factor * ((static_cast<double>(values[i]) + kRounder) - kRounder);
+    return;
+  }
+  wide_.resize(size(), 0);
   for (std::size_t i = 0; i < values.size(); ++i) {
     // Exact product (a power of two), one rounding to the nearest integer, |integer| < 2^62.
     const auto quantized = static_cast<std::int64_t>(std::nearbyint(static_cast<double>(values[i]) * kScale));
-    sums_[i] += factor * quantized;
+    wide_[i] += static_cast<__int128>(weight) * quantized;
   }
-  weight_ += weight;
 }
 
-void ExactSum::add_integers(std::size_t first, std::span<const __int128> integers) {
-  assert(first <= sums_.size() && integers.size() <= sums_.size() - first);
-  for (std::size_t i = 0; i < integers.size(); ++i) sums_[first + i] += integers[i];
+void ExactSum::make_room(double reach) {
+  if (reach_ + reach > kMaxReach) integers();
+  reach_ += reach;
+}
+
+std::span<__int128> ExactSum::integers() {
+  wide_.resize(size(), 0);
+  if (reach_ > 0)
+    for (std::size_t i = 0; i < size(); ++i) wide_[i] += to_integer(std::exchange(narrow_[i], 0));
+  reach_ = 0;
+  return wide_;
 }
 
 void ExactSum::merge(const ExactSum& other) {
   assert(other.size() == size());
-  for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
+  make_room(other.reach_);
+  for (std::size_t i = 0; i < size(); ++i) narrow_[i] += other.narrow_[i];
+  if (!other.wide_.empty()) {
+    wide_.resize(size(), 0);
+    for (std::size_t i = 0; i < size(); ++i) wide_[i] += other.wide_[i];
+  }
   weight_ += other.weight_;
 }
 
 void ExactSum::divided_by(double denominator, Vector& out) const {
   assert(denominator > 0);
-  out.resize(sums_.size());
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    out[i] = static_cast<float>(static_cast<double>(sums_[i]) / kScale / denominator);
+  out.resize(size());
+  if (wide_.empty()) {
+    for (std::size_t i = 0; i < size(); ++i) out[i] = static_cast<float>(narrow_[i] / denominator);
+    return;
   }
+  for (std::size_t i = 0; i < size(); ++i)
+    out[i] = static_cast<float>(static_cast<double>(wide_[i] + to_integer(narrow_[i])) / kScale / denominator);
 }
 
 void ExactTotal::add(double value) {

@@ -11,14 +11,14 @@ namespace fedstride {
 
 /// A weighted sum of vectors that is exact once each component has been quantized: the order of the additions, the
 /// number of threads and the number of processes cannot change a single bit. Components are rounded to multiples of
-/// 2^-40 (so each contribution is off by at most 2^-41 a component) and kept as 128-bit integers.
-/// Not thread-safe (but see add_integers): threads that share one must lock.
+/// 2^-40 (so each contribution is off by at most 2^-41 a component) and added in doubles while every sum is exact there, otherwise
+/// as 128-bit integers. Not thread-safe (but see integers): threads that share one must lock.
 class ExactSum {
  public:
   static constexpr double kScale = 0x1.0p40;
   static constexpr float kMaxMagnitude = 0x1.0p22F;  ///< components must be smaller than this in magnitude
 
-  explicit ExactSum(std::size_t size) : sums_(size, 0) {}
+  explicit ExactSum(std::size_t size) : narrow_(size, 0) {}
 
   /// True if `values` may be added: all finite and below kMaxMagnitude in magnitude.
   static bool admits(std::span<const float> values);
@@ -26,27 +26,28 @@ class ExactSum {
   /// Adds weight x values. Requires admits(values) and the size of the sum; weight > 0, the sum of weights below 2^64.
   void add(std::span<const float> values, std::uint64_t weight);
 
-  /// Adds integers[i] x 2^-40 to component first + i; the sum of weights does not change. Each must be below 2^125 in
-  /// magnitude. Different threads may add to different components.
-  void add_integers(std::size_t first, std::span<const __int128> integers);
-
   /// Adds everything that another sum holds.
   void merge(const ExactSum& other);
 
-  /// The sums as integers of 2^-40, for a fleet that adds those of several processes in place; the weights of all that came so
-  /// are added by add_weight.
-  std::span<__int128> integers() { return sums_; }
+  /// The sums as integers of 2^-40, to be read or added to in place before any other function is called. Each addition must be below
+  /// 2^125 in magnitude. Different threads may change different components. Weights of what is added so are added by add_weight.
+  std::span<__int128> integers();
   void add_weight(std::uint64_t weight) { weight_ += weight; }
 
   /// The sum of the weights so far.
   std::uint64_t weight() const { return weight_; }
-  std::size_t size() const { return sums_.size(); }
+  std::size_t size() const { return narrow_.size(); }
 
   /// The sum divided by `denominator` > 0: rounded to double, divided in double, rounded to float.
   void divided_by(double denominator, Vector& out) const;
 
  private:
-  std::vector<__int128, AlignedAllocator<__int128>> sums_;
+  void make_room(double reach);
+
+  // The sum is narrow_ + wide_ / kScale.
+  std::vector<double, AlignedAllocator<double>> narrow_;
+  std::vector<__int128, AlignedAllocator<__int128>> wide_ = {};  ///< empty while narrow_ has sufficed
+  double reach_ = 0;                                             ///< no component of narrow_ is larger in magnitude
   std::uint64_t weight_ = 0;
 };
 

@@ -231,25 +231,22 @@ RoundTotals SecureSum::finish(ExactSum& sum) {
       end(error.what());
     }
   if (!ended_.empty()) return {.sums = {.loss = kUnknown}};
-  std::array<__int128, 1024> values;
+  const std::span<__int128> integers = sum.integers();
   if (rules_.noise) {
     std::vector<double> steps(ring_.size());
     for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = static_cast<double>(ring_.at(i));
     const Vector decoded = rules_.noise->decode(steps, rules_.draws, round_);
-    for (std::size_t first = 0; first < size_; first += values.size()) {
-      const auto piece = std::span(values).first(std::min(values.size(), size_ - first));
-      for (std::size_t i = 0; i < piece.size(); ++i)
-        piece[i] = static_cast<__int128>(std::nearbyint(static_cast<double>(decoded[first + i]) * ExactSum::kScale));
-      sum.add_integers(first, piece);
-    }
+    for (std::size_t i = 0; i < size_; ++i)
+      integers[i] += static_cast<__int128>(std::nearbyint(static_cast<double>(decoded[i]) * ExactSum::kScale));
     sum.add_weight(rehearsal_ ? rehearsal_->included().size() : clients_ > 0 ? clients_ : added_.size());
     return {.sums = {.loss = kUnknown}, .is_told = false};
   }
+  std::array<__int128, 1024> values;
   for (std::size_t first = 0; first < size_; first += values.size()) {
     const auto piece = std::span(values).first(std::min(values.size(), size_ - first));
     ring_.get(first, piece);
-    for (__int128& value : piece) value *= static_cast<__int128>(1) << rules_.grid.shift();
-    sum.add_integers(first, piece);
+    for (std::size_t i = 0; i < piece.size(); ++i)
+      integers[first + i] += piece[i] * (static_cast<__int128>(1) << rules_.grid.shift());
   }
   const SecurePart part = read_part(rules_, ring_, size_);
   const std::uint64_t weight = part.counts.front();

@@ -106,22 +106,20 @@ void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& sour
   const DiscreteGaussian discrete(static_cast<std::uint64_t>(std::ceil(deviation)));
   const std::size_t rows = (sum.size() + kComponentsPerRow - 1) / kComponentsPerRow;
   const std::size_t pieces = (rows + kRowsPerPiece - 1) / kRowsPerPiece;
+  const std::span<__int128> integers = sum.integers();
   for_each_piece(static_cast<int>(pieces), [&](int piece) {
-    std::array<__int128, kComponentsPerRow> integers;
     const std::size_t begin = static_cast<std::size_t>(piece) * kRowsPerPiece;
     for (std::size_t row = begin; row < std::min(begin + kRowsPerPiece, rows); ++row) {
       const std::size_t first = row * kComponentsPerRow;
-      const auto part = std::span(integers).first(std::min(kComponentsPerRow, sum.size() - first));
       Address here = address;
       here.row += static_cast<std::uint32_t>(row);
       RandomStream random = source.at(here);
-      for (auto& integer : part) {
+      for (__int128& integer : integers.subspan(first, std::min(kComponentsPerRow, sum.size() - first))) {
         if (noise.discrete)
-          integer = discrete(random);
+          integer += discrete(random);
         else
-          integer = static_cast<__int128>(std::nearbyint(random.normal() * deviation));
+          integer += static_cast<__int128>(std::nearbyint(random.normal() * deviation));
       }
-      sum.add_integers(first, part);
     }
   });
 }

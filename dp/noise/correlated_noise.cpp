@@ -32,8 +32,8 @@ void CorrelatedNoise::add(ExactSum& sum, double standard_deviation, const Random
   const double deviation = scaled_deviation(standard_deviation);
   const std::uint64_t t = rounds_;
   const std::size_t rows = (size_ + kComponentsPerRow - 1) / kComponentsPerRow;
+  const std::span<__int128> integers = sum.integers();
   for_each_piece(static_cast<int>((rows + kRowsPerPiece - 1) / kRowsPerPiece), [&](int piece) {
-    std::array<__int128, kComponentsPerRow> integers;
     Units noise;
     Units node;
     const std::size_t begin = static_cast<std::size_t>(piece) * kRowsPerPiece;
@@ -53,9 +53,9 @@ void CorrelatedNoise::add(ExactSum& sum, double standard_deviation, const Random
       mechanism_of(correlation_).correlate(correlation_, {t, first, std::span(noise).first(size), kept_, further});
       for (std::size_t i = 0; i < size; ++i) {
         const double whole = std::nearbyint(noise[i] * deviation);
-        integers[i] = std::abs(whole) < 0x1p62 ? __int128{static_cast<std::int64_t>(whole)} : static_cast<__int128>(whole);
+        integers[first + i] +=
+            std::abs(whole) < 0x1p62 ? __int128{static_cast<std::int64_t>(whole)} : static_cast<__int128>(whole);
       }
-      sum.add_integers(first, std::span(integers).first(size));
     }
   });
   rounds_ = round;

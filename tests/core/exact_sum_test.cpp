@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "core/hash.hpp"
@@ -156,6 +158,120 @@ TEST_CASE("the largest component under the largest weight does not overflow") {
   const auto weight = std::numeric_limits<std::uint64_t>::max();
   CHECK(sum_of_one(largest, weight) == largest);
   CHECK(sum_of_one(-largest, weight) == -largest);
+}
+
+/// The definition of the sum: 128-bit products of rounded values.
+struct Definition {
+  std::vector<__int128> sums;
+  std::uint64_t weight = 0;
+
+  void add(std::span<const float> values, std::uint64_t factor) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      sums[i] += static_cast<__int128>(factor) * std::llrint(static_cast<double>(values[i]) * ExactSum::kScale);
+    weight += factor;
+  }
+  void check(const ExactSum& sum) const {
+    REQUIRE(sum.weight() == weight);
+    for (const double denominator : {static_cast<double>(weight), 1.0, 0.3}) {
+      Vector out;
+      sum.divided_by(denominator, out);
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        const auto expected = static_cast<float>(static_cast<double>(sums[i]) / ExactSum::kScale / denominator);
+        REQUIRE(std::bit_cast<std::uint32_t>(out[i]) == std::bit_cast<std::uint32_t>(expected));
+      }
+    }
+    ExactSum copy = sum;
+    REQUIRE(std::ranges::equal(copy.integers(), sums));
+    Vector out, again;
+    sum.divided_by(1, out);
+    copy.divided_by(1, again);
+    REQUIRE(out == again);
+  }
+};
+
+TEST_CASE("sums are the integers of their definition, for values and weights of every size") {
+  constexpr std::size_t kSize = 37;
+  RandomStream random(4, {.purpose = Purpose::test});
+  // Magnitudes are below 2^exponent and weights below 2^bits; the last rows are about the bound at which integers get wide.
+  struct Row {
+    int exponent;
+    unsigned bits;
+    int updates;
+  };
+  for (const auto [exponent, bits, updates] :
+       {Row{0, 7, 3000}, Row{-30, 40, 300}, Row{-41, 52, 300}, Row{-120, 58, 60}, Row{22, 58, 60}, Row{22, 1, 300},
+        Row{1, 30, 300}, Row{10, 2, 2000}, Row{11, 1, 2000}, Row{12, 1, 300}, Row{-38, 51, 300}, Row{5, 7, 2000}}) {
+    CAPTURE(exponent);
+    CAPTURE(bits);
+    ExactSum whole(kSize), left(kSize), right(kSize);
+    Definition expected{.sums = std::vector<__int128>(kSize)};
+    std::vector<float> values(kSize);
+    for (int update = 0; update < updates; ++update) {
+      const float limit = std::ldexp(1.0F, exponent);
+      const bool is_uniform = update % 3 == 0, has_one_sign = update % 2 == 0;  // one sign: sums grow until they get wide
+      for (float& value : values) {
+        const float fraction = has_one_sign ? random.uniform_float() : 2 * random.uniform_float() - 1;
+        value = std::ldexp(fraction, exponent - (is_uniform ? 0 : static_cast<int>(random.below(30))));
+      }
+      values[0] = std::nextafter(limit, 0.0F);
+      values[1] = -values[0];
+      values[2] = std::ldexp(static_cast<float>(static_cast<int>(random.below(64)) - 32), -41);  // half of them ties
+      values[3] = std::numeric_limits<float>::denorm_min();
+      values[4] = -0.0F;
+      values[5] = limit < ExactSum::kMaxMagnitude ? limit : values[0];
+      const std::uint64_t weight =
+          update % 5 == 0 ? std::uint64_t{1} << (bits - 1) : 1 + random.below(std::uint64_t{1} << bits >> 1);
+      REQUIRE(ExactSum::admits(values));
+      expected.add(values, weight);
+      whole.add(values, weight);
+      (random.below(2) == 0 ? left : right).add(values, weight);
+      if (update % 100 < 3) expected.check(whole);
+    }
+    expected.check(whole);
+    left.merge(right);
+    expected.check(left);
+    // Integers added in place, and updates after them.
+    for (std::size_t i = 0; i < kSize; ++i) {
+      const __int128 more = static_cast<__int128>(static_cast<std::int64_t>(random.bits64())) << random.below(50);
+      left.integers()[i] += more;
+      expected.sums[i] += more;
+    }
+    left.add(values, 3);
+    expected.add(values, 3);
+    expected.check(left);
+  }
+}
+
+TEST_CASE("small and large updates may alternate") {
+  const std::vector<float> small{0x1.8p-41F, -0.1F, 1}, large{4000000.5F, -3000, 0x1p-40F};
+  ExactSum sum(3);
+  Definition expected{.sums = std::vector<__int128>(3)};
+  for (int i = 0; i < 50; ++i) {
+    sum.add(small, 40);
+    expected.add(small, 40);
+    if (i % 7 == 0) {
+      sum.add(large, 1000);
+      expected.add(large, 1000);
+    }
+    expected.check(sum);
+  }
+  sum.merge(ExactSum(3));
+  expected.check(sum);
+}
+
+TEST_CASE("sums of many parts, each of which a double holds, are those of the definition") {
+  const std::vector<float> large{2000, -2000, 0.1F}, small{0x1p-40F, 0x1p-40F, -0x1p-40F};
+  ExactSum sum(3);
+  Definition expected{.sums = std::vector<__int128>(3)};
+  for (int i = 0; i < 20; ++i) {
+    ExactSum part(3);
+    for (const auto& values : {large, small}) {
+      part.add(values, 1);
+      expected.add(values, 1);
+    }
+    sum.merge(part);
+    expected.check(sum);
+  }
 }
 
 TEST_CASE("the denominator may differ from the sum of the weights") {

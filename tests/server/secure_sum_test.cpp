@@ -137,8 +137,7 @@ TEST_CASE(
         rules.secure->grid.round(
             view(change).subspan(first, out.size()), rules.weights[client],
             rules.secure->draws.at({Purpose::secure_rounding, 3, client, 0, static_cast<std::uint32_t>(first / 1024)}), out);
-        for (__int128& value : out) value <<= rules.secure->grid.shift();
-        sum.add_integers(first, out);
+        for (std::size_t i = 0; i < out.size(); ++i) sum.integers()[first + i] += out[i] << rules.secure->grid.shift();
       }
       sum.add_weight(rules.weights[client]);
     }
