@@ -171,12 +171,14 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   }
   const double weight = training_.weighs_examples ? static_cast<double>(rows.size()) : 1;
   report.measure = objective_.end(task, weights_, state.kept_, update_, weight);
-  // With a diverged state the client would diverge in every later round, so its next round starts with a fresh state.
   if (training_.attack.has(client)) falsify(task.round, client);
-  if (!ExactSum::admits(view(std::as_const(update_))))
-    kept = nullptr;
-  else if (training_.local_release)
-    release_update(*training_.local_release, task.round, client, update_);
+  if (training_.keep_state || training_.local_release) {
+    // With a diverged state the client would diverge in every later round, so its next round starts with a fresh state.
+    if (!ExactSum::admits(view(std::as_const(update_))))
+      kept = nullptr;
+    else if (training_.local_release)
+      release_update(*training_.local_release, task.round, client, update_);
+  }
   const std::string code = training_.coding.code(task.round, client, state.kept_back_, update_);
   if (personal_.makes()) train_personal(task, client, rows, state.personal_, for_each_piece, signals, report);
   sink({report, view(std::as_const(update_)), code});

@@ -98,7 +98,8 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   const bool adds_noise = rules_.release && rules_.release->noise.by_clients;
   const UpdateClip* clip = clip_ ? &*clip_ : rules_.release ? &rules_.release->clip : nullptr;
   std::string remark = report.failure;
-  const bool is_admitted = !has_failed && ExactSum::admits(update.change);
+  // A norm is at least its largest component, also in rounded arithmetic.
+  const bool is_admitted = !has_failed && (report.update_norm < ExactSum::kMaxMagnitude || ExactSum::admits(update.change));
   report.payload = !is_admitted ? 0 : update.code.empty() ? rules_.plain_bytes : update.code.size();
   if (has_failed) {
   } else if (!is_admitted) {
