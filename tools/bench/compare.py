@@ -1,40 +1,189 @@
 #!/usr/bin/env python3
-"""fedstride and PyTorch on the same work, one thread, in turn: examples a second and the ratio, as medians over pairs.
+"""fedstride and PyTorch on the same work, one thread, in turn: examples a second of processor time and the ratio, medians over pairs.
 
-    /usr/bin/python3 tools/bench/compare.py build/release/fedstride [PAIRS]      (Debian: python3-torch)
+    tools/bench/compare.py build/release/fedstride                     (Debian: python3-torch; `--install` brings its BLAS)
+    tools/bench/compare.py build/release/fedstride --rows 'logistic 10|adadp-cnn 10' --pairs 1 --seconds 0.3
+
+The rows are single steps, whole rounds, and rounds under example-level privacy beside vectorized per-example gradients. PyTorch
+is Debian's, and that of Debian unstable where tools/bench/sid has made build/sid, on every BLAS that is installed there; the two
+fastest of all settings and libraries (pytorch.py) are measured in the pairs, and the faster one counts. A BLAS whose product of
+512x512 matrices is below a third of the core's peak is left out; if none is left there is no ratio.
+
+The results file has machine, versions, date, command and each pair's numbers; it is written after every row.
 """
+import argparse
+import datetime
+import json
+import math
+import os
+import platform
 import re
+import resource
+import shlex
 import statistics
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 
-from _measure import spread, words
+import _peers
+from _measure import run, spread
 
-NAMES = {"adadp-cnn": "adadp-cnn", "pfl-cnn": "pfl-cnn", "874-parameter MLP": "tiny-mlp", "resnet20-gn": "resnet20-gn",
-         "femnist-cnn": "femnist-cnn", "leaf-lstm": "leaf-lstm", "small-transformer": "small-transformer"}
+Row = namedtuple("Row", "work name batch optimizer")
+STEPS = ("adadp-cnn", "pfl-cnn", "femnist-cnn", "resnet20-gn", "resnet8-gn", "adadp-mlp", "logistic", "leaf-lstm", "small-transformer")
+ROUNDS = ("adadp-cnn sgd", "adadp-cnn adadp", "logistic private", "adadp-mlp private", "adadp-cnn private", "resnet8-gn private")
+CLIENTS, ROWS = 5, 100  # of a round
 
 
-def printed(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def rows_of(batches, pattern):
+    rows = [Row("step", name, batch, "sgd") for name in STEPS for batch in batches]
+    rows += [Row("round", name, batch, optimizer) for name, optimizer in map(str.split, ROUNDS) for batch in batches]
+    return [row for row in rows if re.search(pattern, title(row))]
 
 
-def main():
-    program, pairs = words(__doc__, 1, 3)
-    ours, theirs, peaks = {}, {}, []
+def title(row):
+    return f"{row.work} {row.name} {row.batch} {row.optimizer}"
+
+
+def fedstride_step(program, row, seconds):
+    return _peers.bench(program, row.name, row.batch, seconds)["steps"][0]["examples_per_second"]
+
+
+def processor_seconds(program, row, rounds):
+    """Those of a run, start and final evaluation included, and the rounds' lines."""
+    private = dict(dp="example", noise_multiplier=1, clip=1) if row.optimizer == "private" else {}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    lines, _ = run(program, dataset="synthetic", model=row.name, optimizer="adadp" if row.optimizer == "adadp" else "sgd",
+                   learning_rate=0.01, partition="iid", clients=CLIENTS, limit_per_client=ROWS, batch=row.batch, threads=1,
+                   rounds=rounds, evaluate_every=1000000, **private)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, lines
+
+
+def fedstride_round(program, row, seconds):
+    """Examples a second of all rounds but the first, checkpoints included: a long run less a run of one round."""
+    once, lines = processor_seconds(program, row, 1)
+    more = math.ceil(max(2, 2 * seconds / lines[0]["seconds"]))
+    all_seconds, lines = processor_seconds(program, row, 1 + more)
+    return sum(line["examples"] for line in lines[1:]) / (all_seconds - once)
+
+
+def ask_time(peer, row, seconds, setting, quick=False):
+    """PyTorch's seconds an example, or None for a setting that it does not have for this model."""
+    round_of = {"clients": 1 if quick else CLIENTS, "rows": ROWS} if row.work == "round" else {}
+    return peer.ask(**row._asdict(), **round_of, seconds=seconds / 8 if quick else seconds, setting=setting, quick=quick)
+
+
+def settings_in_words(setting):
+    return " ".join(name if value is True else str(value) for name, value in setting.items() if value) or "plain"
+
+
+def fastest(peers, row, seconds):
+    """Of each system the two fastest of all settings on all its libraries, after a short look at each: (peer, setting)."""
+    looks = {}
+    for peer in peers:
+        for setting in peer.ask(work="settings", name=row.name, optimizer=row.optimizer):
+            took = ask_time(peer, row, seconds, setting, quick=True)
+            if took is not None:
+                looks.setdefault(peer.about["system"], []).append((took, peer, setting))
+    return {system: [look[1:] for look in sorted(all_looks, key=lambda look: look[0])[:2]] for system, all_looks in looks.items()}
+
+
+def measured(program, peers, row, pairs, seconds):
+    """A row of the results."""
+    ours, theirs = [], {}
+    chosen = fastest(peers, row, seconds)
     for _ in range(pairs):
-        text = printed(program, "bench", "--seconds", "3")
-        peaks.append(float(re.search(r"peak ([\d.]+) GFLOP/s", text)[1]))
-        for name in NAMES:
-            speed = re.search(re.escape(name) + r"\s+batch \d+:\s+([\d.]+) examples/s", text)[1]
-            ours.setdefault(name, []).append(float(speed))
-        text = printed(sys.executable, str(Path(__file__).parent / "pytorch.py"), "--seconds", "1.5")
-        for name, other in NAMES.items():
-            theirs.setdefault(name, []).append(float(re.search(other + r": ([\d.]+) examples/s", text)[1]))
-    print(f"measured fp32 peak of one core: {statistics.median(peaks):.0f} GFLOP/s; batch 10, resnet20-gn 32, femnist-cnn 20; medians of {pairs} pairs")
-    for name in NAMES:
-        print(f"{name:18} fedstride {statistics.median(ours[name]):9.0f} examples/s   PyTorch {statistics.median(theirs[name]):9.0f}"
-              f"   ratio {spread([a / b for a, b in zip(ours[name], theirs[name])], '.1f')}")
+        ours.append((fedstride_step if row.work == "step" else fedstride_round)(program, row, seconds))
+        for system, candidates in chosen.items():
+            for i, (peer, setting) in enumerate(candidates):
+                theirs.setdefault((system, i), []).append(1 / ask_time(peer, row, seconds, setting))
+    result = {**row._asdict(), "fedstride": ours, "peers": []}
+    for system, candidates in chosen.items():
+        best = max(range(len(candidates)), key=lambda i: statistics.median(theirs[system, i]))
+        peer, setting = candidates[best]
+        result["peers"].append({"system": system, "pytorch": peer.about["pytorch"], "blas": peer.about["package"] or peer.about["blas"],
+                                "setting": settings_in_words(setting), "examples_per_second": theirs[system, best],
+                                "ratios": [a / b for a, b in zip(ours, theirs[system, best])]})
+    return result
+
+
+def in_words(row):
+    words = f"{title(Row(*(row[key] for key in Row._fields))):30} fedstride {statistics.median(row['fedstride']):8.0f} examples/s"
+    for peer in row["peers"]:
+        words += (f"\n    ratio {spread(peer['ratios'], '.2f')} to {statistics.median(peer['examples_per_second']):.0f} of PyTorch "
+                  f"{peer['pytorch']}, {peer['blas']}, {peer['setting']}")
+    return words
+
+
+def machine():
+    lines = dict(re.findall(r"^([^\t:]+)\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE))
+    return {"processor": f"{lines.get('model name', platform.machine())} (family {lines.get('cpu family')}, model {lines.get('model')})",
+            "cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0], "kernel": platform.release()}
+
+
+def head(program, peak, peers, fast):
+    bench = _peers.bench(program, "logistic", 10, 0.01)
+    return {"format": 1, "date": datetime.date.today().isoformat(), "command": shlex.join(sys.argv), "machine": machine(),
+            "fedstride": {key: bench[key] for key in ("version", "compiler", "instruction_set")}
+            | {"build": subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.strip()},
+            "peak_flops_per_second": peak,
+            "peers": [{**peer.about, "share_of_peak": peer.flops / peak, "compared": peer in fast} for peer in peers], "rows": []}
+
+
+def minutes(rows, peers, systems, pairs, seconds):
+    """About so many on an idle machine: a round takes PyTorch a second or more, of which a pair has three."""
+    looks = peers * 8 * (seconds / 8 + 0.1)
+    steps = sum(row.work == "step" for row in rows)
+    rounds = len(rows) - steps
+    step_seconds = looks + pairs * seconds * 1.3 * (1 + 2 * systems)
+    round_seconds = 2 * looks + pairs * (4 * seconds + 2 * systems * 5)
+    return (steps * step_seconds + rounds * round_seconds) / 60
+
+
+def main(words=None, make_peers=_peers.all_peers):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", nargs="?", default="build/release/fedstride")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1, help="processor time of each measurement")
+    parser.add_argument("--batches", type=int, nargs="+", default=[10, 50])
+    parser.add_argument("--rows", default="", metavar="PATTERN", help="of the rows that --estimate lists, those that match")
+    parser.add_argument("--results", type=Path, default=_peers.ROOT / "build" / "compare.json")
+    parser.add_argument("--estimate", action="store_true", help="list the rows and the minutes that they take; measure nothing")
+    parser.add_argument("--install", action="store_true",
+                        help="first install the libraries of tools/packages' group 'bench', which NumPy and others then use too")
+    given = parser.parse_args(words)
+    rows = rows_of(given.batches, given.rows)
+    if not rows:
+        parser.error(f"no row matches '{given.rows}'; --estimate lists them")
+    if given.install:
+        script = f". {shlex.quote(str(_peers.ROOT / 'tools' / 'setup.sh'))}; program=compare.py; begin; need_packages bench"
+        if subprocess.run(["bash", "-c", script]).returncode:
+            sys.exit(1)
+    if given.estimate:
+        systems = 1 + (_peers.SID / "made").exists()
+        for row in rows:
+            print(title(row))
+        print(f"{len(rows)} rows, about {minutes(rows, 2 * systems, systems, given.pairs, given.seconds):.0f} minutes on an idle machine")
+        return
+    peers = make_peers()
+    # The peak of a busy core fluctuates as its products do: the best of both.
+    peak = max(_peers.measured_peak(given.program) for _ in range(5))
+    fast = _peers.fast_enough(peers, peak)
+    results = head(given.program, peak, peers, fast)
+    print(f"{results['date']}, {results['machine']['processor']}, peak {1e-9 * peak:.0f} GFLOP/s of fp32 a core; "
+          f"fedstride {results['fedstride']['build']}")
+    for peer in peers:
+        print(f"{peer.about['system']}: {_peers.in_words(peer)}{'' if peer in fast else ': too slow, left out'}")
+    if results["machine"]["load"] > 0.5:
+        print(f"the machine is busy (load {results['machine']['load']:.1f}): ratios are indicative")
+    for row in rows:
+        results["rows"].append(measured(given.program, fast, row, given.pairs, given.seconds))
+        print(in_words(results["rows"][-1]), flush=True)
+        given.results.write_text(json.dumps(results, indent=1) + "\n")
+    for peer in peers:
+        peer.end()
+    print(f"medians of {given.pairs} pairs, spans in brackets; all numbers in {given.results}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ batches of 10, SGD, pfl-cnn. The loop does what the round must, and nothing else
 weights, takes five steps (forward, backward, SGD) on pictures that are in memory already, and adds the change; then it
 applies the mean. The fastest of its settings counts: NCHW or channels-last, oneDNN on or off are tried with one client; one
 thread a process with as many processes as cores, or one process with as many threads, with rounds. fedstride's round is the median of the run's own `seconds`,
-reading batches, averaging and hashing included, evaluation not.
+reading batches, averaging and hashing included, evaluation not. PyTorch runs on the installed BLAS that is fastest in a large
+product; if that is slow there is no ratio (compare.py, whose whole rounds also have PyTorch of Debian unstable).
 
     /usr/bin/python3 tools/bench/federation.py build/release/fedstride DATA_DIR [PAIRS]      (Debian: python3-torch)
 """
@@ -16,6 +17,7 @@ import statistics
 import sys
 import time
 
+import _peers
 from _measure import round_seconds, run, spread, words
 
 CLIENTS, PICTURES, COHORT, BATCH = 1000, 50, 50, 10
@@ -94,6 +96,12 @@ def main():
     program, data, pairs = words(__doc__, 2, 3)
     cores = len(os.sched_getaffinity(0))
     ratios = []
+    peers = [_peers.Peer(library) for library in _peers.libraries()]
+    best = max(_peers.fast_enough(peers, _peers.measured_peak(program)), key=lambda peer: peer.flops)
+    for peer in peers:
+        peer.end()
+    os.environ["LD_LIBRARY_PATH"] = best.library
+    print(_peers.in_words(best))
     for _ in range(pairs):
         ours = fedstride_round(program, data, cores)
         theirs, processes, layout, onednn = pytorch_round(cores)

@@ -1,20 +1,30 @@
 #!/usr/bin/env python3
-"""Training speed of PyTorch on one thread, for comparison with `fedstride bench`.
+"""The peer of compare.py: PyTorch's processor time for training steps and clients' rounds on one thread.
 
-Same models, same batch, same work: forward, backward and SGD step on a batch that is already in memory. Every setting
-that could help is tried (NCHW or channels-last, oneDNN on or off, foreach or plain optimizer, TorchScript) and the
-fastest counts. Times are processor time of the one thread, the median of many short runs.
+    LD_LIBRARY_PATH=FOLDER-OF-A-BLAS /usr/bin/python3 tools/bench/pytorch.py      (Debian: python3-torch)
 
-    /usr/bin/python3 tools/bench/pytorch.py [--seconds S] [MODEL ...]      (Debian: python3-torch)
+It reads jobs, one JSON object a line, and answers each in a line. A job's `work` is
+
+- `hello`: versions, the BLAS in use, and its speed in a product of 512x512 matrices;
+- `settings`: every setting that could help this model: NCHW or channels-last, oneDNN on or off, foreach or plain SGD,
+  TorchScript; for private steps torch.func's vmap or the expanded weights;
+- `step`: forward, backward and SGD on a batch that is in memory;
+- `round`: clients load the global weights, train on rows in memory, and their changes are averaged; the optimizer is sgd,
+  adadp or private: per-example gradients of all parameters, each clipped, their sum with normal noise, SGD.
+
+A time is the median of many, in seconds an example. torch.compile is not tried: it needs a compiler, and minutes a model.
 """
-import argparse
 import itertools
+import json
 import os
 import statistics
+import subprocess
+import sys
 import time
 
 THREADS = int(os.environ.get("PYTORCH_THREADS", "1"))
-os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(THREADS)
+for library in ("OMP", "MKL", "OPENBLAS", "BLIS"):
+    os.environ[library + "_NUM_THREADS"] = str(THREADS)
 
 import torch  # noqa: E402  (after the environment is set)
 from torch import nn  # noqa: E402
@@ -29,14 +39,19 @@ def adadp_cnn():
         nn.Flatten(), nn.Linear(1600, 500), nn.ReLU(), nn.Linear(500, 500), nn.ReLU(), nn.Linear(500, 10))
 
 
+def adadp_mlp():
+    layers = [layer for width in (3072, 256, 256) for layer in (nn.Linear(width, 256, bias=False), nn.ReLU())]
+    return nn.Sequential(nn.Flatten(), *layers, nn.Linear(256, 10, bias=False))
+
+
+def logistic():
+    return nn.Sequential(nn.Flatten(), nn.Linear(3072, 10))
+
+
 def pfl_cnn():
     return nn.Sequential(
         nn.Conv2d(3, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25),
         nn.Flatten(), nn.Linear(64 * 14 * 14, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10))
-
-
-def tiny_mlp():
-    return nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 10))
 
 
 def femnist_cnn():
@@ -63,12 +78,20 @@ class Block(nn.Module):
         return self.relu2(y + x)
 
 
-def resnet20_gn():
+def resnet_gn(blocks_of_a_width):
     blocks = [Block(before, channels) for channels in (16, 32, 64)
-              for before in (max(channels // 2, 16), channels, channels)]
+              for before in (max(channels // 2, 16), *[channels] * (blocks_of_a_width - 1))]
     return nn.Sequential(
         nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.GroupNorm(8, 16), nn.ReLU(), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
         nn.Linear(64, 10))
+
+
+def resnet8_gn():
+    return resnet_gn(1)
+
+
+def resnet20_gn():
+    return resnet_gn(3)
 
 
 class LeafLstm(nn.Module):
@@ -119,65 +142,235 @@ class Transformer(nn.Module):
         return self.last(self.blocks(self.table(x) + self.positions)).transpose(1, 2)
 
 
-# The batch of a model, if it is not --batch; of tokens, their number and vocabulary.
-MODELS = {"adadp-cnn": (adadp_cnn, (3, 32, 32), None), "pfl-cnn": (pfl_cnn, (3, 32, 32), None), "tiny-mlp": (tiny_mlp, (16,), None),
-          "resnet20-gn": (resnet20_gn, (3, 32, 32), 32), "femnist-cnn": (femnist_cnn, (1, 28, 28), 20),
-          "leaf-lstm": (LeafLstm, (80,), 10), "small-transformer": (Transformer, (20,), 16)}
+PICTURE = (3, 32, 32)
+MODELS = {"adadp-cnn": (adadp_cnn, PICTURE), "pfl-cnn": (pfl_cnn, PICTURE), "femnist-cnn": (femnist_cnn, (1, 28, 28)),
+          "resnet20-gn": (resnet20_gn, PICTURE), "resnet8-gn": (resnet8_gn, PICTURE), "adadp-mlp": (adadp_mlp, PICTURE),
+          "logistic": (logistic, PICTURE), "leaf-lstm": (LeafLstm, (80,)), "small-transformer": (Transformer, (20,))}
+# Vocabulary, and the shape of the answers with their number of classes last.
 TOKENS = {"leaf-lstm": (80, (80,)), "small-transformer": (90, (20, 90))}
+PRODUCT = 512
 
 
-def step_seconds(name, batch, seconds, channels_last, onednn, foreach, script):
-    build, shape, _ = MODELS[name]
+def is_convolutional(name):
+    return len(MODELS[name][1]) == 3 and "conv" in repr(MODELS[name][0]()).lower()
+
+
+def settings_of(name, optimizer):
+    """Those to try: dictionaries for `built`."""
+    layouts, others = [False, True] if is_convolutional(name) else [False], [True, False]
+    if optimizer == "private":
+        return [dict(channels_last=layout, onednn=onednn, per_example=way)
+                for layout, onednn, way in itertools.product(layouts, others, ["vmap", "expanded"])]
+    loops = others if optimizer == "sgd" else [True]
+    return [dict(channels_last=layout, onednn=onednn, foreach=foreach, script=script)
+            for layout, onednn, foreach, script in itertools.product(layouts, others, loops, [False, True])]
+
+
+def built(name, rows, channels_last, onednn, script=False):
+    """The model, its inputs and labels."""
+    build, shape = MODELS[name]
     torch.manual_seed(0)
     torch.backends.mkldnn.enabled = onednn
-    model, loss_function = build(), nn.CrossEntropyLoss()
-    inputs, labels = torch.randn(batch, *shape), torch.randint(0, 10, (batch,))
+    model = build()
+    inputs, labels = torch.randn(rows, *shape), torch.randint(0, 10, (rows,))
     if name in TOKENS:
         vocabulary, answers = TOKENS[name]
-        inputs, labels = torch.randint(0, vocabulary, (batch, *shape)), torch.randint(0, answers[-1], (batch, *answers[:-1]))
+        inputs, labels = torch.randint(0, vocabulary, (rows, *shape)), torch.randint(0, answers[-1], (rows, *answers[:-1]))
     if channels_last:
         model = model.to(memory_format=torch.channels_last)
         inputs = inputs.contiguous(memory_format=torch.channels_last)
-    if script:
-        model = torch.jit.script(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6, foreach=foreach)
+    return torch.jit.script(model) if script else model, inputs, labels
 
-    def step():
+
+def sgd_step(model, parameters, rate, foreach):
+    loss, optimizer = nn.CrossEntropyLoss(), torch.optim.SGD(parameters, lr=rate, foreach=foreach)
+
+    def step(inputs, labels):
         optimizer.zero_grad(set_to_none=True)
-        loss_function(model(inputs), labels).backward()
+        loss(model(inputs), labels).backward()
         optimizer.step()
+    return step
 
-    for _ in range(5):
-        step()
-    start = time.thread_time()
-    step()
-    repeats = max(1, int(0.02 / max(time.thread_time() - start, 1e-6)))
+
+def adadp_step(model, parameters, rate):
+    """A full step against two halves (Koskela & Honkela 2020), tolerance 0.1, an undone step costs as much. Takes two batches."""
+    loss, state = nn.CrossEntropyLoss(), {"rate": rate}
+
+    def gradient(inputs, labels):
+        return torch.autograd.grad(loss(model(inputs), labels), parameters)
+
+    def step(inputs, labels):
+        half = len(inputs) // 2
+        first = gradient(inputs[:half], labels[:half])
+        with torch.no_grad():
+            before = [p.clone() for p in parameters]
+            torch._foreach_add_(parameters, first, alpha=-state["rate"] / 2)
+        second = gradient(inputs[half:], labels[half:])
+        with torch.no_grad():
+            full = torch._foreach_add(before, first, alpha=-state["rate"])
+            torch._foreach_add_(parameters, second, alpha=-state["rate"] / 2)
+            error = sum(((f - p) / f.abs().clamp_(min=1)).square_().sum() for f, p in zip(full, parameters)).sqrt().item()
+            if not error <= 0.1:
+                for p, b in zip(parameters, before):
+                    p.copy_(b)
+            state["rate"] *= min(max(0.1 / error, 0.9), 1.1) if error > 0 else 1.1
+    return step
+
+
+def per_example_gradients(model, parameters, way):
+    """A function of a batch: for each parameter a tensor whose first dimension is the example."""
+    if way == "expanded":
+        from torch.nn.utils._per_sample_grad import call_for_per_sample_grads
+        loss = nn.CrossEntropyLoss(reduction="sum")
+
+        def expanded(inputs, labels):
+            for p in parameters:
+                p.grad_sample = None
+            loss(call_for_per_sample_grads(model)(inputs), labels).backward()
+            return [p.grad_sample for p in parameters]
+        return expanded
+    loss = nn.CrossEntropyLoss()
+    try:
+        from torch.func import functional_call, grad, vmap
+        names = [name for name, _ in model.named_parameters()]
+
+        def of_one(values, x, y):
+            return loss(functional_call(model, dict(zip(names, values)), (x[None],)), y[None])
+    except ImportError:  # before 2.0
+        from functorch import grad, make_functional, vmap
+        function, _ = make_functional(model)
+
+        def of_one(values, x, y):
+            return loss(function(values, x[None]), y[None])
+    per_example = vmap(grad(of_one), in_dims=(None, 0, 0), randomness="different")
+    return lambda inputs, labels: per_example(tuple(p.detach() for p in parameters), inputs, labels)
+
+
+def private_step(model, parameters, rate, way, clip=1.0, noise=1.0):
+    gradients = per_example_gradients(model, parameters, way)
+
+    def step(inputs, labels):
+        each = gradients(inputs, labels)
+        with torch.no_grad():
+            squares = sum(g.reshape(len(inputs), -1).square().sum(1) for g in each)
+            factors = (clip / squares.sqrt()).clamp_(max=1)
+            for p, g in zip(parameters, each):
+                total = torch.einsum("n,n...->...", factors, g)
+                p.sub_(total.add_(torch.randn_like(total), alpha=noise * clip), alpha=rate / len(inputs))
+    return step
+
+
+def step_work(name, batch, optimizer, foreach, **setting):
+    """One step, and its examples. The rate is so small that the weights do not change, and with them the share of zeros."""
+    model, inputs, labels = built(name, batch, **setting)
+    step = sgd_step(model, list(model.parameters()), 1e-6, foreach)
+    return lambda: step(inputs, labels), batch
+
+
+def round_work(name, batch, optimizer, clients, rows, foreach=True, per_example=None, **setting):
+    """A round of so many clients with so many rows each, and its examples."""
+    model, inputs, labels = built(name, rows, **setting)
+    parameters = list(model.parameters())
+    start = [p.detach().clone() for p in parameters]
+    at_once = batch * (2 if optimizer == "adadp" else 1)
+
+    def work():
+        change = [torch.zeros_like(p) for p in start]
+        for _ in range(clients):
+            with torch.no_grad():
+                for p, s in zip(parameters, start):
+                    p.copy_(s)
+            step = (sgd_step(model, parameters, 0.01, foreach) if optimizer == "sgd" else adadp_step(model, parameters, 0.01)
+                    if optimizer == "adadp" else private_step(model, parameters, 0.01, per_example))
+            for first in range(0, rows, at_once):
+                step(inputs[first:first + at_once], labels[first:first + at_once])
+            with torch.no_grad():
+                for c, p, s in zip(change, parameters, start):
+                    c.add_(p.detach() - s)
+        with torch.no_grad():
+            for s, c in zip(start, change):
+                s.add_(c, alpha=1 / clients)
+    return work, clients * rows
+
+
+def median_time(work, seconds, warm, least):
+    """Processor time of one call: the median of calls for so many seconds, and at least so many."""
+    for _ in range(warm):
+        start = time.thread_time()
+        work()
+        once = time.thread_time() - start
+    repeats = max(1, int(0.02 / max(once, 1e-6)))
     times, end = [], time.thread_time() + seconds
-    while len(times) < 5 or time.thread_time() < end:
+    while len(times) < least or time.thread_time() < end:
         start = time.thread_time()
         for _ in range(repeats):
-            step()
+            work()
         times.append((time.thread_time() - start) / repeats)
     return statistics.median(times)
 
 
+def product_flops(seconds=0.3):
+    """The fastest product of two square matrices, in operations a second: compute-bound in any good BLAS."""
+    torch.backends.mkldnn.enabled = False
+    a, b = torch.randn(PRODUCT, PRODUCT), torch.randn(PRODUCT, PRODUCT)
+    times, end = [], time.thread_time() + seconds
+    while len(times) < 4 or time.thread_time() < end:
+        start = time.thread_time()
+        torch.mm(a, b)
+        times.append(time.thread_time() - start)
+    return 2 * PRODUCT ** 3 / min(times)
+
+
+def version_of(package):
+    """The package's name and version, or nothing if it is not Debian's."""
+    return subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${Version}", package], capture_output=True, text=True).stdout
+
+
+def blas_in_use():
+    """The library file that products run in, and its package with version."""
+    torch.mm(torch.ones(2, 2), torch.ones(2, 2))
+    with open("/proc/self/maps") as maps:
+        path = next((os.path.realpath(line.split()[-1]) for line in maps if "libblas" in line), None)
+    if path is None:
+        return "built into PyTorch", ""
+    owner = subprocess.run(["dpkg-query", "-S", path], capture_output=True, text=True).stdout.split(": ")[0]
+    return path, version_of(owner)
+
+
+def hello():
+    path, package = blas_in_use()
+    # Debian's 1.13.1 calls itself 1.13.0a0.
+    return {"pytorch": (version_of("python3-torch").split() or [torch.__version__])[-1], "python": sys.version.split()[0],
+            "blas": path, "package": package,
+            "capability": torch.backends.cpu.get_cpu_capability() if hasattr(torch.backends, "cpu") else None,
+            "product_flops_per_second": product_flops()}
+
+
+def answer(work, seconds=0.0, setting=None, quick=False, **job):
+    """A quick answer ranks settings by fewer calls after the first, which also prepares."""
+    if work == "hello":
+        return hello()
+    if work == "settings":
+        return settings_of(**job)
+    if work == "step":
+        call, examples = step_work(**job, **setting)
+        warm, least = (2, 1) if quick else (4, 5)
+    else:
+        call, examples = round_work(**job, **setting)
+        warm, least = 1, 1 if quick else 3
+    return median_time(call, seconds, warm, least) / examples
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=list(MODELS), help="of " + ", ".join(MODELS))
-    parser.add_argument("--batch", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=2, help="for each setting tried")
-    arguments = parser.parse_args()
-    for name in arguments.models:
-        _, shape, own_batch = MODELS[name]
-        batch = own_batch or arguments.batch
-        layouts = [False, True] if len(shape) == 3 else [False]
-        settings = list(itertools.product(layouts, [True, False], [True, False], [False, True]))
-        # A short look at every setting, a long one at the three fastest.
-        ranked = sorted(settings, key=lambda s: step_seconds(name, batch, arguments.seconds / 8, *s))
-        seconds, best = min((step_seconds(name, batch, arguments.seconds, *s), s) for s in ranked[:3])
-        words = [w for w, on in zip(["channels-last", "oneDNN", "foreach", "TorchScript"], best) if on]
-        print(f"{name}: {batch / seconds:.0f} examples/s, {1e6 * seconds:.0f} us a step of {batch}"
-              f"  ({', '.join(words) or 'plain'}; PyTorch {torch.__version__})", flush=True)
+    # Only answers go to standard output, whatever PyTorch prints.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        try:
+            reply = {"answer": answer(**json.loads(line))}
+        except Exception as error:  # a setting that this PyTorch, or this model, does not support
+            reply = {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
+        print(json.dumps(reply), file=answers)
 
 
 if __name__ == "__main__":
