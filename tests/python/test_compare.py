@@ -54,7 +54,7 @@ def test_no_results_are_written_of_a_slow_peer(tmp_path):
     assert not (tmp_path / "r.json").exists()
 
 
-def test_a_ratio_is_that_of_the_pairs_against_the_fastest_setting(tmp_path, capsys):
+def test_ratios_are_those_of_the_pairs_and_the_fastest_blas_counts(tmp_path, capsys):
     slow, fast, other = Fake(1e3, 1e-9), Fake(1e15, 2.0), Fake(1e15, 0.5)
     newer = Fake(1e15, 0.25, system="Debian unstable")
     path = tmp_path / "r.json"
@@ -67,10 +67,12 @@ def test_a_ratio_is_that_of_the_pairs_against_the_fastest_setting(tmp_path, caps
     assert [peer["compared"] for peer in results["peers"]] == [False, True, True, True]
     assert [(row["work"], row["batch"], row["optimizer"]) for row in results["rows"]] == [("step", 10, "sgd"), ("round", 50, "private")]
     for row in results["rows"]:
-        here, unstable = row["peers"]
-        assert (here["system"], here["setting"], here["examples_per_second"]) == ("Debian here", "channels_last", [2.0, 2.0])
-        assert (unstable["system"], unstable["examples_per_second"]) == ("Debian unstable", [4.0, 4.0])
-        assert here["ratios"] == [ours / 2.0 for ours in row["fedstride"]]
+        here, faster, unstable = row["peers"]
+        assert [peer["counts"] for peer in row["peers"]] == [False, True, True]
+        assert [peer["setting"] for peer in row["peers"]] == ["channels_last"] * 3
+        assert [peer["examples_per_second"] for peer in row["peers"]] == [[0.5, 0.5], [2.0, 2.0], [4.0, 4.0]]
+        assert (here["system"], unstable["system"]) == ("Debian here", "Debian unstable")
+        assert faster["ratios"] == [ours / 2.0 for ours in row["fedstride"]]
         assert min(row["fedstride"]) > 0
     assert "too slow, left out" in capsys.readouterr().out
 

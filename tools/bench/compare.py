@@ -5,9 +5,9 @@
     tools/bench/compare.py build/release/fedstride --rows 'logistic 10|adadp-cnn 10' --pairs 1 --seconds 0.3
 
 The rows are single steps, whole rounds, and rounds under example-level privacy beside vectorized per-example gradients. PyTorch
-is Debian's, and that of Debian unstable where tools/bench/sid has made build/sid, on every BLAS that is installed there; the two
-fastest of all settings and libraries (pytorch.py) are measured in the pairs, and the faster one counts. A BLAS whose product of
-512x512 matrices is below a third of the core's peak is left out; if none is left there is no ratio.
+is Debian's, and that of Debian unstable where tools/bench/sid has made build/sid, on every BLAS that is installed there, each in
+its fastest setting (pytorch.py); of each Debian the fastest BLAS counts. A BLAS whose product of 512x512 matrices is below a
+third of the core's peak is left out; if none is left there is no ratio.
 
 The results file has machine, versions, date, command and each pair's numbers; it is written after every row.
 """
@@ -78,41 +78,41 @@ def settings_in_words(setting):
     return " ".join(name if value is True else str(value) for name, value in setting.items() if value) or "plain"
 
 
-def fastest(peers, row, seconds):
-    """Of each system the two fastest of all settings on all its libraries, after a short look at each: (peer, setting)."""
-    looks = {}
-    for peer in peers:
-        for setting in peer.ask(work="settings", name=row.name, optimizer=row.optimizer):
-            took = ask_time(peer, row, seconds, setting, quick=True)
-            if took is not None:
-                looks.setdefault(peer.about["system"], []).append((took, peer, setting))
-    return {system: [look[1:] for look in sorted(all_looks, key=lambda look: look[0])[:2]] for system, all_looks in looks.items()}
+def fastest_setting(peer, row, seconds):
+    """After a short look at each setting, and another at the three fastest; None if this PyTorch has no way to do the work."""
+    def look(setting):
+        return ask_time(peer, row, seconds, setting, quick=True)
+    looks = [(look(setting), setting) for setting in peer.ask(work="settings", name=row.name, optimizer=row.optimizer)]
+    best = sorted((each for each in looks if each[0] is not None), key=lambda each: each[0])[:3]
+    return min(((min(took, look(setting)), setting) for took, setting in best), key=lambda each: each[0], default=(None, None))[1]
 
 
 def measured(program, peers, row, pairs, seconds):
-    """A row of the results."""
-    ours, theirs = [], {}
-    chosen = fastest(peers, row, seconds)
+    """A row of the results. In each system the library that is fastest counts."""
+    found = [(peer, fastest_setting(peer, row, seconds)) for peer in peers]
+    found = [(peer, setting) for peer, setting in found if setting is not None]
+    ours = []
+    theirs = [{"system": peer.about["system"], "pytorch": peer.about["pytorch"], "blas": peer.about["package"] or peer.about["blas"],
+               "setting": settings_in_words(setting), "examples_per_second": []} for peer, setting in found]
     for _ in range(pairs):
         ours.append((fedstride_step if row.work == "step" else fedstride_round)(program, row, seconds))
-        for system, candidates in chosen.items():
-            for i, (peer, setting) in enumerate(candidates):
-                theirs.setdefault((system, i), []).append(1 / ask_time(peer, row, seconds, setting))
-    result = {**row._asdict(), "fedstride": ours, "peers": []}
-    for system, candidates in chosen.items():
-        best = max(range(len(candidates)), key=lambda i: statistics.median(theirs[system, i]))
-        peer, setting = candidates[best]
-        result["peers"].append({"system": system, "pytorch": peer.about["pytorch"], "blas": peer.about["package"] or peer.about["blas"],
-                                "setting": settings_in_words(setting), "examples_per_second": theirs[system, best],
-                                "ratios": [a / b for a, b in zip(ours, theirs[system, best])]})
-    return result
+        for (peer, setting), each in zip(found, theirs):
+            each["examples_per_second"].append(1 / ask_time(peer, row, seconds, setting))
+    for each in theirs:
+        each["ratios"] = [a / b for a, b in zip(ours, each["examples_per_second"])]
+        each["counts"] = each is max((other for other in theirs if other["system"] == each["system"]), key=median_speed)
+    return {**row._asdict(), "fedstride": ours, "peers": theirs}
+
+
+def median_speed(peer):
+    return statistics.median(peer["examples_per_second"])
 
 
 def in_words(row):
     words = f"{title(Row(*(row[key] for key in Row._fields))):30} fedstride {statistics.median(row['fedstride']):8.0f} examples/s"
     for peer in row["peers"]:
-        words += (f"\n    ratio {spread(peer['ratios'], '.2f')} to {statistics.median(peer['examples_per_second']):.0f} of PyTorch "
-                  f"{peer['pytorch']}, {peer['blas']}, {peer['setting']}")
+        words += (f"\n    {'ratio' if peer['counts'] else 'slower:'} {spread(peer['ratios'], '.2f')} to {median_speed(peer):.0f} "
+                  f"of PyTorch {peer['pytorch']}, {peer['blas']}, {peer['setting']}")
     return words
 
 
@@ -133,7 +133,7 @@ def head(program, peak, peers, fast):
 
 def minutes(rows, peers, systems, pairs, seconds):
     """About so many on an idle machine: a round takes PyTorch a second or more, of which a pair has three."""
-    looks = peers * 8 * (seconds / 8 + 0.1)
+    looks = peers * 11 * (seconds / 8 + 0.1)
     steps = sum(row.work == "step" for row in rows)
     rounds = len(rows) - steps
     step_seconds = looks + pairs * seconds * 1.3 * (1 + 2 * systems)
