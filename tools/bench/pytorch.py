@@ -252,8 +252,9 @@ def private_step(model, parameters, rate, way, clip=1.0, noise=1.0):
     def step(inputs, labels):
         each = gradients(inputs, labels)
         with torch.no_grad():
-            squares = sum(g.reshape(len(inputs), -1).square().sum(1) for g in each)
-            factors = (clip / squares.sqrt()).clamp_(max=1)
+            # As Opacus does: squares would need memory of the gradients' size.
+            norms = torch.stack([g.reshape(len(inputs), -1).norm(2, dim=1) for g in each]).norm(2, dim=0)
+            factors = (clip / norms).clamp_(max=1)
             for p, g in zip(parameters, each):
                 total = torch.einsum("n,n...->...", factors, g)
                 p.sub_(total.add_(torch.randn_like(total), alpha=noise * clip), alpha=rate / len(inputs))
