@@ -93,7 +93,7 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
     return {with(settings, {{"optimizer", "adadp"}}),
             auto_note("optimizer", "adadp, since " + *key + " is given", "--optimizer")};
   const bool protects_clients = is_text(settings, "dp", "client") || is_text(settings, "dp", "both");
-  const std::span<const Candidate> candidates = protects_clients ? std::span(kClients) : std::span(kExamples);
+  const auto candidates = protects_clients ? std::span<const Candidate>(kClients) : std::span<const Candidate>(kExamples);
   std::string first;
   for (const Candidate& candidate : candidates) {
     AutomaticChoice choice{with(settings, candidate)};
