@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/evaluation.hpp"
 #include "secagg/primitives.hpp"
 #include "sim/net/connection.hpp"
 #include "sim/net/deny_list.hpp"

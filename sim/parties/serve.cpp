@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "client/told_evaluation.hpp"
 #include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/seconds_since.hpp"
