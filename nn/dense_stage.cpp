@@ -59,13 +59,18 @@ int DenseStage::forward_pieces(int rows) const {
   return pieces_for(work(rows), (options_.outputs + kOutputsPerBlock - 1) / kOutputsPerBlock);
 }
 
-int DenseStage::backward_pieces(int rows) const { return pieces_for(2 * work(rows), weight_stretches_); }
-
-void DenseStage::prepare_training() {
-  bias_gradient_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(options_.outputs)));
-  weight_gradient_ =
-      Buffer<float>(row_stride(static_cast<std::size_t>(inputs_per_stretch_) * options_.outputs) * backward_pieces(max_rows_));
+int DenseStage::backward_pieces(int rows) const {
+  const int group = stretches_per_group(count_of(rows));
+  return pieces_for(2 * work(rows), (weight_stretches_ + group - 1) / group);
 }
+
+int DenseStage::stretches_per_group(int count) const {
+  constexpr int kLeastGroups = 8;  // so that a layer can be cut into pieces
+  if (!packs_weight_gradient(count, options_.outputs)) return 1;
+  return std::max(1, std::min(kPackedInputs / inputs_per_stretch_, weight_stretches_ / kLeastGroups));
+}
+
+void DenseStage::prepare_training() { bias_gradient_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(options_.outputs))); }
 
 void DenseStage::prepare_per_example() {
   if (!trains()) return;
@@ -131,11 +136,12 @@ void DenseStage::begin_norms(const Signal& in, const Signal& out, int rows, doub
   for (int r = 0; r < rows; ++r) {
     const Rows x{in.value[r], positions_of(in.value).stride};
     const OutputGradients gradients{{out.gradient[r], positions_of(out.gradient).stride}, options_.positions};
-    for (int stretch = 0; stretch < weight_stretches_; ++stretch) {
-      const int first = first_input(stretch), last = first_input(stretch + 1);
-      dense_weight_gradient(x, gradients, options_.outputs, first, last, weight_gradient_.data());
-      squared_norms[r] += squared_norm(weight_gradient_.data(), static_cast<std::size_t>(last - first) * outputs);
-    }
+    for_each_stretch(
+        {0, weight_stretches_}, options_.positions,
+        [&](float* gradient, int first, int last) {
+          dense_weight_gradient(x, gradients, options_.outputs, first, last, gradient);
+        },
+        [&](int, std::size_t, const float* gradient, std::size_t size) { squared_norms[r] += squared_norm(gradient, size); });
     if (!has_bias) continue;
     column_sums(gradients, options_.outputs, bias_gradient_.data());
     squared_norms[r] += squared_norm(bias_gradient_.data(), outputs);
@@ -154,31 +160,43 @@ void DenseStage::report_bias(const OutputGradients& gradients, const GradientTar
   target.report(weight_stretches_, options_.bias.offset, bias_gradient_.data(), options_.bias.size);
 }
 
-template <class Body>
-void DenseStage::for_each_stretch(int piece, int pieces, const GradientTarget& target, Body&& body) {
+template <class Compute, class Report>
+void DenseStage::for_each_stretch(Stretches stretches, int count, Compute&& compute, Report&& report) const {
   const auto outputs = static_cast<std::size_t>(options_.outputs);
-  float* gradient = weight_gradient_.data() + piece * row_stride(inputs_per_stretch_ * outputs);
-  for (int slot = first_stretch(piece, pieces); slot < first_stretch(piece + 1, pieces); ++slot) {
-    const int first = first_input(slot);
-    const int last = first_input(slot + 1);
-    body(gradient, first, last);
-    target.report(slot, options_.weight.offset + first * outputs, gradient, (last - first) * outputs);
+  const int group = stretches_per_group(count);
+  float* const gradient = thread_scratch<Scratch::call>(static_cast<std::size_t>(group) * inputs_per_stretch_ * outputs);
+  for (int begin = stretches.first; begin < stretches.last; begin += group) {
+    const int end = std::min(begin + group, stretches.last);
+    compute(gradient, first_input(begin), first_input(end));
+    for (int slot = begin; slot < end; ++slot) {
+      const int first = first_input(slot), last = first_input(slot + 1);
+      report(slot, first * outputs, gradient + (first - first_input(begin)) * outputs, (last - first) * outputs);
+    }
   }
 }
 
+template <class Compute>
+void DenseStage::report_weights(int piece, int pieces, int count, const GradientTarget& target, Compute&& compute) const {
+  for_each_stretch({first_stretch(piece, pieces), first_stretch(piece + 1, pieces)}, count, compute,
+                   [&](int slot, std::size_t offset, const float* gradient, std::size_t size) {
+                     target.report(slot, options_.weight.offset + offset, gradient, size);
+                   });
+}
+
 void DenseStage::weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients,
-                              const GradientTarget& target) {
-  for_each_stretch(piece, pieces, target, [&](float* gradient, int first, int last) {
+                              const GradientTarget& target) const {
+  report_weights(piece, pieces, gradients.count, target, [&](float* gradient, int first, int last) {
     if (!options_.frozen) dense_weight_gradient(positions_of(in.value), gradients, options_.outputs, first, last, gradient);
   });
 }
 
-void DenseStage::fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target) {
+void DenseStage::fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows,
+                             const GradientTarget& target) const {
   const float* weights = weights_ + options_.weight.offset;
   const int outputs = options_.outputs;
   const int count = count_of(rows);
   const Rows x = positions_of(in.value), dx = positions_of(in.gradient), dy = positions_of(out.gradient);
-  for_each_stretch(piece, pieces, target, [&](float* gradient, int first, int last) {
+  report_weights(piece, pieces, count, target, [&](float* gradient, int first, int last) {
     if (options_.data_gradient && !options_.frozen)
       dense_both_gradients(x, dy, count, weights, outputs, dx, first, last, gradient);
     else if (options_.data_gradient)

@@ -72,12 +72,23 @@ class DenseStage {
   /// Applies the ReLU to out.gradient: once, before any other backward step.
   void mask(const Signal& out, int rows) const;
   void report_bias(const OutputGradients& gradients, const GradientTarget& target);
-  void weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients, const GradientTarget& target);
+  void weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients,
+                    const GradientTarget& target) const;
   /// Data and weight gradient of a few rows.
-  void fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target);
-  /// Calls body(gradient, first input, last input) for every stretch of a piece and reports the gradient it wrote.
-  template <class Body>
-  void for_each_stretch(int piece, int pieces, const GradientTarget& target, Body&& body);
+  void fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target) const;
+  struct Stretches {
+    int first = 0;
+    int last = 0;
+  };
+  /// The number of stretches whose gradients are computed at once, from `count` rows.
+  int stretches_per_group(int count) const;
+  /// compute(gradient, first input, last input) for every group of the stretches, then report(slot, offset among the weights,
+  /// gradient, size) for each of its stretches.
+  template <class Compute, class Report>
+  void for_each_stretch(Stretches stretches, int count, Compute&& compute, Report&& report) const;
+  /// The stretches of a piece, to the target.
+  template <class Compute>
+  void report_weights(int piece, int pieces, int count, const GradientTarget& target, Compute&& compute) const;
   std::size_t work(int rows) const { return static_cast<std::size_t>(count_of(rows)) * options_.inputs * options_.outputs; }
   int first_stretch(int piece, int pieces) const { return weight_stretches_ * piece / pieces; }
   int first_input(int stretch) const { return std::min(stretch * inputs_per_stretch_, options_.inputs); }
@@ -88,7 +99,6 @@ class DenseStage {
   int weight_stretches_ = 1;
   const float* weights_ = nullptr;
   Buffer<float> bias_gradient_;
-  Buffer<float> weight_gradient_;
   // only for weighted_sum
   OutputGradients scaled_;  ///< output gradients times the factors
   std::vector<int> scaled_examples_;

@@ -23,6 +23,7 @@ class RecurrentStage final : public RowStageWithParameters {
         product_(own_product(layers), layers.max_rows()),
         weight_(layers.tensors().second_weight),
         bias_(layers.tensors().second_bias),
+        packed_(packed_weights_size(units_, kGates * units_)),
         recurrent_(max_rows_ * gate_stride()),
         kept_(max_rows_ * positions_ * unit_stride()),
         zeros_(unit_stride()) {
@@ -43,6 +44,7 @@ class RecurrentStage final : public RowStageWithParameters {
   void begin(const float* weights) override {
     weights_ = weights;
     product_.begin(weights);
+    pack_weights(weights_ + weight_.offset, units_, kGates * units_, packed_.data());
   }
   void forward(const Signal& in, const Signal& out, RowRange range, const Batch*) override {
     const std::size_t unit = unit_stride(), gate = gate_stride();
@@ -50,8 +52,8 @@ class RecurrentStage final : public RowStageWithParameters {
     const Rows products{recurrent_.data() + range.first * gate, gate};
     for (int t = 0; t < positions_; ++t) {
       const Rows last{out.value[range.first] + (t - 1) * static_cast<std::ptrdiff_t>(unit), out.value.stride};
-      dense_forward(t == 0 ? Rows{zeros_.data(), 0} : last, count, t == 0 ? 0 : units_, weights_ + weight_.offset, outputs,
-                    weights_ + bias_.offset, false, products, 0, outputs);
+      dense_forward_packed(t == 0 ? Rows{zeros_.data(), 0} : last, count, t == 0 ? 0 : units_, packed_.data(), outputs,
+                           weights_ + bias_.offset, products);
       for (int row = range.first; row < range.last; ++row) {
         float* const gates = in.value[row] + t * gate;
         float* const output = out.value[row] + t * unit;
@@ -146,6 +148,7 @@ class RecurrentStage final : public RowStageWithParameters {
   Tensor weight_;
   Tensor bias_;
   const float* weights_ = nullptr;
+  Buffer<float> packed_;     ///< the recurrent weights
   Buffer<float> recurrent_;  ///< the products at one position
   Buffer<float> kept_;       ///< for each position: LSTM: the cell; GRU: the candidate's recurrent product
   Buffer<float> zeros_;

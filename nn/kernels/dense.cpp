@@ -1,6 +1,7 @@
 #include "nn/kernels/dense.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "nn/kernels/tiles.hpp"
 
@@ -10,8 +11,12 @@ namespace {
 // A tile of results stays in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kTileRows;
 constexpr int kInputChunk = 64;  // inputs of a tile processed at once, so that their weights and activations stay in L1
-// From this number of rows on, unaligned weights are copied to aligned memory, one chunk of inputs at a time.
+// From these numbers of rows on, weights are copied to adjacent memory, one chunk of inputs at a time: unaligned ones, and those
+// whose stride puts a chunk's inputs into four of the 64 sets of the first-level cache.
 constexpr int kMinRowsToCopy = 3 * kMaxRows;
+constexpr int kMinRowsToCopyCrowded = 128;
+constexpr int kCrowdedOutputs = 256;
+constexpr int kStripOutputs = 2 * kLanes;
 constexpr int kCopiedInputs = 128;
 constexpr int kPrefetchInputs = 4;  // number of inputs ahead, in the backward pass
 
@@ -96,14 +101,21 @@ void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outpu
   unrolled<kPacked>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store(to + i * kLanes, packed[i]); });
 }
 
-/// dw[i][o] = sum_r x[r][i] dy[r][o], or with kChosen x[examples[r]][i]; `tail` outputs in the last vector.
-template <int kInputs, int kVectors, bool kChosen>
+enum class WeightSum {
+  rows,    ///< dw[i][o] = sum_r x[r][i] dy[r][o]
+  chosen,  ///< dw[i][o] = sum_r x[examples[r]][i] dy[r][o]
+  added    ///< dw[i][o] += sum_r x[r][i] dy[r][o]
+};
+
+/// `tail` outputs in the last vector.
+template <int kInputs, int kVectors, WeightSum kSum>
 void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const int* examples, const float* dy,
                  std::size_t dy_stride, int rows, float* dw, std::size_t dw_stride, int tail) {
   Lanes sum[kInputs][kVectors] = {};
+  if constexpr (kSum == WeightSum::added) load_tile(sum, dw, dw_stride, tail);
   for (int r = 0; r < rows; ++r) {
     const float* inputs = x;
-    if constexpr (kChosen)
+    if constexpr (kSum == WeightSum::chosen)
       inputs += static_cast<std::size_t>(examples[r]) * x_stride;
     else
       x += x_stride;
@@ -115,14 +127,10 @@ void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const in
     });
     dy += dy_stride;
   }
-  unrolled<kInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
-    unrolled<kVectors - 1>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(dw + i * dw_stride + v * kLanes, sum[i][v]); });
-    float* last = dw + i * dw_stride + (kVectors - 1) * kLanes;
-    if (tail == kLanes)
-      store(last, sum[i][kVectors - 1]);
-    else
-      store_first(last, sum[i][kVectors - 1], tail);
-  });
+  if (tail == kLanes)
+    store_tile(sum, dw, dw_stride);
+  else
+    store_tile(sum, dw, dw_stride, tail);
 }
 
 /// Both gradients of two inputs: the output gradients are loaded once for the two. sums as data_tile leaves them; dw[i][o] =
@@ -153,9 +161,12 @@ void both_tile(const float* factors, const float* dy, std::size_t dy_stride, con
 
 constexpr int kWeightInputs = 4;
 constexpr int kWeightVectors = kRegisters == 32 ? 4 : 2;
+constexpr int kWeightOutputs = kWeightVectors * kLanes;
+constexpr int kPackedRows = 128;
 template <int kInputs>
-constexpr auto weight_tiles() {  // [1]: for chosen examples
-  return tile_table<2, kWeightVectors>([]<int kChosen, int kVectors>() { return &weight_tile<kInputs, kVectors, kChosen == 2>; });
+constexpr auto weight_tiles() {  // [a WeightSum]
+  return tile_table<3, kWeightVectors>(
+      []<int kSum, int kVectors>() { return &weight_tile<kInputs, kVectors, WeightSum{kSum - 1}>; });
 }
 constexpr auto kForwardTiles = tile_table<2, kMaxRows>([]<int kVectors, int kRows>() { return &forward_tile<kRows, kVectors>; });
 constexpr auto kDataTiles = tile_table<2, kMaxRows>([]<int kInputs, int kRows>() { return &data_tile<kRows, kInputs>; });
@@ -165,9 +176,60 @@ constexpr auto kWeightTiles4 = weight_tiles<kWeightInputs>();
 
 /// `width` columns (at most two vectors) of `depth` rows, without gaps between whole vectors.
 void copy_columns(const float* from, int stride, int depth, int width, float* to) {
-  for (int k = 0; k < depth; ++k, from += stride, to += 2 * kLanes) {
+  for (int k = 0; k < depth; ++k, from += stride, to += kStripOutputs) {
     store(to, load_first(from, std::min(width, kLanes)));
-    if (width > kLanes) store(to + kLanes, load_first(from + kLanes, width - kLanes));
+    store(to + kLanes, width > kLanes ? load_first(from + kLanes, width - kLanes) : Lanes{});
+  }
+}
+
+void start_with(const float* bias, Rows y, int rows, int first, int last) {
+  for (int r = 0; r < rows; ++r)
+    for (int o = first; o < last; o += kLanes)
+      store(y[r] + o, bias == nullptr ? Lanes{} : load_first(bias + o, std::min(kLanes, last - o)));
+}
+
+/// A strip of at most kStripOutputs outputs, of the weights that begin at `w`.
+FEDSTRIDE_INLINE void add_strip(const float* x, std::size_t x_stride, int rows, const float* w, int w_stride, int depth, float* y,
+                                std::size_t y_stride, int width) {
+  const auto& tiles = kForwardTiles[width > kLanes ? 1 : 0];
+  const int tail = width > kLanes ? width - kLanes : width;
+  tiles[rows - 1](x, x_stride, w, static_cast<std::size_t>(w_stride), depth, y, y_stride, tail);
+}
+
+/// At most kWeightInputs inputs of `width` outputs, with the tile made for their number.
+void weight_tiles_of(int inputs, WeightSum sum, const float* x, std::size_t x_stride, const int* examples, const float* dy,
+                     std::size_t dy_stride, int rows, float* dw, int outputs, int width) {
+  const int vectors = (width + kLanes - 1) / kLanes;
+  const int tail = width - (vectors - 1) * kLanes;
+  const bool whole = inputs == kWeightInputs;
+  const auto tile = (whole ? kWeightTiles4 : kWeightTiles1)[static_cast<std::size_t>(sum)][vectors - 1];
+  for (int i = 0; i < inputs; i += whole ? kWeightInputs : 1)
+    tile(x + i, x_stride, examples, dy, dy_stride, rows, dw + static_cast<std::size_t>(i) * outputs, outputs, tail);
+}
+
+/// Many rows: some rows at a time, in order, so that the sums round as they do at once. What a tile reads of these rows is copied
+/// to adjacent memory, inputs once for all outputs and output gradients once for all inputs.
+void packed_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw) {
+  alignas(64) float inputs[kPackedRows * kPackedInputs];
+  alignas(64) float gradients[kPackedRows * kWeightOutputs];
+  for (int from = first; from < last; from += kPackedInputs) {
+    const int to = std::min(from + kPackedInputs, last);
+    for_blocks(dy.count, kPackedRows, [&](int row, int rows) {
+      for (int r = 0; r < rows; ++r) {
+        const float* const values = x[dy.examples == nullptr ? row + r : dy.examples[row + r]];
+        for (int i = from; i < to; i += kWeightInputs)
+          std::copy_n(values + i, std::min(kWeightInputs, to - i), inputs + (i - from) * rows + r * kWeightInputs);
+      }
+      for (int o = 0; o < outputs; o += kWeightOutputs) {
+        const int width = std::min(kWeightOutputs, outputs - o);
+        for (int r = 0; r < rows; ++r)
+          for (int v = 0; v < width; v += kLanes) store(gradients + r * kWeightOutputs + v, load(dy.values[row + r] + o + v));
+        for (int i = from; i < to; i += kWeightInputs)
+          weight_tiles_of(std::min(kWeightInputs, to - i), row == 0 ? WeightSum::rows : WeightSum::added,
+                          inputs + (i - from) * rows, kWeightInputs, nullptr, gradients, kWeightOutputs, rows,
+                          dw + static_cast<std::size_t>(i - first) * outputs + o, outputs, width);
+      }
+    });
   }
 }
 
@@ -175,35 +237,52 @@ void copy_columns(const float* from, int stride, int depth, int width, float* to
 
 void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y, int first,
                    int last) {
-  for (int r = 0; r < rows; ++r)
-    for (int o = first; o < last; o += kLanes)
-      store(y[r] + o, bias == nullptr ? Lanes{} : load_first(bias + o, std::min(kLanes, last - o)));
-  const bool copies = rows >= kMinRowsToCopy && outputs % kLanes != 0;
+  start_with(bias, y, rows, first, last);
+  const bool copies =
+      (rows >= kMinRowsToCopy && outputs % kLanes != 0) || (rows >= kMinRowsToCopyCrowded && outputs % kCrowdedOutputs == 0);
   const int chunk = copies ? kCopiedInputs : kInputChunk;
   for (int i = 0; i < inputs; i += chunk) {
     const int depth = std::min(chunk, inputs - i);
     const auto add = [&](int row, int count, int o, const float* from, int stride) {
-      const int width = std::min(2 * kLanes, last - o);
-      const auto& tiles = kForwardTiles[width > kLanes ? 1 : 0];
-      const int tail = width > kLanes ? width - kLanes : width;
-      tiles[count - 1](x[row] + i, x.stride, from, stride, depth, y[row] + o, y.stride, tail);
+      add_strip(x[row] + i, x.stride, count, from, stride, depth, y[row] + o, y.stride, std::min(kStripOutputs, last - o));
     };
     const float* weights = w + static_cast<std::size_t>(i) * outputs;
     if (copies) {
-      alignas(64) float copy[kCopiedInputs * 2 * kLanes];
-      for (int o = first; o < last; o += 2 * kLanes) {
-        copy_columns(weights + o, outputs, depth, std::min(2 * kLanes, last - o), copy);
-        for_blocks(rows, kMaxRows, [&](int row, int count) { add(row, count, o, copy, 2 * kLanes); });
+      alignas(64) float copy[kCopiedInputs * kStripOutputs];
+      for (int o = first; o < last; o += kStripOutputs) {
+        copy_columns(weights + o, outputs, depth, std::min(kStripOutputs, last - o), copy);
+        for_blocks(rows, kMaxRows, [&](int row, int count) { add(row, count, o, copy, kStripOutputs); });
       }
     } else {
       for_blocks(rows, kMaxRows, [&](int row, int count) {
-        for (int o = first; o < last; o += 2 * kLanes) add(row, count, o, weights + o, outputs);
+        for (int o = first; o < last; o += kStripOutputs) add(row, count, o, weights + o, outputs);
       });
     }
   }
   if (relu)
     for (int r = 0; r < rows; ++r)
       for (int o = first; o < last; o += kLanes) store(y[r] + o, positive(load(y[r] + o)));
+}
+
+std::size_t packed_weights_size(int inputs, int outputs) {
+  return static_cast<std::size_t>((outputs + kStripOutputs - 1) / kStripOutputs) * inputs * kStripOutputs;
+}
+
+void pack_weights(const float* w, int inputs, int outputs, float* to) {
+  for (int o = 0; o < outputs; o += kStripOutputs, to += static_cast<std::size_t>(inputs) * kStripOutputs)
+    copy_columns(w + o, outputs, inputs, std::min(kStripOutputs, outputs - o), to);
+}
+
+void dense_forward_packed(Rows x, int rows, int inputs, const float* packed, int outputs, const float* bias, Rows y) {
+  start_with(bias, y, rows, 0, outputs);
+  for (int o = 0; o < outputs; o += kStripOutputs)
+    for (int i = 0; i < inputs; i += kCopiedInputs) {
+      const float* const weights = packed + static_cast<std::size_t>(o) * inputs + static_cast<std::size_t>(i) * kStripOutputs;
+      for_blocks(rows, kMaxRows, [&](int row, int count) {
+        add_strip(x[row] + i, x.stride, count, weights, kStripOutputs, std::min(kCopiedInputs, inputs - i), y[row] + o, y.stride,
+                  std::min(kStripOutputs, outputs - o));
+      });
+    }
 }
 
 void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last) {
@@ -242,19 +321,20 @@ void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs
   }
 }
 
+bool packs_weight_gradient(int rows, int outputs) {
+  constexpr std::int64_t kInCache = 8192;  // floats of output gradients: 32 KiB
+  return static_cast<std::int64_t>(rows) * outputs > kInCache;
+}
+
 void dense_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw) {
-  const std::size_t chosen = dy.examples == nullptr ? 0 : 1;
+  if (last - first > kWeightInputs && packs_weight_gradient(dy.count, outputs))
+    return packed_weight_gradient(x, dy, outputs, first, last, dw);
+  const auto sum = dy.examples == nullptr ? WeightSum::rows : WeightSum::chosen;
   for (int i = first; i < last; i += kWeightInputs) {
     const int inputs = std::min(kWeightInputs, last - i);
-    for (int o = 0; o < outputs; o += kWeightVectors * kLanes) {
-      const int width = std::min(kWeightVectors * kLanes, outputs - o);
-      const int vectors = (width + kLanes - 1) / kLanes;
-      const int tail = width - (vectors - 1) * kLanes;
-      const auto tile = (inputs == kWeightInputs ? kWeightTiles4 : kWeightTiles1)[chosen][vectors - 1];
-      for (int j = 0; j < inputs; j += inputs == kWeightInputs ? kWeightInputs : 1)
-        tile(x.data + i + j, x.stride, dy.examples, dy.values.data + o, dy.values.stride, dy.count,
-             dw + static_cast<std::size_t>(i + j - first) * outputs + o, outputs, tail);
-    }
+    for (int o = 0; o < outputs; o += kWeightOutputs)
+      weight_tiles_of(inputs, sum, x.data + i, x.stride, dy.examples, dy.values.data + o, dy.values.stride, dy.count,
+                      dw + static_cast<std::size_t>(i - first) * outputs + o, outputs, std::min(kWeightOutputs, outputs - o));
   }
 }
 

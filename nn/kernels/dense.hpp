@@ -13,11 +13,22 @@ namespace fedstride {
 /// Number of rows in a tile of results.
 inline constexpr int kTileRows = kRegisters == 32 ? 12 : 6;
 inline constexpr int kFusedRows = kTileRows;
+/// Whether the output gradients are more than the first-level cache holds: dense_weight_gradient() then reads them once for
+/// kPackedInputs inputs.
+bool packs_weight_gradient(int rows, int outputs);
+inline constexpr int kPackedInputs = 64;
 
 /// y[r][o] = bias[o] + sum_i x[r][i] w[i][o] for outputs [first, last), first a multiple of kLanes; bias may be null.
 /// relu: negative results become zero.
 void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y, int first,
                    int last);
+
+/// Weights for many products with few rows each, in the order in which dense_forward_packed() reads them: packed_weights_size()
+/// floats.
+std::size_t packed_weights_size(int inputs, int outputs);
+void pack_weights(const float* w, int inputs, int outputs, float* to);
+/// dense_forward() for all outputs.
+void dense_forward_packed(Rows x, int rows, int inputs, const float* packed, int outputs, const float* bias, Rows y);
 
 /// dx[r][i] = sum_o dy[r][o] w[i][o] for inputs [first, last).
 void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last);
