@@ -65,7 +65,7 @@ int DenseStage::backward_pieces(int rows) const {
 }
 
 int DenseStage::stretches_per_group(int count) const {
-  constexpr int kLeastGroups = 8;  // so that a layer can be cut into pieces
+  constexpr int kLeastGroups = 2;  // so that a layer can be cut into pieces
   if (!packs_weight_gradient(count, options_.outputs)) return 1;
   return std::max(1, std::min(kPackedInputs / inputs_per_stretch_, weight_stretches_ / kLeastGroups));
 }
