@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <vector>
@@ -18,9 +19,16 @@ namespace {
 struct BenchFlags {
   FleetFlags fleet;
   std::string model;
-  int batch = 10;
+  std::optional<int> batch;
   double seconds = 1;
   bool json = false;
+
+  /// A batch of one size hides where speed falls with it.
+  std::vector<int> batches() const { return batch ? std::vector{*batch} : std::vector{kBatch, 50, 100}; }
+  int one_batch() const { return batch.value_or(kBatch); }
+
+ private:
+  static constexpr int kBatch = 10;
 };
 
 /// The examples that a named model expects; any other line gets 32x32 images.
@@ -32,7 +40,7 @@ ExampleForm form_for(std::string_view model) {
 // A network and the examples it is measured on.
 struct Case {
   std::string name;
-  int batch = 0;  ///< 0: --batch
+  int batch = 0;  ///< of its private steps
   std::string line = name;
   ExampleForm form = form_for(line);
   const char* frozen = "";
@@ -42,18 +50,17 @@ struct Case {
 const Case kCases[] = {{"adadp-cnn"},
                        {"pfl-cnn"},
                        {"874-parameter MLP", 0, "dense 32 | relu | dense classes", {{1, 1, 16}, 10}},
-                       {"resnet20-gn", 32},
-                       {"femnist-cnn", 20},
-                       {"leaf-lstm", 10},
-                       {"small-transformer", 16}};
+                       {"resnet20-gn"},
+                       {"femnist-cnn"},
+                       {"leaf-lstm"},
+                       {"small-transformer"}};
 
-Json measure(const Case& one, const BenchFlags& flags, double peak) {
-  const NetworkSpeed speed =
-      measure_network(Model::parse(one.line, one.form), one.batch > 0 ? one.batch : flags.batch, flags.seconds);
+Json measure(const Case& one, int batch, const BenchFlags& flags, double peak) {
+  const NetworkSpeed speed = measure_network(Model::parse(one.line, one.form), batch, flags.seconds);
   const double evaluated = speed.batch / speed.evaluate_seconds;
   if (!flags.json)
     std::printf(
-        "%-18s batch %d: %9.0f examples/s  %8.1f us a step  %6.1f GFLOP/s  %3.0f %% of peak  (forward only: %.0f "
+        "%-18s batch %3d: %9.0f examples/s  %8.1f us a step  %6.1f GFLOP/s  %3.0f %% of peak  (forward only: %.0f "
         "examples/s)\n",
         one.name.c_str(), speed.batch, speed.examples_per_second(), speed.step_seconds * 1e6, speed.flops_per_second() * 1e-9,
         100 * speed.flops_per_second() / peak, evaluated);
@@ -101,12 +108,12 @@ Json measure_private_steps(const BenchFlags& flags) {
 template <class Family>
 Json measure_parts(const BenchFlags& flags, const char* title, const auto& measure_part) {
   const Model model = Model::parse("adadp-cnn", {32, 32, 3}, 10);
-  if (!flags.json) std::printf(title, flags.batch);
+  if (!flags.json) std::printf(title, flags.one_batch());
   Json rows = Json::array();
   for (const std::string& name : Family::registry().names()) {
     Family part;
     part.choose(name);
-    const OptimizerSpeed speed = measure_part(model, flags.batch, part, flags.seconds);
+    const OptimizerSpeed speed = measure_part(model, flags.one_batch(), part, flags.seconds);
     rows.push_back({{"name", name}, {"seconds", speed.step_seconds}, {"ratio", speed.ratio}});
     if (!flags.json) std::printf("%-11s %7.0f us  ratio %.3f\n", name.c_str(), speed.step_seconds * 1e6, speed.ratio);
   }
@@ -168,10 +175,13 @@ void bench(const BenchFlags& arguments) {
             {"instruction_set", build.instruction_set},
             {"peak_flops_per_second", peak}};
   Json& steps = json["steps"] = Json::array();
+  const auto measure_batches = [&](const Case& one) {
+    for (const int batch : arguments.batches()) steps.push_back(measure(one, batch, arguments, peak));
+  };
   if (!arguments.model.empty()) {
-    steps.push_back(measure({arguments.model}, arguments, peak));
+    measure_batches({arguments.model});
   } else {
-    for (const Case& one : kCases) steps.push_back(measure(one, arguments, peak));
+    for (const Case& one : kCases) measure_batches(one);
     json["optimizers"] = measure_parts<Optimizer>(
         arguments, "Optimizers: a gradient and its share of the step compared with SGD, adadp-cnn, batch %d, in pairs:\n",
         measure_optimizer);
@@ -194,7 +204,7 @@ void add_bench_command(CLI::App& app) {
                               [](const BenchFlags& given) { given.fleet.on_ranks() ? bench_ranks(given) : bench(given); });
   add_flag(command, "--model", flags.model, {.word = "NAME", .known = known_models()},
            "a named model, or layers for 32x32x3 images (default: seven named models)");
-  add_number_flag(command, "--batch", flags.batch, {.low = 1, .high = 100000}, "examples in a batch");
+  add_number_flag(command, "--batch", flags.batch, {.low = 1, .high = 100000}, "examples in a batch (default: 10, 50 and 100 in turn)");
   add_number_flag(command, "--seconds", flags.seconds, {.low = 0, .high = 600, .low_included = false},
                   "seconds for each measurement");
   add_json_switch(command, flags.json);

@@ -138,6 +138,8 @@ template CLI::Option& add_number_flag(CLI::App&, const std::string&, ClientId&, 
                                       const std::string&);
 template CLI::Option& add_number_flag(CLI::App&, const std::string&, double&, const Valid&, const std::string&,
                                       const std::string&);
+template CLI::Option& add_number_flag(CLI::App&, const std::string&, std::optional<int>&, const Valid&, const std::string&,
+                                      const std::string&);
 template CLI::Option& add_number_flag(CLI::App&, const std::string&, std::optional<double>&, const Valid&, const std::string&,
                                       const std::string&);
 template CLI::Option& add_number_flag(CLI::App&, const std::string&, std::optional<std::uint64_t>&, const Valid&,
