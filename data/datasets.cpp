@@ -1,11 +1,17 @@
 #include "data/datasets.hpp"
 
 #include <algorithm>
+#include <future>
 #include <limits>
+#include <list>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,6 +23,7 @@
 #include "data/missing.hpp"
 #include "data/named_facts.hpp"
 #include "data/normalization.hpp"
+#include "data/shared_datasets.hpp"
 #include "data/split.hpp"
 
 namespace fedstride {
@@ -193,7 +200,9 @@ std::filesystem::path dataset_folder(const DatasetSource& source, const DataOpti
   return source.place.file.empty() ? std::filesystem::path() : find_dataset(options, source.place);
 }
 
-DataPair load_dataset(std::string_view name, const DataOptions& options) {
+namespace {
+
+DataPair read_dataset(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
   DataOptions known = options;
   known.read = read_through(options.read);
@@ -239,6 +248,100 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
                     .values(std::span<const float>(pair.train.deviation))
                     .hex();
   return pair;
+}
+
+// --- shared data sets ---
+
+/// What decides the contents of a data set.
+struct Asked {
+  std::string name, data_dir, data;
+  ReadSettings read;
+
+  bool operator==(const Asked&) const = default;
+};
+
+struct SharedDataset {
+  Asked asked;
+  std::shared_future<std::shared_ptr<const DataPair>> pair;
+};
+
+struct Shared {
+  std::mutex mutex;
+  int scopes = 0;
+  std::list<SharedDataset> datasets;  ///< the one asked for last first
+};
+
+Shared& shared() {
+  static Shared all;
+  return all;
+}
+
+void lend(Dataset& rows) {
+  const auto lend_list = [](auto& list) {
+    if (list.empty() || list.is_lent()) return;
+    auto owner = std::make_shared<const std::remove_reference_t<decltype(list.edit())>>(std::move(list.edit()));
+    const std::span lent(*owner);
+    list = {lent, std::move(owner)};
+  };
+  lend_list(rows.pixels);
+  lend_list(rows.features);
+}
+
+std::shared_ptr<const DataPair> read_to_share(std::string_view name, const DataOptions& options) {
+  auto pair = std::make_shared<DataPair>(read_dataset(name, options));
+  lend(pair->train);
+  lend(pair->test);
+  return pair;
+}
+
+/// The data set that another caller reads, or has read; else a promise to read it, which the caller keeps.
+auto found_or_promised(const Asked& asked, std::promise<std::shared_ptr<const DataPair>>& promise)
+    -> std::pair<std::shared_future<std::shared_ptr<const DataPair>>, bool> {
+  auto& all = shared();
+  const std::lock_guard lock(all.mutex);
+  const auto found = std::ranges::find(all.datasets, asked, &SharedDataset::asked);
+  if (found != all.datasets.end()) {
+    all.datasets.splice(all.datasets.begin(), all.datasets, found);
+    return {found->pair, true};
+  }
+  all.datasets.push_front({asked, promise.get_future().share()});
+  if (all.datasets.size() > SharedDatasets::kSharedDatasets) all.datasets.pop_back();
+  return {all.datasets.front().pair, false};
+}
+
+bool is_shared(const DataOptions& options) {
+  if (options.brought) return false;
+  const std::lock_guard lock(shared().mutex);
+  return shared().scopes > 0;
+}
+
+}  // namespace
+
+SharedDatasets::SharedDatasets() {
+  const std::lock_guard lock(shared().mutex);
+  ++shared().scopes;
+}
+
+SharedDatasets::~SharedDatasets() {
+  const std::lock_guard lock(shared().mutex);
+  if (--shared().scopes == 0) shared().datasets.clear();
+}
+
+DataPair load_dataset(std::string_view name, const DataOptions& options) {
+  if (!is_shared(options)) return read_dataset(name, options);
+  const Asked asked{std::string(name), options.data_dir, options.data, options.read};
+  std::promise<std::shared_ptr<const DataPair>> promise;
+  const auto [pair, is_found] = found_or_promised(asked, promise);
+  if (!is_found) {
+    try {
+      promise.set_value(read_to_share(name, options));
+    } catch (...) {
+      promise.set_exception(std::current_exception());  // for those who wait; the next caller reads it again
+      const std::lock_guard lock(shared().mutex);
+      std::erase_if(shared().datasets, [&](const SharedDataset& one) { return one.asked == asked; });
+    }
+  }
+  return *pair.get();
 }
 
 bool names_public_test(std::string_view name, const ReadSettings& settings) {

@@ -14,6 +14,7 @@
 #include "core/floating_point.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
+#include "data/shared_datasets.hpp"
 #include "sim/fleet/threads.hpp"
 #include "sim/run/run_folder.hpp"
 #include "sweep/cells/cell_keys.hpp"
@@ -256,6 +257,7 @@ class Sweep {
                          outcome.kind == CellOutcome::Kind::held_elsewhere ? "another process is running it" : outcome.error);
   }
 
+  SharedDatasets datasets_;  // cells share what they read
   CellWork work_;
   const SweepObserver& observer_;
   const InputHashes& inputs_;
