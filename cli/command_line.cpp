@@ -149,6 +149,10 @@ void add_commands(CLI::App& app, std::string_view only = "") {
       "Example: fedstride run --dataset synthetic --clients 5 --rounds 10 --out runs/first");
 }
 
+bool takes_words(const CLI::App& command) {
+  return std::ranges::any_of(command.get_options(), [](const CLI::Option* option) { return option->get_positional(); });
+}
+
 // True if the command that the words name has all flags among them, and its help is not asked for: then it needs no others.
 bool has_flags(const CLI::App& app, int argc, char** argv) {
   const CLI::App* command = &app;
@@ -159,6 +163,8 @@ bool has_flags(const CLI::App& app, int argc, char** argv) {
     } else if (word.starts_with("-")) {
       const bool is_help = word == "-h" || word == "--help" || word == "--help-all";
       if (is_help ? command != &app : command->get_option_no_throw(word.substr(0, word.find('='))) == nullptr) return false;
+    } else if (*argv[i - 1] != '-' && !takes_words(*command)) {
+      return false;  // a word too many, which may stand for a flag
     }
   }
   return true;

@@ -255,6 +255,42 @@ std::vector<std::string> command_names(const CLI::App& command) {
   return names;
 }
 
+namespace {
+
+std::vector<std::string> given_flags(const CLI::App& command) {
+  std::vector<std::string> given;
+  for (const CLI::Option* option : command.get_options())
+    if (option->count() > 0 && !option->get_lnames().empty()) given.push_back(option->get_lnames().front());
+  return given;
+}
+
+// What a word that belongs to no flag probably stands for: "did you mean '--rounds 10'? ".
+std::string meant_by(CLI::App& command, const std::string& word) {
+  const auto flag_of = [](const CLI::Option& option) { return "--" + option.get_lnames().front(); };
+  const auto meant = [](const std::string& words) { return "did you mean '" + words + "'? "; };
+  const std::size_t equals = word.find('=');
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    if (equals != word.npos && option->get_lnames().front() == word.substr(0, equals))
+      return meant(flag_of(*option) + " " + shell_quoted(word.substr(equals + 1)));
+  }
+  for (CLI::Option* option : command.get_options()) {
+    const std::vector<KnownName> known = value_of(*option).known;
+    if (!option->get_lnames().empty() && std::ranges::find(known, word, &KnownName::name) != known.end())
+      return meant(flag_of(*option) + " " + word);
+  }
+  // A number behind the name of a part: probably one of the part's settings.
+  if (double number = 0; !parse_number(word, number)) return "";
+  for (const KeyInfo& key : all_keys())
+    for (CLI::Option* option : command.get_options())
+      if (!option->get_lnames().empty() && option->count() > 0 && option->get_lnames().front() == key.group &&
+          key.shown != Shown::seldom && std::ranges::find(key.parts, option->results().back()) != key.parts.end())
+        return meant(flag_of(*option) + " " + option->results().back() + " --" + key.name + " " + word);
+  return "";
+}
+
+}  // namespace
+
 void check_flags(CLI::App& command) {
   const CLI::Option* out = command.get_option_no_throw("--out");
   const std::string own = out != nullptr && out->count() > 0 ? out->results().back() : "";
@@ -275,10 +311,15 @@ void check_flags(CLI::App& command) {
     for (const auto& name : option->get_lnames()) flags.push_back(name);
   const std::string given = unknown.front().substr(0, unknown.front().find('='));
   const std::string full = full_name(command);
+  const std::string see = "'" + full + " --help'";
   if (!given.starts_with("-"))
-    throw usage_error("'" + given + "' was not expected after '" + full + "'; see '" + full + " --help'");
+    throw usage_error("'" + unknown.front() + "' was not expected after '" + full + "'; " + meant_by(command, unknown.front()) +
+                      "see " + see);
   const std::string name = given.substr(given.find_first_not_of('-') == given.npos ? 0 : given.find_first_not_of('-'));
-  throw usage_error("flag '" + given + "' is unknown; " + advice("flag", name, flags) + "'" + full + " --help' lists them");
+  std::string hint = advice("flag", name, flags, given_flags(command));
+  if (names_algorithms(name) && unknown.size() > 1)
+    if (std::string known = advice_on_algorithm(unknown[1]); !known.empty()) hint = std::move(known);
+  throw usage_error("flag '" + given + "' is unknown; " + hint + see + " lists them");
 }
 
 Settings merged(const std::string& path, const Settings& from_command_line) {

@@ -9,6 +9,8 @@
 namespace fedstride {
 namespace {
 
+constexpr std::string_view kAlgorithmWords = "algorithm algo strategy fl_algorithm federated_optimizer";
+
 constexpr FieldWord kFieldWords[] = {
     // Rounds, clients, cohorts.
     {"num_rounds n_rounds comm_round comm_rounds communication_rounds global_rounds global_epochs server_rounds "
@@ -59,9 +61,12 @@ constexpr FieldWord kFieldWords[] = {
     {"lr LogisticRegression logreg softmax", "--model logistic"},
     {"CNN LeNet LeNet5", "--model simple-cnn"},
     {"MLP", "--model adadp-mlp"},
+    {"ResNet8", "--model resnet8-gn", "group normalization in place of batch normalization"},
+    {"ResNet20", "--model resnet20-gn", "group normalization in place of batch normalization"},
+    {"ResNet ResNet18", "--model resnet18-gn", "group normalization in place of batch normalization"},
 
     // Algorithms.
-    {"algorithm algo strategy fl_algorithm federated_optimizer", "fedstride help aggregation",
+    {kAlgorithmWords, "fedstride help aggregation",
      "--local-objective, --aggregation, --server-optimizer and --personal together"},
     {"FedAvg FederatedAveraging", "--aggregation mean --server-optimizer average", "the default"},
     {"FedSGD", "--optimizer sgd --local-epochs 1 --batch 1000000"},
@@ -107,23 +112,35 @@ constexpr FieldWord kFieldWords[] = {
     {"LDP local_dp", "--dp client --client-noise local --noise-multiplier 1"},
     {"target_epsilon eps max_epsilon privacy_budget", "--dp example --epsilon"},
     {"target_delta", "--dp example --noise-multiplier 1 --delta"},
-    {"noise_mult noise_std dp_noise sigma", "--dp example --noise-multiplier"},
+    {"noise noise_mult noise_std dp_noise sigma", "--dp example --noise-multiplier"},
+    {"q sample_rate", "--sampling-rate"},
     {"l2_norm_clip max_grad_norm clip_norm clipping_norm clipping_bound clipping_threshold grad_clip grad_norm_clip dp_clip",
      "--dp example --noise-multiplier 1 --clip"},
     {"PRV PLD GDP FFT", "--dp example --noise-multiplier 1 --accountant tight"},
     {"secure_rng secure_mode", "--dp example --noise-multiplier 1 --randomness secret"},
 
     // Runs.
-    {"device gpu cuda use_gpu num_gpus", "--threads", "since all is computed on the CPU"},
+    {"device gpu cuda use_gpu num_gpus", "", "fedstride computes on the CPU alone, with as many threads as --threads says"},
     {"workers num_workers n_jobs num_cpus nproc", "--threads"},
     {"random_seed manual_seed rng_seed random_state", "--seed"},
-    {"output output_dir save_dir result_dir results_dir run_dir", "--out"},
+    {"output output_dir save save_dir save_path save_model model_dir result_dir results_dir run_dir", "--out"},
     {"eval_every test_every eval_gap frequency_of_the_test evaluation_frequency", "--evaluate-every"},
     {"save_every checkpoint_freq checkpoint_frequency", "--checkpoint-every"},
     {"resume_from from_checkpoint", "--resume"},
     {"config_file conf yaml_config_file", "--config"},
     {"wandb enable_wandb use_wandb tensorboard use_tensorboard log_dir mlflow", "fedstride export RUN --tensorboard FOLDER",
      "after the run"},
+
+    // Commands.
+    {"train fit simulate simulation start fl", "fedstride run"},
+    {"eval test predict score", "fedstride evaluate RUN"},
+    {"plot plots results summary compare", "fedstride report RUN"},
+    {"show inspect why", "fedstride explain RUN"},
+    {"server coordinator", "fedstride help network", "fedstride serve"},
+    {"client worker party", "fedstride help network", "fedstride join"},
+    {"download datasets", "fedstride help data", "fedstride data get"},
+    {"account accountant", "fedstride help privacy", "fedstride privacy epsilon"},
+    {"init config", "fedstride run --help"},
 };
 
 // Without case, and without the marks between words: "Batch_Size" is "batchsize".
@@ -142,18 +159,31 @@ std::string_view spelling(const FieldWord& word, const std::string& name) {
   return {};
 }
 
-// False if a flag or key would not be valid where the name was given.
-bool is_usable(const FieldWord& word, std::span<const std::string> valid) {
-  return std::ranges::all_of(split(word.here, ' '), [&](std::string_view one) {
-    return !one.starts_with("--") || std::ranges::find(valid, one.substr(2)) != valid.end();
-  });
+bool is_command(const FieldWord& word) { return word.here.starts_with("fedstride"); }
+
+bool is_in(std::span<const std::string> names, std::string_view flag) {
+  return std::ranges::find(names, flag.substr(2)) != names.end();
+}
+
+// What to suggest where these flags or keys are valid and those are given; empty for nothing that is valid there.
+std::string_view suggestion(const FieldWord& word, std::span<const std::string> valid, std::span<const std::string> given) {
+  const auto last = word.here.substr(std::min(word.here.rfind("--"), word.here.size()));
+  const auto all = split(word.here, ' ');
+  const auto is_valid = [&](std::string_view one) { return !one.starts_with("--") || is_in(valid, one); };
+  if (std::ranges::all_of(all, is_valid) && !is_in(given, all.front())) return word.here;
+  return is_valid(last.substr(0, last.find(' '))) ? last : std::string_view();
 }
 
 }  // namespace
 
 std::span<const FieldWord> field_words() { return kFieldWords; }
 
-std::string advice(std::string_view what, std::string_view name, std::span<const std::string> valid) {
+std::string advice_on_algorithm(std::string_view name) { return advice("algorithm", name, {}); }
+
+bool names_algorithms(std::string_view name) { return !spelling({kAlgorithmWords, {}}, comparable(name)).empty(); }
+
+std::string advice(std::string_view what, std::string_view name, std::span<const std::string> valid,
+                   std::span<const std::string> given) {
   const bool is_flag = what == "flag";
   const auto meant = [&](std::string_view one) {
     return "did you mean '" + std::string(is_flag ? "--" : "") + std::string(one) + "'? ";
@@ -163,22 +193,32 @@ std::string advice(std::string_view what, std::string_view name, std::span<const
     if (comparable(one) == compared) return meant(one);
 
   const FieldWord* found = nullptr;
+  std::string_view here;
   for (const FieldWord& word : kFieldWords) {
-    if (spelling(word, compared).empty()) continue;
-    const bool is_command = word.here.starts_with("fedstride");
-    if ((is_flag || what == "key") && !is_command && !is_usable(word, valid)) continue;
+    if (spelling(word, compared).empty() ||
+        (is_command(word) ? !is_flag && what != "key" && what != "command" : what == "command"))
+      continue;
+    const bool is_as_it_stands = is_command(word) || word.here.empty() || !(is_flag || what == "key");
+    const std::string_view there = is_as_it_stands ? word.here : suggestion(word, valid, given);
+    if (!is_as_it_stands && there.empty()) continue;
     const bool fits = word.here.starts_with("--" + std::string(what) + " ");
-    if (found == nullptr || fits) found = &word;
+    if (found == nullptr || fits) {
+      found = &word;
+      here = there;
+    }
     if (fits) break;
   }
   if (found == nullptr) {
     const std::string_view near = nearest(name, valid);
     return near.empty() ? "" : meant(near);
   }
-  const std::string_view flag = found->here.substr(std::min<std::size_t>(2, found->here.size()));
-  if (found->note.empty() && std::ranges::find(valid, flag) != valid.end()) return meant(flag);
-  return std::string(spelling(*found, compared)) + " is " + std::string(found->here) +
-         (found->note.empty() ? "" : " (" + std::string(found->note) + ")") + "; ";
+  const std::string note(found->note);
+  if (here.empty()) return note + "; ";
+  const std::string in_brackets = note.empty() ? "" : " (" + note + ")";
+  if (is_command(*found)) return "see '" + std::string(here) + "'" + in_brackets + "; ";
+  const std::string_view flag = here.substr(2);
+  if (note.empty() && std::ranges::find(valid, flag) != valid.end()) return meant(flag);
+  return std::string(spelling(*found, compared)) + " is " + std::string(here) + in_brackets + "; ";
 }
 
 }  // namespace fedstride

@@ -9,6 +9,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/manual/manual.hpp"
+#include "core/field_words.hpp"
 #include "core/text.hpp"
 #include "python/bindings.hpp"
 #include "python/words.hpp"
@@ -176,6 +177,9 @@ void register_schema(py::module_& module) {
   module.def("settings", settings);
   module.def("families", families);
   module.def("commands", commands);
+  module.def("advice", [](const std::string& what, const std::string& name, const std::vector<std::string>& valid) {
+    return advice(what, name, valid);
+  });
   module.def("check_part", check_part, py::arg("family"), py::arg("name"), py::arg("settings"));
   module.def(
       "in_python_words", [](const std::string& text) { return in_python_words(text); }, py::arg("text"));

@@ -38,7 +38,8 @@ __all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Sweep", "Task", "Tr
 
 
 def __getattr__(name):
-    raise AttributeError(f"module 'fedstride' has no attribute '{name}'; dir(fedstride) lists what it has")
+    hint = _core.advice("algorithm", name, []) or _core.advice("command", name, __all__).replace("'fedstride ", "'fedstride.")
+    raise AttributeError(f"module 'fedstride' has no attribute '{name}'; {_core.in_python_words(hint)}dir(fedstride) lists what it has")
 
 
 def __dir__():

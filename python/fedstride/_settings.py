@@ -125,7 +125,18 @@ def takes(choose: Callable[[], list[dict[str, Any]]], describe: bool = False) ->
         function.__fedstride_keywords__ = keywords
         if describe:
             function.__doc__ = f"{inspect.cleandoc(function.__doc__)}\n\n{_section(keywords)}\n"
-        return function
+        if any(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD, one.VAR_POSITIONAL) for one in own.parameters.values()):
+            return function
+
+        @functools.wraps(function)
+        def by_name(*words: Any, **given: Any) -> Any:
+            if words:
+                named = next((one["name"] for one in keywords if words[0] in dict(one.get("known", ()))), None)
+                hint = f"; did you mean {named}={words[0]!r}?" if named else ""
+                raise TypeError(f"{function.__name__}() takes settings by name, and {words[0]!r} has none{hint}")
+            return function(**given)
+
+        return by_name
 
     return mark
 

@@ -92,14 +92,15 @@ std::vector<std::string> key_names() {
 }
 
 // "tolerance does not go with optimizer 'sgd'; it goes with --optimizer adadp"
-Error does_not_apply(const std::string& name, const Configuration& configuration) {
+NotOfChosenPart does_not_apply(const std::string& name, const Configuration& configuration) {
   const KeyInfo& key = *find_key(name);
   std::string chosen;
   for (const ChosenPart* part : chosen_parts(configuration))
     if (part->family().key() == key.group) chosen = part->name();
   std::string with = joined(key.parts);
   if (const auto last = with.rfind(", "); last != with.npos) with.replace(last, 2, " or ");
-  return usage_error(name + " does not go with " + key.group + " '" + chosen + "'; it goes with --" + key.group + " " + with);
+  return {name + " does not go with " + key.group + " '" + chosen + "'; it goes with --" + key.group + " " + with, key.group,
+          key.parts};
 }
 
 // --data implies data set 'file'. If a file sets one of data and dataset and the command line the other, the command line wins.

@@ -237,6 +237,15 @@ const KeyInfo* find_key(std::string_view name);
 /// What a key shapes. Throws Error (usage) for an unknown key.
 Shapes shapes_of(std::string_view key);
 
+/// The error of a setting of a part that was not chosen.
+class NotOfChosenPart : public Error {
+ public:
+  NotOfChosenPart(const std::string& message, std::string family, std::vector<std::string> parts)
+      : Error(Kind::usage, message), key(std::move(family)), has_it(std::move(parts)) {}
+  std::string key;                  ///< of the family: "partition"
+  std::vector<std::string> has_it;  ///< its parts that have the setting
+};
+
 /// The configuration given by these settings; the command line wins over files. Throws Error (usage) for an unknown key, a value of
 /// the wrong type or range, a key that the chosen part does not have, and, as check_together, settings that are not valid together.
 Configuration resolve(const Settings& settings);

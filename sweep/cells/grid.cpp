@@ -198,6 +198,17 @@ std::vector<std::string> exclusions(const Reason& reason, const std::vector<Cell
   return good;
 }
 
+// Where a file sets what only some of its cells may have: "; [when.partition.dirichlet] sets it for those cells alone".
+std::string place_for(const NotOfChosenPart& error, const Experiment& experiment) {
+  std::string place;
+  for_each_cell(experiment, [&](const Cell& cell) {
+    const std::string part = cell.value_of(error.key);
+    if (place.empty() && std::ranges::find(error.has_it, part) != error.has_it.end())
+      place = "; [when." + error.key + "." + part + "] sets it for those cells alone";
+  });
+  return place;
+}
+
 }  // namespace
 
 void check_cells(const Experiment& experiment) {
@@ -207,7 +218,7 @@ void check_cells(const Experiment& experiment) {
   std::size_t refused = 0;
   std::vector<Cell> valid;
   const auto note = [&](const Cell& cell, const Error& error, const Refusal& refusal) {
-    if (refused++ == 0) first = "cell (" + point_text(cell) + "): " + error.what();
+    if (refused++ == 0) first = "cell (" + point_text(cell) + "): " + (refusal.value.empty() ? refusal.reason : error.what());
     add_refusal(cell, refusal, reasons);
   };
   for_each_cell(experiment, [&](const Cell& cell) {
@@ -216,6 +227,8 @@ void check_cells(const Experiment& experiment) {
       valid.push_back(cell);
     } catch (const RefusedByRule& error) {
       note(cell, error, error.refusal);
+    } catch (const NotOfChosenPart& error) {
+      note(cell, error, {.reason = error.what() + place_for(error, experiment)});
     } catch (const Error& error) {
       note(cell, error, {.reason = error.what()});
     }

@@ -55,7 +55,10 @@ Words command_of(const FieldWord& word, const TemporaryFolder& folder, const std
     if (one == "RUN") one = folder / "done";
     if (one == "FOLDER") one = word.here.starts_with("fedstride") ? folder / "boards" : folder / "leaf";
   }
+  if (word.here == "fedstride run") given.emplace_back("--help");
   if (given.front() == "fedstride") return {given.begin() + 1, given.end()};
+  if (given.front() == "--sampling-rate")
+    return {"privacy", "epsilon", given.front(), "0.01", "--noise-multiplier", "1", "--steps", "10", "--delta", "1e-5"};
   Words words;
   for (std::size_t i = 0; i < given.size(); ++i) {
     words.push_back(given[i]);
@@ -72,9 +75,10 @@ Words command_of(const FieldWord& word, const TemporaryFolder& folder, const std
     return words;
   }
   if (has("--rounds")) words[static_cast<std::size_t>(std::ranges::find(words, "--rounds") - words.begin()) + 1] = "2";
-  if (word.here.ends_with("-cnn") || word.here.ends_with("-mlp"))
-    return {"run", "--dataset", "synthetic", "--limit-per-client", "10", "--rounds", "1", "--quiet", "--out",
-            out,   words[0],    words[1]};
+  if (word.here.ends_with("-cnn") || word.here.ends_with("-mlp") || word.here.ends_with("-gn"))
+    return {
+        "run", "--dataset", "synthetic", "--limit-per-client", "10", "--evaluate-rows", "10", "--rounds", "1", "--quiet", "--out",
+        out,   words[0],    words[1]};
   for (const auto& [flag, value] : {std::pair{"--rounds", "1"}, {"--clients", "8"}, {"--quiet", ""}})
     if (!has(flag)) {
       words.emplace_back(flag);
@@ -98,6 +102,7 @@ TEST_CASE("what each word of the field stands for runs") {
   REQUIRE(run_program(federation(folder, {"--rounds", "1", "--out", folder / "done"})).code == 0);
   int number = 0;
   for (const FieldWord& word : field_words()) {
+    if (word.here.empty()) continue;
     CAPTURE(word.here);
     const Words words = command_of(word, folder, folder / ("run-" + std::to_string(number++)));
     const Outcome outcome = words.front() == "launch" ? run_program(words) : run_copy(words);
@@ -128,20 +133,23 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
     CHECK(outcome.code == 2);
     CHECK_MESSAGE(names(outcome.err, parts), outcome.err);
   };
-  for (const auto& [flag, here] :
-       std::initializer_list<std::pair<const char*, const char*>>{{"--lr", "'--learning-rate'"},
-                                                                  {"--epochs", "'--local-epochs'"},
-                                                                  {"--batch_size", "'--batch'"},
-                                                                  {"--num_clients", "'--clients'"},
-                                                                  {"--num-rounds", "'--rounds'"},
-                                                                  {"--local_epochs", "'--local-epochs'"},
-                                                                  {"--Local-Epochs", "'--local-epochs'"},
-                                                                  {"--fraction_fit", "--cohort fixed --cohort-size"},
-                                                                  {"--scaffold", "SCAFFOLD is --local-objective scaffold"},
-                                                                  {"--target_epsilon", "--dp example --epsilon"},
-                                                                  {"--max_grad_norm", "--clip"},
-                                                                  {"--wandb", "fedstride export RUN --tensorboard FOLDER"},
-                                                                  {"--device", "--threads"}})
+  for (const auto& [flag, here] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"--lr", "'--learning-rate'"},
+           {"--epochs", "'--local-epochs'"},
+           {"--batch_size", "'--batch'"},
+           {"--num_clients", "'--clients'"},
+           {"--num-rounds", "'--rounds'"},
+           {"--local_epochs", "'--local-epochs'"},
+           {"--Local-Epochs", "'--local-epochs'"},
+           {"--fraction_fit", "--cohort fixed --cohort-size"},
+           {"--scaffold", "SCAFFOLD is --local-objective scaffold"},
+           {"--target_epsilon", "--dp example --epsilon"},
+           {"--max_grad_norm", "--clip"},
+           {"--wandb", "fedstride export RUN --tensorboard FOLDER"},
+           {"--device", "computes on the CPU alone, with as many threads as --threads"},
+           {"--save", "'--out'"},
+           {"--noise", "--dp example --noise-multiplier"},
+           {"--algorithm", "'fedstride help aggregation'"}})
     refused({"run", flag, "1"}, {std::string("'") + flag + "'", here});
   for (const auto& [key, value, here] : std::initializer_list<std::tuple<const char*, const char*, const char*>>{
            {"--optimizer", "SGD", "'sgd'"},
@@ -156,6 +164,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--model", "lr", "lr is --model logistic"},
            {"--aggregation", "trimmed_mean", "'trimmed-mean'"},
            {"--schedule", "Linear", "'linear'"},
+           {"--model", "resnet18", "--model resnet18-gn (group normalization"},
            {"--optimizer", "lr", "lr is --learning-rate"}}) {
     Words words{"run", key, value};
     if (std::string_view(key) == "--schedule") words.insert(words.end(), {"--optimizer", "sgd"});
@@ -163,6 +172,21 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
   }
   refused({"run", "--config", folder / "lr.toml"}, {"line 1", "'lr'", "'learning-rate'"});
   refused({"run", "--config", folder / "scaffold.toml"}, {"'SCAFFOLD'", "'scaffold'"});
+  for (const auto& [words, hint] : std::initializer_list<std::pair<Words, const char*>>{
+           {{"train"}, "'fedstride run'"},
+           {{"simulate"}, "'fedstride run'"},
+           {{"eval"}, "'fedstride evaluate RUN'"},
+           {{"run", "--algorithm", "fedprox"}, "FedProx is --local-objective prox"},
+           {{"run", "--dp", "client", "--clip-norm", "1"}, "'--clip'"},
+           {{"run", "--optimizer", "sgd", "--lr_decay", "1"}, "'--decay'"},
+           {{"privacy", "epsilon", "--sigma", "1"}, "'--noise-multiplier'"},
+           {{"privacy", "epsilon", "--q", "0.1"}, "'--sampling-rate'"},
+           {{"run", "rounds=10"}, "'--rounds 10'"},
+           {{"run", "cifar10"}, "'--dataset cifar10'"},
+           {{"run", "logistic"}, "'--model logistic'"},
+           {{"run", "--partition", "dirichlet", "0.1"}, "'--partition dirichlet --alpha 0.1'"},
+           {{"run", "elsewhere"}, "see 'fedstride run --help'"}})
+    refused(words, {hint});
   // A flag that a command does not have is not suggested to it.
   refused({"evaluate", "a", "--batch_size", "1"}, {"'--batch_size'"});
   CHECK_FALSE(names(run_program({"evaluate", "a", "--batch_size", "1"}).err, {"did you mean"}));

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -296,3 +297,14 @@ def test_nothing_is_kept_alive(tmp_path):
         assert [ref() for ref in held] == [None, None]
     finally:
         gc.enable()
+
+
+def test_words_of_the_field_lead_to_what_they_are_here():
+    for name, hint in (("FedAvg", 'aggregation="mean"'), ("FedProx", 'local_objective="prox"'), ("train", "'fedstride.run'"),
+                       ("nothing", "dir(fedstride)")):
+        with pytest.raises(AttributeError, match=re.escape(hint)):
+            getattr(fedstride, name)
+    with pytest.raises(TypeError, match=r"did you mean dataset='cifar10'\?"):
+        fedstride.run("cifar10")
+    with pytest.raises(TypeError, match="'nothing' has none$"):
+        fedstride.run("nothing")

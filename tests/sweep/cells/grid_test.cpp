@@ -40,6 +40,12 @@ std::vector<RefusedGroup> refused(const Experiment& experiment) {
 
 }  // namespace
 
+TEST_CASE("a setting that only some cells may have is refused with the table that sets it for these") {
+  const std::string file = "rounds = 1\n[sweep]\npartition = ['iid', 'pathological', 'dirichlet']\n";
+  CHECK_USAGE_ERROR(check_cells(parsed(file + "alpha = [0.1]\n")), "'iid'", "[when.partition.dirichlet]");
+  CHECK_NOTHROW(check_cells(parsed(file + "[when.partition.dirichlet]\nalpha = 0.1\n")));
+}
+
 TEST_CASE("all invalid cells are refused before anything is read, each reason once, with what leaves them out") {
   const Experiment experiment = parsed(kRefusedGrid);
   CHECK_USAGE_ERROR(check_cells(experiment), "87", "144",
