@@ -153,6 +153,7 @@ void show_seldom(CLI::Option& option) {
 
 std::vector<KnownName> as_known(const std::vector<std::string>& names) {
   std::vector<KnownName> known;
+  known.reserve(names.size());
   for (const std::string& name : names) known.push_back({name});
   return known;
 }

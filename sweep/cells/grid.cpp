@@ -235,6 +235,7 @@ void check_cells(const Experiment& experiment) {
   });
   if (refused == 0) return;
   std::vector<RefusedGroup> groups;
+  groups.reserve(reasons.size());
   for (Reason& reason : reasons) groups.push_back({reason.text(), exclusions(reason, valid), std::move(reason.cells)});
   throw RefusedCells(refused == 1 ? first
                                   : std::to_string(refused) + " of " + counted(refused + valid.size(), "cell") +
