@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// A list of numbers that either owns its memory or reads memory lent by someone else, which it never writes to. Anything that
+/// A list of numbers that either owns its memory or reads memory lent by another object, which it never writes to. Anything that
 /// modifies a lent list, including non-const access, copies it first. Copies of a lent list share its memory.
 template <class Value>
 class Borrowable {
