@@ -55,7 +55,7 @@ class SpendingTotals {
   std::vector<std::uint32_t> taken_;  // sums that named a client, by client; empty without any
   std::uint32_t most_taken_ = 0;      // including sums of all clients
   std::uint32_t taken_by_all_ = 0;
-  std::vector<ReleaseRun> taken_runs_;  // of all of these sums; any other is charged to all
+  std::vector<ReleaseRun> taken_runs_;  // of all these sums; a sum with other runs is always charged
   bool is_taken_more_often(const LedgerGroup& group);
 };
 

@@ -17,7 +17,8 @@ constexpr auto choice_names(NoiseSchedule) { return names("constant", "dynamic",
 
 /// Clip bound and noise of the releases of one client. T = `target` is the number of releases, t = 1, 2, ... their index. Clip
 /// schedules leave the noise unchanged, with standard deviation clip x noise_multiplier on the sum, so the charged multiplier
-/// grows by C / C_t. Noise schedules (Hong et al.), all with the same zCDP budget R = T / noise_multiplier^2 over T releases:
+/// grows by C / C_t.
+/// Noise schedules (Hong et al.), all with the same zCDP budget R = T / noise_multiplier^2 over T releases:
 ///   constant, dynamic (Lemma 3.1, q_t = gamma^{T-t}), dynamic-momentum (q_t of Theorem 3.4)
 /// After T releases the last values apply.
 struct NoisePlanRules {
