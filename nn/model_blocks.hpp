@@ -12,10 +12,10 @@ namespace fedstride {
 
 // A model line is layers and blocks separated by '|'. Blocks nest:
 //   repeat N { LAYERS }       the layers N times
-//   residual { LAYERS }       the layers' output plus the block's input. If the shapes differ, the input goes through a
+//   residual { LAYERS }       the layers' output plus the block's input. If the shapes differ, the input passes through a
 //                             1x1 convolution without bias, with the stride that follows from the shapes, and through a group
 //                             norm like the one that ends the block, if one does (He et al., CVPR 2016, option B)
-//   residual pad { LAYERS }   the same without parameters: rows and columns left out, channels of zeros added (option A)
+//   residual pad { LAYERS }   the same without parameters: drops rows and columns, adds channels of zeros (option A)
 // Layers are numbered in reading order, those of a repeated block once. In the model, a residual block is a Fork, its body, its
 // shortcut's layers and an Add, in this order; so are its parameters.
 

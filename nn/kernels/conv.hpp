@@ -64,8 +64,8 @@ void list_spots(const float* gradients, const float* values, const std::uint32_t
 /// input_gradient[source + k] += gradient * filter[k] for every spot of one filter in one picture.
 void conv_data_gradient(const ConvShape& shape, const SpotList& spots, const float* filter, float* input_gradient);
 
-/// filter_gradient[k] += sum over pictures and spots of gradient * input[source + k]; returns the sum of the gradients, which is
-/// the gradient of the bias.
+/// filter_gradient[k] += sum over pictures and spots of gradient * input[source + k]; returns the sum of the gradients, the
+/// gradient of the bias.
 float conv_filter_gradient(const ConvShape& shape, const float* const* inputs, const SpotList* lists, int pictures,
                            float* filter_gradient);
 
