@@ -56,7 +56,7 @@ constexpr std::size_t spot_capacity(std::size_t places) { return (places + 15) /
 /// Lists the non-zero gradients of one picture, [place][channel] without gaps, `width` places per row. bases[place] is the
 /// source of the place's first output; winners[place][channel], channels padded to whole vectors, picks one of the window's
 /// shifts (room for at least 16 of them) to be added to it; null: nothing is added. With `values`, gradients whose value is not
-/// positive are left out (ReLU).
+/// positive are omitted (ReLU).
 void list_spots(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                 const std::uint32_t* shifts, int window_places, std::size_t places, int width, int channels,
                 const SpotStore& store);
