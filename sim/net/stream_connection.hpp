@@ -192,7 +192,7 @@ class StreamConnection final : public Connection {
       end("one of its frames was damaged in transit", true);
       return drain();
     }
-    // The handler may end the connection and so destroy the handlers.
+    // The handler may end the connection and thus destroy the handlers.
     const auto received = handlers_.received;
     received(header_.kind, std::exchange(body_, {}));
     if (ended_) return drain();
