@@ -37,7 +37,7 @@ void renew_tables(const SweepResults& sweep) {
 }
 
 void report(const ReportFlags& arguments) {
-  const bool has_out = !arguments.out.empty();  // --out '' was rejected before
+  const bool has_out = !arguments.out.empty();  // --out '' was rejected earlier
   if (arguments.folders.size() > 1 && !has_out)
     throw usage_error("a report on " + std::to_string(arguments.folders.size()) + " folders needs --out FILE.html");
   const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
