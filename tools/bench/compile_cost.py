@@ -22,7 +22,7 @@ from pathlib import Path
 
 
 def cpu_of(command, **options):
-    """Exit status and CPU seconds (user and system, of the process and what it starts) of a command."""
+    """Exit status and CPU seconds (user and system, including child processes) of a command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     status = subprocess.run(command, **options).returncode
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

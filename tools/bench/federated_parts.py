@@ -17,7 +17,7 @@ SERVER_OPTIMIZERS = ("momentum", "adagrad", "adam", "yogi", "fedexp")
 
 
 def compare(title, pairs_of_each, names, measure, told):
-    """Measures the plain part and each other one in turn, so many times; told(plain, other) is what a pair says."""
+    """Measures the plain part and each other part in turn, this many times; told(plain, other) is the result of a pair."""
     print(title, flush=True)
     pairs = {name: [] for name in names}
     for _ in range(pairs_of_each):

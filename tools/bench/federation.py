@@ -62,7 +62,7 @@ def train(clients, layout, onednn, threads, barrier, seconds):
 
 
 def timed(processes, threads, clients, layout, onednn):
-    """Seconds of a round of so many clients: the median of three."""
+    """Seconds of a round of this many clients: the median of three."""
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
         seconds = manager.list()

@@ -26,7 +26,7 @@ from pathlib import Path
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 CLONE_NEWNET = 0x40000000
-NET = "10.77.0"  # inside the namespaces alone
+NET = "10.77.0"  # only inside the namespaces
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -41,7 +41,7 @@ def enter(namespace):
 
 
 class Hosts:
-    """Namespaces, and in each a network device whose other end this process holds."""
+    """Namespaces, each with a network device whose other end this process holds."""
 
     def __init__(self, count, mtu):
         self.names = [f"fedstride-{os.getpid()}-{k + 1}" for k in range(count)]
@@ -81,7 +81,7 @@ class Switch(threading.Thread):
     def __init__(self, devices, delay, rate):
         super().__init__(daemon=True)
         self.devices, self.delay, self.second_a_byte = devices, delay, 8 / rate
-        self.sends = [0.0] * len(devices)     # until when a host's link is busy
+        self.sends = [0.0] * len(devices)     # time until which a host's link is busy
         self.receives = [0.0] * len(devices)
         self.waker, self.woken = os.pipe()
         self.bytes = 0
@@ -154,7 +154,7 @@ def probe(hosts):
 
 
 def mpirun(hosts, command):
-    """mpirun in the first namespace; where it would use ssh it enters the host's namespace."""
+    """mpirun in the first namespace; instead of ssh it enters the host's namespace."""
     with tempfile.TemporaryDirectory() as folder:
         agent = Path(folder) / "agent"
         prefix = hosts.names[0].rsplit("-", 1)[0]
