@@ -52,7 +52,7 @@ void report(const ReportFlags& arguments) {
     renew_tables(sweeps.back());
     measure_by(arguments.by, sweeps.back());
   }
-  // Runs share their axes; each sweep has a section of its own.
+  // Runs share their axes; each sweep has its own section.
   if (std::ranges::count_if(sweeps, is_one_run) > 1) {
     std::vector<SweepResults> runs, others;
     for (auto& sweep : sweeps) (is_one_run(sweep) ? runs : others).push_back(std::move(sweep));

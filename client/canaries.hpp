@@ -22,7 +22,7 @@ namespace fedstride {
 /// canary, less what other records added to it, which the guarantee's adversary knows. Directions share no coordinate, so scores
 /// are independent: half of the canaries have coordinates in all layers, the others in one layer, so that each layer has its own.
 /// Used by one thread at a time, except for hear() and know() of different coordinates.
-/// Used by one thread at a time, but for hear() and know() of different coordinates.
+/// Used by one thread at a time, except for hear() and know() of different coordinates.
 class Canaries {
  public:
   static constexpr std::size_t kMostSpread = 64;  ///< coordinates per canary

@@ -76,7 +76,7 @@ struct LocalTraining {
 /// The largest number of examples a network processes at once for clients with at most `max_rows` rows.
 int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 
-/// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, that of its plan.
+/// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, its plan's.
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
 
 /// The gradient examples that a client with `rows` rows computes in a round, as planned: a function of its number of rows and the

@@ -20,7 +20,7 @@ class Borrowable {
 
   Borrowable() = default;
   Borrowable(std::vector<Value> own) : own_(std::move(own)) {}       // NOLINT: implicit on purpose
-  Borrowable(std::initializer_list<Value> values) : own_(values) {}  // NOLINT: likewise
+  Borrowable(std::initializer_list<Value> values) : own_(values) {}  // NOLINT: the same
   /// `owner` must not be null; it is kept alive as long as the memory is read.
   Borrowable(std::span<const Value> lent, std::shared_ptr<const void> owner) : lent_(lent), owner_(std::move(owner)) {}
 

@@ -29,8 +29,8 @@ class ExactSum {
   /// Adds everything that another sum holds.
   void merge(const ExactSum& other);
 
-  /// The sums as integers of 2^-40, to be read or added to in place before any other function is called. Each addition must be below
-  /// 2^125 in magnitude. Different threads may change different components. Weights of such additions go to add_weight.
+  /// The sums as integers of 2^-40, for reading or in-place addition before any other function is called. Each addition must be
+  /// below 2^125 in magnitude. Different threads may change different components. Weights of such additions go to add_weight.
   std::span<__int128> integers();
   void add_weight(std::uint64_t weight) { weight_ += weight; }
 

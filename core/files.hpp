@@ -53,7 +53,7 @@ void sync_folder_of(const std::filesystem::path& path);
 /// Makes a folder, and its parents, if they do not exist. Throws Error (failure).
 void make_folder(const std::filesystem::path& folder);
 
-/// Opens a regular file to be read from its beginning as a stream. Throws Error (failure).
+/// Opens a regular file for reading from its beginning as a stream. Throws Error (failure).
 std::ifstream opened_stream(const std::filesystem::path& path);
 
 /// The size of a regular file, followed through links. Throws Error (failure) that names the kind of anything else: a pipe would

@@ -150,7 +150,7 @@ class Json {
 
   /// Adds an element; null becomes an array.
   void push_back(Json value);
-  /// Removes a key, if it is there.
+  /// Removes a key, if present.
   void erase(std::string_view key);
   /// Adds the other object's members and replaces existing ones.
   void update(const Json& other);

@@ -23,7 +23,7 @@ class PooledStatistic {
   virtual ~PooledStatistic() = default;
   /// At most kMaxTold numbers for every client of that round; the last is pooled_reference.
   virtual std::vector<double> tell(std::uint32_t round) const = 0;
-  /// Called once a round, with the sum of its clients' reports (sum_of).
+  /// Called once per round, with the sum of its clients' reports (sum_of).
   virtual void take(std::uint32_t round, const ClientReport& sums) = 0;
   /// Called when a run is extended to this many rounds.
   virtual void prolong(std::uint32_t /*rounds*/) {}

@@ -66,7 +66,7 @@ inline constexpr Valid kAtLeastOne{.low = 1};
 /// identity and of the key of a sweep's cell.
 enum class Shapes {
   model,    ///< the model: it never changes, and is in both
-  length,   ///< the number of rounds: a run may go on to a larger one
+  length,   ///< the number of rounds: a run may continue to a larger one
   reports,  ///< the numbers reported for the model: may change; in the cell's key only
   work,     ///< how and where the work is done, or where the data are: may change; in neither
   screen,   ///< what is printed: the same, and not kept in a run's folder

@@ -29,7 +29,7 @@ struct Task {
   /// empty.
   std::span<const float> beside = {};
   bool tests = false;  ///< clients test their personal models, if they have one and rows to test it on
-  /// If the server compresses its model: the last changes, one a round, up to this one.
+  /// If the server compresses its model: the last changes, one per round, up to this one.
   std::span<const ModelChange> changes = {};
   double scale = 1;  ///< factor on each update once it is clipped, at most 1: the staleness weight in an asynchronous run
 };

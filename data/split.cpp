@@ -13,8 +13,8 @@
 namespace fedstride {
 namespace {
 
-/// Calls use(list, values a row, the list's member) for every list of examples and answers of a data set, but not for `clients`,
-/// which a reduced set still has for every row (keep_rows).
+/// Calls use(list, values per row, the list's member) for every list of examples and answers of a data set, but not for
+/// `clients`, which a reduced set still has for every row (keep_rows).
 template <class Some, class Use>
 void for_each_list(Some& data, Use use) {
   const std::size_t size = data.shape.size(), answers = data.form().answers();

@@ -46,7 +46,7 @@ class Model {
   std::span<const Layer> layers() const { return layers_; }
   /// False for a model of tensors only: nothing here can compute its scores.
   bool has_layers() const { return !layers_.empty(); }
-  /// shapes()[i] is that of slot i: the input, then every layer's output.
+  /// shapes()[i] is the shape of slot i: the input, then every layer's output.
   std::span<const Shape> shapes() const { return shapes_; }
   /// True if slot i holds a sequence of values (Flow::Form::sequence).
   bool is_sequence(std::size_t i) const { return sequences_[i]; }

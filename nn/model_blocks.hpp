@@ -37,7 +37,7 @@ struct WrittenItem {
 /// Layers in the order of the model, blocks expanded. Slot 0 holds the model's input, slot i + 1 the output of layer i.
 struct LaidLayer {
   Layer layer;
-  LayerPlace place;  ///< for a shortcut's layers, that of the block's last layer
+  LayerPlace place;  ///< for a shortcut's layers, the block's last layer's
   Flow input;
   Flow output;
   int from = 0;    ///< the slot it reads

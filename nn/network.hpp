@@ -52,7 +52,7 @@ class Network {
   /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to the point where the
   /// L2 norm of each example's gradient over all trainable parameters is known. `norms` has one element per example: never below
   /// the true norm of weighted_sum's term for it with factor 1, above it by at most a relative kNormMargin; NaN or infinite if
-  /// the gradient is not finite. At least one example. The true norm is that of the gradient as single precision computes it for
+  /// the gradient is not finite. At least one example. The true norm is the norm of the gradient in single precision for
   /// the example alone; rounding in the sum over the batch is not included.
   BatchLoss per_example(const float* weights, const Batch& batch, std::span<double> norms,
                         ForEachPiece for_each_piece = serially);

@@ -27,7 +27,7 @@ struct UnusableKeys : Error {
 class Client {
  public:
   /// `signing_key` belongs to the key that the cohort lists for `self`; `randomness` must be new for every attempt. The session
-  /// must outlive the client. Throws Error (failure) if the cohort does not have this client and key, or has more clients than
+  /// must outlive the client. Throws Error (failure) if the cohort lacks this client and key, or has more clients than
   /// planned: two lists of survivors could then both have its minimum.
   Client(const Session& session, ClientId self, const Secret& signing_key, const Secret& randomness);
 

@@ -47,7 +47,7 @@ class CohortPart : public Part {
   /// The draw that accounts for it if the cohort's members are secret.
   virtual Sampling sampling() const { return Sampling::full; }
   virtual bool asks_for_losses() const { return false; }
-  /// Its setting for the number of clients in a round, to be changed; null if it has none.
+  /// Its mutable setting for the number of clients in a round; null if none.
   virtual int* size_setting() { return nullptr; }
   /// The most clients in a round. Throws Error (usage) if there are too few clients to draw from.
   virtual std::size_t most(std::size_t clients) const { return clients; }

@@ -1,13 +1,13 @@
-"""Puts the shared libraries that programs need beside them, so that the programs run wherever their folder is put: for
+"""Puts the shared libraries that programs need next to them, so that the programs run from any folder: for
 tools/make-archive and tools/make-wheel.
 
-    python3 tools/bundle.py FOLDER FILE...        copies into FOLDER/lib all that the files, which lie in FOLDER, need
+    python3 tools/bundle.py FOLDER FILE...        copies into FOLDER/lib everything that the files in FOLDER need
 
 --sysroot DIR           the libraries of another machine, as tools/arm-sysroot unpacks them; by default this machine's
---leave-out NAME,...    libraries that the target has anyhow, besides those of glibc
---licenses DIR          where the copyright notice of each library's Debian package goes
+--leave-out NAME,...    libraries that the target already has, besides glibc's
+--licenses DIR          folder for the copyright notices of the libraries' Debian packages
 
-Each copy has a name of its own (libz-fedstride.so.1), so that in a process, Python's say, that has another version of a library
+Each copy has its own name (libz-fedstride.so.1), so that in a process (Python, for example) with another version of a library
 loaded, each caller gets its own. The last line says which glibc the files need.
 """
 

@@ -40,7 +40,7 @@ struct CodeAddress {
 /// and the bytes suffice.
 class Compressor : public Part {
  public:
-  /// False for the part that sends floats as they are.
+  /// False for the part that sends uncompressed floats.
   virtual bool codes() const { return true; }
   /// True if the mean of the clients' decoded codes is the decoded code of their mean, up to the grid: codes that may be added up
   /// before anyone decodes them, as secure aggregation requires. Each number is coded by itself (no norm, no order).

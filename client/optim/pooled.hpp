@@ -98,7 +98,7 @@ struct PooledSteps final : PooledStatistic {
 };
 
 /// ADADP's two half steps with one rate for the whole federation, computed from the differences of all clients' half steps. For
-/// T steps of a client in the whole run, M clients a round, initial weights theta_0, step t and s = 1 - t/T:
+/// T steps of a client in the whole run, M clients per round, initial weights theta_0, step t and s = 1 - t/T:
 ///   tol_t = min(|theta_0| kappa sqrt(M) sqrt(3 / (2 T)) s, max-tolerance min(1, 2 s))
 ///   d1 = -min(eta/2, c/|G1|) G1 at theta,  d2 = -eta/2 G2 at theta + d1,  c = max-step x tol_t / sqrt(2)
 ///   f = min(1, 2c / |d1 + d2|),  theta <- theta + f (d1 + d2), undone only if that is not finite

@@ -21,7 +21,7 @@ inline constexpr std::string_view kToleranceScheduleHelp =
     "tolerance over the rounds: linear (falling to 0), or constant with the same total noise";
 
 /// The tolerance at which the noise of all steps together moves the averaged weights by |theta_0| sqrt(share), for T steps of a
-/// client, M clients a round, initial weights theta_0 and step t:
+/// client, M clients per round, initial weights theta_0 and step t:
 ///   constant  |theta_0| sqrt(share M / T)
 ///   linear    |theta_0| sqrt(3 share M / T) (1 - t/T)
 /// (derived in docs/adaptive.md). After the planned rounds it stays at the value of the last step.

@@ -41,7 +41,7 @@ class Handle {
 /// A file's limits.
 struct Budget {
   std::uint64_t left = 0;     ///< bytes that may still be requested
-  bool offsets_tell = false;  ///< an array with an offset is there, in the file itself
+  bool offsets_tell = false;  ///< an array with an offset is stored there, in this file
 };
 
 void* allocate_text(std::size_t size, void* info) {

@@ -118,7 +118,7 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
 
 /// The form of a file by its first bytes.
 FileForm form_of_bytes(const fs::path& file) {
-  if (file.extension() == ".bin") return FileForm::cifar;  // before its first label is mistaken for that of a packed file
+  if (file.extension() == ".bin") return FileForm::cifar;  // before its first label looks like a packed file's
   InputFile input(file);
   std::array<std::uint8_t, 512> bytes{};
   const std::size_t count = input.read(bytes);

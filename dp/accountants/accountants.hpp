@@ -51,7 +51,7 @@ struct AccountantPart {
 /// The exact privacy loss distribution of Gaussian releases, Poisson-sampled or of every record, by a contour integral of its
 /// moment generating function. Its values are upper bounds; docs/privacy-tight.md has the proof.
 struct Tight : AccountantPart<Tight> {
-  bool quick = false;  ///< curves that take long are coarser: upper bounds as well, for a first guess
+  bool quick = false;  ///< curves that take long are coarser: also upper bounds, for a first guess
 
   static constexpr std::string_view kName = "tight";
   static constexpr std::string_view kSummary = "exact privacy loss distribution, rounded up slightly";

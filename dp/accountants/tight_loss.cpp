@@ -108,7 +108,7 @@ double Loss::log_integrand(double x, double c) const {
 }
 
 Loss Loss::leaking(double log_leak) const {
-  // 1 - g(x) <= e^{k (x - b)}, and E_P[e^{kx}] = e^{k^2 sigma^2 / 2} (1 - q + q e^k), but for `add`, whose P is N(0).
+  // 1 - g(x) <= e^{k (x - b)}, and E_P[e^{kx}] = e^{k^2 sigma^2 / 2} (1 - q + q e^k), except for `add`, whose P is N(0).
   Loss result = *this;
   const double room = std::max(1.0, -log_leak) + kBeyond;
   const double k = std::sqrt(2 * room) / sigma_;

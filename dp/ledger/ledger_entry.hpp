@@ -45,7 +45,7 @@ struct LedgerStatement {
   std::uint64_t survivors = 0;  ///< noise in shares: the fewest clients in a round's sum
   std::uint64_t colluders = 0;  ///< the same: those that may reveal their noise to the coordinator
   ClipRule clip_rule =
-      {};  ///< if not the default, the bound (S) is that of the first round, and then follows counts in the same releases
+      {};  ///< if not the default, the bound (S) is the first round's, and then follows counts in the same releases
   bool participations = false;  ///< client level: sums name their clients, a public fact; others are not charged
   bool own_tasks = false;       ///< the same in a client's own ledger: rounds are its tasks, of unknown versions
   bool users = false;           ///< example level: a record is all rows of one user inside a client

@@ -65,7 +65,7 @@ class _Shown(str):
 
 
 class Signature(inspect.Signature):
-    """Shows each parameter on a line of its own."""
+    """Shows each parameter on its own line."""
 
     def __str__(self) -> str:
         if len(self.parameters) < 4:

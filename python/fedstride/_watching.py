@@ -67,7 +67,7 @@ class Bar:
             self._write(f"\r{before}|{self._filled(share, width)}| {after}\033[K")
 
     def say(self, text: str) -> None:
-        """A line of its own, above the bar."""
+        """A separate line, above the bar."""
         if self._in_notebook:
             print(text)
         else:

@@ -120,8 +120,8 @@ def sensitivity(values: Sequence[Any], steps: int, separation: int, most: int = 
 
 def tree(steps: int, separation: int = 0, trees: int = 1) -> dict[str, float]:
     """Noise of prefix sums by a binary tree (DP-FTRL, Kairouz et al. 2021) over this many steps: "depth", the nodes over one
-    step; "sensitivity", as in `sensitivity()`, for rounds at least `separation` apart (0: one round in a tree) in each of so many
-    `trees`, one after another; "variance" of the last prefix sum's error at noise of variance 1 a node, and "better_variance"
+    step; "sensitivity", as in `sensitivity()`, for rounds at least `separation` apart (0: one round in a tree) in each of the
+    `trees`, one after another; "variance" of the last prefix sum's error at noise of variance 1 per node, and "better_variance"
     with Honaker's estimator, both of all trees."""
     depth, moved, variance, better = _core.tree(steps, separation or steps)
     return {"depth": depth, "sensitivity": moved * trees**0.5, "variance": variance * trees, "better_variance": better * trees}

@@ -57,7 +57,7 @@ def run(
     train: a function that trains a client: train(weights, task) receives a dict of tensors (read-only NumPy views, or PyTorch copies
         if the model is PyTorch's) and a fedstride.Task, and returns the trained weights or fedstride.Trained. If it raises, or its
         answer cannot be used, the client is left out of the round; the run's notes count these. A round in which all clients fail
-        ends the run with Error, raised from the first exception (accept_failures="all": it goes on). Each distinct traceback is
+        ends the run with Error, raised from the first exception (accept_failures="all": it continues). Each distinct traceback is
         logged once; under dp none is, because it may hold rows.
     evaluate: evaluate(weights) returns an accuracy, or a dict with any of accuracy, loss and examples. Without it, fedstride evaluates
         models of layers, and no others. A string is the setting of that name: "private" (docs/privacy.md).

@@ -55,9 +55,10 @@ def from_torch(module: Any) -> LayeredModel:
 
     Known: Conv2d, Linear, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d(1), GroupNorm, LayerNorm of one dimension, Embedding, ReLU, LeakyReLU,
     GELU, Tanh, Sigmoid, Dropout, Flatten, Identity. The last is a Linear with an output for each answer of the data; with another number of outputs it starts
-    anew, and a note of the run says so. Module and line are compared on random examples, here and, if those of the data have another
+    afresh, and a note of the run says so. Module and line are compared on random examples, here and, if those of the data have
+    another
     shape, before the run: loss and gradients, without dropout. Raises UsageError, naming the layer, for any difference, any other
-    layer, shared or frozen parameters, and hooks; a module with a forward of its own is trained by your code (`train=`).
+    layer, shared or frozen parameters, and hooks; a module with its own forward is trained by your code (`train=`).
     """
     layers = list(_layers(module, ""))
     if not layers or type(layers[-1][1]).__name__ != "Linear":

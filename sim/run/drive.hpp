@@ -19,7 +19,7 @@ struct Drive {
 
   /// Makes the next round or version: reserves its privacy, trains, records its releases and sums its clients' reports. `record`
   /// lacks evaluations and spending. Returns why a budget ends the training before the round; empty if it is done. Throws
-  /// Interrupted if stopped, FailedRound like run_round: the model is still that of the last round.
+  /// Interrupted if stopped, FailedRound like run_round: the model is still the last round's.
   std::string next(RoundRecord& record);
 
   const Setup& setup;

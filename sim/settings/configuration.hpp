@@ -238,7 +238,7 @@ const KeyInfo* find_key(std::string_view name);
 Shapes shapes_of(std::string_view key);
 
 /// The configuration given by these settings; the command line wins over files. Throws Error (usage) for an unknown key, a value of
-/// the wrong type or range, a key that the chosen part does not have, and, as check_together, settings that are not valid together.
+/// the wrong type or range, a key that the chosen part lacks, and, like check_together, settings that are invalid together.
 Configuration resolve(const Settings& settings);
 /// The same for settings that were checked when a run or sweep began: invalid combinations are not refused.
 Configuration resolve_unchecked(const Settings& settings);

@@ -9,7 +9,7 @@ beta seconds a byte), the two collectives as OpenMPI 4.1 carries out its non-blo
     reports of every rank      s alpha + c r beta
 
 n: parameters; gamma: seconds to add two 128-bit integers; c clients in a round send r bytes each. Training is c clients of t
-seconds, dealt out evenly: ceil(c / P) of them are the longest rank's. Constants on one machine are read off
+seconds, dealt evenly: ceil(c / P) of them are the longest rank's. Constants on one machine are read off
 `mpirun -n 2 fedstride bench --fleet mpi` and a run's rounds.jsonl; those of a network are its makers'.
 """
 import argparse

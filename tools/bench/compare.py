@@ -4,8 +4,8 @@
     tools/bench/compare.py build/release/fedstride                     (Debian: python3-torch; `--install` brings its BLAS)
     tools/bench/compare.py build/release/fedstride --rows 'logistic 10|adadp-cnn 10' --pairs 1 --seconds 0.3
 
-The rows are single steps, whole rounds, and rounds under example-level privacy beside vectorized per-example gradients. PyTorch
-is Debian's, and that of Debian unstable where tools/bench/sid has made build/sid, on every BLAS that is installed there, each in
+The rows are single steps, whole rounds, and rounds under example-level privacy against vectorized per-example gradients. PyTorch
+is Debian's, and Debian unstable's if tools/bench/sid has made build/sid, on every BLAS installed there, each in
 its fastest setting (pytorch.py); of each Debian the fastest BLAS counts. A BLAS whose product of 512x512 matrices is below a
 third of the core's peak is left out; if none is left there is no ratio.
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a build from nothing costs: CPU seconds of every compiler call, in total and as a multiple of tools/bench/reference_unit.cpp,
-which is compiled beside the build once a minute. The multiple can be compared between machines, the seconds cannot.
+which is compiled during the build once a minute. The multiple can be compared between machines, the seconds cannot.
 
     tools/bench/compile_cost.py [--source FOLDER] [--preset release] [--target fedstride] [--jobs 2] [--top 15]
     tools/bench/compile_cost.py --touch FILE ...     after the build, touches these files and measures what is built again

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What parts of federated algorithms cost beside federated averaging, each in turn with it.
+"""The cost of parts of federated algorithms relative to federated averaging, measured in turn with it.
 
 - Objectives: a round of adadp-cnn on CIFAR-10 (five clients, SGD, batches of 10) under FedProx, SCAFFOLD and FedDyn, as a
   multiple of one under FedAvg.

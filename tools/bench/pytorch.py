@@ -3,7 +3,7 @@
 
     LD_LIBRARY_PATH=FOLDER-OF-A-BLAS /usr/bin/python3 tools/bench/pytorch.py      (Debian: python3-torch)
 
-It reads jobs, one JSON object a line, and answers each in a line. A job's `work` is
+It reads jobs, one JSON object per line, and answers each with a line. A job's `work` is
 
 - `hello`: versions, the BLAS in use, and its speed in a product of 512x512 matrices;
 - `settings`: every setting that could help this model: NCHW or channels-last, oneDNN on or off, foreach or plain SGD,

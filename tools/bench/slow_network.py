@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""mpirun over a slower network than one machine's memory: every rank in a network namespace of its own, and between them a
+"""mpirun over a slower network than one machine's memory: every rank in its own network namespace, and between them a
 switch in this process that keeps each packet for as long as cables would. For root; nothing outside is touched.
 
     tools/bench/slow_network.py --ranks 4 --delay 5e-5 --rate 1e9 build/release/fedstride bench --fleet mpi --model adadp-cnn
 
 A packet takes bits / rate on its sender's link, `delay` seconds on its way, and bits / rate on its receiver's link; links are
 busy with one packet at a time, and the switch drops nothing. Namespaces share processors and disk, and memory is not shared:
-the ranks know each other by TCP alone, under host names of their own. How close the switch comes to its figures is measured
+the ranks reach each other only by TCP, under their own host names. How close the switch comes to its figures is measured
 first: the time of a small message there and back, and the bytes a second of one stream.
 """
 import argparse

@@ -64,11 +64,11 @@ endfunction()
 # fedstride_folder(NAME [DEPENDS folder...] [LINK library...] [OPTIMIZE level] [HOT file...] [COLD file...] [PARTS file...] [UNIT_OF folder] [BATCH files]
 #                  [EXCEPT file...])
 # One static library of all .cpp files of the folder and its wings: its folders without a CMakeLists.txt (kernels/ has a target of
-# its own), linked with exactly the folders it may include, each named by its last word. HOT files are what training runs through: fully optimized, whatever the
-# folder's level. COLD files are those whose level training does not feel, in a folder that is fully optimized: it does not run
-# through them, or they only call what is hot. PARTS list the parts of families, which are compiled with them, fully optimized: a new part
-# compiles no other file. Each of the three is a unit of its own. UNIT_OF an earlier folder: compiled in its unit, at
-# its level, because most of what the two cost is the headers that both include.
+# its own), linked with exactly the folders it may include, each named by its last word. HOT files are on the training path: fully
+# optimized at any folder level. COLD files are off the training path in a fully optimized folder, or only call hot code. PARTS
+# list the parts of families, which are compiled with them, fully optimized: a new part compiles no other file. Each of the three
+# is its own unit. UNIT_OF an earlier folder: compiled in its unit, at its level, because most of what the two cost is the headers
+# that both include.
 function(fedstride_folder name)
   cmake_parse_arguments(FOLDER "" "OPTIMIZE;BATCH;UNIT_OF" "DEPENDS;LINK;HOT;COLD;PARTS;EXCEPT" ${ARGN})
   file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
