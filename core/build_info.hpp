@@ -30,7 +30,7 @@ std::string day_text(std::time_t time);
 /// if this number, its configuration or its data has changed.
 inline constexpr int kNumericsVersion = 9;
 
-/// Returns the build's instruction set if this processor lacks it, else an empty string.
+/// Returns the build's instruction set if this processor lacks it, otherwise an empty string.
 std::string missing_instructions();
 
 /// Peak resident memory of this process, in bytes.

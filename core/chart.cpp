@@ -135,7 +135,7 @@ std::size_t longest_of(const std::vector<std::string>& names) {
   return longest;
 }
 
-// Long names of categories slant down where they would touch.
+// Long names of categories slant down if they would touch.
 bool slants(const Plot& plot, double pixels) {
   const auto longest = static_cast<double>(longest_of(plot.x_names));
   return longest > 4 && longest * kLetter + 8 > pixels / static_cast<double>(plot.x_names.size());
@@ -152,7 +152,7 @@ std::string short_text(double value, const char* format) {
   return text;
 }
 
-// Round numbers at least this many pixels apart: 1, 2 and 5 times powers of ten; on a log axis over decades the powers alone.
+// Round numbers at least this many pixels apart: 1, 2 and 5 times powers of ten; on a log axis over decades only the powers.
 std::vector<Tick> number_ticks(const Scale& scale, double pixels) {
   const double most = std::clamp(scale.pixels() / pixels, 2.0, 8.0);
   std::vector<Tick> ticks;

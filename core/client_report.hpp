@@ -69,7 +69,7 @@ enum class ReportRule : unsigned {
   shown = 8,       ///< in the clients' entries in rounds.jsonl
   with_lots = 16,  ///< as `shown`, under example-level privacy
   with_test = 32,  ///< as `shown`, if the personal model was tested
-  covered = 64,    ///< by releases and public facts, where examples alone are protected
+  covered = 64,    ///< by releases and public facts, if only examples are protected
   summed = 128,    ///< the round has the sum over its clients
   averaged = 256,  ///< and the mean
   secured = 512,   ///< under secure aggregation, in the clients' sum

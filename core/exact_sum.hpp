@@ -64,7 +64,8 @@ class ExactTotal {
   std::uint64_t piece(unsigned position) const { return limbs_[position / kLimbBits]; }
   static constexpr unsigned kBits = 36 * 64;
 
-  /// The double nearest to the sum, ties to even; infinite beyond the largest one. (A sum of subnormal numbers alone may be rounded twice.)
+  /// The double nearest to the sum, ties to even; infinite beyond the largest one. (A sum of only subnormal numbers may be
+  /// rounded twice.)
   double value() const;
 
  private:

@@ -142,7 +142,7 @@ std::string_view spelling(const FieldWord& word, const std::string& name) {
   return {};
 }
 
-// False if a flag or key would not be valid where the name was given.
+// False if a flag or key would not be valid in place of the given name.
 bool is_usable(const FieldWord& word, std::span<const std::string> valid) {
   return std::ranges::all_of(split(word.here, ' '), [&](std::string_view one) {
     return !one.starts_with("--") || std::ranges::find(valid, one.substr(2)) != valid.end();

@@ -32,7 +32,7 @@ FileTarget target_of(const std::filesystem::path& path);
 /// Throws Error (failure) that names the path and the reason; then the temporary file is removed and a regular file is unchanged.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
-/// A file to be written, with its permissions (0600: readable by its owner alone, from its first byte on).
+/// A file to write, with its permissions (0600: readable only by its owner, from its first byte on).
 struct NewFile {
   std::string name;
   std::string contents;

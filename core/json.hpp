@@ -77,7 +77,7 @@ class Json {
   Json(const Map& map) : Json(object()) {  // NOLINT
     for (const auto& [key, value] : map) member(key) = Json(value);
   }
-  /// An object if every element is an array of two with a text first, else an array.
+  /// An object if every element is an array of two with a text first, otherwise an array.
   Json(std::initializer_list<Json> list);  // NOLINT
 
   static Json array(std::initializer_list<Json> list = {});

@@ -8,7 +8,7 @@
 namespace fedstride {
 
 /// values[i] += scale x z(first + i), where z(0), z(1), ... are the standard normal draws of the address, z(j) a
-/// function of source, address and j alone: any thread can compute any stretch, with the same bits.
+/// function only of source, address and j: any thread can compute any stretch, with the same bits.
 /// first + values.size() <= kMaxNormals.
 ///
 /// z is Box and Muller's transform in single precision, a pair from two words of a block:

@@ -115,7 +115,7 @@ class ChosenPart {
   /// Chooses the family's part of this name, with its defaults. Throws Error (usage) if there is none.
   void choose(std::string_view name) { part_ = family_->make(name); }
 
-  /// The part if it is a P, else nullptr.
+  /// The part if it is a P, otherwise nullptr.
   template <class P>
   const P* as() const {
     return dynamic_cast<const P*>(part_.get());

@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// A new folder in the system's temporary folder, accessible to its user alone, removed with its contents on destruction.
+/// A new folder in the system's temporary folder, accessible only to its user, removed with its contents on destruction.
 class PassingFolder {
  public:
   /// `purpose` is part of its name. Throws Error (failure) if it cannot be created.

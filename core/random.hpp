@@ -71,7 +71,7 @@ std::array<std::uint32_t, 16> chacha20_block(const std::array<std::uint32_t, 8>&
 
 /// The draws at one address. The counter is (block, row, step, client); the key is a function of (purpose, round) and of
 /// the source, so that no two addresses share a block: Philox blocks of 4 words if the source is seeded, ChaCha20 blocks
-/// of 16 if it is secret. 2^32 blocks an address. Cheap to make: make one where it is needed.
+/// of 16 if it is secret. 2^32 blocks per address. Cheap to make: make one where it is needed.
 class RandomStream {
  public:
   using result_type = std::uint32_t;

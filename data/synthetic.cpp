@@ -48,7 +48,7 @@ bool covers(bool second, int x, int y, int radius, int phase) {
   }
 }
 
-/// 1 where the figure covers a pixel, else 0.
+/// 1 where the figure covers a pixel, otherwise 0.
 using Cover = std::array<int, kPlane>;
 struct Figure {
   int label, radius, centre_x, centre_y, phase;

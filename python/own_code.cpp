@@ -51,7 +51,7 @@ void from_pytorch(const Model& model, const float* from, Vector& to) {
 // Counts over all of a client's lots: empty ones; examples, clipped ones, ones not finite; the sum of the norms.
 using LotsTold = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, double>;
 
-// The examples of these rows, copied: (x, y). Tokens and classes become 64 bits wide, as PyTorch wants them. `inputs` is None or
+// The examples of these rows, copied: (x, y). Tokens and classes become 64 bits wide, as PyTorch requires. `inputs` is None or
 // returns x for rows of the user's own arrays.
 py::tuple examples_of(const Dataset& data, std::span<const Row> rows, const py::object& inputs) {
   const auto gathered = [&](const auto& list, std::vector<py::ssize_t> shape) -> py::array {

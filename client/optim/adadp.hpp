@@ -91,7 +91,7 @@ struct AdadpState {
 /// their ends sets the learning rate eta. G1 is the gradient of one batch at theta, G2 that of the next batch at the half step:
 ///   theta_half = theta - eta/2 G1,  theta_full = theta - eta G1,  theta_hat = theta_half - eta/2 G2
 ///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2, element by element (Equation 6; plain: Equation 3)
-///   accepted if err <= tolerance, else undone; NaN and infinities are never accepted. Equation 6 gives err an index: with
+///   accepted if err <= tolerance, otherwise undone; NaN and infinities are never accepted. Equation 6 gives err an index: with
 ///   test element, a step is undone only if the error of a single element is above the tolerance.
 ///   eta <- eta min(max(safety tolerance / err, minimum factor), maximum factor), accepted or not; NaN counts as a large
 ///   error. safety is 1 in the paper; solvers of differential equations use less, so that fewer steps are undone.

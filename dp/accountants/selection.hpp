@@ -8,7 +8,7 @@
 namespace fedstride {
 
 /// How often a private training runs before only the best result is published (Papernot & Steinke 2022). The number is drawn from
-/// one of these in advance; all runs have the same privacy parameters, and nothing else of them may be seen.
+/// one of these in advance; all runs have the same privacy parameters, and nothing else about them may be seen.
 enum class SelectionRuns {
   negative_binomial,  ///< truncated: chances of 1, 2, ... with shape eta > -1 (1: geometric, 0: logarithmic)
   poisson,            ///< may be 0

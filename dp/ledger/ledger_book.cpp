@@ -132,7 +132,7 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
   const std::string why = refusal_reason(entry, replay);
   if (!why.empty()) problem(entry.round, why);
   if (replay && why.empty()) return;
-  if (replay) {  // the contradicting releases are spent as well
+  if (replay) {  // the contradicting releases are also spent
     for (const LedgerGroup& group : entry.groups) closed_.add(group);
     return;
   }

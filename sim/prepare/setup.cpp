@@ -356,7 +356,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
 
 // --- virtual time ---
 
-// Checks the files of devices and availability, too.
+// Also checks the files of devices and availability.
 std::string hash_of_times(const DataSetup& setup) {
   return setup.configuration.devices->file_hash(setup.clients.size()) +
          setup.configuration.availability->file_hash(setup.clients.size());

@@ -73,8 +73,8 @@ constexpr std::string_view kOfSummary[] = {
     "compiler", "instruction_set", "randomness",    "privacy",       "ledger_head", "ledger_lines", "metric"};
 constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_r2",        "test_loss",
                                          "model_hash", "example_privacy", "client_privacy", "clip"};
-// The covered fields of a client if examples alone are protected. Rates and undone steps follow from noisy gradients. Under client-level
-// privacy they belong to one client, and its line reveals that it was drawn.
+// The covered fields of a client if only examples are protected. Rates and undone steps follow from noisy gradients. Under
+// client-level privacy they belong to one client, and its line reveals that it was drawn.
 std::vector<std::string_view> covered_of_client() {
   std::vector<std::string_view> names{"accepted"};
   for_each_report_field([&](const auto& field) {

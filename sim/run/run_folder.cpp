@@ -40,7 +40,7 @@ fs::path made_folder(const fs::path& path) {
   return topmost;
 }
 
-// False if only remains of a run are there that was killed before it wrote its configuration.
+// False if the folder has only remains of a run killed before it wrote its configuration.
 bool is_occupied(const fs::path& folder) {
   std::error_code error;
   fs::remove(folder / "config.toml.tmp", error);

@@ -130,7 +130,7 @@ class TransformerBlock(nn.Module):
 
 
 class Transformer(nn.Module):
-    """A score for each class at every position: classes in dimension 1, as the loss wants them."""
+    """A score for each class at every position: classes in dimension 1, as the loss requires."""
 
     def __init__(self):
         super().__init__()

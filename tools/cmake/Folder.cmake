@@ -26,7 +26,7 @@ endfunction()
 
 # fedstride_compile(TARGET [OPTIMIZE level] [BATCH files] [SANITIZED] [HEADERS file])
 # Sets how a target of this project is compiled: warnings, sanitizers, several files a unit (their headers are then read once:
-# most of what compiling costs here), and, where speed does not matter, less optimized.
+# most of what compiling costs here), and, if speed does not matter, less optimized.
 function(fedstride_compile target)
   cmake_parse_arguments(COMPILE "SANITIZED" "OPTIMIZE;BATCH;HEADERS" "" ${ARGN})
   set(level)   # the build type's: -O3 for Release
