@@ -28,7 +28,7 @@ constexpr const char* kDescription = "Federated learning with adaptive steps: ex
 
 int complain(const std::string& message, int code) {
   std::fflush(stdout);
-  // A damaged file may be quoted whole: the beginning says what, the end what would be valid.
+  // A damaged file may be quoted whole: the beginning says what is wrong, the end what would be valid.
   constexpr std::size_t kBegin = 1500, kEnd = 400;
   std::string line = one_line(message);
   if (line.size() > kBegin + kEnd + 5) line.replace(kBegin, line.size() - kBegin - kEnd, " ... ");
@@ -65,7 +65,7 @@ void check_command(const CLI::App& app, int argc, char** argv) {
   }
 }
 
-// CLI11's message, or our own if CLI11's leaves out what was typed.
+// CLI11's message, or our own if CLI11's omits what was typed.
 std::string explained(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
@@ -123,8 +123,8 @@ constexpr Command kCommands[] = {{"run", add_run_command},
                                  {"completion", add_completion_command, true},
                                  {"manual", add_manual_command, true}};
 
-// All commands, or if it suffices the one of this name: making all flags of all commands takes longer than the rest of a start.
-// Made anew for each command line, because they hold the values of their flags.
+// All commands or, if that suffices, the one with this name: creating all flags of all commands takes longer than the rest of
+// startup. Recreated for each command line, because they hold the values of their flags.
 void add_commands(CLI::App& app, std::string_view only = "") {
   const BuildInfo build = build_info();
   app.set_version_flag("--version",
@@ -153,7 +153,7 @@ bool takes_words(const CLI::App& command) {
   return std::ranges::any_of(command.get_options(), [](const CLI::Option* option) { return option->get_positional(); });
 }
 
-// True if the command that the words name has all flags among them, and its help is not asked for: then it needs no others.
+// True if the named command has all flags in the words, and its help is not requested: then no others are needed.
 bool has_flags(const CLI::App& app, int argc, char** argv) {
   const CLI::App* command = &app;
   for (int i = 1; i < argc; ++i) {

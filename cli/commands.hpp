@@ -6,7 +6,7 @@ class App;
 
 namespace fedstride {
 
-// Each function adds a subcommand to the program; each has its own file. A subcommand rejects its input by throwing Error, which
+// Each function, in its own file, adds a subcommand to the program. A subcommand rejects its input by throwing Error, which
 // main turns into one line and an exit code.
 
 void add_run_command(CLI::App& app);

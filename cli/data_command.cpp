@@ -30,7 +30,7 @@ struct DataFlags {
   std::string path;
   std::string sheet;
   std::string url;
-  Settings settings;  ///< how the user's own files are read
+  Settings settings;  ///< for reading the user's own files
   ClientId client = 0;
   bool json = false;
   bool replace = false;
@@ -62,7 +62,7 @@ void list(const DataFlags& flags) {
   if (flags.json) print_json(json);
 }
 
-/// The options, with those that say how files are read.
+/// The options, including those for reading files.
 DataOptions options_of(const DataFlags& flags) {
   DataOptions options = flags.options;
   options.read = reading_settings(flags.settings);

@@ -73,14 +73,14 @@ std::size_t place_of(std::string_view key) {
       std::ranges::find(kExplained, key, [](const ExplainedNumber& one) { return std::string_view(one.key); }) - kExplained);
 }
 
-/// What rounds.jsonl says of a run.
+/// The contents of a run's rounds.jsonl.
 struct ExplainedRun {
-  bool is_adadp = false;  ///< as config.toml says
+  bool is_adadp = false;  ///< from config.toml
   std::vector<ExplainedRound> rounds;
   std::map<std::uint64_t, std::pair<double, int>> lengths;  ///< by client: sum and number of update_norm / client_length
 
   bool has(std::string_view key) const { return !std::isnan(mean(key)); }
-  /// Over the rounds that have it; NaN if none has.
+  /// Over the rounds that have it; NaN if none.
   double mean(std::string_view key) const {
     double sum = 0;
     int count = 0;
@@ -96,7 +96,7 @@ struct ExplainedRun {
   }
 };
 
-// Rates and undone steps, which the line has for the whole round or for each client.
+// Rates and undone steps, given in the line for the whole round or for each client.
 void add_steps(const Json& line, ExplainedRun& run, ExplainedRound& round) {
   const auto number = [&](std::string_view key) -> double& { return round.numbers[place_of(key)]; };
   const auto sum = [&](const char* key) { return std::isnan(number_in(line, key)) ? 0 : number_in(line, key); };
@@ -198,7 +198,7 @@ void diagnose_steps(const ExplainedRun& run, std::vector<std::string>& text) {
   text.push_back(rates + "; each follows the error of its client's own steps.");
 }
 
-// Sentences on what the numbers say.
+// Sentences about the numbers.
 std::vector<std::string> diagnosis(const ExplainedRun& run) {
   std::vector<std::string> text;
   const std::string all = " of " + counted(run.rounds.size(), "round");

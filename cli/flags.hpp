@@ -74,8 +74,8 @@ std::vector<std::string> choices_of() {
 void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted,
                         bool listed = true);
 
-/// While it lives, add_settings_flags adds on this thread only flags that these words name: making hundreds takes longer than the
-/// rest of a start.
+/// While it exists, add_settings_flags on this thread adds only flags that these words name: creating hundreds takes longer than
+/// the rest of startup.
 class GivenFlagsOnly {
  public:
   GivenFlagsOnly(int argc, char** argv);
@@ -106,7 +106,7 @@ void add_config_flag(CLI::App& command, std::string& path);
 void add_data_flag(CLI::App& command, std::string& path);
 void add_data_folder_flag(CLI::App& command, std::string& path);
 
-/// --format, --label, --client-column, --targets and others: how the user's own files are read.
+/// --format, --label, --client-column, --targets and others: reading the user's own files.
 void add_reading_flags(CLI::App& command, Settings& settings);
 /// The values of these flags.
 ReadSettings reading_settings(const Settings& settings);
@@ -129,7 +129,7 @@ void add_run_flags(CLI::App& command, RunFlags& flags);
 CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& summary, const std::string& footer,
                       const std::function<void(CLI::App& command)>& carry_out);
 
-/// A subcommand and the values of its flags, which live as long as it.
+/// A subcommand and the values of its flags, which live as long as it does.
 template <class Flags>
 struct Command {
   CLI::App& app;
@@ -143,11 +143,11 @@ Command<Flags> add_command(CLI::App& parent, const std::string& name, const std:
   return {add_command(parent, name, summary, footer, [flags, carry_out](CLI::App&) { carry_out(*flags); }), *flags};
 }
 
-/// Throws Error (usage) for an unknown flag, naming the nearest one, and for a path that is empty, which is most likely an unset
-/// variable in a script. Throws as check_output() for an output that cannot be written.
+/// Throws Error (usage) for an unknown flag, naming the nearest one, and for a path that is empty, most likely an unset variable
+/// in a script. Throws like check_output() for an output that cannot be written.
 void check_flags(CLI::App& command);
 
-/// The command line as it was given, quoted for a shell, to resume with.
+/// The command line as given, quoted for a shell, to resume with.
 std::string own_command(const CLI::App& command);
 
 /// "fedstride data verify"

@@ -20,7 +20,7 @@ struct FleetFlags {
 };
 void add_fleet_flags(CLI::App& command, FleetFlags& flags);
 
-/// Joins the job, which signals stop from now on. Throws Error (usage).
+/// Joins the job; from now on signals stop it. Throws Error (usage).
 std::unique_ptr<Ranks> join_ranks(const FleetFlags& flags, const std::atomic<bool>* stop);
 
 /// MpiJob::command_line: the settings that all ranks must share, and other words of the command ({"config", "a.toml"}).

@@ -184,7 +184,7 @@ OptimizerSpeed measure_against_sgd(const Model& model, int batch, MeasuredSteps&
 NetworkSpeed measure_network(const Model& model, int batch, double seconds) {
   const FloatingPointMode mode;
   RandomSteps random(model, batch, {});
-  // So small that the weights do not change, and with them the share of zero activations.
+  // So small that neither the weights nor the share of zero activations change.
   constexpr double kRate = 1e-6;
   const int steps = random.steps_at_once();
   const auto gradient = [&](const float* weights, GradientSink sink) { return random.gradient(weights, sink); };

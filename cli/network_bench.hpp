@@ -29,16 +29,16 @@ NetworkSpeed measure_network(const Model& model, int batch, double seconds);
 struct PrivateSpeed {
   double plain_seconds = 0;    ///< median of many
   double private_seconds = 0;  ///< median of many
-  double ratio = 0;            ///< private to plain: median over pairs measured one after the other
+  double ratio = 0;            ///< private to plain: median over pairs measured consecutively
 };
 
 /// `frozen` has one flag for each layer (Model::frozen), or is empty.
 PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bool>& frozen, double seconds);
 
-/// Compares a local optimizer's step with as many SGD steps as it takes gradients: the cost of adapting.
+/// Compares a local optimizer's step with as many SGD steps as it computes gradients: the cost of adapting.
 struct OptimizerSpeed {
   double step_seconds = 0;  ///< for each gradient: median of many
-  double ratio = 0;         ///< to SGD: median over pairs measured one after the other
+  double ratio = 0;         ///< to SGD: median over pairs measured consecutively
 };
 
 /// `optimizer` must have a setting learning-rate, which is set so small that the weights do not change.
@@ -50,7 +50,7 @@ OptimizerSpeed measure_objective(const Model& model, int batch, const LocalObjec
 /// A million weights coded and decoded.
 struct CodeSpeed {
   double encode_seconds = 0;  ///< median of many
-  double decode_seconds = 0;  ///< likewise
+  double decode_seconds = 0;  ///< median of many
   std::size_t bytes = 0;
 };
 CodeSpeed measure_compression(const UpCompression& compression, double seconds);
@@ -58,7 +58,7 @@ CodeSpeed measure_compression(const UpCompression& compression, double seconds);
 /// The noise of a release of a million weights, compared with independent noise.
 OptimizerSpeed measure_noise(const MechanismPart& mechanism, double seconds);
 
-/// Peak of one core in floating-point operations a second: independent fused multiply-adds on registers, best of several runs.
+/// Peak of one core in floating-point operations per second: independent fused multiply-adds on registers, best of several runs.
 double measure_fp32_peak();
 
 }  // namespace fedstride

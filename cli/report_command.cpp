@@ -37,7 +37,7 @@ void renew_tables(const SweepResults& sweep) {
 }
 
 void report(const ReportFlags& arguments) {
-  const bool has_out = !arguments.out.empty();  // --out '' was rejected before
+  const bool has_out = !arguments.out.empty();  // --out '' was rejected earlier
   if (arguments.folders.size() > 1 && !has_out)
     throw usage_error("a report on " + std::to_string(arguments.folders.size()) + " folders needs --out FILE.html");
   const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
@@ -52,7 +52,7 @@ void report(const ReportFlags& arguments) {
     renew_tables(sweeps.back());
     measure_by(arguments.by, sweeps.back());
   }
-  // Runs share their axes; each sweep has a section of its own.
+  // Runs share their axes; each sweep has its own section.
   if (std::ranges::count_if(sweeps, is_one_run) > 1) {
     std::vector<SweepResults> runs, others;
     for (auto& sweep : sweeps) (is_one_run(sweep) ? runs : others).push_back(std::move(sweep));

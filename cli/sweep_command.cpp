@@ -103,7 +103,7 @@ void show_refused(const RefusedCells& refused, const SweepFlags& arguments) {
     return print_json({{"refused", list}});
   }
   const bool is_one = refused.groups.size() == 1 && refused.groups.front().cells.size() == 1;
-  if (arguments.quiet || is_one) return;  // the error says it all
+  if (arguments.quiet || is_one) return;  // the error suffices
   for (const RefusedGroup& group : refused.groups) {
     std::printf("refused: %s: %s\n", counted(group.cells.size(), "cell").c_str(), one_line(group.reason).c_str());
     if (!group.exclusions.empty())
@@ -213,7 +213,7 @@ Selection selection_of(const SweepFlags& arguments) {
   return selection;
 }
 
-// Shows the winner and nothing else.
+// Shows only the winner.
 void choose(const SweepFlags& arguments, CLI::App& command) {
   check_flags(command);
   if (arguments.jobs != 1 || arguments.shard != "1/1" || arguments.dry_run || arguments.report || !arguments.by.empty())

@@ -17,64 +17,66 @@
 
 namespace fedstride {
 
-/// Records (or clients) made for measuring a run's privacy, whose contributions are random directions, each in or out by a fair coin.
-/// They go through the run's own sampler, clip, sum and noise, and each noisy release is scored in the direction of every canary, less
-/// what other records added to it, which the adversary of the guarantee knows. Directions have no coordinate in common, so that scores
+/// Records (or clients) made for measuring a run's privacy. Their contributions are random directions, each in or out by a fair
+/// coin. They go through the run's own sampler, clip, sum and noise, and each noisy release is scored in the direction of every
+/// canary, less what other records added to it, which the guarantee's adversary knows. Directions share no coordinate, so scores
 /// are independent: half of the canaries have coordinates in all layers, the others in one layer, so that each layer has its own.
-/// Used by one thread at a time, but for hear() and know() of different coordinates.
+/// Used by one thread at a time, except for hear() and know() of different coordinates.
+/// Used by one thread at a time, except for hear() and know() of different coordinates.
 class Canaries {
  public:
-  static constexpr std::size_t kMostSpread = 64;  ///< coordinates of one
+  static constexpr std::size_t kMostSpread = 64;  ///< coordinates per canary
 
-  /// At most `count` canaries, no more than the model's `trained` parameters have room for. `kind` tells those of one source apart.
-  /// With `alternates` every other one is a little shorter than the bound, so that one that adapts does not follow the canaries.
+  /// At most `count` canaries, limited by the room in the model's `trained` parameters. `kind` distinguishes those of one source.
+  /// With `alternates`, every other canary is slightly shorter than the bound, so that an adaptive bound does not follow the
+  /// canaries.
   Canaries(const Model& model, const std::vector<bool>& unsent, std::size_t count, const RandomSource& source, std::uint32_t kind,
            bool alternates = false);
 
   std::size_t count() const { return in_.size(); }
   bool in(std::size_t canary) const { return in_[canary]; }
-  /// The numbers of those that are in.
+  /// The numbers of the included canaries.
   const std::vector<std::uint32_t>& present() const { return present_; }
 
   // --- one release, example level ---
-  /// The client's rows, and those of the canaries that are in.
+  /// The client's rows and those of the included canaries.
   std::vector<Row> beside(std::span<const Row> rows) const;
-  /// Takes the canaries out of the rows of a lot.
+  /// Removes the canaries from the rows of a lot.
   void begin(std::vector<Row>& drawn, const NoiseStep& noise);
   bool in_lot() const { return !drawn_.empty(); }
   std::span<const double> norms() const { return norms_; }
   void weighted_sum(std::span<const float> factors, GradientSink sink);
-  /// What other records add to the sum.
+  /// The contribution of other records to the sum.
   void know(std::size_t offset, std::span<const float> part);
-  /// Now and then measures the contribution of one row as it is in the sum (largest_contribution()).
+  /// Occasionally measures the contribution of one row to the sum (largest_contribution()).
   void probe(Network& network, std::span<const float> factors, ForEachPiece for_each_piece);
-  /// The release, as divided by the denominator that score() gets.
+  /// The release, divided by the denominator passed to score().
   void hear(std::size_t offset, std::span<const float> values);
   void score(double denominator);
 
   // --- one release, client level ---
-  /// The update of a canary under that bound, in a vector of its size.
+  /// A canary's update under this bound, in a vector of its size.
   void write(std::uint32_t canary, double bound, Vector& update) const;
-  /// A release of canaries `drawn`, whose contributions have this norm, and the noise this standard deviation.
+  /// A release of canaries `drawn`, with contributions of this norm and noise of this standard deviation.
   void score(std::span<const float> released, std::span<const float> known, double denominator,
              std::span<const std::uint32_t> drawn, double contribution, double deviation);
 
   // --- results ---
   std::uint64_t releases() const { return releases_; }
-  /// The sums of the canaries that are in (or out) over all releases.
+  /// The sums of the included (or excluded) canaries over all releases.
   std::vector<double> totals(bool in) const;
   /// Their scores in another vector.
   std::vector<double> scores(std::span<const float> vector, bool in) const;
-  /// The fit of each group: first canaries of all layers, then those of one.
+  /// The fit of each group: first canaries in all layers, then those in one.
   const std::vector<ScoreFit>& fits() const { return fits_; }
-  /// How often each canary that is in was in a release.
+  /// How often each included canary was in a release.
   const std::vector<std::uint64_t>& hits() const { return hits_; }
-  /// Of a row that was probed, in clip bounds; 0: none was.
+  /// Of a probed row, in clip bounds; 0: none was probed.
   double largest_contribution() const { return largest_; }
 
  private:
   static constexpr Row kFirst = 0xF000'0000;
-  /// The places in coordinates_ of those in a stretch.
+  /// The positions in coordinates_ of those in a stretch.
   std::pair<std::size_t, std::size_t> within(std::size_t offset, std::size_t size) const;
   void score(std::span<const std::uint32_t> drawn, double contribution, double deviation);
 
@@ -86,7 +88,7 @@ class Canaries {
   std::vector<std::uint32_t> present_;
   std::size_t extent_ = 0;  ///< end of the last parameter
 
-  /// Of its contribution before clipping, in clip bounds.
+  /// Norm of its contribution before clipping, in clip bounds.
   double length_of(std::uint32_t canary) const { return alternates_ && canary % 2 == 0 ? 0.999 : 10; }
 
   bool alternates_ = false;

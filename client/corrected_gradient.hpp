@@ -18,7 +18,7 @@ struct CorrectedGradient {
   float decay = 0;
   std::span<const ParameterRange> decayed = {};  ///< parameters that decay (the trained ones), in order
 
-  std::span<const ParameterRange> held = {};  ///< parameters that are not training at present, in order
+  std::span<const ParameterRange> held = {};  ///< parameters not training at present, in order
 
   bool is_plain() const { return fixed == nullptr && pull == 0 && decay == 0 && held.empty(); }
 

@@ -12,7 +12,7 @@
 
 namespace fedstride {
 
-/// Writes the counts of a round's lots, `empty` of which had no examples, to a report.
+/// Writes a round's lot counts to a report; `empty` lots had no examples.
 void add_to_report(const LotReport& lots, std::uint64_t empty, ClientReport& report);
 
 /// One client's lots in one round: their rows, the noise of their releases, and how many releases the ledger has reserved.
@@ -26,11 +26,11 @@ class LotDraws {
     double clip = 0;                  ///< the round's bound, if it follows counts
   };
 
-  /// Plan, source, rows and users must outlive this object. `users` has the user of each row of the data set, if the plan draws users or
-  /// bounds their examples.
+  /// Plan, source, rows and users must outlive this object. `users` has each row's user in the data set, if the plan draws users
+  /// or bounds their examples.
   LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place,
            std::span<const std::uint32_t> users);
-  LotDraws(LotDraws&&) = default;  ///< keeps the vectors' elements where they are, to which draw_lot_ refers
+  LotDraws(LotDraws&&) = default;  ///< keeps the addresses of the vectors' elements, to which draw_lot_ refers
 
   void begin_epoch(int epoch) { epoch_ = epoch; }
   std::size_t steps(int epoch) const { return plan_.steps(epoch); }
@@ -94,9 +94,9 @@ class LotDraws {
   std::uint64_t empty_ = 0;
   std::uint32_t drawn_lots_ = 0;
   int epoch_ = 0;
-  std::vector<Row> kept_;               ///< the rows by user, or those that are used
+  std::vector<Row> kept_;               ///< the rows by user, or the used rows
   std::vector<std::size_t> user_ends_;  ///< user k has rows user_ends_[k], ..., user_ends_[k + 1] - 1 of kept_
-  std::vector<std::uint32_t> users_;    ///< that have rows here, ascending
+  std::vector<std::uint32_t> users_;    ///< with rows here, ascending
   Lots draw_lot_;                       ///< of rows or users
   std::vector<std::uint32_t> members_;  ///< users in the last lot
   std::vector<std::size_t> groups_;

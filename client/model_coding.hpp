@@ -11,16 +11,16 @@
 
 namespace fedstride {
 
-/// How the server codes the changes of the model that clients hold, over the parameters that the federation trains.
+/// How the server codes the changes of the clients' model, over the parameters that the federation trains.
 struct ModelCoding {
   DownCompression compression = {};
   std::vector<ParameterRange> sent = {};
   std::uint64_t seed = 0;
 
   bool on() const { return compression->codes(); }
-  /// The code of what is missing from `held`, the model that clients hold, to `model`; `held` becomes what it decodes to.
+  /// The code of `model` minus `held`, the model that clients hold; `held` then becomes the decoded model.
   std::string advance(std::uint32_t round, const Vector& model, Vector& held) const;
-  /// What clients do with that code. False, with any contents, unless it is one.
+  /// Applies this code at clients. False, with any contents, if it is invalid.
   bool apply(std::string_view code, std::uint32_t round, Vector& held) const;
 };
 

@@ -11,21 +11,21 @@
 
 namespace fedstride {
 
-/// The bits that a ring needs so that a sum of so many clients wraps with a probability below 2^-40, whatever their updates are.
+/// The bits that a ring needs so that a sum of this many clients wraps with a probability below 2^-40, for any updates.
 unsigned bits_of_shares(NoiseLaw law, double bound, double deviation, double step, std::size_t size, std::size_t clients);
 
-/// A client's part of a sum with noise that clients make: its clipped update with its share of the noise, as whole multiples of a step
-/// (Kairouz, Liu & Steinke 2021; Agarwal, Kairouz & Liu 2021). The update is filled up to a power of two numbers, their signs are
-/// turned about at random and transformed (Walsh-Hadamard), by draws that all clients of a round have in common; then it is divided by
-/// the step, rounded up or down without bias, again until its norm is at most that of rounded_norm(), and noise is added. All of the
-/// noise, and that last comparison, is on integers.
+/// A client's part of a sum with noise from clients: its clipped update with its share of the noise, as whole multiples of a step
+/// (Kairouz, Liu & Steinke 2021; Agarwal, Kairouz & Liu 2021). The update is padded to a power of two numbers, its signs are
+/// flipped at random and it is transformed (Walsh-Hadamard), with draws common to all clients of a round; then it is divided by
+/// the step, rounded up or down without bias, repeatedly until its norm is at most rounded_norm(), and noise is added. The noise
+/// and that last comparison are on integers.
 class NoiseShare {
  public:
-  /// Of updates of `size` numbers and norm at most `bound`, with noise of this deviation from each client. Its law may round
-  /// that up. Throws Error (usage) if the noise cannot be drawn.
+  /// For updates of `size` numbers and norm at most `bound`, with noise of this deviation from each client. Its law may round the
+  /// deviation up. Throws Error (usage) if the noise cannot be drawn.
   NoiseShare(NoiseLaw law, double bound, double deviation, double step, std::size_t size);
 
-  /// Numbers of what is summed: the least power of two that is not below the size.
+  /// Length of the summed vector: the least power of two not below the size.
   std::size_t length() const { return length_; }
   double step() const { return step_; }
   double variance() const { return noise_.variance; }  ///< of a client's noise, in squared steps
@@ -36,7 +36,7 @@ class NoiseShare {
   /// Turns a sum, in steps, back into a vector of `size` numbers.
   Vector decode(std::span<const double> sum, const RandomSource& common, std::uint32_t round) const;
 
-  /// All of it, as a text that clients and coordinator must agree on.
+  /// All parameters, as a text that clients and coordinator must agree on.
   std::string text() const;
 
  private:
@@ -50,7 +50,7 @@ class NoiseShare {
   double step_;
   std::size_t size_;
   std::size_t length_;
-  double norm_;  ///< the largest of a rounded vector, in steps
+  double norm_;  ///< largest norm of a rounded vector, in steps
   IntegerNoise noise_ = {};
 };
 

@@ -17,7 +17,7 @@ class ObjectiveAtClient {
   ObjectiveAtClient(const LocalObjectivePart& objective, const OptimizerPart& optimizer, std::vector<ParameterRange> decayed)
       : objective_(objective), optimizer_(optimizer), decayed_(std::move(decayed)) {}
 
-  /// Starts a round of the client that keeps the vector `kept`, which is reset to zeros if it has the wrong size. Throws Error
+  /// Starts a round of the client with the kept vector `kept`, which is reset to zeros if it has the wrong size. Throws Error
   /// (failure) if the task lacks the vector that the server must send with the model.
   void begin(const Task& task, Vector& kept);
   /// If needs_start(): to be filled with the mean gradient over the client's rows at the model received; initially zeros.
@@ -37,8 +37,8 @@ class ObjectiveAtClient {
     if (objective_.needs_reach()) optimizer_.follow(unit_, step);
   }
 
-  /// Ends the round: fills `update` with the change of the weights, followed by what is sent with it. If the change is not usable
-  /// (ExactSum::admits), `kept` is left unchanged. `weight` is the client's in the mean. Returns ObjectiveScale::measure if the
+  /// Ends the round: fills `update` with the change of the weights, followed by what is sent with it. If the change is unusable
+  /// (ExactSum::admits), `kept` is unchanged. `weight` is the client's in the mean. Returns ObjectiveScale::measure if the
   /// objective scales; otherwise 0.
   double end(const Task& task, const Vector& weights, Vector& kept, Vector& update, double weight = 1) const;
 

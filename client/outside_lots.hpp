@@ -30,8 +30,8 @@ struct OutsideLotsTerms {
   int epochs = 1;
   std::uint64_t reserved = 0;  ///< releases reserved in the ledger
 
-  /// The terms as bytes, and back, for a process that trains on behalf of this one. They are secret: whoever has them can repeat
-  /// every draw. load throws Error (failure) if the bytes are not valid terms.
+  /// The terms as bytes, and back, for a process that trains on behalf of this one. They are secret: anyone who has them can
+  /// repeat every draw. load throws Error (failure) if the bytes are not valid terms.
   std::string save() const;
   static OutsideLotsTerms load(std::string_view bytes);
 };
@@ -61,8 +61,8 @@ class OutsideLots {
   /// The lot's examples, numbered from 0 among the client's.
   std::span<const Row> drawn() const { return drawn_; }
   /// The lot's noisy gradient, with zeros between tensors: the examples from `part`, called until it returns nothing, are clipped
-  /// and summed, and the sum with noise is divided by the expected number of examples. Throws Error: usage if there are not as
-  /// many examples as were drawn, failure if no lot is drawn or it was already released.
+  /// and summed, and the noisy sum is divided by the expected number of examples. Throws Error: usage if there are not as many
+  /// examples as were drawn, failure if no lot is drawn or it was already released.
   Vector release(const std::function<std::optional<ExampleGradients>()>& part);
 
   /// Counts over all lots so far, for the client's report.

@@ -33,7 +33,7 @@ struct OutsideAnswer {
   std::string state = {};
   std::uint64_t examples = 0;  ///< gradient examples
   double loss = std::numeric_limits<double>::quiet_NaN();
-  std::string failure = {};  ///< one line that says why there are no weights; empty if there are
+  std::string failure = {};  ///< one line saying why weights are missing; empty if they exist
   LotReport lots = {};       ///< counts over all its lots, under example-level privacy
   std::uint64_t empty_lots = 0;
 };
@@ -46,7 +46,7 @@ using OutsideTraining =
 OutsideTask outside_task(const LocalTraining& training, const Task& task, ClientId client, std::uint64_t rows, std::string state);
 
 /// Turns an answer into an update, with the client's own noise if it adds any, and passes it on. Under example-level privacy the
-/// report counts all releases reserved for the client as made: where and why user code stopped is not known.
+/// report counts all releases reserved for the client as made: where and why user code stopped is unknown.
 void send_answer(const LocalTraining& training, const Task& task, std::uint64_t rows, OutsideAnswer answer, UpdateSink sink);
 
 /// Clips a client's update and adds its own noise, in place.

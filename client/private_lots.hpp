@@ -52,7 +52,7 @@ class PrivateLots {
     Canaries* canaries = nullptr;  ///< among the rows that lots are drawn from
   };
 
-  /// `address` is that of the round's first batch; `draws` selects each lot's rows and releases it.
+  /// `address` is the address of the round's first batch; `draws` selects each lot's rows and releases it.
   PrivateLots(const Places& places, LotDraws draws, const BatchAddress& address)
       : places_(places), draws_(std::move(draws)), address_(address) {}
 

@@ -10,7 +10,7 @@
 namespace fedstride {
 namespace {
 
-// Tolerance for rounding errors where 1 / rate is meant to be a whole number.
+// Tolerance for rounding errors where 1 / rate should be a whole number.
 constexpr double kSlack = 1e-9;
 
 std::uint64_t whole_below(double value) { return static_cast<std::uint64_t>(std::floor(value * (1 + kSlack))); }

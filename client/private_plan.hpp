@@ -16,12 +16,12 @@ namespace fedstride {
 
 /// What is drawn into a lot, clipped and counted.
 enum class LotUnit {
-  examples,       ///< each by itself: an example is a record
-  some_examples,  ///< likewise, of at most `bound` examples a user, who is a record
+  examples,       ///< independently: an example is a record
+  some_examples,  ///< the same, with at most `bound` examples of a user, who is a record
   users,          ///< with the mean gradient of all their examples
 };
 
-/// A client's number of rows, and of what is drawn into lots.
+/// A client's numbers of rows and of lot units.
 struct LotSizes {
   std::size_t rows = 0;
   std::size_t units = 0;
@@ -38,18 +38,18 @@ struct PrivateRules {
   int target_epochs = 1;      ///< local epochs over which the schedules of clip and noise run
   LotUnit unit = LotUnit::examples;
   std::uint64_t bound = 1;  ///< LotUnit::some_examples
-  Bound clip_rule = {};     ///< if it counts, the clip is that of the first round
+  Bound clip_rule = {};     ///< if it counts, the clip is the first round's
 };
 
 /// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
 /// number of rows, which is public. The sampler and the accountants both read it.
 /// If a step reads one lot, an epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)); if it reads two (ADADP, Delta-SGD),
-/// an epoch has floor(1 / (2 rate)) steps, at least one. Of draws with passes, an epoch has floor(1 / rate) lots.
+/// an epoch has floor(1 / (2 rate)) steps, at least one. With draws with passes, an epoch has floor(1 / rate) lots.
 class PrivatePlan {
  public:
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
       : PrivatePlan(rules, optimizer, LotSizes{rows, rows}) {}
-  /// Lots of other units are Poisson-sampled, at the rate that follows from the rows.
+  /// Lots of other units are Poisson-sampled, at the rate given by the rows.
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, const LotSizes& sizes);
   /// A plan of one lot with one example, to load into.
   PrivatePlan() = default;
@@ -62,23 +62,23 @@ class PrivatePlan {
   LotUnit unit() const { return unit_; }
   std::uint64_t bound() const { return bound_; }  ///< the most units of a record
 
-  /// The deviation of the noise on a lot's count (ReleaseRules::count_noise); 0: lots have none. Throws Error (usage) if that is too
-  /// small for the noise multiplier.
+  /// The deviation of the noise on a lot's count (ReleaseRules::count_noise); 0: lots have none. Throws Error (usage) if it is
+  /// too small for the noise multiplier.
   double count_noise() const;
   bool counts() const { return clip_rule_->counts(); }
   const Bound& clip_rule() const { return clip_rule_; }
-  /// The round's bound, of what the server tells; 0: that of noise(). Throws Error (failure) if it tells no such number.
+  /// The round's bound from the server's numbers; 0: noise()'s. Throws Error (failure) if they lack it.
   double round_clip(std::span<const double> told) const;
   /// noise().runs(first, count), at the bound `clip` of the round if it follows counts.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count, double clip) const;
 
-  /// The number of lots read by a step of that epoch.
+  /// The number of lots read by a step of this epoch.
   int lots_per_step(int epoch) const { return epoch < epoch_of_change_ ? first_lots_per_step_ : later_lots_per_step_; }
   /// The number of steps in an epoch (0, 1, ...), and of noisy releases in all epochs before it.
   std::uint64_t steps(int epoch) const;
   std::uint64_t releases_before(int epoch) const;
 
-  /// The whole plan, of lots of examples, in a cereal archive; load throws if it does not read a plan.
+  /// The whole plan, for lots of examples, in a cereal archive; load throws if it does not find a plan.
   template <class Archive>
   void save(Archive& archive) const {
     exchange(archive, *this, noise_.rules());
@@ -100,7 +100,7 @@ class PrivatePlan {
     }
   }
 
-  /// The most of `count` releases in a row, made within `epochs` epochs, that a record is in; 0 if not counted by passes.
+  /// The most of `count` consecutive releases, made within `epochs` epochs, that a record is in; 0 if not counted by passes.
   std::uint64_t passes(std::uint64_t count, int epochs) const;
   /// `count` releases from number `first` on, made within `epochs` epochs, as the accountants see them.
   Spending spending(std::uint64_t first, std::uint64_t count, int epochs) const;

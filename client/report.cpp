@@ -63,7 +63,7 @@ ClientReport sendable(ClientReport report) {
     if constexpr (std::is_floating_point_v<Value>) {
       if (is_possible(field, report)) return;
       report.*field.member = field.unknown();
-      if (field.of != nullptr && field.is(ReportRule::pooled)) report.*field.of = 0;  // a sum of none
+      if (field.of != nullptr && field.is(ReportRule::pooled)) report.*field.of = 0;  // an empty sum
     }
   });
   return report;

@@ -11,17 +11,17 @@ namespace fedstride {
 /// 0 if the server computes with them.
 ClientReport sendable(ClientReport report);
 
-/// Why no training can have produced this report in any experiment, in one line; empty if it is possible. NaN means no number. A
+/// Why no training in any experiment can have produced this report, in one line; empty if it is possible. NaN means no number. A
 /// report returned by sendable() is always possible.
 std::string impossible(const ClientReport& report);
 
-/// What a report says of its client apart from the sum, under secure aggregation.
+/// What a report says about its client outside the sum, under secure aggregation.
 ClientReport stripped(const ClientReport& report);
-/// True if it has a number beyond these.
+/// True if it has any other number.
 bool is_more_than_stripped(const ClientReport& report);
 
-/// The sum of reports: of the numbers that add up, exactly rounded once, without what is impossible. Its loss is the mean of those that
-/// did not fail, weighted by gradient examples; NaN: none.
+/// The sum of reports: of the additive numbers, exact and rounded once, omitting impossible ones. Its loss is the mean over
+/// reports without a failure, weighted by gradient examples; NaN: none.
 ClientReport sum_of(std::span<const ClientReport> reports);
 
 }  // namespace fedstride

@@ -10,15 +10,15 @@
 
 namespace fedstride {
 
-// Evaluations reported by user code or by clients, on examples that are unknown here. NaN means a number that is not reported, 0
-// a number of examples that is not.
+// Evaluations reported by user code or by clients, on examples that are unknown here. NaN means an unreported number, 0 an
+// unreported number of examples.
 
 /// The most examples a model can have been tested on: row numbers have 32 bits.
 inline constexpr std::uint64_t kMaxTestedExamples = std::numeric_limits<Row>::max();
 
 /// The metric that `accuracy` stands for with these targets.
 std::string_view metric_of(Targets targets);
-/// Its name in keys of files: "accuracy", "r2" (test_r2).
+/// Its name in file keys: "accuracy", "r2" (test_r2).
 constexpr std::string_view metric_key(std::string_view metric) { return metric == "R2" ? "r2" : metric; }
 
 /// An evaluation in the form that may be sent: numbers of a diverged model, such as an infinite loss, become NaN.

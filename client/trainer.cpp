@@ -157,7 +157,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
                     const Signals& signals, UpdateSink sink) {
   weights_ = task.model;
   if (personal_.has_layers()) personal_.restore_own(state.personal_, weights_);
-  // A state that is not kept uses this thread's spare one, so that its memory is reused.
+  // A state that is not kept uses this thread's spare one and reuses its memory.
   auto& kept = training_.keep_state ? state.state_ : spare_state_.state_;
   const bool fresh = kept == nullptr;
   if (fresh) kept = training_.optimizer->make_state();
@@ -284,7 +284,7 @@ void Trainer::train_epochs(const Pass& pass, PartState& state, Source& source, c
   const OptimizerPart& optimizer = *training_.optimizer;
   double loss = 0;
   std::uint64_t loss_examples = 0;
-  double batch_loss = std::numeric_limits<double>::quiet_NaN();  // of the last batch; that of a lot is not passed on
+  double batch_loss = std::numeric_limits<double>::quiet_NaN();  // of the last batch; a lot's loss is not passed on
   const auto gradient = [&](const float* at, GradientSink sink) {
     if (signals.stop != nullptr && signals.stop->load(std::memory_order_relaxed)) throw Interrupted{};
     const bool held = at == weights_.data();  // not a half step, which may be undone

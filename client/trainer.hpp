@@ -47,7 +47,7 @@ struct LocalTraining {
   int batch = 10;
   Augmentation augmentation = Augmentation::none;
   FeatureSkew feature_skew = {};
-  std::uint32_t clients = 1;    ///< number in the federation; feature skew depends on it
+  std::uint32_t clients = 1;    ///< number in the federation; affects feature skew
   bool weighs_examples = true;  ///< a client's weight in the mean is its number of examples; otherwise 1
   bool keep_state = true;       ///< the optimizer's state is kept between rounds
   std::uint64_t seed = 0;
@@ -56,7 +56,7 @@ struct LocalTraining {
   std::optional<LocalRelease> local_release = {};  ///< client-level privacy in which each client adds all the noise
   UpdateCoding coding = {};
   Personal personal = {};
-  std::vector<bool> local = {};                                         ///< one flag per layer: it is the clients' own; or empty
+  std::vector<bool> local = {};                                         ///< one flag per layer: the clients' own layers; or empty
   std::function<std::span<const Row>(ClientId client)> test_rows = {};  ///< for testing personal models; empty: no tests
   std::shared_ptr<const Dataset> test_examples = {};                    ///< data set of test_rows; null: the training data
 
@@ -66,25 +66,25 @@ struct LocalTraining {
   std::vector<bool> unsent() const;
   /// The skew of a client's inputs; refers to this object.
   ClientSkew skew_of(ClientId client) const;
-  /// The skew of the test part, if its rows are to be read with the clients' skew; refers to this object.
+  /// The skew of the test part, if its rows are read with the clients' skew; refers to this object.
   ClientSkew skew_of_test() const;
 
-  /// The local epochs of all earlier rounds: the epoch that schedules and plans are at when this round starts.
+  /// The local epochs of all earlier rounds: the epoch of schedules and plans when this round starts.
   int first_epoch(std::uint32_t round) const { return static_cast<int>(round - 1) * epochs; }
 };
 
 /// The largest number of examples a network processes at once for clients with at most `max_rows` rows.
 int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 
-/// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, that of its plan.
+/// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, its plan's.
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
 
-/// The gradient examples that a client with `rows` rows computes in a round, as planned: a function of its number of rows and of the
-/// settings, whatever becomes of steps and rows. Under example-level privacy, the expected size of its lots.
+/// The gradient examples that a client with `rows` rows computes in a round, as planned: a function of its number of rows and the
+/// settings, regardless of the actual steps and rows. Under example-level privacy, the expected size of its lots.
 double planned_examples(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t round);
 
-/// One client's state between rounds: its optimizer's state, its local objective's vector, its personal parameters and what
-/// compression kept back, all empty before its first round.
+/// One client's state between rounds: its optimizer's state, its local objective's vector, its personal parameters and
+/// compression's kept error, all empty before its first round.
 class ClientState {
  public:
   /// The state as bytes, and back; training continues with the same bits. load throws Error (failure) if the bytes are not a
@@ -102,14 +102,14 @@ class ClientState {
 };
 
 /// The personal model of a client with this state: its own parameters, and those of the federation's model `weights` for the
-/// rest. For a kind that keeps nothing, these are `weights`, from which its second pass starts.
+/// rest. For a kind that keeps nothing, this is `weights`, from which its second pass starts.
 Vector personal_weights(const LocalTraining& training, const Model& model, const Vector& weights, const ClientState& state);
 
 /// Thrown by Trainer::train when training must stop at once.
 struct Interrupted {};
 
-/// One thread's network, optimizer scratch and weights. Trains any client, one at a time. Memory is that of the model and one
-/// batch, for any number of clients.
+/// One thread's network, optimizer scratch and weights. Trains any client, one at a time. Memory is one model and one batch, for
+/// any number of clients.
 class Trainer {
  public:
   /// Model, data and training must outlive the trainer. `max_rows` is the number of examples of the largest client.
@@ -142,7 +142,7 @@ class Trainer {
   };
   /// Computes the mean gradient over all rows at the model received, for the local objective.
   void gradient_at_start(PlainBatches& batches, std::size_t rows, const Signals& signals, ClientReport& report);
-  /// Applies the attack to the update of an attacker. Padding between tensors stays 0, as over a network, which does not send it.
+  /// Applies the attack to the update of an attacker. Padding between tensors stays 0, as on a network, which does not send it.
   void falsify(std::uint32_t round, ClientId client);
 
   /// `source` supplies the batches: PlainBatches or PrivateLots.

@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// A list of numbers that either owns its memory or reads memory lent by someone else, which it never writes to. Anything that
+/// A list of numbers that either owns its memory or reads memory lent by another object, which it never writes to. Anything that
 /// modifies a lent list, including non-const access, copies it first. Copies of a lent list share its memory.
 template <class Value>
 class Borrowable {
@@ -20,7 +20,7 @@ class Borrowable {
 
   Borrowable() = default;
   Borrowable(std::vector<Value> own) : own_(std::move(own)) {}       // NOLINT: implicit on purpose
-  Borrowable(std::initializer_list<Value> values) : own_(values) {}  // NOLINT: likewise
+  Borrowable(std::initializer_list<Value> values) : own_(values) {}  // NOLINT: the same
   /// `owner` must not be null; it is kept alive as long as the memory is read.
   Borrowable(std::span<const Value> lent, std::shared_ptr<const void> owner) : lent_(lent), owner_(std::move(owner)) {}
 

@@ -39,8 +39,8 @@ class ByteSink : private std::streambuf, public std::ostream {
   std::array<char, 4096> buffer_;
 };
 
-/// Calls `take` with what `write` writes, piece by piece: what is as large as a model is hashed, counted or sent to a file without being
-/// in memory twice. A piece is valid until `take` returns.
+/// Calls `take` with what `write` writes, piece by piece: model-sized data is hashed, counted or sent to a file without a second
+/// copy in memory. A piece is valid until `take` returns.
 inline void in_pieces(function_ref<void(std::ostream&)> write, function_ref<void(std::string_view piece)> take) {
   ByteSink sink(take);
   write(sink);

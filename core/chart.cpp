@@ -43,11 +43,11 @@ namespace {
 constexpr double kLetter = 7.2;              // pixels, the usual width at the size of all texts
 constexpr double kSwatch = 36;               // pixels, the line of a legend's entry
 constexpr double kGap = 20;                  // pixels between panels
-constexpr double kRight = 20;                // pixels beside each panel
+constexpr double kRight = 20;                // pixels to the right of each panel
 constexpr double kMaxShift = 7;              // pixels between points that would cover each other
-constexpr std::size_t kMaxNameLetters = 56;  // at an axis, in the legend
+constexpr std::size_t kMaxNameLetters = 56;  // on an axis, in the legend
 
-/// The numbers of an axis, and the pixels where they lie.
+/// The numbers of an axis, and the pixels of its ends.
 struct Scale {
   bool log = false;
   double low = std::numeric_limits<double>::infinity();
@@ -95,8 +95,8 @@ Scale y_scale(const Plot& plot) {
     scale.add(std::max(point.low, plot.log_y ? point.y / 10 : plot.least));
     scale.add(std::min(point.high, plot.most));
   });
-  // Intervals from two seeds can be many times as long as the range of the lines: they get as much room again as the lines
-  // have, above and below.
+  // Intervals from two seeds can be many times as long as the range of the lines: they get at most the height of the lines again,
+  // above and below.
   if (Scale limit = numbers; numbers.low < numbers.high) {
     limit.widen(1);
     scale.low = std::max(scale.low, limit.low);
@@ -104,21 +104,21 @@ Scale y_scale(const Plot& plot) {
   }
   scale.widen(0.05);
   if (plot.log_y) return scale;
-  // No room is left beyond 0 and 1 for shares of a whole.
+  // Shares of a whole need no room beyond 0 and 1.
   const double hair = (scale.high - scale.low) * 0.01;
   scale.low = std::min(std::max(scale.low, plot.least - hair), numbers.low);
   scale.high = std::max(std::min(scale.high, plot.most + hair), numbers.high);
   return scale;
 }
 
-// The x axis that panels share.
+// The x axis shared by the panels.
 Scale x_scale(std::span<const Plot> panels, double from, double to) {
   const Plot::Style style = panels.front().style;
   Scale scale{.log = panels.front().log_x, .from = from, .to = to};
   for_each_point(panels, [&](const PlotPoint& point) { scale.add(point.x); });
   std::size_t names = 0;
   for (const auto& plot : panels) names = std::max(names, plot.x_names.size());
-  // Points that stand beside each other stay within the axis.
+  // Points drawn side by side stay within the axis.
   const double beside = kMaxShift * static_cast<double>(kMaxLines - 1) / 2 + 4;
   if (style == Plot::Style::bars)
     scale.low = 0, scale.high = scale.high > 0 ? scale.high * 1.25 : 1;
@@ -135,7 +135,7 @@ std::size_t longest_of(const std::vector<std::string>& names) {
   return longest;
 }
 
-// Long names of categories slant down where they would touch.
+// Long names of categories slant down if they would touch.
 bool slants(const Plot& plot, double pixels) {
   const auto longest = static_cast<double>(longest_of(plot.x_names));
   return longest > 4 && longest * kLetter + 8 > pixels / static_cast<double>(plot.x_names.size());
@@ -152,7 +152,7 @@ std::string short_text(double value, const char* format) {
   return text;
 }
 
-// Round numbers that many pixels apart: 1, 2 and 5 times powers of ten; on a log axis over decades the powers alone.
+// Round numbers at least this many pixels apart: 1, 2 and 5 times powers of ten; on a log axis over decades only the powers.
 std::vector<Tick> number_ticks(const Scale& scale, double pixels) {
   const double most = std::clamp(scale.pixels() / pixels, 2.0, 8.0);
   std::vector<Tick> ticks;
@@ -174,7 +174,7 @@ std::vector<Tick> number_ticks(const Scale& scale, double pixels) {
   const double least = (scale.high - scale.low) / most, power = std::pow(10, std::floor(std::log10(least)));
   constexpr double kSteps[] = {0.2, 0.5, 1, 2, 5, 10};
   const double* step = std::ranges::find_if(kSteps, [&](double one) { return one * power >= least; });
-  // One number alone says nothing of the scale: a smaller step is taken.
+  // One label alone does not show the scale: use a smaller step.
   for (; ticks.size() < 2; --step) {
     ticks.clear();
     const double size = *step * power;
@@ -198,7 +198,7 @@ std::vector<Tick> x_ticks(const Plot& plot, const Scale& x) {
   const double name = kLetter * static_cast<double>(longest_of(plot.x_names)) + 6;
   if (!plot.x_names.empty()) return name_ticks(plot.x_names, x, slants(plot, x.pixels()) ? 15 : name);
   if (plot.style == Plot::Style::bars) return number_ticks(x, 90);
-  // The numbers themselves where they are few, short and far enough from each other.
+  // The numbers themselves if they are few, short and far enough apart.
   std::set<double> values;
   for (const auto& line : plot.lines)
     if (!line.is_reference)
@@ -212,11 +212,11 @@ std::vector<Tick> x_ticks(const Plot& plot, const Scale& x) {
   return ticks;
 }
 
-/// How the markers and intervals of a panel's lines keep off each other. Lines of many points have them at different points;
-/// lines of few are drawn a few pixels beside each other.
+/// How the markers and intervals of a panel's lines avoid each other. Long lines mark different points; short lines are drawn a
+/// few pixels apart.
 struct Spacing {
-  std::size_t step = 1;            ///< every so many points is marked
-  std::size_t phase = 0;           ///< between a line and the next
+  std::size_t step = 1;            ///< one point in this many is marked
+  std::size_t phase = 0;           ///< from one line to the next
   std::vector<double> shift = {};  ///< of each line, in pixels
 
   Spacing(const Plot& plot, const Scale& x) : shift(plot.lines.size(), 0.0) {
@@ -254,11 +254,11 @@ std::string px(double pixels) { return number_text(std::round(pixels * 100) / 10
 
 std::string at(double x, double y) { return px(x) + " " + px(y); }
 
-// The SVG of a figure while it is written.
+// The SVG of a figure being written.
 struct Canvas {
   ChartFor target;
   std::string body = {};
-  std::string marks = {};  ///< what the reader can point at, over all else
+  std::string marks = {};  ///< what the reader can point at, on top of everything else
 
   std::string paint(const ChartColor& color) const {
     return target == ChartFor::file ? color.light : std::string("var(--") + color.name + ")";
@@ -336,8 +336,7 @@ struct Canvas {
     }
   }
 
-  // Bars from left to right with their numbers, or the squares of a map: the color of the page for nothing, the darkest for
-  // the most.
+  // Bars from left to right with their numbers, or the squares of a map: page color for zero, darkest for the largest value.
   void table(const Plot& plot, const Scale& x, const Scale& y, bool has_numbers) {
     const PlotLine& line = plot.lines.front();
     const bool is_map = plot.style == Plot::Style::map;
@@ -345,7 +344,7 @@ struct Canvas {
     for (std::size_t i = 0; i < line.points.size(); ++i) {
       const PlotPoint& point = line.points[i];
       const double value = is_map ? line.values[i] : point.x, here = x.at(point.x), row = y.at(point.y);
-      // A little is not nothing.
+      // A small value still shows.
       const double share = value > 0 ? std::max(value / most, 0.05) : 0;
       const double left = is_map ? x.at(point.x - half) : x.from, right = is_map ? x.at(point.x + half) : here;
       path("M" + at(left, y.at(point.y - half)) + "H" + px(right) + "V" + px(y.at(point.y + half)) + "H" + px(left) + "z",
@@ -358,8 +357,8 @@ struct Canvas {
     }
   }
 
-  // Entries beside each other as long as they fit; returns the end. A line that has other names in other panels ("sgd,
-  // learning-rate 0.01") goes by what they share.
+  // Entries side by side while they fit; returns the end. A line that has other names in other panels ("sgd,
+  // learning-rate 0.01") goes by the common part.
   double legend(std::span<const Plot> panels, double left, double top, double right) {
     constexpr double kRow = 21;
     std::vector<PlotLine> entries;
@@ -387,7 +386,7 @@ struct Canvas {
   }
 };
 
-// The end of a long name is kept: there stand the keys that vary fastest.
+// The end of a long name is kept: it has the keys that vary fastest.
 std::string end_of_name(const std::string& name, std::size_t letters) {
   if (name.size() <= letters) return name;
   std::size_t from = name.size() - letters + 1;
@@ -441,7 +440,7 @@ std::string chart_svg(std::span<const Plot> panels, const std::string& label, Ch
   const std::size_t count = panels.size();
   const bool has_bars = first.style == Plot::Style::bars, is_narrow = target == ChartFor::phone;
   if (is_narrow) width = kPhoneWidth;
-  // Bars of different quantities stand one below the other, each under its own title.
+  // Bars of different quantities are stacked, each under its own title.
   const std::size_t columns = count == 1 || has_bars || is_narrow ? 1 : count <= 4 ? 2 : 3;
   const double names = std::min(width / 2, kLetter * static_cast<double>(longest_of(first.y_names)) + 14);
   const double left = (first.y_names.empty() ? 56 : names) + (first.y_label.empty() ? 0 : 22);
@@ -474,7 +473,7 @@ std::string chart_svg(std::span<const Plot> panels, const std::string& label, Ch
   }
   if (!first.y_label.empty()) {
     const double middle = (begin + bottom) / 2;
-    // The unit is left out where there is no room for it.
+    // The unit is left out where it does not fit.
     const bool fits = static_cast<double>(first.y_label.size()) * kLetter < bottom - begin + 40;
     canvas.text(12, middle, "middle", fits ? first.y_label : first.y_label.substr(0, first.y_label.find(" (")),
                 " transform=\"rotate(-90 " + at(12, middle) + ")\"");

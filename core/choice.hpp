@@ -34,7 +34,7 @@ constexpr std::string_view choice_name(E value) {
   return kChoiceNames<E>[static_cast<std::size_t>(value)];
 }
 
-/// The value of that name, or nothing.
+/// The value with this name, or nothing.
 template <Choice E>
 constexpr std::optional<E> find_choice(std::string_view name) {
   for (std::size_t i = 0; i < kChoiceNames<E>.size(); ++i)
@@ -42,7 +42,7 @@ constexpr std::optional<E> find_choice(std::string_view name) {
   return std::nullopt;
 }
 
-/// The value of that name. Throws Error (usage): "schedule 'up' is unknown; valid: linear, constant".
+/// The value with this name. Throws Error (usage): "schedule 'up' is unknown; valid: linear, constant".
 template <Choice E>
 E make_choice(std::string_view what, std::string_view name) {
   if (const auto value = find_choice<E>(name)) return *value;

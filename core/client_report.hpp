@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-using ClientId = std::uint32_t;  ///< 0, 1, ...; texts for people count from 0 as well
+using ClientId = std::uint32_t;  ///< 0, 1, ...; texts for people also count from 0
 
 /// Consecutive identical noisy releases: `count` clipped sums, each with noise of standard deviation
 /// noise_multiplier x clip on the sum.
@@ -21,24 +21,24 @@ struct ReleaseRun {
   bool operator==(const ReleaseRun&) const = default;
 };
 
-/// A mean training loss above this means that training diverged, and is not reported: one client's could hide all others' in the
+/// A mean training loss above this means that training diverged, and is not reported: one client's could mask all others in the
 /// mean. (An untrained model has a loss of about ln(classes).)
 inline constexpr double kMaxLoss = 1e6;
 /// The largest learning rate and gradient norm: weights are floats and would overflow with larger ones.
 inline constexpr double kMaxRate = std::numeric_limits<float>::max();
-/// A sum of statistics above this is not pooled: the square of a difference of gradients that are not finite as floats.
+/// A sum of statistics above this is not pooled: it squares a difference of gradients that overflow floats.
 inline constexpr double kMaxStatistic = 1e200;
 
 /// A client's report on its training; kReportFields says what its members are. No privacy guarantee covers any of it.
 struct ClientReport {
   ClientId client = 0;
   std::uint64_t rows = 0;
-  std::uint64_t examples = 0;  ///< each batch the optimizer asked for counts, a personal model's aside
+  std::uint64_t examples = 0;  ///< all batches the optimizer requested, except for a personal model
   double loss = 0;             ///< over the batches at weights it held (ADADP: not at half steps)
   double learning_rate = 0;    ///< mean-gradient unit
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;             ///< accepted = steps - rejected
-  std::vector<ReleaseRun> releases = {};  ///< they are charged to the client
+  std::vector<ReleaseRun> releases = {};  ///< charged to the client
   std::uint64_t empty_lots = 0;
   std::uint64_t nonfinite = 0;
   double gradient_norm = 0;  ///< NaN: none
@@ -54,26 +54,26 @@ struct ClientReport {
   std::uint64_t personal_examples = 0;  ///< 0: it was not tested
   std::uint64_t personal_correct = 0;
   double personal_loss = 0;   ///< NaN: diverged
-  double update_norm = 0;     ///< NaN: it is not finite
+  double update_norm = 0;     ///< NaN: not finite
   double change_norm = 0;     ///< SumRules::measured
-  std::uint64_t payload = 0;  ///< 0: it came without
+  std::uint64_t payload = 0;  ///< 0: it sent none
   std::string failure = {};   ///< empty if it is in the sum
 };
 
-/// The rules for a member of ClientReport.
+/// Rules for a member of ClientReport.
 enum class ReportRule : unsigned {
-  sent = 0,        ///< by clients, as all are that are not measured
-  measured = 1,    ///< by whoever sums the updates
-  pooled = 2,      ///< the server computes with it: it is 0 where it is impossible, other doubles NaN
+  sent = 0,        ///< by clients: all that are not measured
+  measured = 1,    ///< by the party that sums the updates
+  pooled = 2,      ///< the server computes with it: 0 where it is impossible (other doubles: NaN)
   negative = 4,    ///< it may be below 0
   shown = 8,       ///< in the clients' entries in rounds.jsonl
-  with_lots = 16,  ///< likewise, under example-level privacy
-  with_test = 32,  ///< likewise, if the personal model was tested
-  covered = 64,    ///< by releases and public facts, where examples alone are protected
+  with_lots = 16,  ///< as `shown`, under example-level privacy
+  with_test = 32,  ///< as `shown`, if the personal model was tested
+  covered = 64,    ///< by releases and public facts, if only examples are protected
   summed = 128,    ///< the round has the sum over its clients
-  averaged = 256,  ///< likewise, the mean
+  averaged = 256,  ///< and the mean
   secured = 512,   ///< under secure aggregation, in the clients' sum
-  open = 1024,     ///< under secure aggregation, in the report as ever; others are nowhere
+  open = 1024,     ///< under secure aggregation, still in the report; others are sent nowhere
 };
 constexpr ReportRule operator|(ReportRule a, ReportRule b) {
   return static_cast<ReportRule>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -88,19 +88,19 @@ struct ReportField {
   Value ClientReport::*member;
   std::string_view text;  ///< "meaning (unit, details)", for documents and figures
   ReportRule rules = ReportRule::sent;
-  double most = std::numeric_limits<double>::infinity();  ///< it is from 0, or -most, to this
-  /// What it is some of: it is 0 without any, and at most that unless it has a `most`; null: nothing.
+  double most = std::numeric_limits<double>::infinity();  ///< range: 0, or -most, to this
+  /// The count that it is a part of: 0 if that is 0, and at most that unless it has a `most`; null: none.
   std::uint64_t ClientReport::*of = nullptr;
   std::string_view of_round = {};  ///< name of the round's number; empty: the same
 
   constexpr bool is(ReportRule rule) const { return (static_cast<unsigned>(rules) & static_cast<unsigned>(rule)) != 0; }
-  /// The name of the round's number of it; empty: it has none.
+  /// The name of the corresponding number of the round; empty: none.
   constexpr std::string_view of_round_name() const {
     return !is(ReportRule::summed | ReportRule::averaged) ? "" : of_round.empty() ? name : of_round;
   }
-  /// A count, or a number that the server pools: several clients' can be added up.
+  /// A count, or a number that the server pools: it can be added over clients.
   constexpr bool adds_up() const { return std::is_same_v<Value, std::uint64_t> || (kIsNumber && is(ReportRule::pooled)); }
-  /// In place of a double that is impossible or not known.
+  /// Stands for a double that is impossible or unknown.
   constexpr double unknown() const { return is(ReportRule::pooled) ? 0 : std::numeric_limits<double>::quiet_NaN(); }
 };
 template <class Value, class... Rules>
@@ -148,7 +148,7 @@ template <class Visitor>
 constexpr void for_each_report_field(Visitor&& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, kReportFields);
 }
-/// The same for those that are numbers.
+/// The same for numeric members.
 template <class Visitor>
 constexpr void for_each_report_number(Visitor&& visit) {
   for_each_report_field([&]<class Field>(const Field& field) {
@@ -158,20 +158,20 @@ constexpr void for_each_report_number(Visitor&& visit) {
 
 /// The numbers of a round that are sums over its clients.
 struct RoundTotals {
-  ClientReport sums = {};   ///< sum_of their reports; if secured, of those whose updates are in the sum, and what is `secured`
+  ClientReport sums = {};   ///< sum_of their reports; if secured, `secured` members of updates in the sum
   double mean_square = 0;   ///< mean_square_norm; if secured, only with SecureRules::lengths
   bool is_secured = false;  ///< under secure aggregation: the reports do not have these numbers
-  bool is_told = true;      ///< false: clients send none of these, as no noise covers them
+  bool is_told = true;      ///< false: clients send none of these, since no noise covers them
 };
 
 /// Bytes of a round's frames: models and requests to train to clients, updates from them.
 struct RoundBytes {
   std::uint64_t downlink = 0;
   std::uint64_t uplink = 0;
-  std::uint64_t wasted = 0;  ///< of both, of clients whose update is in no sum
+  std::uint64_t wasted = 0;  ///< of both, for clients whose update is in no sum
 };
 
-/// A number that a part reports of a round, for rounds.jsonl and `fedstride explain`.
+/// A number that a part reports for a round, for rounds.jsonl and `fedstride explain`.
 struct NamedNumber {
   std::string_view name;
   double value = 0;

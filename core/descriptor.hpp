@@ -34,15 +34,15 @@ inline Descriptor opened(const std::filesystem::path& path, int flags, mode_t mo
   return Descriptor(::open(path.c_str(), flags | O_CLOEXEC, mode));
 }
 
-/// Opens those of the standard descriptors on /dev/null that are closed: otherwise the first file that is opened would be one of them,
-/// and get what is printed. To be called before anything else is opened.
+/// Opens closed standard descriptors on /dev/null: otherwise the first file opened would become one of them and receive what is
+/// printed. Must be called before anything else is opened.
 inline void hold_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
       static_cast<void>(::open("/dev/null", O_RDWR));  // the lowest that is free: fd
 }
 
-/// Repeats a system call until no signal interrupts it, and returns its result.
+/// Repeats a system call while signals interrupt it, and returns its result.
 template <class Call>
 auto uninterrupted(Call call) {
   for (;;)

@@ -9,7 +9,7 @@ namespace fedstride::portable {
 namespace {
 
 // A number as the sum of two doubles, about 106 bits. Products split their factors (Dekker), sums are Knuth's: exact with any
-// compiler, as nothing is contracted.
+// compiler, since nothing is contracted.
 struct Pair {
   double high;
   double low;
@@ -93,7 +93,7 @@ Pair log_pair(double x) {
 
 /// e^(x.high + x.low)
 double exp_of(Pair x) {
-  if (!(x.high < 709.79)) return x.high > 0 ? kInfinity : x.high;  // NaN as it is
+  if (!(x.high < 709.79)) return x.high > 0 ? kInfinity : x.high;  // NaN stays
   if (x.high < -708.4) return 0;
   const double shifted = x.high * 0x1.71547652b82fep+0 + kRounder;
   const double n = shifted - kRounder;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Elementary functions with the same bits everywhere. Those of C libraries differ in last bits from one version and processor to
-// the next; what reaches a result of training calls these. Each is within one unit in the last place of the exact value, as
+// Elementary functions with the same bits everywhere. C libraries differ in the last bits between versions and processors, so
+// code that affects a training result calls these. Each is within one unit in the last place of the exact value, as
 // tests/core/elementary_test.cpp checks against 50 digits. Results below 2^-1022 are 0. For vectors of floats: core/simd.hpp.
 
 namespace fedstride::portable {

@@ -24,13 +24,13 @@ std::string first_event(double wall_time);
 /// float.
 std::string scalar_event(double wall_time, std::int64_t step, std::span<const Scalar> scalars);
 
-/// The part of a file that its writer can go on with: whole records in the order of their steps, up to step `last`.
+/// The part of a file that its writer can continue: whole records in order of step, up to step `last`.
 struct EventsRead {
-  std::size_t bytes = 0;       ///< of the file; 0 if it does not begin as such files do
-  std::int64_t last_step = 0;  ///< among them; 0 if there is none
+  std::size_t bytes = 0;       ///< of the file; 0 if it does not begin like an event file
+  std::int64_t last_step = 0;  ///< among them; 0 if none
 };
 EventsRead events_up_to(std::string_view file, std::int64_t last);
-/// True if the file begins with this record, but for its wall time.
+/// True if the file begins with this record, ignoring the wall time.
 bool begins_with_event(std::string_view file, std::string_view record);
 
 /// CRC-32C (Castagnoli, RFC 3720) of the bytes, and as TFRecord masks it.

@@ -12,9 +12,9 @@ namespace fedstride {
 
 namespace {
 
-/// The bound of narrow sums. Multiples of 2^-40 are exact in double up to four times as much, so rounding in the bound is harmless.
+/// The bound of narrow sums. Multiples of 2^-40 are exact in double up to four times this, so rounding in the bound is harmless.
 constexpr double kMaxReach = 0x1p11;
-/// Its last bit stands for 2^-40: adding it rounds a double of at most kMaxReach to the nearest multiple of that, ties to even.
+/// Its last bit stands for 2^-40: adding it rounds a double of at most kMaxReach to the nearest multiple of 2^-40, ties to even.
 constexpr double kRounder = 0x1.8p12;
 
 /// The largest magnitude, above infinity for NaN: without signs, floats are in the order of their bits.
@@ -105,7 +105,7 @@ double ExactTotal::value() const {
   std::size_t top = limbs_.size() - 1;
   while (top > 0 && limbs_[top] == 0) --top;
   if (limbs_[top] == 0) return 0;
-  // The first 64 bits, the last of which is also set if any bit after them is: that decides whether a tie is one.
+  // The first 64 bits; the last is also set if any later bit is, which decides ties.
   const int unused = std::countl_zero(limbs_[top]);
   const auto limb = [&](std::size_t i) { return top >= i ? limbs_[top - i] : 0; };
   std::uint64_t first = limb(0) << unused;

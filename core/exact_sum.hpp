@@ -29,8 +29,8 @@ class ExactSum {
   /// Adds everything that another sum holds.
   void merge(const ExactSum& other);
 
-  /// The sums as integers of 2^-40, to be read or added to in place before any other function is called. Each addition must be below
-  /// 2^125 in magnitude. Different threads may change different components. Weights of what is added so are added by add_weight.
+  /// The sums as integers of 2^-40, for reading or in-place addition before any other function is called. Each addition must be
+  /// below 2^125 in magnitude. Different threads may change different components. Weights of such additions go to add_weight.
   std::span<__int128> integers();
   void add_weight(std::uint64_t weight) { weight_ += weight; }
 
@@ -51,20 +51,21 @@ class ExactSum {
   std::uint64_t weight_ = 0;
 };
 
-/// The sum of numbers that are not negative, kept whole as one long integer and rounded once, in value(): the order in which they
-/// are added changes no bit. For a number of each client; whole vectors are ExactSum's.
+/// The sum of numbers that are not negative, kept as one long integer and rounded once, in value(): the order in which they are
+/// added changes no bit. For one number a client; vectors use ExactSum.
 class ExactTotal {
  public:
   /// Requires 0 <= value < infinity, and fewer than 2^64 calls.
   void add(double value);
 
-  /// Adds piece x 2^(position - kLowest): totals are sums of the pieces of others (secure_sum.hpp). Requires position < kBits.
+  /// Adds piece x 2^(position - kLowest): totals are sums of other sums' pieces (secure_sum.hpp). Requires position < kBits.
   void add_piece(unsigned position, std::uint64_t piece);
   /// The bits position to position + 63 of the sum as an integer of 2^-kLowest. Requires a multiple of 64 below kBits.
   std::uint64_t piece(unsigned position) const { return limbs_[position / kLimbBits]; }
   static constexpr unsigned kBits = 36 * 64;
 
-  /// The double nearest to the sum, ties to even; infinite beyond the largest one. (A sum of subnormal numbers alone may be rounded twice.)
+  /// The double nearest to the sum, ties to even; infinite beyond the largest one. (A sum of only subnormal numbers may be
+  /// rounded twice.)
   double value() const;
 
  private:

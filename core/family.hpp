@@ -52,7 +52,7 @@ std::string_view part_name(const Family& family) {
   return std::visit([]<class Part>(const Part&) { return Part::kName; }, family);
 }
 
-/// The part of that name with its defaults. Throws Error (usage): "optimizer 'agd' is unknown; did you mean 'sgd'? ..."
+/// The part with this name, with its defaults. Throws Error (usage): "optimizer 'agd' is unknown; did you mean 'sgd'? ..."
 template <class Family>
 Family make_part(std::string_view family_name, std::string_view name) {
   Family result;

@@ -143,7 +143,7 @@ constexpr FieldWord kFieldWords[] = {
     {"init config", "fedstride run --help"},
 };
 
-// Without case, and without the marks between words: "Batch_Size" is "batchsize".
+// Without case and punctuation: "Batch_Size" is "batchsize".
 std::string comparable(std::string_view name) {
   std::string text;
   for (const char letter : name)
@@ -152,7 +152,7 @@ std::string comparable(std::string_view name) {
   return text;
 }
 
-// The spelling of the name among the words, or an empty text.
+// How the name is spelled in the words, or an empty text.
 std::string_view spelling(const FieldWord& word, const std::string& name) {
   for (const std::string_view one : split(word.words, ' '))
     if (comparable(one) == name) return one;

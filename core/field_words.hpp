@@ -6,7 +6,8 @@
 
 namespace fedstride {
 
-/// Names that papers and other frameworks (Flower, FedML, LEAF, NIID-Bench, Opacus, PFLlib, pfl-research) use, and the same in fedstride.
+/// Names that papers and other frameworks (Flower, FedML, LEAF, NIID-Bench, Opacus, PFLlib, pfl-research) use, and fedstride's
+/// equivalents.
 struct FieldWord {
   std::string_view words;  ///< as people write them, separated by spaces
   std::string_view here;  ///< flags, with values where these matter, or a command: "--local-objective prox"; empty: there is none
@@ -14,9 +15,9 @@ struct FieldWord {
 };
 std::span<const FieldWord> field_words();
 
-/// The beginning of advice on a name that is none of the valid ones, empty if there is no idea: "did you mean 'sgd'? ", or "FedProx is
-/// --local-objective prox; ". `what` says what was named: "flag", "key", a key whose value it is ("optimizer"), or anything else. Names
-/// of flags and keys come without dashes. If a row's first flag is among those that were `given`, only its last one is suggested.
+/// The beginning of advice on an unknown name, empty if there is none: "did you mean 'sgd'? ", or "FedProx is --local-objective
+/// prox; ". `what` says what was named: "flag", "key", a key whose value it is ("optimizer"), or anything else. Names of flags
+/// and keys come without dashes. If a row's first flag is among those `given`, only its last one is suggested.
 std::string advice(std::string_view what, std::string_view name, std::span<const std::string> valid,
                    std::span<const std::string> given = {});
 /// What such an algorithm is here, empty if it is none of the table's: "FedProx is --local-objective prox; ".

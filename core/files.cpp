@@ -36,7 +36,7 @@ std::uint64_t size_of(const std::filesystem::path& path, const struct stat& stat
 
 std::filesystem::path temporary_name(std::filesystem::path path) { return path += ".tmp"; }
 
-/// While it lives, this thread writes to a pipe that nobody reads without a signal: the write fails with EPIPE.
+/// While it lives, a write by this thread to a pipe without a reader raises no signal: it fails with EPIPE.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -62,7 +62,7 @@ void write_into(const std::filesystem::path& path, function_ref<bool(int file)> 
   const auto open_now = [&] { return opened(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY); };
   Descriptor file = open_now();
   for (; !file && errno == ENXIO && !stop_requested.load(); file = open_now())
-    ::poll(nullptr, 0, 20);  // until somebody reads the pipe
+    ::poll(nullptr, 0, 20);  // until the pipe has a reader
   if (!file && errno == ENXIO) throw failure("cannot write '" + path.string() + "': nobody reads it");
   if (!file || ::fcntl(file.get(), F_SETFL, O_APPEND) != 0) throw cannot("write", path, errno);
   const NoPipeSignal no_signal;
@@ -126,7 +126,7 @@ FileTarget target_of(const std::filesystem::path& path) {
     constexpr int kMostLinks = 40;  // as the kernel's
     if (links == kMostLinks) throw cannot("write", path, ELOOP);
     struct statfs where {};
-    // What stands in /proc/self/fd is open already, where /dev/stdout leads: a pipe, or a file that has other output before ours.
+    // An entry of /proc/self/fd is already open, and /dev/stdout leads there: a pipe, or a file with earlier output.
     if (::statfs(target.path.parent_path().c_str(), &where) == 0 && where.f_type == PROC_SUPER_MAGIC) {
       if (::stat(target.path.c_str(), &status) != 0) throw cannot("write", path, errno);
       return {.path = target.path, .kind = FileTarget::Kind::written_into};
@@ -148,7 +148,7 @@ FileTarget target_of(const std::filesystem::path& path) {
 
 namespace {
 
-// `write` is called once for each place that the contents go to, and returns false if it cannot write, when errno says why.
+// `write` is called once for each destination, and returns false and sets errno if it cannot write.
 void write_with(const std::filesystem::path& path, function_ref<bool(int file)> write) {
   const FileTarget target = target_of(path);
   if (target.kind == FileTarget::Kind::written_into) return write_into(target.path, write);
@@ -183,7 +183,7 @@ void append_line(const std::filesystem::path& path, std::string_view line) {
   const off_t before = ::lseek(file.get(), 0, SEEK_END);
   if (!write_all(file.get(), std::string(line) + '\n') || ::fsync(file.get()) != 0) {
     const int error = errno;
-    // Best effort: truncating may fail too, and the first reason is the one to report.
+    // Best effort: truncating may fail too; the first error is reported.
     [[maybe_unused]] const int restored = before >= 0 ? ::ftruncate(file.get(), before) : 0;
     throw cannot("write", path, error);
   }

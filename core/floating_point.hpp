@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// The calling thread's floating-point mode, as its processor has it; 0 on processors where it is left alone.
+/// The calling thread's floating-point mode, in its processor's encoding; 0 on processors where it is not set.
 inline std::uint64_t floating_point_mode() {
 #if defined(__SSE__)
   return _mm_getcsr();
@@ -29,8 +29,8 @@ inline void set_floating_point_mode([[maybe_unused]] std::uint64_t mode) {
 #endif
 }
 
-/// Round to nearest, denormal arguments and results are zero. (What rounds up to 2^-126 from below is kept by x86 and zero on ARM,
-/// which looks before it rounds: one number in 2^23 next to the smallest.)
+/// Round to nearest, denormal arguments and results are zero. (A result that rounds up to 2^-126 is kept by x86 and zero on ARM,
+/// which tests before it rounds: one number in 2^23 next to the smallest.)
 inline constexpr std::uint64_t kFloatingPointMode =
 #if defined(__SSE__)
     0x9FC0;  // FTZ, all exceptions masked, nearest, DAZ

@@ -13,8 +13,7 @@ class FolderInUse : public Error {
   using Error::Error;
 };
 
-/// A lock on a folder or file that one process at a time can hold. It uses flock on the folder itself, so no lock file is left
-/// behind.
+/// A lock on a folder or file that one process at a time can hold. It uses flock on the folder itself and leaves no lock file.
 class FolderLock {
  public:
   enum class Wait { no, yes };

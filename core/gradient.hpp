@@ -8,10 +8,10 @@
 
 namespace fedstride {
 
-/// Receives a stretch of the gradient as soon as it is computed; `offset` is where the stretch begins in the flat parameter
-/// vector. Every parameter is reported exactly once a gradient (frozen ones as zeros), in stretches whose bounds depend
-/// on the model alone, possibly from several threads at once. The values it returns are added up in a fixed order whatever
-/// the order of the threads, so an optimizer that needs a norm of its step always gets the same bits.
+/// Receives a stretch of the gradient once it is computed; `offset` is where the stretch begins in the flat parameter
+/// vector. Every parameter is reported exactly once per gradient (frozen ones as zeros), in stretches whose bounds depend only on
+/// the model, possibly from several threads at once. The returned values are added in a fixed order for any order of threads, so
+/// an optimizer that needs a norm of its step always gets the same bits.
 ///
 /// A stretch is reported only when nothing will read those weights again in this gradient, so a sink may overwrite the
 /// weights at which the gradient is taken.
@@ -25,8 +25,8 @@ class Gradient : public function_ref<double(const float* weights, GradientSink s
   /// Each call of `compute` sets `loss`.
   Gradient(function_ref compute, const double& loss) : function_ref(compute), loss_(&loss) {}
 
-  /// The mean loss of the last batch at the weights where its gradient was computed, from the same forward pass; NaN if nobody
-  /// knows it. Under differential privacy no release covers it.
+  /// The mean loss of the last batch at the weights where its gradient was computed, from the same forward pass; NaN if unknown.
+  /// Under differential privacy no release covers it.
   double loss() const { return loss_ != nullptr ? *loss_ : std::numeric_limits<double>::quiet_NaN(); }
 
  private:

@@ -39,7 +39,7 @@ class Hash {
   std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
-/// Two hexadecimal digits a byte.
+/// Two hexadecimal digits per byte.
 std::string hex_of(std::span<const std::uint8_t> bytes);
 
 /// The code of a message under a key (RFC 2104).

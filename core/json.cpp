@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// The values of an array or an object; those of an object have keys, in the same order.
+/// The values of an array or an object; an object's values have keys, in the same order.
 struct Json::Elements {
   static constexpr std::size_t kLinear = 16;  ///< number of keys searched linearly
 
@@ -22,7 +22,7 @@ struct Json::Elements {
   Elements(const Elements& other)
       : values(other.values), keys(other.keys), places(other.places ? std::make_unique<Places>(*other.places) : nullptr) {}
 
-  /// values.size() if it is not there.
+  /// values.size() if it is missing.
   std::size_t find(std::string_view key) const {
     if (!places) return static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
     const auto found = places->find(key);
@@ -215,7 +215,7 @@ namespace {
 
 using Library = nlohmann::ordered_json;
 
-/// Hands the library's events on.
+/// Forwards the library's events.
 class Events final : public nlohmann::json_sax<Library> {
  public:
   explicit Events(JsonEvents& to) : to_(to) {}

@@ -18,13 +18,13 @@ namespace fedstride {
 struct JsonError : std::runtime_error {
   explicit JsonError(const std::string& what, std::size_t at = 0, bool range = false)
       : std::runtime_error(what), byte(at), out_of_range(range) {}
-  std::size_t byte;   ///< up to which a text was read
+  std::size_t byte;   ///< at which reading stopped
   bool out_of_range;  ///< a number that no double holds
 };
 
-/// A JSON value. The members of an object stay in the order in which they were added. nlohmann's library parses and writes it
-/// (core/json.cpp). Its own class reads alike but costs 1.4 seconds more to compile wherever it is used, compares a new key with all
-/// keys of an ordered object, which hostile files exploit, and takes true for a number and a number for a list.
+/// A JSON value. The members of an object stay in the order of insertion. nlohmann's library parses and writes it
+/// (core/json.cpp). Its own class looks alike but adds 1.4 seconds of compile time to each file that uses it, compares a new key
+/// with all keys of an ordered object, which hostile files exploit, and accepts true as a number and a number as a list.
 class Json {
  public:
   Json() = default;
@@ -77,7 +77,7 @@ class Json {
   Json(const Map& map) : Json(object()) {  // NOLINT
     for (const auto& [key, value] : map) member(key) = Json(value);
   }
-  /// An object if every element is an array of two of which the first is a text, else an array.
+  /// An object if every element is an array of two with a text first, otherwise an array.
   Json(std::initializer_list<Json> list);  // NOLINT
 
   static Json array(std::initializer_list<Json> list = {});
@@ -94,7 +94,7 @@ class Json {
   bool is_object() const { return kind_ == Kind::object; }
   bool is_structured() const { return is_array() || is_object(); }
 
-  /// The value as a T: a flag, a number (converted as C++ does), a text, or a list of such. Throws JsonError for another kind.
+  /// The value as a T: a flag, a number (converted as C++ does), a text, or a list of these. Throws JsonError for another kind.
   template <class T>
   T get() const {
     if constexpr (std::same_as<T, bool>) {
@@ -132,7 +132,7 @@ class Json {
   const Json& at(std::string_view key) const;
   /// The value of the key, or the other one. Throws JsonError unless it is an object.
   Json value(std::string_view key, Json otherwise) const;
-  /// As at(); of a value that may change, a key that is new is added, with null, and null becomes an object.
+  /// As at(); on a mutable value, a missing key is added as null, and null becomes an object.
   template <class Key>
   const Json& operator[](const Key& key) const {
     if constexpr (std::integral<Key>)
@@ -150,9 +150,9 @@ class Json {
 
   /// Adds an element; null becomes an array.
   void push_back(Json value);
-  /// Removes a key, if it is there.
+  /// Removes a key, if present.
   void erase(std::string_view key);
-  /// Adds the other object's members, and replaces those that are here.
+  /// Adds the other object's members and replaces existing ones.
   void update(const Json& other);
 
   /// The members of an object: `for (const auto& [key, value] : json.items())`.
@@ -162,7 +162,7 @@ class Json {
   };
   std::vector<Member> items() const;
 
-  /// Numbers are equal if their values are; of objects the order does not count.
+  /// Numbers are equal if their values are; the order of an object's members does not count.
   friend bool operator==(const Json& a, const Json& b);
 
  private:
@@ -187,7 +187,7 @@ class Json {
   } held_ = {};
 };
 
-/// Everything a parser meets, in its order; an event that answers false ends the parsing.
+/// Everything a parser meets, in its order; an event that returns false stops the parser.
 struct JsonEvents {
   virtual ~JsonEvents() = default;
   /// null, a flag, a number or a text.
@@ -205,7 +205,7 @@ class JsonTree : public JsonEvents {
  public:
   /// The value that has been read.
   Json& root() { return root_; }
-  /// Objects and arrays that are open.
+  /// The open objects and arrays.
   std::size_t depth() const { return open_.size(); }
 
   bool scalar(Json value) override {
@@ -223,9 +223,9 @@ class JsonTree : public JsonEvents {
   bool parse_error(const JsonError& error) override { throw error; }
 
  protected:
-  /// Called before each value, objects and arrays included, while depth() counts those around it.
+  /// Called before each value, objects and arrays included, while depth() counts the enclosing ones.
   virtual void begin_value() {}
-  /// The key stands in the object that is open.
+  /// The key belongs to the innermost open object.
   bool stands_already(std::string_view key) const { return open_.back()->contains(key); }
 
  private:
@@ -243,7 +243,7 @@ bool sax_parse_json(std::istream& bytes, JsonEvents& events);
 
 /// Parses a text; null if it is not JSON. If a key occurs twice, the last value wins.
 Json parse_json(std::string_view text);
-/// The same, but throws JsonError (the message of nlohmann, with the byte).
+/// The same, but throws JsonError (nlohmann's message, with the byte).
 Json parse_json_or_throw(std::string_view text);
 
 /// Serializes a value, indented by this many columns or on one line (-1). Invalid UTF-8 becomes U+FFFD, numbers that are not

@@ -13,18 +13,18 @@ namespace {
 
 constexpr std::align_val_t kLine{64};
 #ifdef __SANITIZE_ADDRESS__
-constexpr std::size_t kLarge = PTRDIFF_MAX;  // the sanitizer sees the ends of what is on the heap
+constexpr std::size_t kLarge = PTRDIFF_MAX;  // the sanitizer checks bounds only on the heap
 #else
 constexpr std::size_t kLarge = std::size_t{64} << 10;
 #endif
 constexpr std::size_t kPage = 4096;
 
-// The blocks that are kept, by size. Never destroyed: vectors of static life are given back after everything else.
+// The blocks that are kept, by size. Never destroyed: static vectors are released after everything else.
 struct Kept {
   std::mutex mutex;
   std::multimap<std::size_t, void*> blocks;
   std::size_t bytes = 0;  // of them
-  std::size_t used = 0;   // of those that are taken
+  std::size_t used = 0;   // of those in use
 };
 Kept& kept() {
   static Kept& one = *new Kept;

@@ -4,12 +4,12 @@
 
 namespace fedstride {
 
-/// Memory for the buffers of a model's size that come and go with every round, aligned to 64 bytes. From 64 KiB on it is apart from the
-/// heap, so that nothing small settles in the place of one that is gone, and what is given back is kept for the next of its size:
-/// rounds are all alike, so they take the same memory again, without the system's help. At most half as much is kept as is in use, but
-/// 64 MiB at any time. Any thread may give back what another took. Throws std::bad_alloc.
+/// Memory for the model-sized buffers that come and go in every round, aligned to 64 bytes. From 64 KiB on it is apart from the
+/// heap, so that no small block takes a freed place, and freed memory is kept for the next request of its size: all rounds are
+/// alike, so they reuse it without system calls. At most half as much is kept as is in use, but 64 MiB at any time. Memory may be
+/// freed by any thread. Throws std::bad_alloc.
 void* large_memory(std::size_t bytes);
-/// Requires what large_memory(bytes) returned.
+/// Requires memory returned by large_memory(bytes).
 void give_back(void* memory, std::size_t bytes) noexcept;
 
 }  // namespace fedstride

@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder with one of these is the program's.
+// A folder with one of these belongs to the program.
 constexpr std::string_view kMarks[] = {"checkpoint", "ledger.jsonl", "rounds.jsonl",  "sweep.json",    "tune.json",
                                        "memory",     "runs.key",     "authority.pem", "statement.json"};
-// What it keeps there besides, files and folders; tests/cli/outputs_test.cpp looks whether all are here.
+// What else it keeps there, files and folders; tests/cli/outputs_test.cpp checks that the list is complete.
 constexpr std::string_view kKept[] = {
     "config.toml", "schema.json",      "partition.json",  "partition.rows.npy", "partition.sizes.npy", "summary.json",
     "states",      "states.new",       "states.old",      "survivors",          "timeline.events",     "versions",
@@ -36,7 +36,7 @@ bool is_marked(const fs::path& folder) {
   return std::ranges::any_of(kMarks, [&](std::string_view mark) { return is_there(folder / mark); });
 }
 
-// Whether the program keeps this file, or a folder around it, in a folder of its own.
+// Whether the program keeps this file, or a parent folder of it, in one of its folders.
 bool is_program_s(const fs::path& file, const fs::path& own) {
   for (fs::path inner = file; inner.has_relative_path(); inner = inner.parent_path()) {
     const fs::path folder = inner.parent_path();
@@ -45,7 +45,7 @@ bool is_program_s(const fs::path& file, const fs::path& own) {
   return false;
 }
 
-// The path from the root, without links as far as it is there; empty if that cannot be told.
+// The path from the root, with existing links resolved; empty if that fails.
 fs::path whole(const fs::path& path) {
   std::error_code error;
   fs::path absolute = fs::absolute(path, error);
@@ -66,7 +66,7 @@ void check_output(const fs::path& path, const fs::path& own) {
   const fs::path folder = whole(parent), kept = own.empty() ? own : whole(own);
   if (is_program_s(folder / target.path.filename(), kept))
     throw refused("fedstride keeps it in the folder of a run, a sweep or a client; name another file");
-  if (!kept.empty() && folder == kept) return;  // it will be made
+  if (!kept.empty() && folder == kept) return;  // the run creates it
   std::error_code error;
   if (!fs::is_directory(folder, error)) throw refused("there is no folder '" + parent.string() + "'");
   if (::access(folder.c_str(), W_OK | X_OK) != 0) throw refused("in its folder: " + std::string(std::strerror(errno)));

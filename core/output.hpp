@@ -4,9 +4,9 @@
 
 namespace fedstride {
 
-/// Throws Error (failure, one line) unless an output that somebody asked for can be written to this file now (write_file): its folder
-/// is there and can be written to, and so can the file, which is none that the program keeps in the folder of a run, a sweep, a client or
-/// an authority. To be called before the work whose result it is. `own`: a folder that is such a one, or will be.
+/// Throws Error (failure, one line) unless a requested output can be written to this file now (write_file): its folder exists and
+/// is writable, and so is the file, which the program does not keep in the folder of a run, a sweep, a client or an authority.
+/// Must be called before the work that it is the result of. `own`: a folder that is such a folder, or will be.
 void check_output(const std::filesystem::path& path, const std::filesystem::path& own = {});
 
 }  // namespace fedstride

@@ -31,7 +31,7 @@ class Part {
   virtual void* object() = 0;
   virtual std::unique_ptr<Part> clone() const = 0;
 
-  /// The setting of that name, or nullptr.
+  /// The setting with this name, or nullptr.
   const SettingInfo* find(std::string_view setting) const;
   SettingValue get(const SettingInfo& setting) const { return setting.get(object()); }
   /// Throws Error (usage) if the value is not valid.
@@ -82,7 +82,7 @@ class PartFamily {
   /// Must be called before the first configuration is resolved. Throws Error (usage) for a name that is taken, a setting
   /// given twice, or defaults that are not valid.
   void add(std::unique_ptr<Part> part);
-  /// A copy of the part of that name. Throws Error (usage): "optimizer 'agd' is unknown; did you mean 'sgd'? valid: ..."
+  /// A copy of the part with this name. Throws Error (usage): "optimizer 'agd' is unknown; did you mean 'sgd'? valid: ..."
   std::unique_ptr<Part> make(std::string_view name) const;
 
  private:
@@ -93,7 +93,7 @@ class PartFamily {
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
-/// How many parts have been added to all families. What is made of the registries is valid as long as this stays.
+/// How many parts have been added to all families. Anything derived from the registries is valid until this changes.
 std::size_t registered_parts();
 
 /// A chosen part, held by value.
@@ -115,7 +115,7 @@ class ChosenPart {
   /// Chooses the family's part of this name, with its defaults. Throws Error (usage) if there is none.
   void choose(std::string_view name) { part_ = family_->make(name); }
 
-  /// The part if it is a P, else nullptr.
+  /// The part if it is a P, otherwise nullptr.
   template <class P>
   const P* as() const {
     return dynamic_cast<const P*>(part_.get());

@@ -12,8 +12,8 @@
 
 namespace fedstride {
 
-/// The list of a family whose part is one setting among others of a larger choice; the first is the default. Interface has the setting's
-/// name, kKey, and its help, kPurpose.
+/// The list of a family whose part is one setting among others of a larger choice; the first is the default. Interface holds the
+/// setting's name, kKey, and its help, kPurpose.
 template <class Interface, class... P>
 struct ChoiceList {
   static constexpr auto names() { return fedstride::names(P::kName...); }
@@ -28,7 +28,7 @@ namespace detail {
 
 template <class Interface, class Self, class Settings>
 Settings settings_of_part(const PartBase<Interface, Self, Settings>&);
-// A base for each part, also where parts have the same settings, or none.
+// A distinct base for each part, even if parts have the same settings or none.
 template <class P>
 struct SettingsOf : decltype(settings_of_part(std::declval<P>())) {};
 
@@ -41,7 +41,7 @@ std::vector<KnownName> known_parts() {
 
 }  // namespace detail
 
-/// A base of settings that have such a choice: the part's name, of an enumeration with the list's names, and the settings of each.
+/// The base of settings with such a choice: the part's name, of an enumeration with the list's names, and the settings of each.
 template <class List, class Name>
 struct PartChoice;
 template <class Interface, class... P, class Name>

@@ -14,8 +14,8 @@
 
 namespace fedstride {
 
-/// Parts without settings are final classes with kName, derived from one base. Their list is a std::tuple, and a value that says which is
-/// a place in it:
+/// Parts without settings are final classes with kName, derived from one base. Their list is a std::tuple, and an enumeration's
+/// value is a place in it:
 ///   using DrawList = std::tuple<PoissonDraw, FullDraw>;
 ///   enum class Sampling {};
 ///   constexpr auto choice_names(Sampling) { return names_in<DrawList>(); }
@@ -25,7 +25,7 @@ constexpr auto names_in() {
   return []<class... P>(const std::tuple<P...>*) { return names(P::kName...); }(static_cast<List*>(nullptr));
 }
 
-/// The same with their summaries, kSummary.
+/// The same with summaries, kSummary.
 template <class List>
 std::vector<KnownName> known_in() {
   return []<class... P>(const std::tuple<P...>*) {
@@ -47,7 +47,7 @@ const Base& part_in(Place place) {
   return *all[static_cast<std::size_t>(place)];
 }
 
-/// The names of those values of an enumeration for which holds(value) is true.
+/// The names of an enumeration's values for which holds(value) is true.
 template <Choice E, class Holds>
 std::vector<std::string_view> names_where(const Holds& holds) {
   std::vector<std::string_view> found;

@@ -24,7 +24,7 @@ std::size_t state_length(function_ref<void(std::ostream&)> save) {
 
 std::string state_bytes(function_ref<void(std::ostream&)> save) {
   std::string bytes;
-  bytes.reserve(state_length(save));  // one piece of memory, of the same size in every round
+  bytes.reserve(state_length(save));  // one allocation, of the same size in every round
   in_pieces(save, [&](std::string_view piece) { bytes += piece; });
   return bytes;
 }

@@ -25,10 +25,10 @@ class PartState {
 class StatefulPart : public Part {
  public:
   virtual std::unique_ptr<PartState> make_state() const = 0;
-  /// Makes the state a fresh one for a model of `size` parameters, and reuses its memory.
+  /// Resets the state for a model of `size` parameters, reusing its memory.
   virtual void start(PartState& state, std::size_t size) const = 0;
-  /// Cereal's portable binary form, complete: a part that saves, loads and goes on gives the same bits as one that goes on. load
-  /// throws if the bytes are not in this form.
+  /// Cereal's portable binary form, complete: a part that saves, loads and continues gives the same bits as one that just
+  /// continues. load throws if the bytes are not in this form.
   virtual void save(const PartState& state, std::ostream& bytes) const = 0;
   virtual void load(PartState& state, std::istream& bytes) const = 0;
   /// True if the length of the saved state depends on more than the number of parameters.
@@ -50,8 +50,8 @@ std::unique_ptr<PartState> started_state(const StatefulPart& part, std::size_t s
 /// The bytes that save writes.
 std::string state_bytes(function_ref<void(std::ostream&)> save);
 std::string state_bytes(const StatefulPart& part, const PartState& state);
-/// The inverse: load must read all of the bytes, which have this length if one is given. Throws Error (failure), naming whose state
-/// it is, if they are damaged or of another model.
+/// The inverse: load must read all of the bytes, which have this length if one is given. Throws Error (failure), naming the
+/// state's owner, if they are damaged or belong to another model.
 void load_state(const std::string& bytes, std::string_view whose, std::optional<std::size_t> length,
                 function_ref<void(std::istream&)> load);
 void load_state(const StatefulPart& part, PartState& state, const std::string& bytes, std::string_view whose);
@@ -66,7 +66,7 @@ class StatefulBase : public PartBase<Interface, Self, Settings> {
   using PartBase<Interface, Self, Settings>::PartBase;
   using State = T;
 
-  /// A fresh state. The default: a vector as long as the model, of zeros; any other state as it is made.
+  /// A fresh state. The default: a vector of zeros as long as the model; any other state is default-constructed.
   virtual void start(State& state, std::size_t size) const {
     if constexpr (std::is_same_v<State, Vector>)
       state.assign(size, 0);

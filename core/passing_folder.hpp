@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// A new folder of the system's temporary folder, its user's alone, removed with all it holds at the end.
+/// A new folder in the system's temporary folder, accessible only to its user, removed with its contents on destruction.
 class PassingFolder {
  public:
   /// `purpose` is part of its name. Throws Error (failure) if it cannot be created.

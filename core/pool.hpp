@@ -7,12 +7,12 @@
 
 namespace fedstride {
 
-/// Objects that are expensive to make and used by one thread at a time: no more are made than are in use at once.
+/// Objects that are expensive to make and used by one thread at a time: as many are made as are ever in use at once.
 template <class T>
 class Pool {
  public:
-  /// Returns an idle object, or a new one from std::unique_ptr<T> make(). The user gives it back; an object that is lost (to an
-  /// exception) is replaced by a new one.
+  /// Returns an idle object, or a new one from std::unique_ptr<T> make(). The user returns it; an object lost to an exception is
+  /// replaced by a new one.
   template <class Make>
   std::unique_ptr<T> borrow(Make&& make) {
     {

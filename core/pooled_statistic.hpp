@@ -13,37 +13,37 @@ namespace fedstride {
 
 struct ClientReport;
 
-/// The most numbers that a server tells its clients besides the model.
+/// The most numbers that a server sends its clients besides the model.
 inline constexpr std::size_t kMaxTold = 8;
 
-/// The server's side of a local optimizer that adapts with the whole federation: it takes a statistic of all clients' steps, and
-/// tells them what it makes of it.
+/// The server's side of a local optimizer that adapts to the whole federation: it takes a statistic of all clients' steps and
+/// sends them what it computes from it.
 class PooledStatistic {
  public:
   virtual ~PooledStatistic() = default;
   /// At most kMaxTold numbers for every client of that round; the last is pooled_reference.
   virtual std::vector<double> tell(std::uint32_t round) const = 0;
-  /// Called once a round, with the sum of its clients' reports (sum_of).
+  /// Called once per round, with the sum of its clients' reports (sum_of).
   virtual void take(std::uint32_t round, const ClientReport& sums) = 0;
-  /// Called when a run continues that is to have so many rounds.
+  /// Called when a run is extended to this many rounds.
   virtual void prolong(std::uint32_t /*rounds*/) {}
-  /// The numbers behind the last round that was taken in this session.
+  /// The numbers behind this session's last round.
   virtual std::vector<NamedNumber> numbers() const { return {}; }
   /// Cereal's portable binary form. load throws if the bytes are not in this form.
   virtual void save(std::ostream& bytes) const = 0;
   virtual void load(std::istream& bytes) = 0;
 };
 
-/// The statistic that the server expects of a step, from what it told; 0: none. Under client-level privacy, a client's mean is
-/// released as a share of twice this number.
+/// The statistic that the server expects of a step, from the numbers it sent; 0: none. Under client-level privacy, a client's
+/// mean is released as a share of twice this number.
 inline double pooled_reference(std::span<const double> told) { return told.empty() ? 0 : told.back(); }
 
 /// The noise that is added to the gradients of a round, as known before the run. Mean squares are of half the difference of two
 /// gradients, over the steps of all clients.
 struct KnownNoise {
   double noise = 0;       ///< mean square of the noise alone
-  double gradients = 0;   ///< the most that the mean square of clipped gradients adds to it
-  double directions = 0;  ///< numbers that the noise is added to, alike
+  double gradients = 0;   ///< the most that clipped gradients' mean square adds
+  double directions = 0;  ///< dimension of the noise
 };
 
 /// The course of a run, as known at its beginning.

@@ -24,11 +24,11 @@ class ChildProcess {
   }
   ~ChildProcess();
 
-  /// True until its end has been awaited.
+  /// True until the child has been waited for.
   explicit operator bool() const { return id_ > 0; }
   pid_t id() const { return id_; }
   void signal(int number) const;
-  /// Waits for its end: the exit code, or minus the signal that ended it.
+  /// Waits for the exit: its code, or minus the signal that ended the child.
   int wait();
   /// The same, or nothing if it is still running.
   std::optional<int> ended();
@@ -50,7 +50,7 @@ struct Streams {
 /// but change nothing.
 std::vector<char*> argument_pointers(std::span<const std::string> words);
 
-/// Starts a program, found on PATH as by a shell. On failure returns no process and sets errno.
+/// Starts a program, found on PATH as in a shell. On failure returns no process and sets errno.
 ChildProcess started(std::span<const std::string> words, const Streams& streams);
 
 /// Forks a copy of this process that runs `act` and exits with the code it returns. It receives the signal `at_parents_end` (0:
@@ -63,7 +63,7 @@ int become(const char* program, const std::vector<char*>& arguments, const Strea
 /// Throws Error (failure) if no pipe can be created.
 struct Pipe {
   Pipe();
-  Descriptor out;  ///< the end that is read from
+  Descriptor out;  ///< the read end
   Descriptor in;
 };
 

@@ -132,7 +132,7 @@ RandomSource RandomSource::load(std::string_view bytes) {
 
 RandomStream RandomSource::at(const Address& address) const {
   if (!secret_) return {seed_, address};
-  // The root keys nothing but this: half a block of its output is the key of one (purpose, round).
+  // The root keys only this: half a block of output is the key of one (purpose, round).
   const auto words = chacha20_block(root_, {0, static_cast<std::uint32_t>(address.purpose), address.round, 0});
   std::array<std::uint32_t, 8> key;
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = words[i];

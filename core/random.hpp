@@ -28,18 +28,18 @@ enum class Purpose : std::uint32_t {
   client_noise = 12,      ///< on sums of client updates
   component_noise = 13,   ///< on the matrix of private PCA
   evaluation_rows = 14,   ///< which test rows a round is evaluated on
-  client_reports = 15,    ///< whose reports are written down, if not everybody's
+  client_reports = 15,    ///< whose reports are recorded, if not all
   attackers = 16,         ///< which clients attack
   attack_noise = 17,      ///< that attackers send
   poisoned_rows = 18,     ///< which of an attacker's examples are poisoned
-  client_test = 19,       ///< which of a client's rows it is tested on
+  client_test = 19,       ///< which of a client's rows are test rows
   personal_order = 20,    ///< of a client's rows, in the epochs of its personal model
-  outside_training = 21,  ///< by code of the user's own, which gets its seed here
+  outside_training = 21,  ///< by user code, which gets its seed here
   moment_noise = 22,      ///< on the moments of the inputs (normalize private)
   evaluation_noise = 23,  ///< on accuracy and loss of a round (evaluate private)
   devices = 24,           ///< a client's device
   device_jitter = 25,     ///< on the time of a task
-  availability = 26,      ///< when a client is there
+  availability = 26,      ///< when a client is available
   compression = 27,       ///< of codes of updates and models (client/compression/)
   feature_noise = 30,     ///< on the inputs of a client's examples (row), the same in every round
   secure_rounding = 28,   ///< of an update to the secure grid (step 0), and when a simulated client drops out (step 1)
@@ -71,7 +71,7 @@ std::array<std::uint32_t, 16> chacha20_block(const std::array<std::uint32_t, 8>&
 
 /// The draws at one address. The counter is (block, row, step, client); the key is a function of (purpose, round) and of
 /// the source, so that no two addresses share a block: Philox blocks of 4 words if the source is seeded, ChaCha20 blocks
-/// of 16 if it is secret. 2^32 blocks an address. Cheap to make: make one where it is needed.
+/// of 16 if it is secret. 2^32 blocks per address. Cheap to make: make one where it is needed.
 class RandomStream {
  public:
   using result_type = std::uint32_t;
@@ -87,7 +87,7 @@ class RandomStream {
     if (used_ == words_per_block()) refill();
     return block_[used_++];
   }
-  /// The next words, as operator() gives them, made many blocks at once.
+  /// The next words of operator(), made many blocks at once.
   void fill(std::span<std::uint32_t> words);
   /// 64 random bits.
   std::uint64_t bits64() {
@@ -104,7 +104,7 @@ class RandomStream {
   double normal();
   /// Gamma distributed with the given shape > 0 and scale 1 (Marsaglia & Tsang 2000). Never 0.
   double gamma(double shape);
-  /// The logarithm of such a draw, which a tiny shape does not take out of range: for a Dirichlet draw subtract the
+  /// The logarithm of such a draw, which stays in range for a tiny shape: for a Dirichlet draw subtract the
   /// largest of its logarithms, then exp() and normalize.
   double log_of_gamma(double shape);
 
@@ -132,7 +132,7 @@ class RandomStream {
 
 /// The source of draws. Both kinds use the same addressing, and a restarted process repeats its draws. Seeded (Philox):
 /// for experiments; anyone who knows the seed can repeat every draw. Secret (ChaCha20 in counter mode): without the key
-/// its draws cannot be told from random ones.
+/// its draws are indistinguishable from random.
 class RandomSource {
  public:
   explicit RandomSource(std::uint64_t seed) : seed_(seed) {}
@@ -141,7 +141,7 @@ class RandomSource {
   bool is_secret() const { return secret_; }
   RandomStream at(const Address& address) const;
 
-  /// The source as bytes, and back, for processes that draw from one source: whoever has them can repeat every draw. load
+  /// The source as bytes, and back, for processes that draw from one source: anyone who has them can repeat every draw. load
   /// throws Error (failure) if the bytes are not those of a source.
   std::string save() const;
   static RandomSource load(std::string_view bytes);

@@ -41,7 +41,7 @@ SecretKey read_key(int fd, const std::filesystem::path& path) {
   return key;
 }
 
-/// False, and errno says why, if it cannot be written.
+/// Returns false and sets errno if it cannot be written.
 bool write_synced(const std::filesystem::path& path, const SecretKey& key) {
   const Descriptor file = opened(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
   return file && write_all(file.get(), bytes_of(key)) && ::fchmod(file.get(), 0600) == 0 && ::fsync(file.get()) == 0;
@@ -49,13 +49,13 @@ bool write_synced(const std::filesystem::path& path, const SecretKey& key) {
 
 enum class Existing { stays, is_replaced };
 
-/// Keeps a key under `path`; one that is there by then stays or is replaced.
+/// Keeps a key under `path`; an existing one stays or is replaced.
 void keep_key(const std::filesystem::path& path, const SecretKey& key, Existing existing) {
   std::uint64_t tag = 0;
   fill_from_kernel(&tag, sizeof tag);
   std::filesystem::path temporary = path;
   temporary += ".new-" + std::to_string(tag);
-  // A link does not replace what is there; a rename does.
+  // A link does not replace an existing file; a rename does.
   const auto put_in_place = [&] {
     if (existing == Existing::is_replaced) return ::rename(temporary.c_str(), path.c_str()) == 0;
     return ::link(temporary.c_str(), path.c_str()) == 0 || errno == EEXIST;

@@ -26,8 +26,8 @@ SecretKey load_key(const std::filesystem::path& path);
 /// (failure).
 SecretKey renew_key(const std::filesystem::path& path);
 
-/// HMAC-SHA256 of `message`: without the key nobody can test a guess of the message. As a key of its own for one use, and as
-/// 64 hexadecimal digits that may be written where others read them. Messages of different uses begin differently.
+/// HMAC-SHA256 of `message`: without the key, a guess of the message cannot be tested. Either as a derived key for one use, or as
+/// 64 hexadecimal digits that may be public. Messages of different uses begin differently.
 SecretKey derived_key(const SecretKey& key, std::string_view message);
 std::string keyed_hash(const SecretKey& key, std::string_view message);
 

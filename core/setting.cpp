@@ -5,7 +5,7 @@
 namespace fedstride {
 
 std::string Valid::text(bool whole) const {
-  // A whole bound in digits ("1000000"), where the shortest text would be "1e+06".
+  // An integer bound in digits ("1000000"), although the shortest text would be "1e+06".
   const auto number_text = [](double bound) {
     const bool exact = std::trunc(bound) == bound && std::fabs(bound) < 0x1p53;
     return exact ? fedstride::number_text(static_cast<std::int64_t>(bound)) : fedstride::number_text(bound);

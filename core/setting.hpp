@@ -22,10 +22,10 @@
 
 namespace fedstride {
 
-/// The kind of path that a text is.
+/// What kind of path a text is.
 enum class Place { none, file, folder, output };  // output: a file that is written
 
-/// A name that a setting may have, and what it stands for (empty if the name says it).
+/// A name that a setting may have, and its meaning (empty if the name says it).
 struct KnownName {
   std::string name;
   std::string summary = {};
@@ -62,26 +62,26 @@ inline constexpr Valid kNonNegative{.low = 0};
 inline constexpr Valid kFraction{.low = 0, .high = 1};
 inline constexpr Valid kAtLeastOne{.low = 1};
 
-/// The part of a run that a setting shapes. From it follow whether it may change when a run goes on, and whether it is in the identity
-/// of the run and in the key of a sweep's cell.
+/// What in a run a setting affects. This decides whether it may change when a run continues, and whether it is part of the run's
+/// identity and of the key of a sweep's cell.
 enum class Shapes {
   model,    ///< the model: it never changes, and is in both
-  length,   ///< the number of rounds: a run may go on to a larger one
-  reports,  ///< the numbers that are reported of the model: may change, and is in the cell's key alone
-  work,     ///< how and where the work is done, or where the data lie: may change, and is in neither
-  screen,   ///< what is printed: likewise, and a run's folder does not keep it
-  folder,   ///< where the results are: in neither, kept by no folder, and a run goes on in its own
+  length,   ///< the number of rounds: a run may continue to a larger one
+  reports,  ///< the numbers reported for the model: may change; in the cell's key only
+  work,     ///< how and where the work is done, or where the data are: may change; in neither
+  screen,   ///< what is printed: the same, and not kept in a run's folder
+  folder,   ///< where the results are: in neither, not kept; a run continues in its own folder
 };
 constexpr bool may_change(Shapes shapes) { return shapes != Shapes::model && shapes != Shapes::folder; }
 constexpr bool shapes_output(Shapes shapes) { return shapes == Shapes::screen || shapes == Shapes::folder; }
 constexpr bool shapes_rounds(Shapes shapes) { return shapes == Shapes::model || shapes == Shapes::length; }
 
-/// The question that a setting answers: a heading of the help and of docs/settings.md.
+/// The question that a setting answers: a heading in the help and in docs/settings.md.
 enum class Question { data, clients, model, training, federation, privacy, output };
 inline constexpr std::string_view kQuestionTitles[] = {"Data",       "Clients", "Model",         "Training",
                                                        "Federation", "Privacy", "Run and output"};
 
-/// How often people change a setting: --help shows the first two, those that are first at its top; --help-all shows all.
+/// How often people change a setting: --help shows the first two, the first ones at the top; --help-all shows all.
 enum class Shown { first, often, seldom };
 
 /// A value that is written as a text; text() and read() are inverse.
@@ -103,7 +103,7 @@ struct Field {
   Shapes shapes = Shapes::model;
   /// True if the owner's other settings let this one count at all; null: always.
   bool (Owner::*is_read)() const = nullptr;
-  Question question = {};  ///< of a part's setting it is that of its family
+  Question question = {};  ///< a part's setting has its family's
   Shown shown = Shown::seldom;
 
   constexpr Field often() const { return with(question, Shown::often); }
@@ -149,12 +149,12 @@ struct SettingInfo {
   Question question = {};
   Shown shown = Shown::seldom;
   std::span<const std::string_view> choices = {};  ///< the valid names, if it is a choice
-  std::int64_t lowest = 0;                         ///< that the member can hold, if it is a whole number
+  std::int64_t lowest = 0;                         ///< lowest value the member holds, if it is a whole number
   std::int64_t highest = 0;
   SettingValue (*get)(const void* owner) = nullptr;
-  /// Requires a value of this setting's kind that check() admits.
+  /// Requires a value of this setting's kind that check() accepts.
   void (*set)(void* owner, const SettingValue& value) = nullptr;
-  /// False if the owner's other settings leave this one without effect.
+  /// False if the owner's other settings disable this one.
   bool (*is_read)(const void* owner) = nullptr;
 
   /// "a number above 0", "valid: keep, reset", "true or false", "a text".

@@ -9,7 +9,7 @@
 namespace fedstride {
 
 /// Shape of one example: height x width x channels. Plain features have height = width = 1.
-/// In memory an example lies channels innermost (NHWC).
+/// In memory, an example's channels are innermost (NHWC).
 struct Shape {
   int height = 1;
   int width = 1;

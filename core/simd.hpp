@@ -16,8 +16,8 @@ namespace fedstride {
 
 // Lanes: the floats that fit in a vector register, as the compiler's vector extension: +, *, < and ?: work lane by lane.
 //
-// Results do not depend on that width, nor on the compiler. Nothing but fma() is fused (-ffp-contract=off), and whatever adds up
-// along a vector has kSumLanes lanes, which take as many registers as they need.
+// Results depend neither on that width nor on the compiler. Only fma() is fused (-ffp-contract=off), and sums along a vector have
+// kSumLanes lanes, in as many registers as they need.
 
 #if defined(__AVX512F__)
 inline constexpr int kLanes = 16;
@@ -33,12 +33,12 @@ inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 16;
 #endif
 
-/// Sums along a vector: element i goes to lane i % kSumLanes, on every processor. As many as AVX-512 has, which thus pays nothing.
+/// Sums along a vector: element i goes to lane i % kSumLanes, on every processor. As many as AVX-512 has, so it pays nothing.
 inline constexpr int kSumLanes = 16;
-/// The registers that they take.
+/// The registers they occupy.
 inline constexpr int kSumParts = kSumLanes / kLanes;
 
-/// Whether fma() rounds once. Without such an instruction it rounds twice, and results are others (x86-64 before 2013).
+/// Whether fma() rounds once. Without such an instruction it rounds twice, and results differ (x86-64 before 2013).
 #if defined(__FMA__) || defined(__aarch64__)
 inline constexpr bool kFused = true;
 #else
@@ -64,7 +64,7 @@ FEDSTRIDE_INLINE void unrolled(Body&& body) {
   (std::make_integer_sequence<int, kCount>{});
 }
 
-/// The size in floats of the fewest whole vectors that hold `count` floats.
+/// The floats in the fewest whole vectors that hold `count` floats.
 constexpr std::size_t whole_lanes(std::size_t count) {
   constexpr auto lanes = static_cast<std::size_t>(kLanes);
   return (count + lanes - 1) / lanes * lanes;
@@ -96,7 +96,7 @@ FEDSTRIDE_INLINE Lanes fma(Lanes a, float b, float c) { return fma(a, broadcast(
 FEDSTRIDE_INLINE float fma(float a, float b, float c) { return kFused ? __builtin_fmaf(a, b, c) : a * b + c; }
 FEDSTRIDE_INLINE double fma(double a, double b, double c) { return kFused ? __builtin_fma(a, b, c) : a * b + c; }
 
-/// The same value, forced into a register: else the compiler loads it again at each use.
+/// The same value, forced into a register: otherwise the compiler reloads it at each use.
 FEDSTRIDE_INLINE Lanes in_register(Lanes value) {
 #if defined(__AVX512F__)
   asm("" : "+v"(value));
@@ -153,7 +153,8 @@ FEDSTRIDE_INLINE void store_first(float* to, Lanes value, int count) {
 #endif
 }
 
-/// Stores past the caches, for what is read much later; `to` must lie on a boundary of a vector. Another thread sees it once this
+/// Stores that bypass the caches, for data read much later; `to` must be aligned to a vector. Another thread sees the data once
+/// this
 /// one has done an atomic read-modify-write, as it does at the end of every task.
 FEDSTRIDE_INLINE void store_past_caches(float* to, Lanes value) {
 #if defined(__AVX512F__)
@@ -263,8 +264,8 @@ struct LaneSums {
   Lanes part[kSumParts] = {};
 };
 
-/// Calls body(part, i, get) for every part of every kSumLanes of `count` floats, the first at i; get(from) loads those of them that
-/// exist, and zeros.
+/// Calls body(part, i, get) for every part of every kSumLanes of `count` floats, the first at i; get(from) loads the existing
+/// ones, and zeros for the rest.
 template <class Count, class Body>
 FEDSTRIDE_INLINE void for_sum_lanes(Count count, Body&& body) {
   Count i = 0;
@@ -336,7 +337,7 @@ FEDSTRIDE_INLINE Lanes tanh(Lanes x) {
   p = fma(p, z, 1.33314422036e-1F);
   p = fma(p, z, -3.33332819422e-1F);
   const Lanes near = fma(p * z, x, x);
-  // 1 - 2 / (e^2|x| + 1), and what rounding took from the divisor, the quotient and the difference.
+  // 1 - 2 / (e^2|x| + 1), and the rounding errors of the divisor, the quotient and the difference.
   const Lanes power = exp(size * 2.0F);
   const Lanes divisor = power + 1.0F;
   const Lanes quotient = 2.0F / divisor;

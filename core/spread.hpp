@@ -7,11 +7,11 @@
 
 namespace fedstride {
 
-/// How numbers, one a client, are spread.
+/// How numbers are spread, one per client.
 struct Spread {
   double mean = 0;
   double deviation = 0;  ///< square root of the mean squared distance to the mean
-  double tenth = 0;      ///< 10th percentile, and so on: linear between the two nearest of the sorted numbers
+  double tenth = 0;      ///< 10th percentile, and so on: interpolated between the two nearest numbers
   double median = 0;
   double ninetieth = 0;
   double worst_tenth = 0;  ///< mean of the smallest tenth of the numbers, at least one

@@ -8,14 +8,14 @@ namespace fedstride {
 /// True once the program has been asked to stop, by a signal (cli/terminal/host.hpp) or by the host of the library.
 inline std::atomic<bool> stop_requested{false};
 
-/// Thrown by a long computation that was asked to stop. It is not an Error: code that catches Errors and continues must not
+/// Thrown by a long computation that was asked to stop. It is not an Error, so code that catches Errors and continues does not
 /// catch it.
 class Stopped : public std::exception {
  public:
   const char* what() const noexcept override { return "stopped"; }
 };
 
-/// While one exists, check_stop() throws nothing: its owner checks the flag itself and has something to finish first.
+/// While one exists, check_stop() does not throw: its owner checks the flag itself and first finishes something.
 class StopLater {
  public:
   StopLater() { ++count_; }
@@ -28,7 +28,7 @@ class StopLater {
   static inline std::atomic<int> count_{0};
 };
 
-/// For computations that may take longer than a tenth of a second. Throws Stopped once the program was asked to end.
+/// For computations that may take more than a tenth of a second. Throws Stopped once the program was asked to stop.
 inline void check_stop() {
   if (stop_requested.load(std::memory_order_relaxed) && !StopLater::any()) throw Stopped();
 }

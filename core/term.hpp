@@ -5,13 +5,13 @@
 
 namespace fedstride {
 
-/// A member of a value by its name in texts. A value with kTerms, a tuple of these, is written and read by them (core/term_json.hpp). A
-/// name such as "_clip" is for a Choice that is written as "CHOICE_clip": true.
+/// A member of a value by its name in texts. A value with kTerms, a tuple of these, is written and read by them
+/// (core/term_json.hpp). A name such as "_clip" is for a Choice written as "CHOICE_clip": true.
 template <class Owner, class Value>
 struct Term {
   std::string_view name;
   Value Owner::*member;
-  bool always = false;  ///< written whatever it is, and required
+  bool always = false;  ///< always written, and required
 };
 template <class Owner, class Value>
 Term(std::string_view, Value Owner::*) -> Term<Owner, Value>;

@@ -21,8 +21,8 @@
 
 namespace fedstride {
 
-// The text form of values that list their terms (core/term.hpp): a JSON object of the terms that differ from a base, by name. A term is
-// added by its line in the list; one that a reader does not know is refused. What is read is bounded before memory is asked for.
+// The text form of values that list their terms (core/term.hpp): a JSON object of the terms that differ from a base, by name.
+// Adding a line to the list adds a term; unknown terms are refused. Input is bounded before memory is allocated.
 
 inline constexpr std::uint64_t kMaxTermCount = std::uint64_t{1} << 40;
 inline constexpr std::size_t kMaxTermList = 1000;
@@ -77,7 +77,7 @@ Json parse_terms(std::string_view text);
 /// Reads what term_json() writes. All throw Error (failure), naming the term.
 class TermReader {
  public:
-  /// `clients`: in a ledger. The clients named in what one reader reads are at most four times as many: a few characters can name all.
+  /// `clients`: in a ledger. One reader accepts at most four times as many names of clients: a few characters can name all.
   explicit TermReader(std::uint64_t clients = 0) : clients_(clients), left_(4 * clients) {}
 
   void read(const Json& json, std::string_view name, double& into) {
@@ -129,7 +129,7 @@ class TermReader {
     into.clear();
     for (const Json& one : json) read(one, name, into.emplace_back());
   }
-  /// Sets the terms that are there; the others keep their value.
+  /// Sets the terms that are present; the others keep their values.
   template <HasTerms Value>
   void read(const Json& json, std::string_view name, Value& into) {
     if (!json.is_object()) throw not_a(name, "a JSON object");

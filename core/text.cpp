@@ -21,7 +21,7 @@ std::string with_four_digits(double number, int direction) {
     return with_four_digits(number * 1e300 / std::pow(10.0, exponent + 300), direction) + "e" + number_text(exponent);
   }
   const double unit = std::pow(10.0, std::floor(std::log10(number)) - 3);
-  // Numbers that four digits hold but for their last bits stay as they are.
+  // Numbers that equal four digits up to their last bits stay unchanged.
   double digits = number / unit;
   const double nearest_digits = std::round(digits);
   digits = std::abs(digits - nearest_digits) < 1e-9 ? nearest_digits : direction > 0 ? std::ceil(digits) : std::floor(digits);
@@ -66,7 +66,8 @@ std::string rounded_down(double number) { return with_four_digits(number, -1); }
 
 namespace {
 
-// Edits that make one text of the other (inserted, left out, replaced, and swapped neighboring letters), without case, with _ for -.
+// Edits that turn one text into the other (insertions, deletions, replacements and swaps of neighboring letters), ignoring case,
+// with _ for -.
 std::size_t edits(std::string_view one, std::string_view other) {
   const auto same = [](char a, char b) {
     const auto folded = [](char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c))); };

@@ -66,7 +66,7 @@ std::size_t character_bytes(std::string_view text);
 /// The text with invalid UTF-8, and each control character other than a newline and a tab, replaced by U+FFFD.
 std::string clean_text(std::string_view text);
 
-/// The text cut to at most `most` characters, with an ellipsis at the end if something was cut off.
+/// The text cut to at most `most` characters, with an ellipsis at the end if it was longer.
 std::string shortened(const std::string& text, std::size_t most);
 
 /// The text in single quotes, for bash and zsh.

@@ -29,7 +29,7 @@ void normalize_any(const std::uint8_t* planes, int count, int channels, const fl
     for (int c = 0; c < channels; ++c) out[i * channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
 }
 
-/// Moves the picture by (dx, dy) pixels, black where nothing was, then mirrors it left to right if asked to.
+/// Moves the picture by (dx, dy) pixels, black in the gap, then mirrors it left to right if requested.
 void crop_and_flip(const std::uint8_t* from, const Shape& shape, int dx, int dy, bool flip, std::uint8_t* to) {
   const int plane = shape.height * shape.width;
   std::memset(to, 0, shape.size());
@@ -51,7 +51,7 @@ struct Move {
   bool flip = false;
 };
 
-/// Where a row's noise is drawn: rounds count from 1, so what is drawn once has an address that no reading of a round has.
+/// The address of a row's noise: rounds count from 1, so noise drawn once has an address that no round uses.
 Address noise_address(const ClientSkew& skew, Row row, const BatchAddress& reading) {
   Address address{.purpose = Purpose::feature_noise, .client = skew.client_of(row), .row = row};
   if (skew.is_of_test) {
@@ -63,8 +63,7 @@ Address noise_address(const ClientSkew& skew, Row row, const BatchAddress& readi
   return address;
 }
 
-/// The normal noise on each value of an example as a client has it, in the order in which the data set stores them; empty if there
-/// is none.
+/// The normal noise on each value of a client's example, in the data set's storage order; empty if there is none.
 std::span<const float> noise_on(const ClientSkew& skew, Row row, const BatchAddress& reading, std::size_t values) {
   if (skew.part == nullptr) return {};
   const auto deviation = static_cast<float>(std::sqrt(skew.part->noise(skew.client_of(row), skew.clients)));
@@ -75,7 +74,7 @@ std::span<const float> noise_on(const ClientSkew& skew, Row row, const BatchAddr
   return noise;
 }
 
-/// Adds a picture's noise, which moves with the picture: none on what was padded.
+/// Adds a picture's noise, which moves with the picture: none on padding.
 void add_moved(std::span<const float> noise, const Shape& shape, const Move& move, std::span<const float> deviation, float* out) {
   for (int c = 0; c < shape.channels; ++c)
     for (int y = std::max(0, -move.dy); y < std::min(shape.height, shape.height - move.dy); ++y)

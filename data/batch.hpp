@@ -16,8 +16,8 @@ enum class Augmentation {
 };
 constexpr auto choice_names(Augmentation) { return names("none", "crop-flip"); }
 
-/// The address of a batch's augmentation: each row draws at (purpose augmentation, round, client, step, row), so that
-/// another row in the batch changes nothing for this one.
+/// The address of a batch's augmentation: each row draws at (purpose augmentation, round, client, step, row), so other rows in
+/// the batch do not affect it.
 struct BatchAddress {
   std::uint64_t seed = 0;
   std::uint32_t round = 0;
@@ -27,8 +27,8 @@ struct BatchAddress {
 
 class FeatureSkewPart;
 
-/// The skew of one client's inputs (data/skew/feature_skew.hpp), or that of the test part, whose row r is read as client r mod
-/// `clients` has its examples.
+/// The skew of one client's inputs (data/skew/feature_skew.hpp), or of the test part, whose row r is read with the skew of client
+/// r mod `clients`.
 struct ClientSkew {
   const FeatureSkewPart* part = nullptr;  ///< nullptr: none
   std::uint64_t seed = 0;
@@ -40,12 +40,11 @@ struct ClientSkew {
 };
 
 /// Writes the rows, normalized, as floats with channels innermost: out has rows.size() x shape.size() elements. They are examples
-/// of the skew's client: what is augmented is the example as this client has it. Noise that is drawn anew belongs to what is
-/// read and comes after augmentation.
+/// of the skew's client, whose version is augmented. Noise drawn at each reading comes after augmentation.
 void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
                 std::span<float> out, const ClientSkew& skew = {});
 
-/// The answers to some examples, as data/dataset.hpp has them: labels, of examples or of positions, or values.
+/// The answers to some examples, in data/dataset.hpp's form: labels, of examples or of positions, or values.
 struct Answers {
   std::span<const Label> labels = {};
   std::span<const float> values = {};
@@ -58,7 +57,7 @@ struct Answers {
 /// Memory for the answers to a batch.
 class AnswerRoom {
  public:
-  /// Those of the rows, valid until the next call.
+  /// The rows' answers, valid until the next call.
   Answers read(const Dataset& data, std::span<const Row> rows);
 
  private:

@@ -12,28 +12,28 @@ namespace fedstride {
 
 struct DataPair;
 
-/// The user's options on where data sets are.
+/// The user's options for the location of data sets.
 struct DataOptions {
-  std::string data_dir = {};  ///< --data-dir; empty: $FEDSTRIDE_DATA, else $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride
+  std::string data_dir = {};  ///< --data-dir; empty: $FEDSTRIDE_DATA, then $XDG_CACHE_HOME/fedstride, then ~/.cache/fedstride
   std::string data = {};      ///< --data: the file or the folder of the data set 'file'
-  ReadSettings read = {};     ///< how a file of the user's own is to be read
-  /// Instead of `data`: the data set 'file' as a program has it in memory, without normalization and hash (load_own_files).
+  ReadSettings read = {};     ///< how to read a user's own file
+  /// Instead of `data`: the data set 'file' in a program's memory, without normalization and hash (load_own_files).
   std::function<DataPair(const ReadSettings&)> brought = {};
 };
 
 /// The places where a data set may be.
 struct DataPlace {
   std::string_view name;                         ///< its folder's name
-  std::string_view file;                         ///< a file that must be there, plain or with ".gz" after it
-  std::array<std::string_view, 2> aliases = {};  ///< other names of its folder: the archive's own, other programs'
-  std::string_view system_folder = {};           ///< the folder of a package of the system
-  bool is_own = false;                           ///< a user's own: `fedstride data get` does not have it
+  std::string_view file;                         ///< a file that must exist, plain or with ".gz" appended
+  std::array<std::string_view, 2> aliases = {};  ///< other names of its folder: the archive's, other programs'
+  std::string_view system_folder = {};           ///< the folder of a system package
+  bool is_own = false;                           ///< a user's own: not in `fedstride data get`
 };
 
-/// $XDG_CACHE_HOME/fedstride, else ~/.cache/fedstride; empty if neither variable is set.
+/// $XDG_CACHE_HOME/fedstride, otherwise ~/.cache/fedstride; empty if neither variable is set.
 std::filesystem::path cache_folder();
 
-/// The folder in which each data set has a folder of its own name. Throws Error (failure) if nothing names one.
+/// The folder with a folder for each data set, named after it. Throws Error (failure) if nothing names one.
 std::filesystem::path data_folder(const DataOptions& options);
 
 /// The folder that holds a data set: the first of FOLDER/NAME, FOLDER/ALIAS, FOLDER/NAME/ALIAS and, if --data-dir was

@@ -42,7 +42,7 @@ DataPair read_source(const DatasetSource& source, const DataOptions& options, bo
     return is_brought ? options.brought(settings) : source.read(folder, settings, own_rows);
   };
   ReadSettings settings = options.read;
-  // Offsets belong to a normalization by the training rows alone: others are those of the numbers as they are.
+  // Offsets apply only to a normalization by the training rows: others refer to the original numbers.
   settings.finds_offsets = settings.finds_offsets && !own_rows && settings.mean.empty() && settings.range.empty() &&
                            settings.public_data.empty() &&
                            (settings.normalize == Normalize::automatic || settings.normalize == Normalize::rows);
@@ -68,7 +68,7 @@ void hold_out_test_part(DataPair& pair) {
                        " are held out for testing, the same in every run");
 }
 
-/// The rows of public_data, which nobody protects, as the training part of a data set; nothing if none are named.
+/// The unprotected rows of public_data, as the training part of a data set; nothing if none are named.
 std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   if (settings.public_data.empty()) return std::nullopt;
   ReadSettings reading;
@@ -84,7 +84,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   reading.targets = settings.targets;
   reading.class_names = settings.class_names;
   reading.shape = settings.shape;
-  reading.kept_by_types = settings.rows_are_protected;  // so that they are like these
+  reading.kept_by_types = settings.rows_are_protected;  // to match these
   DataPair pair = load_own_files(settings.public_data, reading, false);
   settle_missing(pair, reading);
   fill_in_means(pair, reading);
@@ -92,7 +92,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   return pair;
 }
 
-/// Names the facts that public rows tell, where the settings name none.
+/// Names the facts that follow from public rows, if the settings name none.
 ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPair>& from) {
   if (!from) return settings;
   const Dataset& rows = from->train;
@@ -109,7 +109,7 @@ ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPa
   return settings;
 }
 
-/// A note on the source of mean and deviation, which ends the fact on them, unless it was named.
+/// A note on the source of mean and deviation, appended to the fact about them, unless named.
 void note_normalization(DataPair& pair) {
   if (!pair.normalized_by.ends_with("named"))
     pair.notes.push_back(auto_note("normalize", "by mean and deviation " + pair.normalized_by, "--normalize"));
@@ -128,7 +128,7 @@ void test_every_row(DataPair& pair) {
   pair.train.binary_columns = pair.test.binary_columns;
 }
 
-/// Refuses a loader whose classes or normalization may follow from rows that are protected.
+/// Refuses a loader whose classes or normalization may follow from protected rows.
 void check_loader(DataPair& pair, const DatasetSource& source, const ReadSettings& settings) {
   if (!settings.rows_are_protected || source.is_published || source.read) return;
   pair.train.mean.clear();
@@ -139,13 +139,13 @@ void check_loader(DataPair& pair, const DatasetSource& source, const ReadSetting
                       ", which may depend on its rows: under dp set classes to that number, or set DatasetSource::is_published");
 }
 
-/// A data set's hash with that of its names, if it has any.
+/// A data set's hash, including its names' hash if it has any.
 std::string with_names(std::string hash, const DataPair& pair) {
   const std::string names = names_hash(schema_of(pair));
   return names.empty() ? hash : Hash().text(hash).text(names).hex();
 }
 
-/// Copies the properties that both parts share from the training part to the test part.
+/// Copies the shared properties from the training part to the test part.
 void finish(DataPair& pair, std::string_view name) {
   Dataset& train = pair.train;
   Dataset& test = pair.test;
@@ -268,7 +268,7 @@ struct SharedDataset {
 struct Shared {
   std::mutex mutex;
   int scopes = 0;
-  std::list<SharedDataset> datasets;  ///< the one asked for last first
+  std::list<SharedDataset> datasets;  ///< the last requested one first
 };
 
 Shared& shared() {
@@ -294,7 +294,7 @@ std::shared_ptr<const DataPair> read_to_share(std::string_view name, const DataO
   return pair;
 }
 
-/// The data set that another caller reads, or has read; else a promise to read it, which the caller keeps.
+/// The data set that another caller is reading or has read; otherwise a promise to read it, for the caller to keep.
 auto found_or_promised(const Asked& asked, std::promise<std::shared_ptr<const DataPair>>& promise)
     -> std::pair<std::shared_future<std::shared_ptr<const DataPair>>, bool> {
   auto& all = shared();
@@ -336,7 +336,7 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
     try {
       promise.set_value(read_to_share(name, options));
     } catch (...) {
-      promise.set_exception(std::current_exception());  // for those who wait; the next caller reads it again
+      promise.set_exception(std::current_exception());  // for waiting callers; the next caller reads it again
       const std::lock_guard lock(shared().mutex);
       std::erase_if(shared().datasets, [&](const SharedDataset& one) { return one.asked == asked; });
     }
@@ -376,7 +376,7 @@ std::string told_hash(std::string_view name, const DataOptions& options, const s
 
 namespace {
 
-/// Refuses rows whose answers or tokens do not belong to a form of the same kind. `set` begins the error.
+/// Refuses rows whose answers or tokens do not fit the form's kind. `set` begins the error.
 void check_answers(const Dataset& rows, const ExampleForm& form, const std::string& set) {
   const auto check_below = [&](const auto& numbers, int limit, const std::string& what) {
     int largest = 0;
@@ -391,7 +391,7 @@ void check_answers(const Dataset& rows, const ExampleForm& form, const std::stri
   if (form.vocabulary > 0) check_below(rows.tokens, form.vocabulary, "token");
 }
 
-/// Refuses a number of classes that no labels can have.
+/// Refuses a number of classes that labels cannot have.
 void check_outputs(const Dataset& rows, const ExampleForm& form, const std::string& set) {
   constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
   const bool labelled = form.targets == Targets::classes || form.targets == Targets::positions;

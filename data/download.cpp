@@ -60,7 +60,7 @@ int report(void* user, curl_off_t total, curl_off_t now, curl_off_t, curl_off_t)
 
 enum class Outcome { complete, cannot_resume };
 
-/// Fetches the url from byte `offset` on and appends it to the file.
+/// Fetches the url from byte `offset` and appends it to the file.
 Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset, DownloadProgress progress) {
   static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), curl_easy_cleanup);
@@ -194,7 +194,7 @@ void get_dataset(const OfficialSet& set, const fs::path& folder, const std::stri
     for (const auto& item : set.downloads)
       download_file(address_of(item, mirror, set.downloads.size() == 1), work / item.file, item.sha256, progress);
   } catch (...) {
-    fs::remove(work, error);  // only if nothing worth continuing is in it
+    fs::remove(work, error);  // only if it holds nothing to continue
     throw;
   }
 
@@ -210,7 +210,7 @@ void get_dataset(const OfficialSet& set, const fs::path& folder, const std::stri
     fs::rename(work / name, target / name, error);
     if (error) throw failure("cannot move '" + name + "' to '" + target.string() + "': " + error.message());
   }
-  // A plain file is read rather than a gzipped one: none of the other form may be left from before.
+  // A plain file is read before a gzipped one: no older file of the other form may remain.
   for (const auto& file : set.files)
     for (const std::string& other : {std::string(file.name), std::string(file.name) + ".gz"})
       if (std::ranges::find(names, other) == names.end()) fs::remove(target / other, error);

@@ -12,17 +12,17 @@ namespace fedstride {
 
 /// The kind of answer that belongs to an example; the loss of a model and its metric follow from it (docs/models.md).
 enum class Targets {
-  classes,    ///< one class an example: softmax cross-entropy; the share of examples that are right
-  positions,  ///< one class a position of a sequence: the mean cross-entropy of an example's positions; the share of them right
+  classes,    ///< one class per example: softmax cross-entropy; the share of correct examples
+  positions,  ///< one class per sequence position: mean cross-entropy of an example's positions; share of correct positions
   values,     ///< numbers: the mean squared error of an example's numbers; R^2
-  flags,      ///< labels that each hold or not: the mean logistic loss of an example's labels; the share of them right
+  flags,      ///< labels that each apply or not: mean logistic loss of an example's labels; share of correct labels
 };
 constexpr auto choice_names(Targets) { return names("classes", "positions", "values", "flags"); }
 
 /// Everything about examples that a model depends on.
 struct ExampleForm {
   Shape shape;      ///< of tokens: their number x 1 x 1
-  int outputs = 0;  ///< classes; numbers or labels an example
+  int outputs = 0;  ///< classes; numbers or labels per example
   Targets targets = Targets::classes;
   int vocabulary = 0;  ///< above 0: an example is a sequence of tokens, each below this
   bool operator==(const ExampleForm&) const = default;

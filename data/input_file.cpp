@@ -17,7 +17,7 @@ gzFile handle(void* file) { return static_cast<gzFile>(file); }
 }  // namespace
 
 InputFile::InputFile(const std::filesystem::path& path) : name_("'" + path.string() + "'") {
-  size_of_file(path);  // refuses what is no file
+  size_of_file(path);  // refuses anything but a file
   errno = 0;
   file_ = gzopen(path.c_str(), "rb");
   if (file_ == nullptr) throw failure("cannot read " + name_ + ": " + std::strerror(errno == 0 ? ENOMEM : errno));
@@ -34,7 +34,7 @@ void InputFile::check() {
   throw failure("cannot read " + name_ + ": " + (code == Z_ERRNO ? std::strerror(errno) : text));
 }
 
-// Looks while the file is read, so that one that is packed too well is not unpacked to its end.
+// Checks during reading, so that a decompression bomb is not unpacked to its end.
 void InputFile::count(std::size_t bytes) {
   constexpr std::uint64_t kBetweenLooks = std::uint64_t{1} << 20;
   unpacked_ += bytes;

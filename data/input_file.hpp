@@ -7,14 +7,14 @@
 
 namespace fedstride {
 
-// A packed file may hold so many times its own size and so many bytes more, so that a small file does not fill the memory.
+// A packed file may unpack to this many times its size plus this many bytes, so that a small file does not fill the memory.
 constexpr std::uint64_t kMaxUnpacking = 256;
 constexpr std::uint64_t kAlwaysUnpacked = std::uint64_t{64} << 20;
 
 /// The most bytes that may come out of a file of `size` bytes.
 constexpr std::uint64_t most_unpacked(std::uint64_t size) { return kAlwaysUnpacked + kMaxUnpacking * size; }
 
-/// A file read once from front to back, unpacked on the way if it is gzipped. Every error is an Error (failure) that
+/// A file read once from front to back, unpacked on the way if gzipped. Every error is an Error (failure) that
 /// names the file: missing, not a file, damaged, cut off in the middle of a gzip stream, unpacked to more than its size allows
 /// (most_unpacked).
 class InputFile {

@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kObject = ".object", kNew = ".new-";
-constexpr std::size_t kMaxTop = std::size_t{1} << 16;  // read of a file to know what it was made of
+constexpr std::size_t kMaxTop = std::size_t{1} << 16;  // bytes read of a file to find its source
 
-/// Empty if nothing names a folder.
+/// Empty if no folder is named.
 fs::path objects_folder() {
   const fs::path cache = cache_folder();
   return cache.empty() ? cache : cache / "objects";
@@ -32,7 +32,7 @@ Error folder_error(const fs::path& folder, const std::string& why) {
   return failure("the folder of converted data '" + folder.string() + "' " + why);
 }
 
-/// Makes it its owner's alone.
+/// Restricts it to its owner.
 void close_to_others(const fs::path& folder) {
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0) throw folder_error(folder, std::string("cannot be used: ") + std::strerror(errno));
@@ -47,7 +47,7 @@ void remove_file(const fs::path& path) {
   if (error) throw failure("cannot remove '" + path.string() + "': " + error.message());
 }
 
-/// The third line of a file: what its arrays are.
+/// The third line of a file: its arrays.
 std::string made_of(const fs::path& path) {
   const Descriptor file = opened(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   if (!file) return "";
@@ -69,7 +69,7 @@ KeptPlace place_of_object(std::string_view digest) {
   const fs::path folder = objects_folder();
   if (folder.empty()) throw failure("no folder for converted data: neither XDG_CACHE_HOME nor HOME is set");
   make_folder(folder.parent_path());
-  ::mkdir(folder.c_str(), 0700);  // the next line says what is wrong
+  ::mkdir(folder.c_str(), 0700);  // the next line reports errors
   close_to_others(folder);
   const SecretKey key = load_or_create_key(folder / "key");
   return {folder, keyed_hash(key, "object " + std::string(digest)).substr(0, 32) + std::string(kObject)};

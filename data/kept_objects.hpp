@@ -9,9 +9,9 @@
 
 namespace fedstride {
 
-// Data sets that Python programs brought as objects, as converted once (python/fedstride/_kept.py): files in
-// $XDG_CACHE_HOME/fedstride/objects, else ~/.cache/fedstride/objects, which their owner alone can read. Their names are an HMAC under a
-// key that lies beside them, so that they tell nothing.
+// Data sets that Python programs passed as objects, converted once (python/fedstride/_kept.py): files in
+// $XDG_CACHE_HOME/fedstride/objects, otherwise ~/.cache/fedstride/objects, readable only by their owner. Their names are an HMAC
+// under a key next to them, so that they reveal nothing.
 
 /// Where an object is kept.
 struct KeptPlace {
@@ -19,22 +19,22 @@ struct KeptPlace {
   std::string name;
 };
 
-/// The place of an object with this digest. Makes folder and key if they are not there. Throws Error (failure) if nothing names a folder,
-/// or it is another user's.
+/// The place of an object with this digest. Creates folder and key if missing. Throws Error (failure) if no folder is named, or
+/// it belongs to another user.
 KeptPlace place_of_object(std::string_view digest);
 
-/// A file that is kept.
+/// A kept file.
 struct KeptObject {
-  std::string name;     ///< without its ending
+  std::string name;     ///< without its extension
   std::string made_of;  ///< the class of the object; empty if the file is damaged
   std::uint64_t bytes = 0;
   std::time_t last_used = 0;
 };
 
-/// All of them, the one used last first; none if there is no folder.
+/// All of them, the last used first; none if there is no folder.
 std::vector<KeptObject> kept_objects();
 
-/// Removes the one whose name begins like that. Throws Error (usage) unless it is one.
+/// Removes the one whose name begins with this. Throws Error (usage) unless exactly one matches.
 KeptObject forget_object(std::string_view beginning);
 
 /// Removes all of them and the key.

@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// Numbers with commas between, as a setting has them. Throws Error (usage) that names the setting for anything else.
+/// Comma-separated numbers from a setting. Throws Error (usage) that names the setting for anything else.
 std::vector<float> named_numbers(std::string_view setting, const std::string& text);
 
 /// The names of class_names, in their order. Throws Error (usage) for an empty or repeated name.
@@ -36,10 +36,10 @@ std::string offsets_text(const std::vector<NamedOffset>& offsets);
 /// A note on a decision that a setting left open: "targets auto: WHAT; to change it: --targets values".
 std::string auto_note(std::string_view setting, const std::string& what, std::string_view change);
 
-/// A shape as a setting has it: "28x28x1", "28x28" or "784". Throws Error (usage).
+/// A shape from a setting: "28x28x1", "28x28" or "784". Throws Error (usage).
 Shape named_shape(const std::string& text);
 
-/// The bounds that the range setting names; nothing if it is empty. Throws Error (usage) unless they are two finite numbers, the
+/// The bounds in the range setting; nothing if it is empty. Throws Error (usage) unless they are two finite numbers, the
 /// first below the second.
 struct ValueRange {
   float low = 0;
@@ -48,7 +48,8 @@ struct ValueRange {
 std::optional<ValueRange> named_range(const ReadSettings& settings);
 
 inline constexpr std::size_t kMostWords = 60000;  ///< tokens have 16 bits
-/// The words of a file, one a line. Throws Error (failure) if it cannot be read, (usage) if it has none, one twice, or too many.
+/// The words of a file, one per line. Throws Error (failure) if it cannot be read, (usage) if it has no words, duplicates, or too
+/// many.
 std::vector<std::string> named_words(const std::string& path);
 
 }  // namespace fedstride

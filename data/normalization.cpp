@@ -16,7 +16,7 @@ namespace {
 void standardize_pictures(Dataset& train) {
   const auto channels = static_cast<std::size_t>(train.shape.channels);
   const std::size_t plane = train.shape.size() / channels;
-  // Four of each, added up in the end: equal values that follow each other do not wait for one another.
+  // Four of each, added at the end: consecutive equal values do not wait for one another.
   std::vector<std::array<std::array<std::uint64_t, 256>, 4>> counted(channels);
   const Borrowable<std::uint8_t>& pixels = train.pixels;
   for (std::size_t i = 0; i < pixels.size(); i += plane) {
@@ -69,7 +69,7 @@ void say_normalization(DataPair& pair, const std::string& source) {
                        source + ")");
 }
 
-/// The channels that are normalized: not a table's columns of 0 and 1, which are the last.
+/// The normalized channels: not a table's columns of 0 and 1, which come last.
 std::size_t normalized_channels(const Dataset& data) {
   return static_cast<std::size_t>(data.shape.channels - data.binary_columns);
 }
@@ -112,7 +112,7 @@ void take_range(DataPair& pair, const ReadSettings& settings) {
     throw usage_error("data set '" + pair.train.name + "' has numeric inputs, and nothing public says how to normalize them" +
                       (settings.rows_are_protected ? " (under dp nothing is inferred from the rows)" : "") +
                       "; give --range LOW,HIGH, or --mean and --deviation, or --public-data FILE");
-  // Pixels count in units of 255.
+  // Pixels are in units of 255.
   const ValueRange range = named.value_or(ValueRange{});
   const auto channels = static_cast<std::size_t>(pair.train.shape.channels);
   pair.train.mean.assign(channels, (range.low + range.high) / 2);

@@ -83,7 +83,7 @@ constexpr std::array kSets{
     OfficialSet{"covertype", kCovertypeFiles, kCovertypeDownloads},
 };
 
-/// SHA-256 of what is in a file, unpacked if it is gzipped.
+/// SHA-256 of a file's contents, unpacked if gzipped.
 std::string contents_sha256(const std::filesystem::path& path) {
   InputFile file(path);
   Hash hash;
@@ -92,7 +92,7 @@ std::string contents_sha256(const std::filesystem::path& path) {
   return hash.hex();
 }
 
-/// SHA-256 of a file of the set, as the set has it: of what is in it, or of the file itself.
+/// SHA-256 of a file of the set, as the set defines it: of its contents, or of the file itself.
 std::string sha256_of(const OfficialFile& file, const std::filesystem::path& folder) {
   return file.of_contents ? contents_sha256(plain_or_gzipped(folder, file.name)) : file_sha256(folder / file.name);
 }

@@ -10,11 +10,11 @@
 
 namespace fedstride {
 
-/// SHA-256 of a data set's file as its authors publish it.
+/// SHA-256 of a data set's file as published by its authors.
 struct OfficialFile {
   std::string_view name;    ///< in the set's folder
   std::string_view sha256;  ///< of its contents
-  bool of_contents = true;  ///< of the unpacked contents, gzipped or not; else of the file itself
+  bool of_contents = true;  ///< of the unpacked contents, gzipped or not; otherwise of the file itself
 };
 
 /// One file to download.
@@ -33,13 +33,13 @@ struct OfficialSet {
   bool is_archive = false;
 };
 
-/// The set of that name; nullptr if it is built in or a user's own.
+/// The set with this name; nullptr if it is built in or a user's own.
 const OfficialSet* official_set(std::string_view name);
 
-/// True if the folder has every file of the set as its authors publish it.
+/// True if the folder has every file of the set as published by its authors.
 bool is_official(const OfficialSet& set, const std::filesystem::path& folder);
 
-/// The files that are there under names of the set's, plain or gzipped, and are not as its authors publish them.
+/// The existing files with names of the set, plain or gzipped, that differ from the published ones.
 std::vector<std::filesystem::path> unofficial_files(const OfficialSet& set, const std::filesystem::path& folder);
 
 /// Reads the data set and describes it: "official, N records (...)" or "readable, not official, N records (...)", with the files that

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxSheetClasses = 256;
 constexpr int kSheetGap = 2;  // pixels between pictures
 
-/// The sheet while it is filled.
+/// The sheet being filled.
 struct Sheet {
   int width = 0;
   int height = 0;

@@ -14,7 +14,7 @@ namespace fedstride {
 struct DataPair;
 struct Dataset;
 
-/// A table's column of words, each of which is a column of 0 and 1 of the model.
+/// A table's word column; each word is a column of 0 and 1 of the model.
 struct NamedCategories {
   std::string column = {};
   std::vector<std::string> words = {};  ///< in the order of their columns
@@ -35,9 +35,9 @@ struct TableColumns {
                  Term{"answers", &TableColumns::answers}, Term{"categories", &TableColumns::categories}};
 };
 
-/// Everything that turns the rows of a file into inputs and answers of one model: made when a run reads its data, kept in its folder and its model,
-/// sent to its clients. Other data are read through it (ReadSettings::schema): columns and classes by name, constants as they
-/// are here. Where rows are protected it has nothing that follows from them but released moments.
+/// Everything that turns the rows of a file into inputs and answers of a model: created when a run reads its data, kept in its
+/// folder and its model, sent to its clients. Other data are read through it (ReadSettings::schema): columns and classes by name,
+/// constants from here. If rows are protected, nothing in it follows from them except released moments.
 struct Schema {
   ExampleForm form = {};
   TableColumns columns = {};
@@ -46,7 +46,7 @@ struct Schema {
   std::string offsets = {};               ///< subtracted from columns before they are stored (ReadSettings::offsets)
   std::vector<std::string> words = {};    ///< of sentences, in the order of their tokens
   Missing missing = Missing::error;
-  std::vector<float> fill = {};  ///< a column's value where it is missing, if not its mean below
+  std::vector<float> fill = {};  ///< a column's value if missing, unless its mean below
   std::vector<float> mean = {};  ///< Dataset::mean
   std::vector<float> deviation = {};
   std::string normalized_by = {};  ///< the source of mean and deviation
@@ -64,22 +64,23 @@ struct Schema {
                                             Term{"normalized_by", &Schema::normalized_by}};
 };
 
-/// The schema by which these data were read.
+/// The schema used to read these data.
 Schema schema_of(const DataPair& pair);
 
 /// A line of JSON without its end, by the terms above.
 std::string schema_text(const Schema& schema);
-/// Throws Error (failure), which begins with `where`, for anything that schema_text() does not write, or whose parts do not fit each other: every
-/// member is bounded by the text's length, and may be a stranger's.
+/// Throws Error (failure), which begins with `where`, for anything that schema_text() does not write, or with inconsistent parts:
+/// every member is bounded by the text's length, and may be untrusted.
 Schema read_schema(std::string_view text, const std::string& where);
 
-/// SHA-256 of the names alone (columns, classes, words): two data sets that differ only in these are two. Empty if there are none.
+/// SHA-256 of the names alone (columns, classes, words): data sets that differ only in these are distinct. Empty if there are
+/// none.
 std::string names_hash(const Schema& schema);
 
-/// The entry of a safetensors file's metadata that has the text.
+/// The metadata entry of a safetensors file that holds the text.
 inline constexpr const char* kSchemaKey = "fedstride.schema";
 
-/// The settings with everything that the schema fixes and they leave open.
+/// The settings, completed by what the schema fixes.
 ReadSettings read_through(ReadSettings settings);
 
 }  // namespace fedstride

@@ -4,8 +4,8 @@
 
 namespace fedstride {
 
-/// While one lives, load_dataset() reads each of the data sets asked for last (kSharedDatasets) once in this process, and its callers
-/// share the examples' memory. Files that change meanwhile are not read again: what runs beside each other has the same data.
+/// While one exists, load_dataset() reads each of the last requested data sets (kSharedDatasets) once in this process, and its
+/// callers share the examples' memory. Files that change meanwhile are not read again: concurrent runs have the same data.
 class SharedDatasets {
  public:
   static constexpr std::size_t kSharedDatasets = 2;

@@ -13,8 +13,8 @@
 namespace fedstride {
 namespace {
 
-/// Calls use(list, values a row, the list's member) for every list of examples and answers of a data set, but not for `clients`,
-/// which a set that keeps some examples alone still has of every row (keep_rows).
+/// Calls use(list, values per row, the list's member) for every list of examples and answers of a data set, but not for
+/// `clients`, which a reduced set still has for every row (keep_rows).
 template <class Some, class Use>
 void for_each_list(Some& data, Use use) {
   const std::size_t size = data.shape.size(), answers = data.form().answers();
@@ -26,7 +26,7 @@ void for_each_list(Some& data, Use use) {
   use(data.values, answers, &Dataset::values);
 }
 
-/// The values of these rows, `width` a row; none if there are none of any row.
+/// The values of these rows, `width` per row; empty if no row has any.
 template <class List>
 auto taken(const List& all, std::size_t width, std::span<const Row> rows) {
   std::vector<typename List::value_type> some;
@@ -38,13 +38,13 @@ auto taken(const List& all, std::size_t width, std::span<const Row> rows) {
   return some;
 }
 
-/// The draw of a row: uniform in [0, 1), at an address of its own, so that no other row has a say in where it goes.
+/// The draw of a row: uniform in [0, 1), at its own address, so that no other row affects where it goes.
 double draw_of(std::uint64_t seed, Address address, std::size_t row) {
   address.row = static_cast<std::uint32_t>(row);
   return RandomStream(seed, address).uniform();
 }
 
-/// Keeps the given ascending rows of `values`, `width` values a row, where they lie: a large set is not there twice.
+/// Keeps the given ascending rows of `values`, `width` values per row, in place: a large set is never in memory twice.
 template <class T>
 void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) {
   if (values.empty()) return;
@@ -54,7 +54,7 @@ void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) 
   values.resize(rows.size() * width);
 }
 
-/// A lent list is copied once: the rows that are kept.
+/// A lent list is copied once: only the kept rows.
 template <class T>
 void keep(Borrowable<T>& values, std::size_t width, std::span<const Row> rows) {
   if (values.is_lent())
@@ -88,11 +88,11 @@ void keep_only(Dataset& data, std::span<const Row> rows) {
   data.file_rows.assign(rows.begin(), rows.end());
 }
 
-constexpr std::uint32_t kHeldOutRows = 1;      // `client` of their addresses where the data name no clients
-constexpr std::uint32_t kHeldOutOfClient = 2;  // `step` of their addresses where they do
+constexpr std::uint32_t kHeldOutRows = 1;      // `client` of their addresses if the data name no clients
+constexpr std::uint32_t kHeldOutOfClient = 2;  // `step` of their addresses if they do
 
-/// The draw of each row of a data set by which it is held out. It depends on the row's number in the data set, or on its client's name
-/// and its number among the rows of that client. The first row, or the first of each client, is marked by a 1: it trains.
+/// The draw that decides whether a row is held out. It depends on the row's number in the data set, or on its client's name and
+/// its number among this client's rows. The first row, or the first of each client, is marked by a 1: it trains.
 std::vector<double> draws_of_rows(const Dataset& data) {
   std::vector<double> draws(data.size());
   if (data.clients.empty()) {
@@ -153,7 +153,7 @@ std::pair<Dataset, Dataset> split_test_part(Dataset data) {
   for (std::size_t row = 0; row < draws.size(); ++row)
     (draws[row] < kShare ? test_rows : train_rows).push_back(static_cast<Row>(row));
   if (test_rows.empty()) {
-    // The smallest draw of all: it moves by one row at most, whatever other row is there.
+    // The smallest draw of all: any other row moves it by at most one row.
     auto least = std::ranges::min_element(draws);
     if (*least == 1) least = std::prev(draws.end());
     test_rows.push_back(static_cast<Row>(least - draws.begin()));

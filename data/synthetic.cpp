@@ -13,7 +13,7 @@ constexpr int kSide = 32;
 constexpr int kPlane = kSide * kSide;
 constexpr int kSyntheticClasses = 10;
 constexpr int kClutter = 2;
-constexpr int kFaintOneIn = 16;  // one in so many figures hardly shows: no model gets all of them right
+constexpr int kFaintOneIn = 16;  // one figure in this many is barely visible: no model gets all of them right
 constexpr int kNoise = 24;       // uniform in +-24 of 255, independent for each pixel and channel
 
 using Color = std::array<int, 3>;
@@ -26,8 +26,8 @@ int between(RandomStream& random, int low, int high) {
   return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low) + 1));
 }
 
-/// True if the figure of a class, number 2 kPair or, if it is the second of its pair, 2 kPair + 1, covers the point (x, y), in quarter
-/// pixels from its centre; its half width is `radius` quarter pixels, `phase` shifts the bars of the third pair.
+/// True if the figure of a class, number 2 kPair or, if it is the second of its pair, 2 kPair + 1, covers the point (x, y), in
+/// quarter pixels from its center; its half width is `radius` quarter pixels, `phase` shifts the bars of the third pair.
 template <int kPair>
 bool covers(bool second, int x, int y, int radius, int phase) {
   const int square = x * x + y * y;
@@ -42,13 +42,13 @@ bool covers(bool second, int x, int y, int radius, int phase) {
     const int u = second ? (x + y) * 5 / 7 : x;
     const int v = second ? (x - y) * 5 / 7 : y;
     return std::max(std::abs(u), std::abs(v)) <= radius && 4 * std::min(std::abs(u), std::abs(v)) <= radius;
-  } else {  // triangle standing on its base | on its point
+  } else {  // triangle on its base | on its tip
     const int height = second ? -y : y;
     return std::abs(height) <= radius && 2 * std::abs(x) <= radius + height;
   }
 }
 
-/// 1 where the figure covers a pixel, else 0.
+/// 1 where the figure covers a pixel, otherwise 0.
 using Cover = std::array<int, kPlane>;
 struct Figure {
   int label, radius, centre_x, centre_y, phase;

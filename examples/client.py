@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """A client of a fedstride federation, written from docs/reference/WIRE.md alone: Python's ssl and numpy train softmax regression
-('logistic', plain SGD) on rows of its own, a table of numbers with the label in the last column.
+('logistic', plain SGD) on its own rows, a table of numbers with the label in the last column.
 
     client.py roster --client 2 --data rows.csv
         prints the client's line of the coordinator's roster
     client.py join --connect HOST:PORT --client 2 --data rows.csv --bundle client-2.bundle.pem
         takes part; the coordinator: fedstride serve --partition own --roster FILE --accept-other-builds ...
 
-With secure aggregation it needs secure_sum.py beside it and python3-cryptography, and keeps its key in --folder.
+With secure aggregation it needs secure_sum.py next to it and python3-cryptography, and keeps its key in --folder.
 
-A bundle has the client's certificate first and the authorities behind it, and its key, or CLIENT.key lies beside it.
+A bundle has the client's certificate first, then the authorities, and its key, unless CLIENT.key is next to it.
 """
 import argparse
 import hashlib
@@ -34,11 +34,11 @@ except ImportError:  # without python3-cryptography
 VERSION = 13
 HELLO, WELCOME, READY, MODEL, TRAIN, UPDATE, RECEIVED, HEARTBEAT, REFUSED, FINISHED = range(1, 11)
 SECURE, SECURED, MASKED = 13, 14, 15
-MAX_BODY = 1 << 28  # more than any message of a model of this kind has
+MAX_BODY = 1 << 28  # more than any message for a model of this kind
 
 
 class Over(Exception):
-    """The coordinator has refused for good."""
+    """The coordinator has refused permanently."""
 
 
 # --- bodies: docs/reference/WIRE.md, "Bodies" ---
@@ -49,7 +49,7 @@ def text(value):
 
 
 class Fields:
-    """Reads the fields of a body, in their order."""
+    """Reads the fields of a body, in order."""
 
     def __init__(self, body):
         if body[:1] != b'\1':
@@ -98,7 +98,7 @@ class Connection:
         self.socket.sendall(head + hashlib.sha256(head + body).digest()[:16] + body)
 
     def beat(self, examples=0):
-        """A heartbeat, if it is time for one."""
+        """A heartbeat, if one is due."""
         if self.beat_every and time.monotonic() - self.last_beat > self.beat_every:
             self.last_beat = time.monotonic()
             self.send(HEARTBEAT, struct.pack('<Q', examples))
@@ -178,7 +178,7 @@ class Client:
         form, mean, deviation = schema['form'], *(np.array(schema[name], np.float32) for name in ('mean', 'deviation'))
         if line != 'dense classes' or self.settings['optimizer'] != 'sgd' or self.settings.get('dp', 'none') != 'none':
             raise Over('only the model logistic, the optimizer sgd and no dp are known here')
-        table = {'height': 1, 'width': 1, 'channels': self.raw.shape[1]}  # without a header: columns by their numbers
+        table = {'height': 1, 'width': 1, 'channels': self.raw.shape[1]}  # without a header: columns by number
         if form['targets'] != 'classes' or form['shape'] != table or self.labels.max() >= form['outputs']:
             raise Over(f"the experiment has {form['shape']['channels']} columns and {form['outputs']} classes")
         if self.settings.get('secure-aggregation', 'none') != 'none' and not self.secure:
@@ -198,7 +198,7 @@ class Client:
 
     def take_model(self, fields):
         round_number, name = fields.number('I'), fields.text()
-        fields.number('I'), fields.numbers('u1', 'Q')  # changes, which only clients that hold a model are sent
+        fields.number('I'), fields.numbers('u1', 'Q')  # changes, sent only to clients that hold a model
         values = fields.numbers('<f4', 'Q')
         columns = self.inputs.shape[1]
         if len(values) != (columns + 1) * self.classes:
@@ -209,7 +209,7 @@ class Client:
         self.model = (round_number, name), weight, bias
 
     def train(self, fields, beat):
-        """The update as bytes; the same ones if it is asked for again."""
+        """The update as bytes; the same bytes if requested again."""
         asked = fields.number('I'), fields.text()
         if self.answer and self.answer[0] == asked:
             return self.answer[1]
@@ -307,7 +307,7 @@ def main():
             return
         except Over as reason:
             sys.exit(f'client.py: {reason}')
-        except OSError as reason:  # a broken connection among them: called again after a pause that grows
+        except OSError as reason:  # including a broken connection: called again after a growing pause
             print(f'{reason}; trying again', file=sys.stderr, flush=True)
         time.sleep(pause * (0.5 + np.random.random()))
         pause = min(1.6 * pause, 10)

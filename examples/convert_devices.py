@@ -7,9 +7,9 @@
               MobiPerf speeds (JSON)            devices        --example-milliseconds: they have no speeds of training
               cached_timers.json                availability
 
-The files do not name their units, so the flags do. Pickles are read by an unpickler that makes dicts, lists, numbers and strings only.
-The availability of a client repeats with a period of its own; the table has one period, so give one with --period: traces are repeated
-up to it. A table of devices has a line for each device, which clients draw.
+The files do not name their units, so the flags do. Pickles are read by an unpickler that creates only dicts, lists, numbers and
+strings. A client's availability repeats with its own period; the table has one period, so give one with --period: traces are
+repeated up to it. A table of devices has a line for each device, which clients draw.
 """
 import argparse
 import csv
@@ -20,7 +20,7 @@ import sys
 
 
 class PlainUnpickler(pickle.Unpickler):
-    """Unpickling runs code by way of classes and functions; this one looks up none."""
+    """Unpickling runs code through classes and functions; this one looks up none."""
 
     def find_class(self, module, name):
         raise pickle.UnpicklingError(f"it asks for {module}.{name}; only dicts, lists, numbers and strings are read")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loads a model that fedstride saved into a torch.nn.Module, whatever its layers, and shows it.
+"""Loads a model saved by fedstride, with any layers, into a torch.nn.Module, and shows it.
 
 usage: load_in_pytorch.py RUN/model.safetensors [TABLE.csv | FOLDER-OF-CIFAR-10]
 
@@ -44,7 +44,7 @@ class Residual(nn.Module):
 
 
 class Subsample(nn.Module):
-    """Every stride-th row and column, channels of zeros behind (He et al. 2016, option A)."""
+    """Every stride-th row and column, channels of zeros appended (He et al. 2016, option A)."""
 
     def __init__(self, stride, more_channels):
         super().__init__()
@@ -56,14 +56,14 @@ class Subsample(nn.Module):
 
 
 class LayerNorm(nn.LayerNorm):
-    """Over the channels of each place: of a picture, dimension 1."""
+    """Normalizes the channels of each place: in a picture, dimension 1."""
 
     def forward(self, x):
         return super().forward(x) if x.dim() < 4 else super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
 
 class Positions(nn.Module):
-    """Adds a vector of its own to each position."""
+    """Adds a separate vector to each position."""
 
     def __init__(self, positions, size):
         super().__init__()
@@ -74,7 +74,7 @@ class Positions(nn.Module):
 
 
 class Outputs(nn.Module):
-    """Of a recurrent layer: the outputs at all positions, without the last state."""
+    """The outputs of a recurrent layer at all positions, without the last state."""
 
     def __init__(self, layer):
         super().__init__()
@@ -107,7 +107,7 @@ class Sequence(nn.Module):
 
 
 class Builder:
-    """Follows a model line with an example of zeros, so that every layer knows what it reads."""
+    """Follows a model line with an example of zeros, so that every layer knows its input."""
 
     def __init__(self, line, shape, classes, vocabulary=0):
         self.pieces = re.findall(r"[{}|]|[^{}|]+", line)
@@ -211,8 +211,8 @@ class Builder:
 
 
 def build(line, shape, classes, vocabulary=0):
-    """A model line, as fedstride writes it, and its modules by their names in the file; shape is (height, width, channels),
-    of tokens (their number, 1, 1)."""
+    """A model line, as written by fedstride, and its modules by their names in the file; shape is (height, width, channels), for
+    tokens (their number, 1, 1)."""
     builder = Builder(line, shape, classes, vocabulary)
     with torch.no_grad():
         model = builder.line()
@@ -237,7 +237,7 @@ MISSING = {"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#
 
 
 def read_table(path, schema):
-    """Inputs and answers of a table, its columns found by the names of the schema, or by number where that has none."""
+    """Inputs and answers of a table, with columns found by the schema's names, or by number if it has none."""
     columns, names = schema["columns"], schema.get("classes", [])
     with open(path, newline="", encoding="utf-8-sig") as file:
         first = file.readline()

@@ -25,11 +25,11 @@ NAME = b'fedstride secagg 1 '
 
 
 class Refusal(Exception):
-    """What this client objects to."""
+    """This client's objection."""
 
 
 class Unusable(Refusal):
-    """Another client's keys cannot be used: this one takes no further part in the attempt."""
+    """Another client's keys cannot be used: this one leaves the attempt."""
 
 
 def require(good, what):
@@ -100,7 +100,7 @@ def log2_choose(n, k):
 
 
 def tail(population, marked, drawn, least):
-    """log2 of the probability that at least so many of those drawn are marked."""
+    """log2 of the probability that at least this many of the drawn are marked."""
     lowest = max(0, drawn - (population - marked))
     if least <= lowest:
         return 0.0
@@ -164,7 +164,7 @@ def split(secret, threshold, count):
 
 
 class SecureSum:
-    """What a client knows in all rounds, and of the current one. `folder` keeps its key and the list that it has opened."""
+    """What a client knows across rounds, and about the current one. `folder` keeps its key and the list that it has opened."""
 
     def __init__(self, client, folder, bundle, key_file):
         self.client, self.folder, self.attempt = client, folder, None
@@ -208,7 +208,7 @@ class SecureSum:
     # --- the input ---
 
     def prepare(self, settings, asked, told, change, weight, examples, steps, loss):
-        """What goes into the sum of this round: `change` in the layout of model_hash."""
+        """The input to this round's sum: `change` in the layout of model_hash."""
         self.round, self.settings = asked[0], settings
         self.model = sha(asked[1].encode(), np.asarray(told, '<f8').tobytes())
         grid = settings.get('secure-grid', '')
@@ -245,7 +245,7 @@ class SecureSum:
     # --- the stages ---
 
     def answer(self, round_number, attempt, stage, message):
-        """The kind's stage and message of the answer; nothing to one of another attempt."""
+        """The kind's stage and the answer's message; nothing for another attempt."""
         if not hasattr(self, 'round') or round_number != self.round or (stage != 0 and attempt != self.attempt):
             return None
         if stage == 0:
@@ -318,7 +318,7 @@ class SecureSum:
         self.sharers = [client for client, in reader.list('I')]
         require(self.client in self.sharers and set(self.sharers) <= set(self.adverts), 'its own shares are said not to have come')
         require(len(self.sharers) >= self.minimum, f'only {len(self.sharers)} clients shared; {self.minimum} are needed')
-        unopened = []  # of these neighbors it holds no shares, but it masks with them
+        unopened = []  # it holds no shares of these neighbors, but masks with them
         for client, box in reader.list('I', 'T'):
             require(client in self.shared and client in self.sharers, f'there is a box of client {client}, from which none is due')
             try:

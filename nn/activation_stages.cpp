@@ -59,7 +59,7 @@ RowStagePointer make_activation(LayerCursor& layers) {
               "an activation needs activation and activation_gradient in nn/activation_stages.cpp");
           return std::make_unique<ActivationStage<Kind>>(layers);
         } else {
-          return nullptr;  // plan_stages asks for activations alone
+          return nullptr;  // plan_stages only asks for activations
         }
       },
       layers.layer());

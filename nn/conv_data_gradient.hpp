@@ -8,8 +8,8 @@
 
 namespace fedstride {
 
-/// The gradient with respect to the inputs of a convolution of stride 1 whose output gradients are hardly ever zero: a
-/// convolution of those gradients with the filters rotated by half a turn, inputs and outputs exchanged.
+/// The gradient with respect to the inputs of a convolution of stride 1 whose output gradients are rarely zero: a convolution of
+/// these gradients with the filters rotated by half a turn, inputs and outputs exchanged.
 class ConvDataGradient {
  public:
   /// `forward` includes its borders of `padding`.

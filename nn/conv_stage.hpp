@@ -15,8 +15,8 @@
 
 namespace fedstride {
 
-/// A convolution with the ReLU and the max-pool after it, if any. Only pooled values are written to memory; backward, only the
-/// spots that a gradient reaches are visited, if a ReLU or a pool makes them few.
+/// A convolution with the ReLU and the max-pool after it, if any. Only pooled values are written to memory; the backward pass
+/// visits only the spots that a gradient reaches, if a ReLU or a pool makes them few.
 class ConvStage final : public RowStageWithParameters {
  public:
   /// Takes the convolution, and the ReLU and the max-pool after it, in either order.
@@ -57,14 +57,14 @@ class ConvStage final : public RowStageWithParameters {
   /// Pools, or only unpads, one example's outputs into out.value; row_of(y) returns row y of them and is called in order.
   template <class RowOf>
   void emit(int row, const Signal& out, bool training, RowOf&& row_of);
-  /// True if something before it, or the layer itself, needs gradients.
+  /// True if an earlier layer, or the layer itself, needs gradients.
   bool needs_backward() const { return options_.data_gradient || !options_.tensors.frozen; }
-  /// True if hardly any gradient of the outputs is zero.
+  /// True if few gradients of the outputs are zero.
   bool dense() const { return !options_.relu && !options_.pooled; }
   bool by_winograd() const { return dense() && winograd_ && winograd_->gradient_pays(); }
-  /// True if each example's inputs are read once per pass, so that their border is added then and not stored.
+  /// True if each example's inputs are read once per pass, so their border is added while reading and not stored.
   bool adds_borders_on_read() const { return options_.conv.padding > 0 && by_winograd() && keeps_examples(); }
-  /// True if per_example keeps each example's weight gradient instead of its spots, which it does if that takes no more memory.
+  /// True if per_example keeps each example's weight gradient instead of its spots, as it does if that takes no more memory.
   bool keeps_examples() const { return static_cast<std::size_t>(shape_.filter_size()) + 1 <= 2 * spot_capacity(places_); }
   /// Filter gradients summed over the range's examples, followed by those of the bias.
   void dense_examples(RowRange range, const Signal& in, const Signal& out, float* gradient);
@@ -86,7 +86,7 @@ class ConvStage final : public RowStageWithParameters {
   void report_piece(int piece, const GradientTarget& target, Sum&& sum);
   /// Pictures summed at once.
   int group() const;
-  // Sums over examples or pieces, times factors if there are any; terms with factor 0 are left out.
+  // Sums over examples or pieces, times factors if any; terms with factor 0 are omitted.
   void sum_spots(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
                  float* bias_gradient);
   void sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count, std::span<const float> factors,

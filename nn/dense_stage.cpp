@@ -47,8 +47,8 @@ DenseStage::Options DenseStage::options_of(LayerCursor& layers) {
 DenseStage::DenseStage(LayerCursor& layers) : DenseStage(options_of(layers), layers.max_rows()) {}
 
 DenseStage::DenseStage(const Options& options, int max_rows) : options_(options), max_rows_(max_rows) {
-  // Whole groups of the inputs that a weight tile takes: for more than 512 outputs one group, in the second-level cache if
-  // necessary. (Single inputs would read the output gradients four times as often: an LSTM of 256 units took 1.4 times as long.)
+  // Whole groups of a weight tile's inputs: for more than 512 outputs one group, in the second-level cache if necessary. (Single
+  // inputs would read the output gradients four times as often: an LSTM of 256 units took 1.4 times as long.)
   constexpr int kInputsOfTile = 4;
   const int fit = static_cast<int>(kStretch) / options_.outputs;
   inputs_per_stretch_ = std::min(std::max(fit / kInputsOfTile, 1) * kInputsOfTile, options_.inputs);

@@ -11,10 +11,11 @@
 
 namespace fedstride {
 
-/// A dense layer and the ReLU after it, if any; for a sequence, the same product at every position. It reads its weights once
-/// for the whole batch and is cut into pieces, forward by outputs and backward by inputs. It reports its weight gradient in
-/// stretches of a few inputs as soon as they are computed. Backward, for few rows both gradients are computed at once, so that
-/// each weight is read once; for many rows the data gradient of a piece's inputs is computed first, then their weight gradient.
+/// A dense layer and the ReLU after it, if any; for a sequence, the same product at every position. It reads its weights once for
+/// the whole batch and is cut into pieces, by outputs in the forward pass and by inputs in the backward pass. It reports its
+/// weight gradient in stretches of a few inputs as soon as they are computed. In the backward pass, both gradients are computed
+/// at once for few rows, so that each weight is read once; for many rows, a piece's data gradient comes first, then its weight
+/// gradient.
 class DenseStage {
  public:
   /// A product y = x W + b. A sequence is `positions` rows of x and y, row_stride(inputs) and row_stride(outputs) floats apart.
@@ -66,7 +67,7 @@ class DenseStage {
 
  private:
   static Options options_of(LayerCursor& layers);
-  /// The positions of all examples, one after the other.
+  /// The positions of all examples in sequence.
   Rows positions_of(Rows rows) const { return {rows.data, rows.stride / static_cast<std::size_t>(options_.positions)}; }
   int count_of(int rows) const { return rows * options_.positions; }
   /// Applies the ReLU to out.gradient: once, before any other backward step.

@@ -10,7 +10,7 @@ namespace fedstride {
 
 /// Dropout masks. Value i (NHWC) of a dropout layer's row is drawn by word first_word + i of the stream at (dropout, round,
 /// client, step, row), and dropped iff that word is less than rate x 2^32, rounded; a kept value is multiplied by 1 / (1 -
-/// rate). The first dropout layer of a model begins at word 0; each later one after the words of those before, rounded up to
+/// rate). The first dropout layer of a model begins at word 0; each later one after the words of earlier ones, rounded up to
 /// whole blocks of four. Weights, other examples and threads have no effect.
 
 /// first_word of the dropout layer with this index into layers().

@@ -24,7 +24,7 @@ struct Evaluation {
   static Evaluation unknown();
 
   /// Accuracy on examples with the class mix of `label_counts` (one count per class): the class accuracies, weighted. Classes
-  /// that this data set lacks are left out; 0 if none is left.
+  /// missing from this data set are omitted; 0 if none is left.
   double accuracy_on(std::span<const std::uint64_t> label_counts) const;
 };
 
@@ -33,7 +33,7 @@ struct GroupEvaluation {
   std::uint64_t examples = 0;
   std::uint64_t answers = 0;  ///< counted answers: examples, positions, flags, values
   std::uint64_t correct = 0;  ///< correct answers among them
-  double loss = 0;            ///< the mean over examples; 0 if there are none
+  double loss = 0;            ///< the mean over examples; 0 if none
   double accuracy = 0;        ///< share of correct answers; for values R^2 against the mean over all groups; 0 if none
   double variation = 0;       ///< for values, the loss of always predicting that mean: R^2 is 1 - loss / variation
 };

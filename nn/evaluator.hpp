@@ -13,8 +13,8 @@
 
 namespace fedstride {
 
-/// The squared error of always predicting the mean of some examples' values: the baseline of R^2. It exists only for targets
-/// that are values.
+/// The squared error of always predicting the mean of some examples' values: the baseline of R^2. It exists only if targets are
+/// values.
 class Variation {
  public:
   Variation() = default;
@@ -49,7 +49,7 @@ struct EvaluatedBlocks {
   std::vector<std::uint64_t> class_correct;
 };
 
-/// The evaluation whose blocks are those of the parts, in order: the same bits however they were split.
+/// The evaluation with the blocks of the parts, in order: the same bits for any split.
 Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts);
 
 /// Evaluates models of one kind on one data set, in blocks of kMaxEvaluated rows that any thread may take; the result does not
@@ -57,7 +57,7 @@ Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts);
 /// caller at a time.
 class Evaluator {
  public:
-  /// Model and data must outlive the evaluator, and so must the part of the skew. `rows` are the examples to evaluate; empty:
+  /// Model, data and the part of the skew must outlive the evaluator. `rows` are the examples to evaluate; empty:
   /// all.
   Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows = {}, const ClientSkew& skew = {});
 
@@ -81,7 +81,7 @@ class Evaluator {
 /// does not depend on the threads. Only one caller at a time.
 class GroupEvaluator {
  public:
-  /// All must outlive the evaluator. `skews` are those of the groups' inputs, one per group; empty: no group has any.
+  /// All must outlive the evaluator. `skews` apply to the groups' inputs, one per group; empty: none.
   GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups,
                  const std::vector<ClientSkew>& skews = {});
 

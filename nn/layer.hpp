@@ -9,7 +9,7 @@ namespace fedstride {
 // nn/network.hpp has the fast computation.
 
 struct LayerTraits {
-  /// One example's output depends on the others of its batch: there is no per-example gradient, so private training refuses it.
+  /// An example's output depends on others in its batch: there is no per-example gradient, so private training refuses it.
   bool mixes_examples = false;
   bool has_parameters =
       false;                   ///< it has tensors (layer_tensors in nn/model_line.hpp), and its stage must report their gradients
@@ -89,7 +89,7 @@ struct GlobalAvgPool {
   static constexpr LayerTraits kTraits{};
 };
 
-/// dropout RATE: in training each value is zeroed with that probability, and the others are divided by 1 - RATE. Value i of a
+/// dropout RATE: in training, each value is zeroed with this probability, and the others are divided by 1 - RATE. Value i of a
 /// row is drawn at address (dropout, round, client, step, row), word layer_offset + i (see nn/dropout.hpp).
 struct Dropout {
   static constexpr std::string_view kName = "dropout";
@@ -165,13 +165,13 @@ struct Last {
   static constexpr LayerTraits kTraits{};
 };
 
-/// sequence: a picture's rows, one after the other, as a sequence; a position has the values of one row.
+/// sequence: a picture's rows in order, as a sequence; a position has the values of one row.
 struct Sequence {
   static constexpr std::string_view kName = "sequence";
   static constexpr LayerTraits kTraits{};
 };
 
-// Layers that cannot be written in a line: nn/model_blocks.hpp makes them from `residual { ... }`.
+// Layers that a line cannot name: nn/model_blocks.hpp makes them from `residual { ... }`.
 
 /// Begins a residual block: its values are read twice, by the block's body and by its shortcut.
 struct Fork {
@@ -194,7 +194,7 @@ struct Subsample {
   int channels = 1;
 };
 
-/// The registry of layers that a line may name. tools/new-part begins a new layer.
+/// The registry of layers that a line may name. tools/new-part creates a new one.
 using WrittenLayer = std::variant<Conv, MaxPool, AvgPool, GlobalAvgPool, Dense, Relu, LeakyRelu, Gelu, Tanh, Sigmoid, Dropout,
                                   Flatten, GroupNorm, LayerNorm, Embedding, Positions, Lstm, Gru, Attention, Last, Sequence>;
 

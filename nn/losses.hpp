@@ -9,7 +9,7 @@ namespace fedstride {
 
 /// The loss of one example, and its number of correct answers.
 struct ExampleLoss {
-  double loss = 0;            ///< the mean over the counted answers; 0 if there are none
+  double loss = 0;            ///< the mean over the counted answers; 0 if none
   std::uint64_t correct = 0;  ///< flags: a score above 0 means yes; values: always 0
   std::uint64_t counted = 0;
   Label predicted = 0;  ///< Targets::classes only

@@ -142,7 +142,7 @@ Vector Model::initial(Initialization initialization, std::uint64_t seed) const {
     const bool glorot = initialization == Initialization::glorot;
     double bound = 0;
     switch (parameter.role) {
-      case ParameterRole::table: {  // as PyTorch initializes an embedding
+      case ParameterRole::table: {  // like PyTorch's embedding
         RandomStream random(seed, {.purpose = Purpose::initial_weights, .client = static_cast<std::uint32_t>(index)});
         for (float& value : view(weights).subspan(parameter.offset, parameter.size)) value = static_cast<float>(random.normal());
         continue;
@@ -157,7 +157,7 @@ Vector Model::initial(Initialization initialization, std::uint64_t seed) const {
         bound = glorot ? std::sqrt(6 / (fan_in + fan_out)) : layer_bound;
         break;
       }
-      case ParameterRole::bias:  // shares the bound of its weight, which comes before it
+      case ParameterRole::bias:  // shares the bound of its weight, which precedes it
       case ParameterRole::second_bias:
         bound = glorot ? 0 : layer_bound;
         break;

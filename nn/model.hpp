@@ -26,8 +26,8 @@ struct Reads {
   int added = -1;  ///< a second slot, added to the first; -1 for none
 };
 
-/// A model: a line of layers ending in scores, which a loss compares with the answers to an example; or tensors without layers,
-/// which only the user's own code can compute with (nn/tensor_line.hpp). An immutable value; holds no weights.
+/// A model: a line of layers ending in scores, which a loss compares with an example's answers; or tensors without layers, which
+/// only user code can compute with (nn/tensor_line.hpp). An immutable value; holds no weights.
 class Model {
  public:
   /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes", with blocks
@@ -46,7 +46,7 @@ class Model {
   std::span<const Layer> layers() const { return layers_; }
   /// False for a model of tensors only: nothing here can compute its scores.
   bool has_layers() const { return !layers_.empty(); }
-  /// shapes()[i] is that of slot i: the input, then every layer's output.
+  /// shapes()[i] is the shape of slot i: the input, then every layer's output.
   std::span<const Shape> shapes() const { return shapes_; }
   /// True if slot i holds a sequence of values (Flow::Form::sequence).
   bool is_sequence(std::size_t i) const { return sequences_[i]; }
@@ -54,10 +54,10 @@ class Model {
   /// which is read by the block's body and then by its shortcut.
   std::span<const Reads> reads() const { return reads_; }
   std::span<const Parameter> parameters() const { return parameters_; }
-  /// The parameter of that name ("conv1.weight") or nullptr.
+  /// The parameter with this name ("conv1.weight") or nullptr.
   const Parameter* find(std::string_view name) const;
 
-  /// Length of the flat vector: the parameters and the zeros that align them.
+  /// Length of the flat vector: the parameters and the padding between them.
   std::size_t size() const { return size_; }
   /// Number of parameters, without alignment.
   std::size_t parameter_count() const;
@@ -66,7 +66,7 @@ class Model {
   /// and so is every value of a model of tensors only.
   Vector initial(Initialization initialization, std::uint64_t seed) const;
 
-  /// The frozen layers, one flag per layer, from their names "conv1,conv2". Throws Error (usage) for a name that no layer has.
+  /// The frozen layers, one flag per layer, from their names "conv1,conv2". Throws Error (usage) for an unknown layer name.
   std::vector<bool> frozen(std::string_view names) const { return layers_named(names, "layer to freeze"); }
   /// The same for layers named for another `purpose`, which errors mention: "layer to freeze".
   std::vector<bool> layers_named(std::string_view names, std::string_view purpose) const;

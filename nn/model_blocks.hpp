@@ -12,10 +12,10 @@ namespace fedstride {
 
 // A model line is layers and blocks separated by '|'. Blocks nest:
 //   repeat N { LAYERS }       the layers N times
-//   residual { LAYERS }       the layers' output plus the block's input. If the shapes differ, the input goes through a
+//   residual { LAYERS }       the layers' output plus the block's input. If the shapes differ, the input passes through a
 //                             1x1 convolution without bias, with the stride that follows from the shapes, and through a group
 //                             norm like the one that ends the block, if one does (He et al., CVPR 2016, option B)
-//   residual pad { LAYERS }   the same without parameters: rows and columns left out, channels of zeros added (option A)
+//   residual pad { LAYERS }   the same without parameters: drops rows and columns, adds channels of zeros (option A)
 // Layers are numbered in reading order, those of a repeated block once. In the model, a residual block is a Fork, its body, its
 // shortcut's layers and an Add, in this order; so are its parameters.
 
@@ -37,7 +37,7 @@ struct WrittenItem {
 /// Layers in the order of the model, blocks expanded. Slot 0 holds the model's input, slot i + 1 the output of layer i.
 struct LaidLayer {
   Layer layer;
-  LayerPlace place;  ///< for a shortcut's layers, that of the block's last layer
+  LayerPlace place;  ///< for a shortcut's layers, the block's last layer's
   Flow input;
   Flow output;
   int from = 0;    ///< the slot it reads

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMaxKernel = 1024;
 
-/// The words of one layer after its name, taken one by one.
+/// The words after a layer's name, taken one by one.
 class Words {
  public:
   Words(const LayerPlace& place, std::string_view syntax) : place_(place), syntax_(syntax) {
@@ -399,7 +399,7 @@ Flow output(const Subsample& shortcut, const Flow& input, const LayerPlace& plac
   return windows(input, shortcut.channels, 1, shortcut.stride, 0, place);
 }
 
-// Defaults: a layer without settings has no further words; one that keeps every value in its place does not change the shape.
+// Defaults: a layer without settings has no further words; one that keeps all values in place does not change the shape.
 
 template <class Layer>
   requires std::is_empty_v<Layer>

@@ -52,7 +52,7 @@ struct LayerTensorForms {
   std::vector<TensorForm> forms;
 };
 
-/// Reads the layer at that place, a WrittenLayer; "dense classes" has as many units as the examples have outputs, "embedding 8"
+/// Reads the layer at this place, a WrittenLayer; "dense classes" has as many units as the examples have outputs, "embedding 8"
 /// one row for each token of their vocabulary. Throws Error (usage).
 Layer read_layer(const LayerPlace& place, const ExampleForm& examples);
 /// The normalized text: read_layer gives the same layer for it.

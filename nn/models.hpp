@@ -13,7 +13,7 @@ struct NamedModel {
   std::string_view line;
   Initialization initialization;
   std::string_view summary;
-  ExampleForm form = {{32, 32, 3}, 10};  ///< examples that it can read; its source's unless these are pictures
+  ExampleForm form = {{32, 32, 3}, 10};  ///< examples that it can read; only pictures may differ from its source's
 };
 
 /// The registry: a new named model is a line here.
@@ -119,7 +119,7 @@ inline constexpr std::array kNamedModels{
                {{20, 1, 1}, 90, Targets::positions, 90}},
 };
 
-/// The model of that name or nullptr.
+/// The model with this name or nullptr.
 constexpr const NamedModel* find_named_model(std::string_view name) {
   for (const auto& model : kNamedModels)
     if (model.name == name) return &model;

@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// One batch as a network reads it. The inputs are the values written to the network's inputs(rows).
+/// A batch for a network. Its inputs are the values written to the network's inputs(rows).
 struct Batch {
   std::span<const Label> labels;       ///< one per example or position, as the model's form says
   std::span<const Row> rows;           ///< the examples' row numbers, the addresses of their dropout masks
@@ -45,22 +45,22 @@ class Network {
   /// Room for the next batch's inputs: rows x input size, NHWC, normalized.
   std::span<float> inputs(int rows);
 
-  /// Mean gradient of the batch at `weights` (flat, as Model lays it out), passed to the sink (core/gradient.hpp), with dropout
+  /// Mean gradient of the batch at `weights` (flat, in Model's layout), passed to the sink (core/gradient.hpp), with dropout
   /// active. Alignment gaps are not reported. At least one example.
   BatchLoss gradient(const float* weights, const Batch& batch, GradientSink sink, ForEachPiece for_each_piece = serially);
 
-  /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to where the L2 norm
-  /// of each example's gradient over all trainable parameters is known. `norms` has one element per example: never below the
-  /// true norm of what weighted_sum will add for it with factor 1, above it by at most a relative kNormMargin; NaN or infinite
-  /// if the gradient is not finite. At least one example. The true norm is that of the gradient as single precision computes it
-  /// for the example alone; rounding in the sum over the batch is not included.
+  /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to the point where the
+  /// L2 norm of each example's gradient over all trainable parameters is known. `norms` has one element per example: never below
+  /// the true norm of weighted_sum's term for it with factor 1, above it by at most a relative kNormMargin; NaN or infinite if
+  /// the gradient is not finite. At least one example. The true norm is the norm of the gradient in single precision for
+  /// the example alone; rounding in the sum over the batch is not included.
   BatchLoss per_example(const float* weights, const Batch& batch, std::span<double> norms,
                         ForEachPiece for_each_piece = serially);
   static constexpr double kNormMargin = 1e-4;
 
   /// The second half: passes sum_i factors[i] x gradient of example i of the last per_example batch to the sink (a sum, not a
-  /// mean), frozen parameters as zeros; returns the sum of the sink's values. An example with factor 0 contributes nothing,
-  /// whatever its values are. Does not read the weights. May be called again with other factors.
+  /// mean), frozen parameters as zeros; returns the sum of the sink's values. An example with factor 0 contributes nothing, for
+  /// any values. Does not read the weights. May be called again with other factors.
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece = serially);
 
   /// Evaluates the examples without dropout; `predicted`, if not empty, receives one class per example (Targets::classes).

@@ -51,8 +51,8 @@ class NormStage : public RowStageWithParameters {
   const float* shift_ = nullptr;
 
  private:
-  /// Reports the sum of the examples' gradients times factors, or their plain sum if there are none; terms with factor 0 are
-  /// left out.
+  /// Reports the sum of the examples' gradients times factors, or their plain sum without factors; terms with factor 0 are
+  /// omitted.
   void report(int rows, std::span<const float> factors, const GradientTarget& target) {
     if (trains()) {
       std::fill_n(total_.data(), 2 * channels_, 0.0F);

@@ -35,14 +35,14 @@ constexpr std::string_view pytorch_name(ParameterRole role) {
   return {};
 }
 
-/// The layout of a tensor in the flat vector, and PyTorch's order of its values (nn/pytorch_layout.hpp).
+/// A tensor's layout in the flat vector, and PyTorch's order of its values (nn/pytorch_layout.hpp).
 enum class ParameterLayout {
   same,         ///< as in PyTorch
   convolution,  ///< [output][row][column][input] here, [output][input][row][column] there
   dense,        ///< [input][output] here, inputs in NHWC flatten order; [output][input] there, in NCHW flatten order
 };
 
-/// A T for each role; roles that a layer does not have keep T{}.
+/// A T for each role; roles that a layer lacks keep T{}.
 template <class T>
 struct ByRole {
   T weight{};

@@ -7,8 +7,8 @@
 namespace fedstride {
 namespace {
 
-/// The recurrent part of an LSTM or GRU; the products with its inputs, at all positions at once, are the dense stage before it.
-/// It keeps the gates' values where that stage wrote its products. Its weight gradient, too, is that of a dense product over all
+/// The recurrent part of an LSTM or GRU; the preceding dense stage computes the products with its inputs, at all positions at
+/// once. It overwrites that stage's products with the gates' values. Its weight gradient is also that of a dense product over all
 /// positions: each position's last output with the gradient of its gates.
 template <class Kind>
 class RecurrentStage final : public RowStageWithParameters {

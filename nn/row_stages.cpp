@@ -30,7 +30,7 @@ void for_each_window(Shape input, Shape output, Window window, int padding, Body
     }
 }
 
-/// Calls body(input index) for each of those places.
+/// Calls body(input index) for each of these places.
 template <class Body>
 void for_each_place(Shape input, const Places& places, int channel, Body&& body) {
   for (int y = places.top; y < places.bottom; ++y)

@@ -33,7 +33,7 @@ std::string write_safetensors(const Model& model, const Vector& weights, const s
 SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin);
 SafeTensors read_safetensors(const std::filesystem::path& path);
 
-/// The model that the file's metadata describe. Throws Error (failure) if they describe none.
+/// The model described by the file's metadata. Throws Error (failure) if there is none.
 Model model_of(const SafeTensors& file);
 
 /// The file's weights, if it has exactly the model's tensors; otherwise throws Error (failure) naming the first that differs.

@@ -12,8 +12,8 @@
 namespace fedstride {
 namespace {
 
-/// A table of rows, one of which each position of an example uses: by its token (Embedding) or its place (Positions, which adds
-/// it). The gradient of a row is the sum over the positions that used it, in order of examples and positions.
+/// A table of rows; each position of an example uses one: by its token (Embedding) or its place (Positions, which adds it). The
+/// gradient of a row is the sum over the positions that used it, in order of examples and positions.
 template <class Kind>
 class TableStage final : public RowStageWithParameters {
  public:
@@ -100,7 +100,7 @@ class TableStage final : public RowStageWithParameters {
     for (int row = 0; row < rows; ++row)
       for (int t = 0; t < positions_; ++t) ++ends_[static_cast<std::size_t>(entry(in, row, t)) + 1];
     std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
-    // ends_[e] is where entry e begins and, once it has been counted up, where it ends.
+    // ends_[e] is where entry e begins and, after counting, where it ends.
     for (int row = 0; row < rows; ++row)
       for (int t = 0; t < positions_; ++t)
         uses_[static_cast<std::size_t>(ends_[static_cast<std::size_t>(entry(in, row, t))]++)] = row * positions_ + t;
@@ -143,8 +143,8 @@ class TableStage final : public RowStageWithParameters {
   Buffer<float> sum_;
 };
 
-/// Attention. The products of its queries, keys and values are the dense stage before it; the product with its output weights is
-/// the one after it.
+/// Attention. The preceding dense stage computes its queries, keys and values; the following one multiplies by its output
+/// weights.
 class AttentionStage final : public RowStage {
  public:
   explicit AttentionStage(LayerCursor& layers) {

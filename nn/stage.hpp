@@ -31,7 +31,7 @@ struct Signal {
   const Signal* beside = nullptr;
 };
 
-/// The place of one of a layer's tensors in the flat vector; size 0 if the layer does not have it.
+/// The place of one of a layer's tensors in the flat vector; size 0 if the layer lacks it.
 struct Tensor {
   std::size_t offset = 0;
   std::size_t size = 0;
@@ -42,7 +42,7 @@ struct LayerTensors : ByRole<Tensor> {
   bool frozen = false;
 };
 
-/// Passes a stage's gradient to the sink, one stretch per slot; the slots are added up in order at the end of the step.
+/// Passes a stage's gradient to the sink, one stretch per slot; the slots are added in order at the end of the step.
 struct GradientTarget {
   GradientSink sink;
   double* slots;  ///< the stage's own slots, stretches() of them
@@ -55,7 +55,7 @@ struct GradientTarget {
 /// The approximate number of floats passed to a sink at once, which stay in the first-level cache.
 inline constexpr std::size_t kStretch = 2048;
 
-/// The layers that are in no stage yet. A stage's constructor takes the layers it computes.
+/// The layers not yet in a stage. A stage's constructor takes the layers it computes.
 class LayerCursor {
  public:
   /// `frozen` has one flag per layer or is empty. All arguments must outlive the cursor.
@@ -72,9 +72,9 @@ class LayerCursor {
   Reads reads() const { return model_.reads()[next_]; }
   /// The shape that the next layer reads.
   Shape input() const { return model_.shapes()[static_cast<std::size_t>(reads().from)]; }
-  /// The number of positions of the sequence that the next layer reads; 1 if it reads none.
+  /// The number of positions of the sequence that the next layer reads; 1 if it reads no sequence.
   int positions() const { return model_.is_sequence(static_cast<std::size_t>(reads().from)) ? input().height : 1; }
-  /// The number of floats of an example there, from the first value to the last.
+  /// The number of floats of such an example, from its first value to its last.
   std::size_t span() const;
   /// The output shape of the last layer taken.
   Shape output() const { return model_.shapes()[next_]; }
@@ -102,7 +102,7 @@ class LayerCursor {
   const Model& model() const { return model_; }
   int max_rows() const { return max_rows_; }
   int max_pieces() const { return max_pieces_; }  ///< the most pieces into which the rows are cut
-  /// True if something that the next layer's values come from trains, and so needs the gradient of the layer's inputs.
+  /// True if something behind the next layer's inputs trains, and so needs their gradient.
   bool data_gradient() const {
     const auto [from, added] = reads();
     return needs_gradient_[static_cast<std::size_t>(from)] || (added >= 0 && needs_gradient_[static_cast<std::size_t>(added)]);
@@ -150,7 +150,7 @@ class RowStageWithParameters : public RowStage {
   virtual int gradient_pieces() const { return 1; }
   virtual void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target) = 0;
 
-  /// Does what backward does, and adds to squared_norms[row] the squared norm of each example's own gradient, if the stage
+  /// Like backward, and adds to squared_norms[row] the squared norm of each example's own gradient, if the stage
   /// trains.
   virtual void backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) = 0;
   /// Called afterwards: reports the sum of those gradients times factors.

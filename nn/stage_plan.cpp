@@ -31,14 +31,14 @@ std::size_t LayerCursor::output_stride() const { return stride_of(output(), mode
 std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces) {
   std::vector<PlacedStage> stages;
   LayerCursor layers(model, frozen, max_rows, max_pieces);
-  // The signal that holds each slot, and whether a stage already reads it.
+  // The signal of each slot, and whether a stage already reads it.
   std::vector<SignalPlace> signals(model.shapes().size());
   signals[0].number = 0;
   const auto read = [&](int slot) {
     if (slot < 0) return SignalPlace{};
     return std::exchange(signals[static_cast<std::size_t>(slot)], {signals[static_cast<std::size_t>(slot)].number, true});
   };
-  // The signal that the next stage reads, and whether something that its values come from trains.
+  // The signal that the next stage reads, and whether something behind its values trains.
   SignalPlace input, added;
   bool data_gradient = false;
   const auto push = [&](PlacedStage stage, std::size_t stride) {

@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-// The registry: a new stage is a line here, unless it is an activation's. It begins with a layer of that kind and takes the layers
+// The registry: a new stage is a line here, unless it is an activation's. It begins with this kind of layer and takes the layers
 // it computes from the cursor. Dense is a DenseStage; Flatten needs no stage, since the output of every stage is already flat.
 
 using RowStagePointer = std::unique_ptr<RowStage>;
@@ -34,13 +34,13 @@ RowStagePointer make_stage(const Fork&, LayerCursor& layers);
 RowStagePointer make_stage(const Add&, LayerCursor& layers);
 RowStagePointer make_stage(const Subsample&, LayerCursor& layers);
 
-/// The stage of the activation that comes next, whichever it is.
+/// The stage of the next activation, of any kind.
 RowStagePointer make_activation(LayerCursor& layers);
 template <class Kind>
   requires(Kind::kTraits.is_activation)
 RowStagePointer make_stage(const Kind&, LayerCursor& layers) { return make_activation(layers); }
 
-/// The dense products before and after a stage, which are stages of their own with tensors of the same layer.
+/// The dense products before and after a stage: separate stages with tensors of the same layer.
 struct Products {
   std::optional<DenseStage::Options> before;
   std::optional<DenseStage::Options> after;
@@ -52,7 +52,7 @@ Products products_of(const Attention& layer, const LayerCursor& layers);
 /// A signal of a network: stage s outputs number s + 1; number 0 is the input.
 struct SignalPlace {
   int number = -1;     ///< -1 for none
-  bool again = false;  ///< its second reading, after another stage's
+  bool again = false;  ///< the second reading, after another stage's
 };
 
 /// A stage with its place in the network.
@@ -62,9 +62,9 @@ struct PlacedStage {
   std::optional<DenseStage> dense = {};
   std::size_t output_stride = 0;  ///< floats from one example's output to the next
   bool trains = false;            ///< it has trainable weights
-  bool data_gradient = false;     ///< something that its values come from trains
+  bool data_gradient = false;     ///< something behind its values trains
   SignalPlace input = {};
-  SignalPlace added = {};  ///< if there is one
+  SignalPlace added = {};  ///< if any
 };
 
 /// Groups the layers into stages, in order; each stage takes the layers it computes. `frozen` has one flag per layer or is

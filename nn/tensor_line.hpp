@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-// A model of tensors only, whose layers are known only to the user's own code. Its line is "tensor NAME EXTENTS" for each
+// A model of tensors only, whose layers are known only to user code. Its line is "tensor NAME EXTENTS" for each
 // tensor, separated by '|': "tensor fc.weight 10 784 | tensor fc.bias 10"; a tensor without extents is one number.
 
 /// The most tensors of such a model, and its longest line in characters.

@@ -42,7 +42,7 @@ void Network::Workspace::prepare_training() {
   }
 }
 
-// Transient gradients get the lowest place that is free from the stage that writes them to the one that reads them.
+// Transient gradients get the lowest place that is free from the writing stage to the reading one.
 void Network::Workspace::plan_gradients() {
   if (has_planned_transient) return;
   has_planned_transient = true;
@@ -51,7 +51,7 @@ void Network::Workspace::plan_gradients() {
       const SignalPlace place{static_cast<int>(s + 1), again};
       Signal& made = signal(place);
       if ((!needs_backward(s) && s + 1 != stages.size()) || made.value.data == nullptr) continue;
-      std::size_t written = s;  // the last stage that reads the values writes their gradient
+      std::size_t written = s;  // the last stage to read the values writes their gradient
       for (std::size_t reader = s + 1; reader < stages.size(); ++reader)
         for (const SignalPlace read : {stages[reader].input, stages[reader].added})
           if (read.number == place.number && read.again == again) written = reader;

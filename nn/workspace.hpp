@@ -11,8 +11,8 @@
 
 namespace fedstride {
 
-/// The gradient of a signal between row stages, which is not read again once they have gone back over an example: its memory
-/// belongs to the thread, so that it stays in the cache.
+/// The gradient of a signal between row stages, not read again after an example's backward pass: its memory belongs to the
+/// thread, so it stays in the cache.
 struct TransientGradient {
   SignalPlace place;
   std::size_t stride = 0;
@@ -80,7 +80,7 @@ struct Network::Workspace {
 
   void begin(const float* weights);
   void forward(int rows, const Batch* batch, ForEachPiece for_each_piece);
-  /// Calls body(stage, its input, its output) for the row stages that go back, from last to first.
+  /// Calls body(stage, its input, its output) for the row stages of the backward pass, from last to first.
   void for_each_stage_backward(RowRange range, function_ref<void(std::size_t, const Signal&, const Signal&)> body);
   void backward(int rows, GradientSink sink, ForEachPiece for_each_piece);
   void backward_norms(int rows, double* squared_norms, ForEachPiece for_each_piece);
@@ -88,7 +88,7 @@ struct Network::Workspace {
   /// True if stage s or one before it trains.
   bool needs_backward(std::size_t s) const { return stages[s].trains || stages[s].data_gradient; }
 
-  /// Losses of the batch, added up in row order; with `scale`, also the gradients of the scores.
+  /// Losses of the batch, added in row order; with `scale`, also the gradients of the scores.
   BatchLoss losses(int rows, const Answers& answers, const float* scale, std::span<Label> predicted);
 
   GradientTarget target(std::size_t s, GradientSink sink) { return {sink, slots.data() + first_slot[s]}; }

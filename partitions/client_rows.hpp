@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// The rows of each client: one ascending list per client, in the form partitions are written out by hand.
+/// The rows of each client: one ascending list per client, the form of partitions written by hand.
 using Assignment = std::vector<std::vector<std::uint32_t>>;
 
 /// The end of piece `index` when `size` items are cut into `count` consecutive pieces whose sizes differ by at most one, larger
@@ -17,8 +17,7 @@ constexpr std::size_t end_of_even_piece(std::size_t size, std::size_t index, std
   return (index + 1) * (size / count) + std::min(index + 1, size % count);
 }
 
-/// The rows of every client: one ascending, read-only list per client, in a single array that takes 4 bytes per row and 4 per
-/// client.
+/// The rows of every client: one ascending, read-only list per client, in a single array with 4 bytes per row and 4 per client.
 class ClientRows {
  public:
   /// No clients.

@@ -22,9 +22,9 @@ struct ContinuousSettings {
 };
 
 /// Clients that differ by a continuous property of the examples (Flower Datasets' continuous partitioner). A row with property
-/// v has the score strictness z + (1 - strictness) e, where z = (v - mean) / deviation over the rows to deal out and e is
-/// standard normal noise. The rows are sorted by score and cut into pieces of equal size up to one. Strictness 0 is a random
-/// split; at 1 the rows are fully sorted, and the first client has the smallest values. Ties keep the data set's order.
+/// v has the score strictness z + (1 - strictness) e, where z = (v - mean) / deviation over the rows to deal and e is standard
+/// normal noise. The rows are sorted by score and cut into pieces of equal size up to one. Strictness 0 is a random split; at 1
+/// the rows are fully sorted, and the first client has the smallest values. Ties keep the data set's order.
 struct Continuous final : PartBase<PartitionPart, Continuous, ContinuousSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "continuous";

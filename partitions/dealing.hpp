@@ -18,9 +18,9 @@ enum class PartitionDraw : std::uint32_t {
   client_shares = 4,   ///< a class's shares across clients (row = class)
   class_shares = 5,    ///< a client's shares across classes (client)
   class_picks = 6,     ///< which class each row of a client comes from (client)
-  client_sizes = 7,    ///< client sizes, one draw after another
+  client_sizes = 7,    ///< client sizes, in consecutive draws
   turns = 8,           ///< which client takes the next row, and from which class
-  property = 9,        ///< noise on the rows' property, one draw after another
+  property = 9,        ///< noise on the rows' property, in consecutive draws
   natural_order = 10,  ///< order of the natural clients
   held_classes = 11,   ///< the classes a client holds (client)
   capped_shares = 12,  ///< a class's shares across clients below the cap (client = draw, row = class)
@@ -38,7 +38,7 @@ std::vector<std::vector<std::uint32_t>> shuffled_rows_by_class(const PartitionIn
 /// The classes that have rows, in the data set's class order. `by_class` holds the rows of each class.
 std::vector<std::size_t> classes_with_rows(const PartitionInput& input, std::span<const std::vector<std::uint32_t>> by_class);
 
-/// The classes each client holds: `asked` of them, or, if that is 0, the fewest that cover every class. Throws Error (usage) if
+/// The classes each client holds: `asked` of them or, if that is 0, the fewest that cover every class. Throws Error (usage) if
 /// the clients cannot cover every class or there are fewer classes than asked for.
 std::size_t classes_per_client_of(int asked, std::size_t clients, std::size_t classes);
 
@@ -50,7 +50,7 @@ std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, s
 /// then takes one from the largest client (the first, if tied). Requires at least as many rows as weights.
 std::vector<std::size_t> sizes_in_proportion(std::span<const double> weights, std::size_t rows);
 
-/// The shuffled rows cut into lists of these sizes; rows beyond their sum are left out.
+/// The shuffled rows cut into lists of these sizes; rows beyond their sum are omitted.
 ClientRows dealt_by_size(const PartitionInput& input, std::span<const std::size_t> sizes);
 
 /// Gives every client without a row one from the largest client (the first, if tied), then sorts each list. Requires at least

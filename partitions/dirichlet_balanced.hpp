@@ -14,8 +14,8 @@ struct DirichletBalancedSettings {
 
 /// Client sizes are equal up to one. Each client draws its class proportions from Dirichlet(alpha p), where p is the overall
 /// class distribution, and then the class of each of its rows from those proportions (Hsu, Qi & Brown 2019). Exhausted classes
-/// are dropped and the remaining proportions renormalized, so the first clients follow the law exactly and the last ones take
-/// what remains.
+/// are dropped and the remaining proportions renormalized, so the first clients follow the distribution exactly and the last ones
+/// take what remains.
 struct DirichletBalanced final : PartBase<PartitionPart, DirichletBalanced, DirichletBalancedSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "dirichlet-balanced";

@@ -19,7 +19,7 @@ struct Lists {
   std::vector<std::uint32_t> rows;
   std::vector<std::size_t> sizes;
   std::uint64_t unused = 0;  ///< training rows that no client holds, according to the file
-  bool any_unused = false;   ///< the file says "any"
+  bool any_unused = false;   ///< the file has "any"
 };
 
 Json parsed(const std::string& path, std::uint64_t limit) {
@@ -77,7 +77,7 @@ Lists lists_in(const Json& clients, const PartitionInput& input, const FileRows&
   return lists;
 }
 
-/// The arrays named by a manifest of format 2, in files beside it.
+/// The arrays named by a manifest of format 2, in files next to it.
 Lists lists_beside(const Json& document, const PartitionInput& input, const FileRows& known, const std::string& path) {
   const auto array = [&](const char* key, std::size_t most) {
     const auto found = document.find(key);
@@ -124,8 +124,8 @@ Lists lists_of(const std::string& path, const PartitionInput& input, const FileR
   return lists;
 }
 
-/// Translates the file's row numbers into those of the data set. Lists may contain rows held out for testing, since their
-/// author need not know which those are; nobody trains on them.
+/// Translates the file's row numbers into those of the data set. Lists may contain rows held out for testing, since their author
+/// need not know these; no client trains on them.
 void leave_out_test_rows(Lists& lists, const FileRows& known, const std::string& path) {
   std::size_t to = 0;
   std::size_t from = 0;

@@ -34,7 +34,7 @@ struct Square final : Graded<Square> {
   static double weight(double client, int /*clients*/) { return (client + 1) * (client + 1); }
 };
 
-/// The last client has 63% of the rows, the one before it 23%, and so on; a client whose share is less than a row gets one row.
+/// The last client has 63% of the rows, the previous one 23%, and so on; a client whose share is less than a row gets one row.
 struct Exponential final : Graded<Exponential> {
   static constexpr std::string_view kName = "exponential";
   static constexpr std::string_view kSummary = "random rows, client k's size proportional to exp(k)";

@@ -15,7 +15,7 @@ std::vector<std::size_t> levelled(const std::vector<std::size_t>& sizes, std::si
   std::sort(sorted.begin(), sorted.end());
   std::size_t total = extra;
   for (const std::size_t size : sorted) total += size;
-  std::size_t count = sorted.size();  // how many of the smallest grow: as many as lie at or below the level
+  std::size_t count = sorted.size();  // how many of the smallest grow: those at or below the level
   while (sorted[count - 1] * count > total) total -= sorted[--count];
 
   const std::size_t level = total / count;

@@ -29,7 +29,7 @@ std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, co
                           std::span<const std::uint32_t> file_rows = {});
 
 /// Writes a manifest to `path` that FromFile reads back: manifest_json or, with more rows than `most_listed` or a tenth as many
-/// clients, a summary with quantiles of rows and classes per client instead of the tables, and two NumPy arrays beside it:
+/// clients, a summary with quantiles of rows and classes per client instead of the tables, and two NumPy arrays next to it:
 /// STEM.rows.npy (all lists, concatenated) and STEM.sizes.npy (rows per client). Throws Error (failure).
 void write_manifest(const std::filesystem::path& path, const Partitioner& partitioner, std::uint64_t seed,
                     const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes,

@@ -16,7 +16,7 @@ struct OwnRowsSettings {
             "roster of clients that bring their own rows: one line of 'fedstride data roster' each", kFile, Shapes::work}};
 };
 
-/// Rows that the clients bring themselves and the coordinator does not have. No rows are assigned; a roster gives the number
+/// Rows that clients supply themselves and the coordinator does not have. No rows are assigned; a roster gives the number
 /// and the hash of each client's rows. For `fedstride serve` only (sim/prepare/setup.hpp).
 struct OwnRows final : PartBase<PartitionPart, OwnRows, OwnRowsSettings> {
   using PartBase::PartBase;
@@ -28,7 +28,7 @@ struct OwnRows final : PartBase<PartitionPart, OwnRows, OwnRowsSettings> {
   ClientRows assign(const PartitionInput& input) const override;
 };
 
-/// What is known in advance about a client that brings its own rows.
+/// What is known in advance about a client with its own rows.
 struct RosterLine {
   std::uint64_t rows = 0;
   std::string data_hash;                  ///< of its rows (load_own_rows)
@@ -39,8 +39,8 @@ struct RosterLine {
 std::string roster_line(std::uint32_t client, const RosterLine& line);
 
 /// Reads a roster: one line per client, in any order; empty lines are ignored. The result is indexed by client. Throws Error:
-/// usage if no file is named or the number of clients differs; failure for a malformed line, a client that is out of range or
-/// listed twice, no rows or more than 10^9.
+/// usage if no file is named or the number of clients differs; failure for a malformed line, a client out of range or listed
+/// twice, no rows or more than 10^9.
 std::vector<RosterLine> read_roster(const std::string& path, int clients);
 
 }  // namespace fedstride

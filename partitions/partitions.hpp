@@ -14,7 +14,7 @@ class PartitionPart : public Part {
   static PartFamily& family();  ///< partitions/partitions.cpp has the list
 
   /// Returns every row of the input in exactly one list, no list empty, in time bounded by the sizes; a part whose settings or
-  /// file limit the number of rows may leave some out. Throws Error (usage) with the reason.
+  /// file limit the number of rows may omit some. Throws Error (usage) with the reason.
   virtual ClientRows assign(const PartitionInput& input) const = 0;
   virtual Dealing dealing() const = 0;
   /// The property of examples that it needs in the input ("mean", "7"); empty: none.

@@ -19,7 +19,7 @@ struct ShardsSettings {
 
 /// The rows are sorted by label and cut into clients x S shards of equal size up to one; each client gets S random shards
 /// (McMahan et al. 2017, section 3: 100 clients, 200 shards of 300). Rows with the same label keep the data set's order, so the
-/// seed decides only who gets which shard.
+/// seed decides only which client gets which shard.
 struct Shards final : PartBase<PartitionPart, Shards, ShardsSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "shards";

@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// Texts of settings that several partitions have: the help shows a setting once.
+/// Texts of settings that several partitions share: the help shows a setting once.
 inline constexpr std::string_view kAlphaHelp =
     "concentration; small: each client holds few classes, large: clients' classes are alike";
 inline constexpr std::string_view kSizeAlphaHelp =

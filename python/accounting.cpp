@@ -1,4 +1,4 @@
-// Accounting that no subcommand asks for: the functions of fedstride.privacy that take numbers and give numbers.
+// Accounting not used by subcommands: the functions of fedstride.privacy that take and return numbers.
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// Keywords are the functions' own, so that a wrong type is Python's error.
+// Keywords are the functions' own, so Python reports a wrong type.
 template <class Function>
 void add(py::module_& module, const char* name, Function function) {
   module.def(name, function);
@@ -47,7 +47,7 @@ double selected(const std::string& runs, double mean, double shape, const Number
   return selection_epsilon(selection, orders, divergences, delta);
 }
 
-// Of one run of equal releases, at the standard grid's orders.
+// For one run of equal releases, at the standard grid's orders.
 std::pair<Numbers, Numbers> divergences(double noise_multiplier, double rate, std::uint64_t steps) {
   const Releases release{.sampling = rate < 1 ? Sampling::poisson : Sampling::full,
                          .rate = rate,

@@ -24,7 +24,7 @@ namespace {
 thread_local std::string* written_out = nullptr;
 thread_local std::string* written_remarks = nullptr;
 
-// Wraps a stream's buffer: threads that run a command write to their own texts, all others to the stream.
+// Wraps a stream's buffer: threads running a command write to their own texts, all others to the stream.
 class PerThread : public std::streambuf {
  public:
   PerThread(std::ostream& stream, std::string* (*text)()) : before_(stream.rdbuf()), text_(text) { stream.rdbuf(this); }
@@ -48,7 +48,7 @@ class PerThread : public std::streambuf {
   std::string* (*text_)();
 };
 
-// Installed once for the life of the process, because other threads may be writing.
+// Installed once for the lifetime of the process, because other threads may be writing.
 void divide_streams() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -90,7 +90,7 @@ std::string evaluate_on(const std::string& model, const py::object& arrays, bool
 void register_commands(py::module_& module) {
   module.def("command", command, py::arg("words"), py::arg("flags"));
   module.def("evaluate_on", evaluate_on, py::arg("model"), py::arg("arrays"), py::arg("training_part"), py::arg("threads"));
-  // Python's path of the program, for sweeps whose cells need it.
+  // The program's path from Python, for sweeps whose cells need it.
   module.def("set_program", [](const std::string& path) {
     set_host(
         {.has_signals = true, .program = [path] {

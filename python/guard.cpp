@@ -26,17 +26,17 @@ std::atomic<bool> forked_without_threads{false};
 struct sigaction before[std::size(kSignals)];
 volatile std::sig_atomic_t came[std::size(kSignals)];
 bool replaced[std::size(kSignals)];
-bool is_users[std::size(kSignals)];  // a function in Python that is not Python's own: it says whether the signal stops anything
+bool is_users[std::size(kSignals)];  // a user's Python function: it decides whether the signal stops anything
 std::atomic<Computing*> innermost{nullptr};
 std::atomic<int> in_python{0};
-std::atomic<int> handling{0};  // handlers running, on any thread: what they read must exist until they return
+std::atomic<int> handling{0};  // handlers running, on any thread: their data must exist until they return
 
 std::size_t place_of(int signal) { return signal == kSignals[0] ? 0 : 1; }
 
 bool is_default(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL; }
 bool is_ignored(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN; }
 
-// Only stores, and calls the previous handler; Python's only records the signal.
+// Only stores and calls the previous handler; Python's only records the signal.
 void on_signal(int signal, siginfo_t* info, void* context) {
   handling.fetch_add(1);
   const std::size_t place = place_of(signal);
@@ -47,7 +47,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
       if (one->stop != nullptr) one->stop->store(true);
   }
   const struct sigaction& earlier = before[place];
-  // The user's Python code is running and checks no flag, so the signal takes its previous effect at once.
+  // The user's Python code is running and checks no flag, so the signal has its previous effect at once.
   if (is_default(earlier) && in_python.load() > 0) {
     ::signal(signal, SIG_DFL);
     ::raise(signal);
@@ -170,7 +170,7 @@ void Computing::finish() {
   for (std::size_t i = 0; outer == nullptr && i < std::size(kSignals); ++i) {
     if (came[i] == 0) continue;
     stop_requested.store(false);
-    // As the command line does: finished rounds are on disk, and the process ends by the signal.
+    // As on the command line: finished rounds are on disk, and the process ends by the signal.
     if (is_default(before[i])) ::raise(kSignals[i]);
   }
   call_handlers();

@@ -23,10 +23,10 @@ class AtWork {
   AtWork& operator=(const AtWork&) = delete;
 };
 
-/// Active while C++ computes: releases the GIL and sets the floating-point mode. On Python's main thread the first Ctrl-C or SIGTERM
-/// sets stop_requested (core/stop.hpp) and is passed on to the previous handler; a handler of the user's own in Python decides itself,
-/// by what it raises, in call_handlers() or at the end. The GIL must be held at construction and is held again at the end.
-/// Throws Error (failure) in a process forked off after threads were started.
+/// Active while C++ computes: releases the GIL and sets the floating-point mode. On Python's main thread the first Ctrl-C or
+/// SIGTERM sets stop_requested (core/stop.hpp) and is passed on to the previous handler; a user's own handler in Python decides
+/// itself, by what it raises, in call_handlers() or at the end. The GIL must be held at construction and is held again at the
+/// end. Throws Error (failure) in a process forked off after threads were started.
 class Computing {
  public:
   /// A signal also sets *asked, if given.
@@ -35,8 +35,8 @@ class Computing {
   Computing(const Computing&) = delete;
   Computing& operator=(const Computing&) = delete;
 
-  /// Takes the GIL and restores the handlers. If a signal came, throws what Python's handler raises (KeyboardInterrupt), or ends the
-  /// process if that was the signal's previous effect; returns if Python's handler raises nothing.
+  /// Takes the GIL and restores the handlers. If a signal arrived, throws what Python's handler raises (KeyboardInterrupt), or
+  /// ends the process if that was the signal's previous effect; returns if Python's handler raises nothing.
   void finish();
 
   // For the handler, which stops all Computings of the main thread: this one and those in whose callbacks it runs.
@@ -53,20 +53,20 @@ class Computing {
   std::optional<FloatingPointMode> mode_;
 };
 
-/// Has Python's handlers of signals that came called, on its main thread; throws what they raise. Needs the GIL.
+/// Calls Python's handlers of received signals, on its main thread; throws what they raise. Needs the GIL.
 void call_handlers();
 
-/// True if a signal came while the main thread computes, so that call_handlers() is to be called.
+/// True if a signal arrived while the main thread computes, so that call_handlers() must be called.
 bool has_signal();
 
-/// Stops all that computes, on any thread, and waits until it has ended, a minute at most. For the end of the interpreter, after which
-/// a thread that comes back to Python would abort the process. Needs the GIL, which is released meanwhile.
+/// Stops all computation, on any thread, and waits for its end, at most a minute. For the end of the interpreter, after which a
+/// thread returning to Python would abort the process. Needs the GIL, which is released meanwhile.
 void stop_all();
 
 /// For functions that C++ calls while it computes: holds the GIL and sets Python's floating-point mode, on any thread.
 class InPython {
  public:
-  /// `may_take_long`: the user's function may compute for long, so a signal that ends the process does so at once.
+  /// `may_take_long`: the user's function may take long, so a signal that ends the process does so at once.
   explicit InPython(bool may_take_long = false);
   ~InPython();
   InPython(const InPython&) = delete;
@@ -78,8 +78,8 @@ class InPython {
   py::gil_scoped_acquire held_;
 };
 
-/// Calls a function under Computing and returns its result. If a signal came, throws what Python's handler raises, whatever the
-/// function threw.
+/// Calls a function under Computing and returns its result. If a signal arrived, throws what Python's handler raises instead of
+/// the function's exception.
 auto computed(const auto& function, std::atomic<bool>* stop = nullptr) {
   Computing computing(stop);
   try {

@@ -16,7 +16,7 @@ namespace {
 
 using Values = py::array_t<float, py::array::c_style>;
 
-// OutsideLots for the package's own code (python/fedstride/code.py), in whatever process a client is trained.
+// OutsideLots for the package's own code (python/fedstride/code.py), in any process that trains a client.
 class Lots {
  public:
   Lots(const std::string& terms, const std::vector<std::pair<std::size_t, std::size_t>>& tensors)
@@ -30,7 +30,7 @@ class Lots {
     return numbers;
   }
 
-  // `part` gives None, or the number of examples and a list of (offset, size, values).
+  // `part` returns None, or the number of examples and a list of (offset, size, values).
   py::array release(const py::function& part) {
     std::vector<Values> held;
     const auto next = [&]() -> std::optional<ExampleGradients> {

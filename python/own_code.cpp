@@ -34,7 +34,7 @@ struct OwnCode::Known {
 
 namespace {
 
-// Between the model's own order of a tensor's values and PyTorch's; offsets are the same.
+// Converts between the model's order of a tensor's values and PyTorch's; offsets are equal.
 void to_pytorch(const Model& model, std::span<const float> from, float* to) {
   for (const Parameter& parameter : model.parameters()) {
     std::size_t next = parameter.offset;
@@ -48,11 +48,11 @@ void from_pytorch(const Model& model, const float* from, Vector& to) {
   }
 }
 
-// Counts over all of a client's lots: empty ones; examples, those clipped, those not finite; the sum of their norms.
+// Counts over all of a client's lots: empty ones; examples, clipped ones, ones not finite; the sum of the norms.
 using LotsTold = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, double>;
 
-// The examples of these rows, copied: (x, y). Tokens and classes become 64 bits wide, as PyTorch wants them. `inputs` is None or gives x
-// for rows of the user's own arrays.
+// The examples of these rows, copied: (x, y). Tokens and classes become 64 bits wide, as PyTorch requires. `inputs` is None or
+// returns x for rows of the user's own arrays.
 py::tuple examples_of(const Dataset& data, std::span<const Row> rows, const py::object& inputs) {
   const auto gathered = [&](const auto& list, std::vector<py::ssize_t> shape) -> py::array {
     using From = std::remove_cvref_t<decltype(*std::as_const(list).data())>;
@@ -75,7 +75,7 @@ py::object function_of(const py::dict& functions, const char* key) {
   return functions.contains(key) ? py::object(functions[key]) : py::none();
 }
 
-// Gives the part its function, if it is the one that calls a function and there is one.
+// Sets the part's function, if the part calls one and one is given.
 template <class Part>
 void hand_over(ChosenPart& chosen, const py::object& function) {
   if (auto* part = chosen.as<Part>(); part != nullptr && !function.is_none()) part->function = function;
@@ -168,7 +168,7 @@ void OwnCode::train(const Task& task, std::span<const ClientId> clients, const s
                     const std::function<void(OutsideAnswer)>& answer) {
   const Model& model = known_->get().model;
   const InPython in_python(true);
-  // A copy for Python, once in each round: arrays that the user keeps stay valid.
+  // A copy for Python, once in each round: arrays kept by the user stay valid.
   py::array_t<float> weights(static_cast<py::ssize_t>(model.size()));
   if (known_->in_place)
     std::copy_n(task.model.data(), model.size(), weights.mutable_data());

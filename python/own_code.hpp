@@ -9,20 +9,20 @@
 
 namespace fedstride::python {
 
-/// Python functions that take part in a run: its parts, its training, its evaluation. Must outlive the run; needs the GIL where it
-/// is made and destroyed.
+/// Python functions that take part in a run: its parts, its training, its evaluation. Must outlive the run; needs the GIL when
+/// created and destroyed.
 class OwnCode {
  public:
   /// `functions` has any of the keys partition, cohort, aggregation, server_optimizer, each a function of the package's own
-  /// (python/fedstride/_parts.py) around the user's, `training`, an object of python/fedstride/_training.py, and `check`, which raises
-  /// for examples of a form with which a module is not its line (python/fedstride/torch_models.py).
+  /// (python/fedstride/_parts.py) around the user's, `training`, an object of python/fedstride/_training.py, and `check`, which
+  /// raises if a module and its line differ for examples of a form (python/fedstride/torch_models.py).
   explicit OwnCode(const py::dict& functions);
 
   /// Gives the configuration's `callable` parts their functions.
   void configure(Configuration& configuration) const;
-  /// The fleet of a run: that of the user's training if given, otherwise this process.
+  /// The fleet of a run: the user's training if given, otherwise this process.
   FleetMaker fleet();
-  /// Calls a function that carries the run out, and returns its result; raises what stopped it, if it was this code.
+  /// Calls a function that carries out the run, and returns its result; raises this code's exception if that stopped it.
   auto while_it_works(const auto& function) {
     const Ending ending{*this};
     auto result = function();
@@ -54,7 +54,7 @@ class OwnCode {
   std::exception_ptr raised_;
 };
 
-/// Adds the families' parts named `callable`. Once, before anything is resolved.
+/// Adds the families' parts named `callable`. Call once, before anything is resolved.
 void add_callable_parts();
 
 }  // namespace fedstride::python

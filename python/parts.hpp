@@ -13,7 +13,7 @@
 
 namespace fedstride::python {
 
-// Parts whose work is a Python function. The functions belong to the run's OwnCode; one that is named in settings alone has none.
+// Parts whose work is a Python function. The functions belong to the run's OwnCode; one named only in settings has none.
 
 struct CallablePartition final : PartBase<PartitionPart, CallablePartition> {
   py::handle function = {};
@@ -24,7 +24,7 @@ struct CallablePartition final : PartBase<PartitionPart, CallablePartition> {
   ClientRows assign(const PartitionInput& input) const override;
 };
 
-/// The function of a part; no setting says it.
+/// The function of a part; not a setting.
 struct OwnFunction {
   py::handle function = {};
   static constexpr auto kFields = std::tuple{};
@@ -35,7 +35,7 @@ struct CallableCohort final : PartBase<CohortPart, CallableCohort, OwnFunction> 
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(cohort=function)";
 
   std::vector<ClientId> sample(const CohortQuestion& question) const override;
-  /// Nothing is known of it: everybody may be drawn.
+  /// Nothing is known about it: all clients may be drawn.
   double rate(std::size_t /*clients*/) const override { return 1; }
   bool is_independent() const override { return false; }  // as far as anyone can tell
 };
@@ -47,7 +47,7 @@ struct CallableAggregation final : PartBase<ComparingAggregation, CallableAggreg
   std::optional<Vector> mean_change(const OpenUpdates& updates, ForEachPiece for_each_piece) const override;
 };
 
-/// Its state: arrays and JSON as the package's own code packs them; empty before the first round.
+/// Its state: arrays and JSON, packed by the package's own code; empty before the first round.
 struct CallableServerOptimizer final : ServerOptimizerBase<CallableServerOptimizer, OwnFunction, std::string> {
   static constexpr std::string_view kName = "callable";
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(server_optimizer=function)";

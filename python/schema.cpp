@@ -18,7 +18,7 @@
 namespace fedstride::python {
 namespace {
 
-// The parts that call a function are passed as functions, not by name.
+// Parts that call a function are passed as functions, not by name.
 constexpr std::string_view kCallable = "callable";
 
 py::object object_of(const SettingValue& value) {
@@ -75,7 +75,7 @@ std::map<std::string, Found> settings_by_name() {
   return all;
 }
 
-// Every key of a run, with `default` None if it differs between the parts that have it, and `default_text` that says how.
+// Every key of a run, with `default` None if it differs between parts, and `default_text` explaining how.
 py::list settings() {
   const auto by_name = settings_by_name();
   py::list all;
@@ -132,7 +132,7 @@ py::list families() {
   return all;
 }
 
-// By their full names without the program's: "privacy epsilon".
+// By full name, without the program's: "privacy epsilon".
 void add_commands(const CommandInfo& command, py::dict& all) {
   py::list flags;
   for (const FlagInfo& flag : command.flags) {
@@ -164,7 +164,7 @@ py::dict commands() {
   return all;
 }
 
-// Throws Error (usage) unless the part of that family may have these settings.
+// Throws Error (usage) unless this part of the family may have these settings.
 void check_part(const std::string& family, const std::string& name, const py::dict& keywords) {
   Settings settings = settings_of(keywords);
   settings[key_of(family)] = {name, true};

@@ -44,7 +44,7 @@ SettingValue value_of(const std::string& key, py::handle given) {
   throw usage_error(key + " is of type " + type_of(value) + "; valid: bool, int, float, str, a path, or a list of these");
 }
 
-// A key whose values are texts: a number given for it is written as one.
+// A key whose values are texts: a number is converted to text.
 bool is_text(const std::string& key) {
   static const std::set<std::string> texts = [] {
     std::set<std::string> names;
@@ -64,7 +64,7 @@ Settings settings_of(const py::dict& keywords) {
     const std::string key = key_of(name.cast<std::string>());
     SettingValue meant = value_of(key, value);
     if (is_text(key) && !std::holds_alternative<bool>(meant)) meant = value_text(meant);
-    // As check_flags does for flags.
+    // Like check_flags for flags.
     if ((key == "out" || key == "data") && meant == SettingValue(std::string()))
       throw usage_error(key + " is ''; it must name a file or folder (or be left out)");
     settings[key] = {std::move(meant), true};

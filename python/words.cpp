@@ -16,7 +16,7 @@ bool is_letter(char one) { return (one >= 'a' && one <= 'z') || (one >= 'A' && o
 bool is_inside_name(char one) { return is_letter(one) || one == '-' || one == '_'; }
 
 struct Names {
-  std::map<std::string, std::set<std::string>, std::less<>> values;  ///< of each keyword, those that are known
+  std::map<std::string, std::set<std::string>, std::less<>> values;  ///< the known values of each keyword
   std::set<std::string, std::less<>> all_values;
 };
 
@@ -83,7 +83,7 @@ class Reader {
     return take(end, rest().substr(0, end));
   }
 
-  // A quoted value stays, but names of flags and keywords are such.
+  // A quoted value stays, but names of flags become keywords.
   bool quoted() {
     if (text_[at_] != '\'' || (at_ > 0 && is_letter(text_[at_ - 1]))) return false;
     const auto end = text_.find('\'', at_ + 1);
@@ -100,7 +100,7 @@ class Reader {
     return take(inside.size() + 2, "'" + (is_key ? keyword_of(inside) : std::string(inside)) + "'");
   }
 
-  // "fedstride.privacy.epsilon" for "fedstride privacy epsilon --help"; empty for what Python has no function.
+  // "fedstride.privacy.epsilon" for "fedstride privacy epsilon --help"; empty without a function in Python.
   static std::string explained_function(std::string_view command) {
     constexpr std::string_view kHelp = " --help";
     if (!command.starts_with("fedstride ") || !command.ends_with(kHelp)) return {};
@@ -123,7 +123,7 @@ class Reader {
     if (known->second.contains(value)) value = '"' + value + '"';
     return take(length, keyword_of(flag) + (at_ == 0 && value.empty() ? "" : "=" + value));
   }
-  // A known value, a number, a placeholder (FILE; LOW,HIGH) or a quoted path; empty if there is none of these.
+  // A known value, a number, a placeholder (FILE; LOW,HIGH) or a quoted path; empty if none of these.
   std::string value_at(std::size_t at, const std::set<std::string>& known) const {
     if (text_[at] == '\'') {
       const auto end = text_.find('\'', at + 1);

@@ -103,7 +103,7 @@ Shares Client::share(const Roster& roster) {
   for (const Advert& one : roster_.adverts) clients.push_back(one.client);
   holders_ = Graph(std::move(clients), roster_hash_, session_.plan.degree).holders(self_);
 
-  // The others' keys are those that they advertised if they sign this roster, without which no share is given.
+  // The others confirm their advertised keys by signing this roster; otherwise no share is revealed.
   for (const ClientId holder : holders_)
     require(holder == self_ || session_.is_signed(holder, advert_text(advert_of(holder)), advert_of(holder).signature),
             "the keys of " + name_of(holder) + " are not signed by it");
@@ -166,8 +166,8 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
                                                   " sent shares that open; " + std::to_string(session_.plan.threshold) +
                                                   " are needed");
 
-  // A neighbor whose box does not open has masked with this client, as far as it knows; without its mask of the pair nobody could
-  // take off the other's.
+  // A neighbor whose box does not open has presumably masked with this client; without this client's mask of the pair, the
+  // other's could not be removed.
 
   for (const ClientId other : holders_) {
     if (other == self_ || !is_sharer(other)) continue;
@@ -190,7 +190,7 @@ Agreement Client::agree(const Survivors& survivors) {
   const std::string text = masked_text(roster_hash_, sharers_hash_);
   for (const Signed& one : survivors.clients) {
     require(is_sharer(one.client), name_of(one.client) + " is named as a survivor, but did not share");
-    // Of each client its neighbors check this, of whose shares t are needed to open its seed.
+    // Each client's neighbors check this; t of their shares are needed to open its seed.
     require(!std::ranges::binary_search(holders_, one.client) || session_.is_signed(one.client, text, one.signature),
             name_of(one.client) + " is named as a survivor, but signed other keys or another list of sharers");
     survivors_.push_back(one.client);

@@ -142,7 +142,7 @@ void Coordinator::take(const Unmasking& unmasking) {
             "gave a share of client " + std::to_string(one.owner) + ", of which it holds none");
     require(one.of_seed == survives(one.owner), client, "gave the wrong kind of share of client " + std::to_string(one.owner));
   }
-  // It holds none of a client whose box did not open.
+  // It holds no share of a client whose box did not open.
   std::vector<ClientId> lacking;
   auto next = unmasking.shares.begin();
   for (const ClientId owner : due) {
@@ -173,7 +173,7 @@ Secret Coordinator::recover(ClientId owner, const char* what, const Fits& fits, 
   std::vector<Share> used;
   for (unsigned i = 0; i < threshold; ++i) used.push_back(given[i].share);
   if (Secret secret = recovered(used); fits(secret)) return secret;
-  // If one share is wrong, another one in its place gives the secret.
+  // If one share is wrong, replacing it by another gives the secret.
   for (std::size_t spare = threshold; spare < count; ++spare) {
     for (unsigned i = 0; i < threshold; ++i) {
       std::vector<Share> others = used;

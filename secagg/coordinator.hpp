@@ -9,9 +9,9 @@
 
 namespace fedstride::secagg {
 
-/// The coordinator's side of one attempt at a round. Messages of a stage come by take(), in any order; the call that returns what is
-/// sent next ends the stage. take() throws Error (failure), one line that names the client, for a message that is refused: its sender
-/// has then dropped out. The others throw if too few clients are left; nothing has then been revealed. Not thread-safe.
+/// The coordinator's side of one attempt at a round. Messages of a stage go to take(), in any order; the call that returns the
+/// next messages ends the stage. take() throws Error (failure), one line that names the client, for a refused message, whose
+/// sender then drops out. The others throw if too few clients are left; nothing has then been revealed. Not thread-safe.
 class Coordinator {
  public:
   explicit Coordinator(const Session& session) : session_(session), sum_(session.length, session.bits) {}
@@ -21,7 +21,7 @@ class Coordinator {
 
   void take(const Shares& shares);
   void end_sharing();
-  Delivery delivery(ClientId client) const;  ///< for one that shared
+  Delivery delivery(ClientId client) const;  ///< for a client that shared
   const std::vector<ClientId>& sharers() const { return sharers_; }
 
   void take(const Masked& masked);
@@ -33,11 +33,11 @@ class Coordinator {
   Agreements agreements();
 
   void take(const Unmasking& unmasking);
-  /// The sum of the survivors' inputs. A wrong share is left out if the others show which one it is; `remarks` then names the client,
-  /// and those whose boxes did not open.
+  /// The sum of the survivors' inputs. A wrong share is omitted if the others identify it; `remarks` then names its client, and
+  /// clients whose boxes did not open.
   Ring sum(std::vector<std::string>& remarks);
 
-  /// Whose inputs are in the sum, from survivors() on.
+  /// The clients whose inputs are in the sum; valid after survivors().
   const std::vector<ClientId>& included() const { return included_; }
 
  private:
@@ -67,7 +67,7 @@ class Coordinator {
   };
   std::map<ClientId, std::vector<Given>> given_;  ///< by owner
   std::map<ClientId, bool> opened_;
-  std::map<ClientId, std::vector<ClientId>> withheld_;  ///< by owner: holders that gave no share of it
+  std::map<ClientId, std::vector<ClientId>> withheld_;  ///< by owner: holders that revealed no share of it
   Ring sum_;
 };
 

@@ -9,8 +9,8 @@
 
 namespace fedstride::secagg {
 
-/// The multiples of a step, a power of two, up to a range, to which updates are rounded before they are added modulo 2^bits. The default
-/// is the exact sum's own: multiples of 2^-40 modulo 2^128.
+/// The multiples of a step, a power of two, up to a range, to which updates are rounded before being added modulo 2^bits. The
+/// default is the exact sum's: multiples of 2^-40 modulo 2^128.
 struct Grid {
   double range = 0;  ///< largest magnitude of a component; 0: the exact sum's
   double step = 0x1p-40;
@@ -20,7 +20,7 @@ struct Grid {
   /// Reads "RANGE,STEP,BITS", such as "1,2^-20,32"; an empty text is the default. Throws Error (usage).
   static Grid read(std::string_view text);
 
-  /// Throws Error (usage) that names the bits which the sum of clients with these total weights needs, if there are more than it has.
+  /// Throws Error (usage), naming the bits needed for the sum of clients with these total weights, if it has fewer.
   void check(std::uint64_t total_weight) const;
   /// True if a vector may be rounded.
   bool admits(std::span<const float> values) const;

@@ -11,22 +11,22 @@
 
 namespace fedstride::secagg {
 
-/// The messages of a round, in order. `encoded` writes them, little-endian; `decode` throws Error (failure) for bytes that are none and
-/// asks for no more memory than they are long.
+/// The messages of a round, in order. `encoded` writes them, little-endian; `decode` throws Error (failure) for invalid bytes and
+/// allocates no more memory than their length.
 
 inline constexpr std::size_t kMaxProof = 4096;  ///< bytes of Invitation::Invited::proof; no message with a longer one can be read
 
-/// To each client, over a network: the members of the cohort that can take part, ascending, and for how many the plan is made.
+/// To each client, over a network: the members of the cohort that can take part, ascending, and the number planned for.
 struct Invitation {
   struct Invited {
     Member member;
     std::string proof =
-        {};  ///< that the key is its own: a certificate (DER) and its signature, each behind its length; or nothing
+        {};  ///< that the key is its own: a certificate (DER) and its signature, each after its length; or nothing
   };
   std::uint32_t planned = 0;
   std::vector<Invited> members = {};
 };
-/// Stage 1, from each client: its public keys for this attempt, and what it was told.
+/// Stage 1, from each client: its public keys for this attempt, and the terms it received.
 struct Advert {
   ClientId client = 0;
   std::uint32_t round = 0;
@@ -45,13 +45,13 @@ struct Roster {
 /// Stage 2, from each client: two shares for each neighbor, encrypted.
 struct Shares {
   struct Sealed {
-    ClientId client = 0;  ///< to whom; in a Delivery, from whom
+    ClientId client = 0;  ///< the receiver; in a Delivery, the sender
     std::string box;
   };
   ClientId client = 0;
   std::vector<Sealed> boxes = {};
 };
-/// To each client: who has shared, ascending, and the boxes for this client.
+/// To each client: the clients that shared, ascending, and the boxes for this client.
 struct Delivery {
   std::vector<ClientId> sharers;
   std::vector<Shares::Sealed> boxes = {};
@@ -66,7 +66,7 @@ struct Signed {
   ClientId client = 0;
   Signature signature = {};
 };
-/// To each client: whose input has come, ascending, with their signatures.
+/// To each client: the clients whose input has arrived, ascending, with their signatures.
 struct Survivors {
   std::vector<Signed> clients;
 };
@@ -75,7 +75,8 @@ using Agreement = Signed;
 struct Agreements {
   std::vector<Signed> clients;
 };
-/// Stage 5, from each client: of every client whose shares it holds one share, of the seed of a survivor, of the mask key of others.
+/// Stage 5, from each client: one share for every client whose shares it holds: of a survivor's seed, of the mask key of any
+/// other.
 struct Unmasking {
   struct Opened {
     ClientId owner = 0;

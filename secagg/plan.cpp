@@ -29,7 +29,7 @@ double for_any(unsigned clients, double log2_probability) { return std::min(0.0,
 
 bool is_complete(const Assumed& assumed, unsigned degree) { return degree + 1 >= assumed.clients; }
 
-// Removed vertices disconnect the ring only if they include degree / 2 in a row.
+// Removed vertices disconnect the ring only if they include degree / 2 consecutive ones.
 double log2_disconnected(const Assumed& assumed, unsigned degree) {
   const unsigned removed = assumed.colluders + assumed.dropouts;
   double log2 = 0;
@@ -102,7 +102,7 @@ Plan choose_plan(const Assumed& assumed, unsigned degree) {
   for (unsigned k = 2; degree == 0 && k < most; k += 2) degrees.push_back(k);
   if (degree == 0) degrees.push_back(most);
   for (const unsigned k : degrees) {
-    // A higher threshold protects more and bears less.
+    // A higher threshold protects more and tolerates less.
     unsigned t = (k + 1) / 2 + 1;
     while (t <= k && log2_privacy(assumed, k, t) > kLog2Failure) ++t;
     const double privacy = log2_privacy(assumed, k, t);

@@ -9,43 +9,43 @@
 
 namespace fedstride::secagg {
 
-/// Events less likely than 2^-40 are taken as impossible.
+/// Events less likely than 2^-40 are considered impossible.
 inline constexpr double kLog2Failure = -40;
 
-/// A federation that a round of secure aggregation must bear.
+/// A federation that a round of secure aggregation must support.
 struct Assumed {
   unsigned clients = 0;    ///< in the cohort
   unsigned dropouts = 0;   ///< at most this many drop out in a round
-  unsigned colluders = 0;  ///< at most this many are on the coordinator's side
+  unsigned colluders = 0;  ///< at most this many collude with the coordinator
   bool operator==(const Assumed&) const = default;
 };
 
-/// The graph and its thresholds. A client shares its secrets with `degree` neighbors and itself; `threshold` of the shares give a
-/// secret. A list of survivors counts if `minimum` clients signed it, and has at least that many.
+/// The graph and its thresholds. A client shares its secrets with `degree` neighbors and itself; `threshold` of the shares reveal
+/// a secret. A list of survivors counts if `minimum` clients signed it, and has at least that many.
 struct Plan {
-  unsigned clients = 0;  ///< in the cohort, at most
+  unsigned clients = 0;  ///< maximum in the cohort
   unsigned degree = 0;
   unsigned threshold = 0;
   unsigned minimum = 0;
-  double log2_privacy_failure = 0;  ///< that some client's masks could be taken off, or the graph falls apart; -infinity: never
-  double log2_completion_failure = 0;  ///< that a round that has `minimum` survivors cannot be unmasked
+  double log2_privacy_failure = 0;  ///< that some client's masks can be removed, or the graph is disconnected; -infinity: never
+  double log2_completion_failure = 0;  ///< that a round with `minimum` survivors cannot be unmasked
   bool splits =
-      false;  ///< a coordinator that chooses who drops out could learn the sums of parts of at least threshold - colluders
+      false;  ///< a coordinator that chooses the drop-outs could learn the sums of groups of at least threshold - colluders
   bool operator==(const Plan&) const = default;
 };
 
-/// log2 of the probability that at least `least` of `drawn` are marked, drawn without replacement from `population` of which `marked`
-/// are; -infinity if that is impossible.
+/// log2 of the probability that at least `least` of `drawn` are marked, drawn without replacement from `population`, `marked` of
+/// which are marked; -infinity if impossible.
 double log2_hypergeometric_tail(unsigned population, unsigned marked, unsigned drawn, unsigned least);
 
-/// The least degree, or the given one (0: none is given), with its least threshold, such that both failures are at most 2^-40. A
-/// client gives one kind of share of another only, so t of k + 1 shares are safe with x colluders among the holders if
-/// 2 t > k + 1 + x (Bonawitz et al. 2017); x is hypergeometric after the permutation (Bell et al. 2020). Throws Error (usage) that
-/// says why if there is none.
+/// The least degree, or the given one (0: none), with its least threshold, such that both failures are at most 2^-40. A client
+/// reveals only one kind of share of another, so t of k + 1 shares are safe with x colluders among the holders if 2 t > k + 1 + x
+/// (Bonawitz et al. 2017); x is hypergeometric after the permutation (Bell et al. 2020). Throws Error (usage) with the reason if
+/// there is none.
 Plan choose_plan(const Assumed& assumed, unsigned degree = 0);
 
-/// Who holds whose shares: a ring in the order of SHA-256(roster, client), in which everyone's neighbors are the degree / 2 next ones
-/// on either side; everybody if there are no more than degree + 1.
+/// Which clients hold whose shares: a ring in the order of SHA-256(roster, client), where a client's neighbors are the degree / 2
+/// nearest ones on either side; all clients if there are at most degree + 1.
 class Graph {
  public:
   Graph(std::vector<ClientId> roster, const Bytes32& roster_hash, unsigned degree);

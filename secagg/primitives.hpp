@@ -15,7 +15,7 @@ namespace fedstride::secagg {
 using Bytes32 = std::array<std::uint8_t, 32>;
 using Signature = std::array<std::uint8_t, 64>;
 
-/// 32 secret bytes, wiped at the end of their life.
+/// 32 secret bytes, wiped on destruction.
 struct Secret {
   Bytes32 bytes{};
   Secret() = default;
@@ -25,17 +25,17 @@ struct Secret {
   ~Secret();
 };
 
-/// Overwrites secret bytes for good.
+/// Overwrites secret bytes irreversibly.
 void wipe(std::span<std::uint8_t> bytes);
 void wipe(std::string& bytes);
 
 /// HKDF-SHA256 (RFC 5869), 32 bytes. Equal inputs with different `info` give independent keys.
 Secret derived(const Secret& input, std::string_view salt, std::string_view info);
 
-/// What is said of who sent a public key of small order.
+/// The reason given for the sender of a public key of small order.
 inline constexpr const char* kSmallOrder = "a key of small order, with which every shared secret is known";
 
-/// X25519 (RFC 7748). Every 32 bytes are a private key.
+/// X25519 (RFC 7748). Any 32 bytes are a private key.
 Bytes32 public_key(const Secret& private_key);
 /// Throws Error (failure) for a public key of small order, which would make the shared secret public.
 Secret shared_secret(const Secret& private_key, const Bytes32& other_public);
@@ -47,7 +47,7 @@ Bytes32 verifying_key(const Secret& signing_key);
 Signature sign(const Secret& signing_key, std::string_view message);
 bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
 
-/// Signatures that a process which plays several roles has found good, so that it verifies each once. Callable from any thread.
+/// Signatures verified by a process with several roles, so that it verifies each only once. Callable from any thread.
 class VerifiedSignatures {
  public:
   bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
@@ -57,9 +57,9 @@ class VerifiedSignatures {
   std::set<Bytes32> good_;  ///< SHA-256 of all three
 };
 
-/// ChaCha20-Poly1305 (RFC 8439) with a nonce of zeros: a key must encrypt one message only. The result is 16 bytes longer.
+/// ChaCha20-Poly1305 (RFC 8439) with a nonce of zeros: a key must encrypt only one message. The result is 16 bytes longer.
 std::string encrypted(const Secret& key, std::string_view associated, std::string_view plain);
-/// False if the message, the associated data or the key is not what was encrypted.
+/// False if the message, the associated data or the key does not match the encryption.
 bool decrypt(const Secret& key, std::string_view associated, std::string_view message, std::string& plain);
 
 /// The ChaCha20 stream (RFC 8439) of a key from its beginning, in pieces.

@@ -6,7 +6,7 @@ namespace fedstride::secagg {
 
 namespace {
 
-// One process need not verify a signature once for each of its roles.
+// A process need not verify a signature for each of its roles.
 Session shared(Session session) {
   session.verified = std::make_shared<VerifiedSignatures>();
   return session;

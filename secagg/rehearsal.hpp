@@ -24,8 +24,7 @@ class Rehearsal {
 
   /// True if the client takes part in the stage of inputs.
   bool expects(ClientId client) const;
-  /// Masks the input and adds it. Callable from any thread, once for each client that is expected; one that does not come has dropped
-  /// out.
+  /// Masks the input and adds it. Callable from any thread, once for each expected client; an absent one has dropped out.
   void add(ClientId client, Ring input);
   /// Carries out the remaining stages. Throws Error (failure) if too few clients are left.
   Ring sum();

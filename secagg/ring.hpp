@@ -8,7 +8,7 @@
 
 namespace fedstride::secagg {
 
-/// A vector of integers modulo 2^bits, bits = 32, 64 or 128, little-endian: what clients mask and the coordinator adds.
+/// A vector of integers modulo 2^bits, bits = 32, 64 or 128, little-endian: masked by clients and added by the coordinator.
 class Ring {
  public:
   Ring(std::size_t size, unsigned bits);

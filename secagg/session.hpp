@@ -15,13 +15,13 @@ namespace fedstride::secagg {
 inline constexpr std::uint32_t kMaxCohort = 65536;
 inline constexpr std::uint64_t kMaxLength = std::uint64_t{1} << 30;
 
-/// A client and its long-term Ed25519 key, which it signs with.
+/// A client and its long-term Ed25519 signing key.
 struct Member {
   ClientId client = 0;
   Bytes32 key = {};
 };
 
-/// What everybody in a round must have been told alike; all of it enters every signature and mask.
+/// What all parties of a round must have received identically; all of it enters every signature and mask.
 struct Session {
   std::uint32_t round = 0;
   Bytes32 model = {};               ///< SHA-256 of the model that the clients train
@@ -29,7 +29,7 @@ struct Session {
   Plan plan = {};
   std::uint64_t length = 0;                                ///< of the vectors
   unsigned bits = 128;                                     ///< of the ring
-  std::string settings = {};                               ///< anything else that must be the same, such as the grid
+  std::string settings = {};                               ///< anything else that must match, such as the grid
   std::shared_ptr<VerifiedSignatures> verified = nullptr;  ///< null: each role verifies for itself
 
   Bytes32 cohort_hash() const;

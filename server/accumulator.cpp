@@ -104,7 +104,7 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   if (has_failed) {
   } else if (!is_admitted) {
     remark = "its training diverged: the update has a number that is not finite or at least 2^22";
-    // A client that adds a share of the noise sends it in any case.
+    // A client that adds a share of the noise always sends it.
     if (!adds_noise) report.failure = remark;
   } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
     remark = "its update has norm " + number_text(report.update_norm) + "; max-update-norm is " +

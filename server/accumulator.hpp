@@ -31,22 +31,22 @@ struct SumRules {
   double denominator = 0;                   ///< divides the weighted sum; 0: the sum of the weights received
   std::optional<UpdateBound> bound = {};    ///< empty if `release` clips
   std::optional<CentralRelease> release = {};
-  /// True if the coordinator adds noise to every sum, also to that of no updates.
+  /// True if the coordinator adds noise to every sum, even of no updates.
   bool adds_noise() const { return release && !release->noise.by_clients; }
   std::size_t measured =
-      0;  ///< numbers of an update that change the model, if not all do and ClientReport::change_norm is wanted
-  std::uint64_t plain_bytes = 0;                  ///< of an update's numbers on a network, uncompressed
-  std::optional<SecureRules> secure = {};         ///< if nobody may see a single update
+      0;  ///< how many numbers of an update change the model, if not all do and ClientReport::change_norm is wanted
+  std::uint64_t plain_bytes = 0;                  ///< of an update on a network, uncompressed
+  std::optional<SecureRules> secure = {};         ///< if single updates must stay hidden
   std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes for updates kept one by one; the rest go to a file
 };
 
-/// The squared norm (after scaling down) of a client's change in a round's sum, times its weight. Exact totals of them divided by
-/// that of the weights are the round's mean square. No release covers it: use it only if clients are not protected.
+/// The squared norm (after scaling down) of a client's change in a round's sum, times its weight. The ratio of the exact totals
+/// of these and of the weights is the round's mean square. No release covers it: use it only if clients are not protected.
 double weighted_square(const SumRules& rules, const ClientReport& report);
 /// Their weighted mean; 0 if there are no changes.
 double mean_square_norm(const SumRules& rules, std::span<const ClientReport> reports);
 
-/// The weighted sum of a round's changes as it may be read: with noise under client-level privacy.
+/// The weighted sum of a round's changes in readable form: with noise under client-level privacy.
 class ReleasedSum {
  public:
   /// The sum divided by SumRules::denominator: the mean change of each parameter, and 0 for frozen ones under client-level
@@ -62,7 +62,7 @@ class ReleasedSum {
 };
 
 /// A round's changes one by one, in order of clients. Available only without client-level privacy, or if every client has added
-/// noise itself.
+/// the noise itself.
 class OpenUpdates {
  public:
   struct Update {
@@ -109,37 +109,36 @@ class Accumulator {
   /// The form in which changes are kept: their sum, O(model) memory, or every update, O(clients x model).
   enum class Keeps : std::uint8_t { sum, updates };
 
-  /// For the updates of `cohort`, each of `size` numbers, in this round; `expected` is pooled_reference of what the clients were
-  /// told, for CentralRelease::beside; `bound` replaces that of CentralRelease::clip, and its noise is scaled alike, unless it is 0.
-  /// The rules must outlive the accumulator and its results.
-  /// Throws Error (failure) if updates are to be kept although the rules forbid reading them (see check_aggregation), or if a
-  /// client is not in the roster.
+  /// For the updates of `cohort`, each of `size` numbers, in this round; `expected` is the pooled_reference sent to the clients,
+  /// for CentralRelease::beside; `bound`, unless 0, replaces the bound of CentralRelease::clip and scales its noise. The rules
+  /// must outlive the accumulator and its results. Throws Error (failure) if updates must be kept although the rules forbid
+  /// reading them (see check_aggregation), or if a client is not in the roster.
   Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
               Keeps keeps = Keeps::sum, double expected = 0, double bound = 0);
 
-  /// Under SumRules::secure: agrees on keys with the cohort, who train this model; unless the roles are played `elsewhere`
+  /// Under SumRules::secure: agrees on keys with the cohort, which trains this model, unless the roles are played `elsewhere`
   /// (Fleet::secures). Before the first add().
   void secure(const Vector& model, bool elsewhere = false);
-  /// Under CentralRelease::correlation: the noise of all rounds, which release() takes a step further; null if it is independent. It
-  /// must outlive the accumulator.
+  /// Under CentralRelease::correlation: the noise of all rounds, which release() advances by a step; null if it is independent.
+  /// It must outlive the accumulator.
   void correlate(CorrelatedNoise* noise) { noise_ = noise; }
   /// The sum under masks; null if updates are not secured.
   SecureSum* secured() const { return secure_.get(); }
-  /// Adds the report of a client whose part is in a sum that was masked elsewhere, or which has failed.
+  /// Adds the report of a client that has failed or whose part is in a sum masked elsewhere.
   void add_report(const ClientReport& report);
 
-  /// Adds an update; callable from any thread. An update is left out if its report has a failure, and also if it is not finite,
-  /// outside the exact sum's range or too long, which its report then says. Returns one line if the update was left out or scaled
-  /// down to SumRules::bound, otherwise an empty string. Throws Error (failure) if the client is not in the cohort or has been
-  /// added before (two updates of one client would move the sum by twice the clip bound), or if the update has another size.
-  /// `scale` is Task::scale: a public factor, at most 1, on what was clipped.
+  /// Adds an update; callable from any thread. An update is left out if its report has a failure, or if it is not finite, outside
+  /// the exact sum's range or too long, which its report then states. Returns one line if the update was left out or scaled down
+  /// to SumRules::bound, otherwise an empty string. Throws Error (failure) if the client is not in the cohort or has been added
+  /// before (two updates of one client would move the sum by twice the clip bound), or if the update has another size. `scale` is
+  /// Task::scale: a public factor, at most 1, applied after clipping.
   std::string add(const ClientUpdate& update, double scale = 1);
 
   /// An empty accumulator for the same round, to be filled by a thread or a part of the fleet and then merged into this one.
-  /// It cannot be released: a round's noise has one address, so it would cancel in the difference of two releases.
+  /// It cannot be released: a round's noise has one address, so the difference of two releases would cancel it.
   std::unique_ptr<Accumulator> fresh_part() const;
 
-  /// Adds everything a part holds. Merging it again is refused, like a client's second update.
+  /// Adds everything in a part. Merging it again is refused, like a client's second update.
   void merge(const Accumulator& part);
 
   /// Ends a part and returns its contents. Throws Error (failure) for a whole, which can only be released or opened.
@@ -147,12 +146,12 @@ class Accumulator {
   /// Adds the contents of other processes' parts. Here too, a client's second update is refused.
   void merge(const PartOfSum& part);
 
-  /// After the last add(), under SumRules::secure: takes the masks off the sum. If too few clients are left, nothing is
-  /// revealed, the sum is that of no updates, and all reports say so. Empty if updates are not secured.
+  /// After the last add(), under SumRules::secure: removes the masks from the sum. If too few clients are left, nothing is
+  /// revealed, the sum has no updates, and all reports say so. Empty if updates are not secured.
   std::optional<RoundTotals> unmask();
 
   Keeps keeps() const { return keeps_; }
-  /// The bound given for this round; 0 if it is that of the rules.
+  /// The bound given for this round; 0 if the rules' bound applies.
   double bound() const { return clip_ ? clip_->bound() : 0; }
 
   /// The reports of all updates so far, including those left out, in order of clients.
@@ -188,7 +187,7 @@ class Accumulator {
   std::vector<bool> added_;  ///< by client
   ExactSum sum_;
   CorrelatedNoise* noise_ = nullptr;
-  std::shared_ptr<SecureSum> secure_;   ///< null: not asked for, or unmasked
+  std::shared_ptr<SecureSum> secure_;   ///< null: not requested, or unmasked
   std::shared_ptr<UpdateStore> store_;  ///< shared by the whole and its parts
   std::vector<OpenUpdates::Update> updates_;
   bool conspired_ = false;  ///< attackers have seen the updates; they may still be released as a sum, or opened

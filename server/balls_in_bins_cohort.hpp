@@ -11,15 +11,15 @@ struct BinsCohortSettings {
                        Valid{.low = 1, .high = 1e6}}};
 };
 
-/// Each client takes part in one round of every cycle of `cohort-bins` rounds, drawn by itself and the same in all cycles; a round may
-/// be empty.
+/// Each client takes part in one round of every cycle of `cohort-bins` rounds, drawn independently and the same in all cycles; a
+/// round may be empty.
 struct BinsCohort final : PartBase<CohortPart, BinsCohort, BinsCohortSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = BallsInBins::kName;
   static constexpr std::string_view kSummary = "each client in one round of a cycle, drawn once, the same in every cycle";
 
   std::vector<ClientId> sample(const CohortQuestion& question) const override {
-    const auto bins = static_cast<std::uint64_t>(cohort_bins);  // drawn at round 0, which is no round of training
+    const auto bins = static_cast<std::uint64_t>(cohort_bins);  // drawn at round 0, which is not a training round
     std::vector<ClientId> drawn;
     for (ClientId client = 0; client < question.clients(); ++client)
       if (question.source.at({.purpose = Purpose::cohort, .client = client}).below(bins) == (question.round - 1) % bins)

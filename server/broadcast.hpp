@@ -10,17 +10,17 @@
 
 namespace fedstride {
 
-/// The model that clients hold where the server compresses: w^ <- w^ + C(w - w^) each round, the first w^ being the first model as it
-/// is. What C loses is part of the next difference, so nothing is lost for good. A client that holds an earlier w^ is sent the changes
-/// since, or w^ whole, whichever is shorter; all come to the same bits.
+/// The model that clients hold if the server compresses: w^ <- w^ + C(w - w^) each round; the first w^ is the uncompressed first
+/// model. What C loses is part of the next difference, so nothing is lost for good. A client that holds an earlier w^ receives
+/// the changes since, or w^ itself, whichever is shorter; the bits are the same.
 class Broadcast {
  public:
-  /// `whole` is the bytes of w^ on a network, which no list of changes that is kept exceeds.
+  /// `whole` is the bytes of w^ on a network, which no kept list of changes exceeds.
   Broadcast(ModelCoding coding, std::uint64_t whole) : coding_(std::move(coding)), whole_(whole) {}
 
-  /// The model that the clients of this round, the next one, train from.
+  /// The model that the clients of this next round train from.
   const Vector& advance(std::uint32_t round, const Vector& model);
-  /// The last changes, one a round, up to the last round's.
+  /// The last changes, one per round, up to the last round.
   std::span<const ModelChange> changes() const { return changes_; }
 
   std::string save() const;
@@ -34,8 +34,8 @@ class Broadcast {
   std::vector<ModelChange> changes_;
 };
 
-/// Those of the changes, up to round `to`, that take a client from the model of round `from` there; empty if there are not all or they
-/// are not shorter than `whole`, so that the model is sent. A change has 8 bytes of length before it.
+/// The changes up to round `to` that turn the model of round `from` into it; empty if some are missing or they are not shorter
+/// than `whole`, so that the model is sent. A change is preceded by 8 bytes of length.
 std::span<const ModelChange> changes_since(std::span<const ModelChange> changes, std::uint32_t from, std::uint32_t to,
                                            std::uint64_t whole);
 std::uint64_t change_bytes(std::span<const ModelChange> changes);

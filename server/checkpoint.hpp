@@ -11,13 +11,13 @@ namespace fedstride {
 
 /// Everything a run needs to continue as if it had never stopped.
 struct Checkpoint {
-  std::string configuration;  ///< digest of everything that must not change on resume
+  std::string configuration;  ///< digest of everything that is fixed on resume
   std::uint32_t round = 0;    ///< the last finished round
   Vector model = {};
   std::string fleet_state = {};      ///< Fleet::save; the clients' states are in a StateStore
   std::string server_state = {};     ///< the server optimizer's state (Server::save)
   std::uint64_t results_bytes = 0;   ///< length of rounds.jsonl after that round
-  std::string results_hash = {};     ///< of those lines: a hash chain
+  std::string results_hash = {};     ///< of these lines: a hash chain
   std::uint64_t examples = 0;        ///< gradient examples so far
   std::uint64_t uplink_bytes = 0;    ///< of updates so far
   std::uint64_t downlink_bytes = 0;  ///< of models so far

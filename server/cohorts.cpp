@@ -85,7 +85,7 @@ std::size_t fewest_drawn(std::size_t clients, double rate) {
     const double share = static_cast<double>(k) / n;
     return share < rate && n * (term(share, rate) + term(1 - share, 1 - rate)) >= -secagg::kLog2Failure * std::numbers::ln2;
   };
-  std::size_t least = 0, beyond = clients;  // k is unlikely below `least`, and not at `beyond`
+  std::size_t least = 0, beyond = clients;  // k is unlikely below `least`, but not at `beyond`
   while (least < beyond) {
     const std::size_t middle = least + (beyond - least) / 2;
     if (is_unlikely(middle))

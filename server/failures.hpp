@@ -12,18 +12,18 @@
 
 namespace fedstride {
 
-/// The failures of clients that a round survives: of some of its clients, of all, or of none.
+/// How many failed clients a round tolerates: some, all, or none.
 enum class AcceptFailures : std::uint8_t { some, all, none };
 constexpr auto choice_names(AcceptFailures) { return names("some", "all", "none"); }
 
-/// A round that failed for more clients than is accepted.
+/// A round in which more clients failed than is accepted.
 class FailedRound : public Error {
  public:
   explicit FailedRound(const std::string& text) : Error(Kind::failure, text) {}
 };
 
-/// "5 of 5 clients failed in round 1; client 0: its training diverged" if these reports are more failures than is accepted, otherwise
-/// empty. A round without reports has not failed.
+/// "5 of 5 clients failed in round 1; client 0: its training diverged" if these reports have more failures than accepted,
+/// otherwise empty. A round without reports has not failed.
 inline std::string failure_text(AcceptFailures accepted, std::uint32_t round, std::span<const ClientReport> reports) {
   const auto has_failed = [](const ClientReport& report) { return !report.failure.empty(); };
   const auto first = std::ranges::find_if(reports, has_failed);

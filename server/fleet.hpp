@@ -21,7 +21,7 @@ struct ClientTask {
   Task task;
 };
 
-/// The clients of a run, in one process, on a network or on a cluster; results do not depend on which. All functions except
+/// The clients of a run, in one process, on a network or on a cluster; results do not depend on where. All functions except
 /// progress() are called from one thread.
 class Fleet {
  public:
@@ -35,9 +35,9 @@ class Fleet {
   /// meanwhile.
   virtual void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) = 0;
 
-  /// The same for tasks of different clients that began from different models. `ahead` are tasks that have begun too, in the order
-  /// in which they will end: the fleet may train some of them now, and must have their results when they are asked for; a client's
-  /// state is that after the last task whose update was added.
+  /// The same for tasks of different clients that began from different models. `ahead` are tasks that have also begun, in the
+  /// order in which they will end: the fleet may train some of them now, and must have their results when requested; a client's
+  /// state is its state after the last task whose update was added.
   virtual void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& /*ahead*/,
                             Accumulator& updates) {
     for (const ClientTask& one : tasks) collect(one.task, {one.client}, updates);
@@ -49,7 +49,7 @@ class Fleet {
   /// Clients of the last collect() that did not answer in time.
   virtual std::uint64_t absent() { return 0; }
 
-  /// Of the last collect(), if its frames really were sent; a fleet without a network leaves them to be computed.
+  /// For the last collect(), if its frames were really sent; without a network they are computed elsewhere.
   virtual std::optional<RoundBytes> bytes() { return std::nullopt; }
 
   /// Called when a round has ended and its checkpoint is not written yet; for fleets that keep clients' states on disk
@@ -65,10 +65,10 @@ class Fleet {
   virtual std::string save() { return {}; }
   virtual void load(const std::string& /*bytes*/) {}
 
-  /// True if its clients carry out secure aggregation themselves, and it puts their sum into Accumulator::secured().
+  /// True if its clients run secure aggregation themselves, and it puts their sum into Accumulator::secured().
   virtual bool secures() const { return false; }
 
-  /// Evaluates a model; empty if the process that holds the fleet must evaluate it instead.
+  /// Evaluates a model; empty if the process with the fleet must evaluate it instead.
   virtual std::optional<Evaluation> evaluate(const Vector& /*model*/, EvaluatedOn /*examples*/) { return std::nullopt; }
 
   /// Called after the last round of a run that was not interrupted.

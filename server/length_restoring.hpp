@@ -9,9 +9,9 @@
 namespace fedstride {
 
 struct LengthRestoringState {
-  ChangeSpread spread = {};  ///< of the round; not saved, nor are the next two
+  ChangeSpread spread = {};  ///< of the round; not saved, like the next two
   double rate = 1;
-  double cosine = 0;  ///< between the mean change and the model's last change; 0: there is none
+  double cosine = 0;  ///< between the mean change and the model's last change; 0: none
   bool has_before = false;
   Vector before;  ///< the model before the last one
   template <class Archive>
@@ -22,11 +22,11 @@ struct LengthRestoringState {
 
 /// model += gamma D for the mean D of the round's changes D_k, with weights p_k that add up to 1, and
 ///   q = sum_k p_k |D_k|^2 / |D|^2,   gamma = max(1, min(q / 2, sqrt(q)))
-/// gamma = sqrt(q) moves the model by the root mean square of the clients' own lengths: it gives back what averaging changes that
-/// disagree took, and never goes farther than that. q / 2, the rate of FedExP (server/federated_extrapolation.hpp), is smaller
-/// while q is below 4. As in FedExP, the mean of the last two models is evaluated and saved. With a mean of 0 the model stays.
-/// Under client-level privacy the mean of |D_k|^2 is released together with D (ReleasedBeside), and D is taken as it is, with its
-/// noise, so that gamma D is no longer than D or the clip bound.
+/// gamma = sqrt(q) moves the model by the root mean square of the clients' own lengths: it restores the length that averaging
+/// lost to disagreement, and never goes farther. q / 2, the rate of FedExP (server/federated_extrapolation.hpp), is smaller while
+/// q is below 4. As in FedExP, the mean of the last two models is evaluated and saved. With a mean of 0 the model stays. Under
+/// client-level privacy the mean of |D_k|^2 is released together with D (ReleasedBeside), and D is used with its noise, so that
+/// gamma D is no longer than D or the clip bound.
 struct LengthRestoring final : ServerOptimizerBase<LengthRestoring, NoSettings, LengthRestoringState> {
   using ServerOptimizerBase::ServerOptimizerBase;
   static constexpr std::string_view kName = "restore";

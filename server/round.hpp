@@ -30,7 +30,7 @@ struct RoundRules {
   AttackPlan attack = {};  ///< for attackers that see other clients' updates
   EvaluatedRounds evaluated = {};
   AcceptFailures accepted = AcceptFailures::all;
-  std::uint64_t separation = 1;  ///< CohortQuestion::separation; above 1 without virtual time alone
+  std::uint64_t separation = 1;  ///< CohortQuestion::separation; above 1 only without virtual time
 
   std::vector<ClientId> drawn(const CohortQuestion& question) const {
     std::vector<ClientId> drawn = cohort->sample(question);
@@ -43,8 +43,9 @@ struct RoundRules {
   Accumulator::Keeps keeps() const { return attack.attack->conspires() ? Accumulator::Keeps::updates : aggregation->reads(); }
 };
 
-/// The end of a round whose updates are in `updates`: sums are unmasked, failures counted, attackers act that wait for the others'
-/// updates, reports are taken; `change`, if any, makes the model's change of the mean update. Returns and throws like run_round.
+/// The end of a round whose updates are in `updates`: sums are unmasked, failures counted, attackers that wait for the others'
+/// updates act, reports are taken; `change`, if any, turns the mean update into the model's change. Returns and throws like
+/// run_round.
 inline std::vector<ClientReport> end_round(
     std::uint32_t round, const RoundRules& rules, Accumulator&& updates, Server& server, Vector& model,
     ForEachPiece for_each_piece,
@@ -64,10 +65,10 @@ inline std::vector<ClientReport> end_round(
 /// Federated averaging, one round:
 ///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighted, added
 ///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimizer -> the next model.
-/// `releases` is how many releases of example-level privacy each client may spend (Task); those with none left stay out.
+/// `releases` is how many releases of example-level privacy each client may spend (Task); those without any left are excluded.
 /// Under secure aggregation only the sums of updates and reports are read (server/secure_sum.hpp). A round without a mean update,
-/// because no client finished it and there is no client-level privacy, changes nothing.
-/// Returns the reports in order of clients. Throws FailedRound, with nothing changed, if more clients failed than RoundRules::accepted.
+/// because no client finished and there is no client-level privacy, changes nothing. Returns the reports in order of clients.
+/// Throws FailedRound, with nothing changed, if more than RoundRules::accepted clients failed.
 inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, std::vector<ClientId> cohort,
                                            Fleet& fleet, Server& server, Vector& model,
                                            std::span<const std::uint64_t> releases = {}, ForEachPiece for_each_piece = serially) {
@@ -82,7 +83,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
   return end_round(round, rules, std::move(updates), server, model, for_each_piece);
 }
 
-/// The same with the cohort that the rules draw, all of whom arrive.
+/// The same with the cohort drawn by the rules, all of whom arrive.
 inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
                                            Vector& model, std::span<const std::uint64_t> releases = {},
                                            ForEachPiece for_each_piece = serially) {

@@ -19,7 +19,7 @@ using secagg::Ring;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kLeftBefore[] = {"its keys", "its shares", "its masked update"};
 
-/// Calls visit(number) for each number of a report that is added up.
+/// Calls visit(number) for each number of a report that is summed.
 void for_each_secured(auto& report, auto&& visit) {
   for_each_report_number([&](const auto& field) {
     if (field.is(ReportRule::secured) && field.adds_up()) visit(report.*field.member);
@@ -122,7 +122,7 @@ secagg::Leaves SecureSum::leaves(ClientId client) const {
   return static_cast<Leaves>(stage);
 }
 
-// As the protocol: fewer clients than its minimum end the round.
+// As in the protocol: fewer clients than the minimum end the round.
 void SecureSum::enough(const std::vector<Leaves>& clients, Leaves stage, const char* did) const {
   const auto left = static_cast<std::size_t>(std::ranges::count_if(clients, [&](Leaves one) { return one > stage; }));
   if (left < plan_.minimum)
@@ -179,7 +179,7 @@ std::string SecureSum::objection(ClientId client, std::span<const float> change)
   return {};
 }
 
-// The same bits with masks and without, since the noise is the client's own.
+// The same bits with and without masks, since the noise is the client's own.
 void SecureSum::add_share(std::span<const float> change, ClientId client) {
   std::vector<std::int64_t> encoded(rules_.noise->length());
   rules_.noise->encode(change, rules_.draws, rules_.own, round_, client, encoded);

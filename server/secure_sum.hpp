@@ -17,21 +17,21 @@ namespace fedstride {
 /// A reason without the words "round N: " before it.
 std::string without_round(std::string why, std::uint32_t round);
 
-/// The sum of one round's updates of which nobody sees one: modulo 2^bits, under masks if the rules say so, with the numbers of
-/// RoundTotals as further components of the same vector.
+/// The sum of one round's updates, none of which is visible: modulo 2^bits, under masks if the rules say so, with the numbers of
+/// RoundTotals as additional components of the vector.
 class SecureSum {
  public:
-  /// For vectors of `size` numbers from this cohort, who train the model.
+  /// For vectors of `size` numbers from this cohort, which trains the model.
   SecureSum(const SecureRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
             const Vector& model);
 
-  /// Without roles: of one client's own part, or of a sum that clients in other processes have masked and put() sets.
+  /// Without roles: for one client's own part, or for a sum masked by clients in other processes, which put() sets.
   SecureSum(const SecureRules& rules, std::uint32_t round, std::size_t size);
 
   const SecureRules& rules() const { return rules_; }
   std::size_t length() const;  ///< of the vectors that are summed
   const secagg::Ring& ring() const { return ring_; }
-  /// Sets the sum of so many clients' vectors.
+  /// Sets the sum of this many clients' vectors.
   void put(secagg::Ring sum, std::size_t clients) {
     ring_ = std::move(sum);
     clients_ = clients;
@@ -41,11 +41,11 @@ class SecureSum {
 
   /// Why the round has ended without a sum: too few clients are left. Empty if it has not.
   const std::string& ended() const { return ended_; }
-  /// Why this update does not get into the sum; empty if it does.
+  /// Why this update cannot enter the sum; empty if it can.
   std::string objection(ClientId client, std::span<const float> change) const;
   /// Adds a client's part; `square` is its weighted_square. Callable from any thread.
   void add(std::span<const float> change, std::uint64_t weight, const ClientReport& report, double square = 0);
-  /// Adds the sum and its weight to `sum`; nothing, and nothing is revealed, if the round has ended then.
+  /// Adds the sum and its weight to `sum`; if the round has ended, adds and reveals nothing.
   RoundTotals finish(ExactSum& sum);
 
  private:
@@ -63,7 +63,7 @@ class SecureSum {
   std::size_t clients_ = 0;  ///< of put()
   secagg::Plan plan_;
   std::vector<secagg::Leaves> when_;   ///< the cohort's clients leave
-  std::vector<secagg::Leaves> added_;  ///< and those whose updates came, without masks
+  std::vector<secagg::Leaves> added_;  ///< the same for clients whose updates came, without masks
 };
 
 }  // namespace fedstride

@@ -19,7 +19,7 @@
 
 namespace fedstride {
 
-/// How far a round's changes D_k lie apart, with weights p_k that add up to 1, as they are aggregated.
+/// How far apart a round's changes D_k are, with weights p_k that add up to 1, as aggregated.
 struct ChangeSpread {
   double mean_square = 0;     ///< sum_k p_k |D_k|^2
   double square_of_mean = 0;  ///< |sum_k p_k D_k|^2
@@ -102,7 +102,7 @@ class Server {
 
   /// Processes the reports of the clients that are in the mean update, in order of clients, so that the bits of the sums do not
   /// depend on who answered first.
-  /// `secured`, if any, are sums of theirs that are then not in the reports.
+  /// `secured`, if any, has sums over these clients that are not in their reports.
   void take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules,
             const std::optional<RoundTotals>& secured = {});
   const RoundTotals& totals() const { return totals_; }  ///< of the last round
@@ -110,18 +110,18 @@ class Server {
     if (pool_) pool_->prolong(rounds);
   }
   void set_schedule(const ServerSchedule& schedule) { schedule_ = schedule; }
-  /// From now on, the bounds of rounds, which follow counts: of updates, or of examples' gradients, which clients are told. A checkpoint
-  /// has the round's.
+  /// From now on, the bounds of rounds, which follow counts: of updates, or of examples' gradients, which clients receive. A
+  /// checkpoint holds the round's bound.
   void bound_updates(BoundCourse bounds) { bounds_ = std::move(bounds); }
   void bound_lots(BoundCourse bounds) {
     bounds_ = std::move(bounds);
     bounds_lots_ = true;
   }
-  /// This round's bound of updates; 0: that of the rules.
+  /// This round's bound of updates; 0: the rules'.
   double clip() const { return bounds_lots_ ? 0 : counted_clip(); }
-  /// This round's bound that follows counts, of updates or of examples' gradients; 0: none does.
+  /// This round's bound that follows counts, of updates or of examples' gradients; 0: none.
   double counted_clip() const { return bounds_ ? bounds_->bound() : 0; }
-  /// From now on, releases have this noise, of sums of so many numbers. A checkpoint has its state.
+  /// From now on, releases have this noise, for sums of this many numbers. A checkpoint holds its state.
   void correlate_noise(const Correlation& correlation, std::size_t size) { noise_.emplace(correlation, size); }
   CorrelatedNoise* noise() { return noise_ ? &*noise_ : nullptr; }
   /// Computes the next model from the mean update of that round, and what CentralRelease::beside releases with it.

@@ -15,9 +15,8 @@ constexpr auto choice_names(ServerScheduleShape) { return names("constant", "lin
 ///   linear    linearly from 1 in round 1 to `last` in round `rounds`, then `last`; a local optimizer's schedule
 ///             (client/optim/schedule.hpp) reaches its end only in epoch E + 1
 ///   inverse   1 / (1 + (round - 1) decay)
-///   noise     first (1 - (round - 1) / rounds), then 0: as a factor on the mean update itself, so that what is first times the update's
-///             length is all that matters
-/// It does not affect the server optimizer's state.
+///   noise     first (1 - (round - 1) / rounds), then 0: multiplies the mean update itself, so only first times the update's
+/// length matters It does not affect the server optimizer's state.
 struct ServerSchedule {
   ServerScheduleShape course = ServerScheduleShape::constant;
   double first = 1;

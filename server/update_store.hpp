@@ -21,8 +21,9 @@ class UpdateStore {
   UpdateStore(const UpdateStore&) = delete;
   UpdateStore& operator=(const UpdateStore&) = delete;
 
-  /// Copies the values; the copy never moves. Throws Error (failure) if the folder for temporary files ($TMPDIR, else /tmp) has
-  /// no space left.
+  /// Copies the values; the copy never moves. Throws Error (failure) if the folder for temporary files ($TMPDIR, otherwise /tmp)
+  /// is
+  /// full.
   std::span<const float> keep(std::span<const float> values);
 
   /// Bytes in the file so far.

@@ -1,13 +1,13 @@
-"""Puts the shared libraries that programs need beside them, so that the programs run wherever their folder is put: for
+"""Puts the shared libraries that programs need next to them, so that the programs run from any folder: for
 tools/make-archive and tools/make-wheel.
 
-    python3 tools/bundle.py FOLDER FILE...        copies into FOLDER/lib all that the files, which lie in FOLDER, need
+    python3 tools/bundle.py FOLDER FILE...        copies into FOLDER/lib everything that the files in FOLDER need
 
 --sysroot DIR           the libraries of another machine, as tools/arm-sysroot unpacks them; by default this machine's
---leave-out NAME,...    libraries that the target has anyhow, besides those of glibc
---licenses DIR          where the copyright notice of each library's Debian package goes
+--leave-out NAME,...    libraries that the target already has, besides glibc's
+--licenses DIR          folder for the copyright notices of the libraries' Debian packages
 
-Each copy has a name of its own (libz-fedstride.so.1), so that in a process, Python's say, that has another version of a library
+Each copy has its own name (libz-fedstride.so.1), so that in a process (Python, for example) with another version of a library
 loaded, each caller gets its own. The last line says which glibc the files need.
 """
 
@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 
-# glibc's: they must be those of the system, whose loader they belong to.
+# glibc's: they must be the system's, since they belong to its loader.
 GLIBC = re.compile(r"(ld-linux-.*|lib(c|m|dl|rt|util|pthread|resolv|anl|nss_.*|mvec|thread_db|BrokenLocale))\.so\.\d+")
 # Both are found by this name while a program runs, and are compatible between versions.
 UNRENAMED = ("libstdc++.so.6", "libgcc_s.so.1")
@@ -46,7 +46,7 @@ def new_name(name):
 
 
 class Libraries:
-    """Where libraries are found, by the name that programs ask for, and whose they are."""
+    """Where libraries are found, by the name that programs request, and their packages."""
 
     def __init__(self, sysroot):
         self._root = pathlib.Path(sysroot or "/")
@@ -67,7 +67,7 @@ class Libraries:
         return self._paths[name]
 
     def notice(self, name):
-        """Debian's copyright notice, and the package that it is of."""
+        """Debian's copyright notice, and its package."""
         inside = "/" + str(self.path(name).resolve().relative_to(self._root.resolve()))
         package = self._owners.get(inside) or self._owners.get(inside.removeprefix("/usr"))
         if package is None:
@@ -84,9 +84,9 @@ def bundle(folder, files, libraries, leave_out, licenses):
         return not GLIBC.fullmatch(name) and name not in leave_out
 
     def direct(path, names, own_name):
-        """Makes the file ask for the copies, in the library folder seen from its own place."""
+        """Makes the file load the copies, in the library folder relative to its own location."""
         place = os.path.relpath(target, path.parent)
-        # A call for each kind: several at once overwrite each other's changes in patchelf 0.14.
+        # One call per kind: several at once overwrite each other's changes in patchelf 0.14.
         changes = [["--set-rpath", "$ORIGIN" if place == "." else f"$ORIGIN/{place}"]]
         renamed = [name for name in names if is_taken(name) and new_name(name) != name]
         if renamed:

@@ -1,5 +1,5 @@
-# Bare systems in a folder of their own, for the scripts that try what we pack, which source this after setup.sh. A script that runs
-# itself again as `in-its-own-mounts` alone sees what is mounted here; it sets `log`.
+# Bare systems in their own folder, for the scripts that test our packages, which source this after setup.sh. Only a script that
+# reruns itself as `in-its-own-mounts` sees what is mounted here; it sets `log`.
 
 chroot="$root/build/chroot"
 output=$(mktemp)
@@ -9,7 +9,7 @@ fail() {
   tail -n 20 "$log" >&2
   stop "$1 (all output is in build/$(basename -- "$log"))"
 }
-# inside COMMAND...: in the chroot, as root, with nothing of this environment.
+# inside COMMAND...: in the chroot, as root, without this environment.
 inside() {
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive chroot "$chroot" "$@"
 }
@@ -21,10 +21,10 @@ try() {
   inside "$@" </dev/null >"$output" 2>&1 || { cat "$output" >>"$log"; fail "'$what' failed"; }
   cat "$output" >>"$log"
 }
-# says WHAT TEXT: the last command said it.
+# says WHAT TEXT: the last command printed it.
 says() { grep -qF -- "$2" "$output" || fail "'$1' did not say '$2'"; }
 
-# A mirror is taken from where this machine has it, in either of apt's two formats.
+# The mirror is this machine's, in either of apt's two formats.
 mirror() {
   local file
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
@@ -35,10 +35,10 @@ mirror() {
   done
 }
 
-# in_own_mounts ARGUMENT: runs the script in mounts of its own, and ends with it; returns where it already has them.
+# in_own_mounts ARGUMENT: runs the script in its own mounts, and exits with it; returns if it already has them.
 in_own_mounts() {
   [ "$(id -u)" = 0 ] || stop "it needs root, for chroot; try sudo"
-  # What is mounted for the chroot is seen by this script alone and gone with it, before its folder is removed.
+  # Mounts for the chroot are visible only to this script and disappear with it, before its folder is removed.
   if [ "$1" != in-its-own-mounts ]; then
     need_packages package check
     rm -rf -- "$chroot"
@@ -49,7 +49,7 @@ in_own_mounts() {
   fi
 }
 
-# bare RELEASE: that Debian, with nothing but its minimal base, in the chroot, which is made anew; kept in build/bare-RELEASE.tar.
+# bare RELEASE: this Debian, with only its minimal base, in a newly created chroot; kept in build/bare-RELEASE.tar.
 bare() {
   local kept="$root/build/bare-$1.tar" url setting
   url=$(mirror | head -n 1)

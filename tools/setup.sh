@@ -24,7 +24,7 @@ begin() {
   trap give_back EXIT
 }
 
-# packages_of GROUP...: the names that tools/packages lists for these groups.
+# packages_of GROUP...: the packages in tools/packages for these groups.
 packages_of() {
   local group package rest
   while read -r group package rest; do
@@ -32,14 +32,14 @@ packages_of() {
   done < <(grep -v '^#' "$root/tools/packages")
 }
 
-# missing_of PACKAGE...: those that are not installed.
+# missing_of PACKAGE...: the packages not installed.
 missing_of() {
   local installed package
   installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
   for package in "$@"; do grep -qxF "$package installed" <<<"$installed" || echo "$package"; done
 }
 
-# need_packages GROUP...: installs what is missing of these groups; where nothing is, it neither calls apt-get nor needs root.
+# need_packages GROUP...: installs missing packages of these groups; if none is missing, it neither calls apt-get nor needs root.
 need_packages() {
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
     stop "this set-up needs Debian 12, Ubuntu 24.04 or later (apt-get is not here); with what tools/packages lists" \
@@ -53,7 +53,7 @@ need_packages() {
       command -v sudo >/dev/null ||
         stop "these packages are missing and only root can install them (there is no sudo here): ${missing[*]}"
       as_root=(sudo env)
-      # Without a terminal nobody can type sudo's password.
+      # Without a terminal, sudo's password cannot be typed.
       [ -t 0 ] || as_root=(sudo -n env)
       "${as_root[@]}" true || stop "these packages are missing and sudo did not let you install them: ${missing[*]}"
     fi
@@ -87,13 +87,13 @@ quietly() {
 # configure PRESET: begins build/PRESET.log.
 configure() {
   local preset=$1 cache="$root/build/$1/CMakeCache.txt" fresh=()
-  # The cache of a folder that has been moved or copied is useless.
+  # The cache of a moved or copied folder is useless.
   if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
   : >"$root/build/$preset.log"
   quietly "$preset" cmake --preset "$preset" ${fresh[@]+"${fresh[@]}"}
 }
 
-# build PRESET [OPTION...]: configures and builds one preset, in silence unless it fails. Options are those of cmake --build.
+# build PRESET [OPTION...]: configures and builds one preset, silently unless it fails. Options are those of cmake --build.
 build() {
   local preset=$1 begun=$SECONDS
   shift
@@ -103,13 +103,13 @@ build() {
   say "built preset '$preset' in $((SECONDS - begun)) s"
 }
 
-# build_levels TARGET...: those of the builds for newer processors that packages, archives and wheels have beside the portable one.
+# build_levels TARGET...: the builds for newer processors that packages, archives and wheels have besides the portable one.
 build_levels() {
   local level
   for level in x86-64-v3 x86-64-v4; do build "$level" --target "$@"; done
 }
 
-# date_as_epoch: the same tree makes the same files, whatever the day: reproducible-builds.org/specs/source-date-epoch
+# date_as_epoch: the same tree makes the same files on any day: reproducible-builds.org/specs/source-date-epoch
 date_as_epoch() {
   [ -n "${SOURCE_DATE_EPOCH:-}" ] || SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct 2>/dev/null) || SOURCE_DATE_EPOCH=$(date +%s)
   export SOURCE_DATE_EPOCH

@@ -2,4 +2,4 @@
 
 #include "data/datasets.hpp"
 
-// Your own data set: a name and a function that makes it, registered by add_dataset({...}).
+// Your own data set: a name and a function that creates it, registered by add_dataset({...}).

@@ -13,9 +13,9 @@ enum class Extent { usual, all };
 /// The text of --help (usual) and of --help-all, for a terminal of this many columns.
 std::string help_page(const CommandInfo& command, Extent extent, std::size_t columns);
 
-/// An entry of a list: `head` in the first column and the wrapped text beside it, or below it on a narrow terminal.
+/// An entry of a list: `head` in the first column and the wrapped text to its right, or below it on a narrow terminal.
 std::string help_entry(const std::string& head, const std::string& text, std::size_t columns);
-/// The entry of a flag; with Extent::all, each of its named values gets a line of its own.
+/// The entry of a flag; with Extent::all, each of its named values gets its own line.
 std::string help_entry(const FlagInfo& flag, Extent extent, std::size_t columns);
 
 /// The width in columns of a help page on standard output.

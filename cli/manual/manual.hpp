@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// A flag, or an argument that has no flag, as the help describes it.
+/// A flag, or an argument without a flag, as described in the help.
 struct FlagInfo {
   std::vector<std::string> names = {};  ///< "-h", "--help"; an argument has one name
   std::string help;
@@ -17,8 +17,8 @@ struct FlagInfo {
   bool repeated = false;  ///< an argument that may be given several times
 };
 
-/// A command and its subcommands, as the help describes them; manual pages and completion are generated from it. CLI11 has neither, and
-/// help2man, which reads a help's text, knows no groups, values and completion.
+/// A command and its subcommands, as described in the help; manual pages and completion are generated from it. CLI11 has neither,
+/// and help2man, which reads the help text, supports no groups, values or completion.
 struct CommandInfo {
   std::string name;            ///< "epsilon"
   std::string full_name = {};  ///< "fedstride privacy epsilon"

@@ -21,7 +21,7 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
-// A line that roff does not take for a request.
+// A line that roff does not treat as a request.
 std::string roff_line(std::string_view escaped) { return (escaped.starts_with('.') ? "\\&" : "") + std::string(escaped) + "\n"; }
 
 // A paragraph in lines of about 80 characters.
@@ -55,7 +55,7 @@ std::string synopsis(const CommandInfo& command) {
   return text;
 }
 
-// The names a value may have, if they have summaries.
+// The possible names of a value, if they have summaries.
 std::string known_values(const FlagInfo& flag) {
   const auto& known = flag.value.known;
   if (std::ranges::none_of(known, [](const KnownName& one) { return !one.summary.empty(); })) return {};

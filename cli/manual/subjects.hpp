@@ -12,7 +12,7 @@ namespace fedstride {
 /// The subjects that 'fedstride help SUBJECT' explains.
 std::vector<std::string> subject_names();
 
-/// The page of a subject, one screen long: text, choices, flags, an example, and where to read more. Empty if there is no such
+/// The page of a subject, one screen long: text, choices, flags, an example, and further reading. Empty if there is no such
 /// subject.
 std::string subject_page(std::string_view name, const CommandInfo& program, std::size_t columns);
 

@@ -53,7 +53,7 @@ void ClientProcesses::start(int client) {
   started_[place] = Clock::now();
   children_[place] = forked(
       [&] {
-        // Only async-signal-safe calls between fork and exec. A process group of its own, because this program passes Ctrl-C on.
+        // Only async-signal-safe calls between fork and exec. Its own process group, because this program forwards Ctrl-C.
         setpgid(0, 0);
         const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -70,7 +70,7 @@ void ClientProcesses::ended(int client, int code) {
     rules_.log(who + " was killed by signal " + std::to_string(-code) + "; restarting it");
     return start(client);
   }
-  if (code == 0) return;  // it learned that all is done before we did
+  if (code == 0) return;  // it learned before us that all is done
   rules_.failed(who + " exited with code " + std::to_string(code) + ": " +
                 last_line(rules_.folder / std::to_string(client) / "log.txt"));
 }
@@ -80,7 +80,7 @@ void ClientProcesses::watch(const std::stop_token& stop) {
   const auto reap = [&] {
     for (int client = 0; client < rules_.clients; ++client) {
       const auto place = static_cast<std::size_t>(client);
-      // Limits the restarts of a client that is killed again and again.
+      // Limits the restarts of a client that is killed repeatedly.
       const bool young = Clock::now() - started_[place] < kShortLife && !ending_;
       if (young) continue;
       if (const auto code = children_[place].ended()) ended(client, *code);

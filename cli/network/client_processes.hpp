@@ -22,12 +22,12 @@ class ClientProcesses {
     /// The arguments after the program's name for client K.
     std::function<std::vector<std::string>(int client, const std::string& folder)> arguments;
     NetworkLog log;
-    /// Called if a client exits before all is done, with the reason ("client 3 exited with code 1: ...").
+    /// Called with the reason if a client exits before all is done ("client 3 exited with code 1: ...").
     std::function<void(const std::string& reason)> failed;
   };
-  /// Throws Error (failure) if a folder cannot be made.
+  /// Throws Error (failure) if a folder cannot be created.
   explicit ClientProcesses(Rules rules);
-  /// Stops them: at once, or, after expect_end(), after a few seconds in which they can exit by themselves.
+  /// Stops them: at once or, after expect_end(), after a few seconds in which they can exit by themselves.
   ~ClientProcesses();
 
   /// Call when all is done and the clients know it.

@@ -10,7 +10,7 @@ class App;
 
 namespace fedstride {
 
-/// The flags that `serve` and `launch` share: rounds, limits, trust, the status page.
+/// The flags shared by `serve` and `launch`: rounds, limits, trust, the status page.
 struct ServeFlags {
   ServeOptions options;
   std::string status;
@@ -20,11 +20,11 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags);
 /// The options of a federation with this many clients, with addresses parsed. Throws Error (usage).
 ServeOptions serve_options(const ServeFlags& flags, int clients);
 
-/// Logs to standard error, with the time of day and without control characters. Prints at most a few dozen lines a second and
+/// Logs to standard error, with the time of day and without control characters. Prints at most a few dozen lines per second and
 /// counts the rest, because strangers can cause any number. Quiet: prints nothing.
 NetworkLog network_log(bool quiet);
 
-/// Logs the address of the status page, if there is one.
+/// Logs the address of the status page, if any.
 void log_status_page(const ServeOptions& options, std::optional<std::uint16_t> port);
 
 /// The folder, or an empty text for --insecure-loopback. Throws Error (usage) if both or neither are given.

@@ -31,7 +31,7 @@ struct PrivacyQuestion {
   bool json = false;
 };
 
-/// The names of the flags that a subcommand has, separated by spaces.
+/// The names of a subcommand's flags, separated by spaces.
 struct QuestionFlags {
   std::string optional;
   std::string required;
@@ -41,7 +41,7 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
 /// Throws Error (usage), naming the flag, if one is missing or does not go with --composition.
 void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags);
 
-/// The releases that one record takes part in, with this noise; with shuffled lots, `passes` is the number of epochs. Throws
+/// The releases that include one record, with this noise; with shuffled lots, `passes` is the number of epochs. Throws
 /// Error (usage) if flags contradict each other.
 Releases releases_of(const PrivacyQuestion& question, double noise_multiplier);
 /// The number of shuffled lots in an epoch. Throws Error (usage) if no rate is given.
@@ -57,22 +57,22 @@ std::string setting_text(std::string_view accountant, const Releases& releases);
 /// without an id has its number as "case". An answer outside the case's bounds counts as failed.
 void evaluate_compositions(const std::string& path);
 
-/// Prints epsilon or delta, as `ask` says, of every case. Flags override the case.
+/// Prints epsilon or delta, by `ask`, for every case. Flags override the case.
 void answer_compositions(const PrivacyQuestion& question, CompositionAsk ask);
 
-/// Prints all accountants' answers to every case: epsilon if a delta is given by the flags or else the case, and delta if an epsilon
-/// is.
+/// Prints all accountants' answers to every case: epsilon if the flags, or otherwise the case, give a delta, and delta if they
+/// give an epsilon.
 void compare_on_compositions(const PrivacyQuestion& question);
 
-/// A row for each accountant, with the bound it proves or the reason why it has none; appends the same to `text` as a table.
-/// Settings go to the accountants that have them. Exactly one of epsilon and delta must be given.
+/// A row for each accountant, with the bound it proves or why it has none; appends the same to `text` as a table. Settings apply
+/// to the accountants that have them. Exactly one of epsilon and delta must be given.
 Json compare_accountants(std::span<const Releases> spending, const AccountantWords& settings,
                          const std::optional<double>& epsilon, const std::optional<double>& delta, std::string& text);
 
 /// The number, or "infinite": JSON has no infinity.
 Json finite_json(double number);
 
-// Subcommands of `fedstride privacy` with a file of their own.
+// Subcommands of `fedstride privacy` with their own file.
 
 void add_privacy_audit(CLI::App& privacy);
 void add_privacy_measure(CLI::App& privacy);

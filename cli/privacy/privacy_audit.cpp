@@ -29,7 +29,7 @@ bool present(const fs::path& path) {
   return is_there;
 }
 
-/// The key of a secret source: --key, or the one beside the ledger. Empty if there is none.
+/// The key of a secret source: --key, or the one next to the ledger. Empty if there is none.
 std::string key_of(const PrivacyAuditFlags& arguments) {
   constexpr std::uint64_t kSize = 32;
   const fs::path path = arguments.key.empty() ? fs::path(arguments.run) / "secret.key" : fs::path(arguments.key);

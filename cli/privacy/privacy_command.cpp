@@ -29,14 +29,14 @@ void warn(const std::string& warning) {
   if (!warning.empty()) std::cerr << "fedstride: note: " << warning << "\n";
 }
 
-/// Shuffled lots as the papers account for them; not a valid bound.
+/// Shuffled lots as accounted in the papers; not a valid bound.
 Spending as_poisson(Releases releases) {
   releases.sampling = Sampling::poisson;
   releases.passes = 0;
   return {releases};
 }
 
-/// Adds to an answer on shuffled lots the papers' number, labeled as such, and a lower bound on any epsilon that can be proven.
+/// Adds the papers' number, labeled as such, and a lower bound on any provable epsilon to an answer on shuffled lots.
 void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases, Json& json,
                        std::string& text) {
   if (releases.sampling != Sampling::shuffle) return;
@@ -113,7 +113,7 @@ void say_steps(PrivacyQuestion question) {
   const bool in_passes = has_passes(releases.sampling);
   Releases next = releases;
   next.passes = 0;
-  if (releases.sampling == Sampling::shuffle) next.sampling = Sampling::full, next.rate = 1;  // one lot an epoch has a record
+  if (releases.sampling == Sampling::shuffle) next.sampling = Sampling::full, next.rate = 1;  // one lot per epoch has a record
   const std::uint64_t steps = most_steps(accountant, {}, next, *question.epsilon, *question.delta);
   releases.passes = in_passes ? steps : 0;
   releases.count = in_passes ? steps * lots_of(question) : steps;

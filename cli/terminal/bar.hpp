@@ -8,7 +8,7 @@ namespace fedstride {
 /// "1:05" or "2:00:31"; "?" if the time is not finite or negative.
 std::string clock_text(double seconds);
 
-/// "[#########.....................]" with so many characters between the brackets; full at share 1 and above.
+/// "[#########.....................]" with this many characters between the brackets; full at share 1 and above.
 std::string bar_text(double share, std::size_t width);
 
 }  // namespace fedstride

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// The width of the terminal on standard output, or `otherwise` if that is not a terminal.
+/// The width of the terminal on standard output, or `otherwise` if it is not a terminal.
 std::size_t terminal_columns(std::size_t otherwise);
 
 /// Its height in rows.

@@ -20,13 +20,13 @@ constexpr std::size_t kUsualColumns = 80;
 constexpr std::size_t kUsualRows = 24;
 constexpr std::size_t kLongestBar = 30;
 constexpr std::size_t kShortestBar = 8;
-// Columns at the right that stay free: a terminal shows ^C at the cursor, and a full line would wrap.
+// Free columns at the right: a terminal shows ^C at the cursor, and a full line would wrap.
 constexpr std::size_t kMargin = 3;
 
-// The lines on the terminal now, by their lengths in characters. Guarded, for threads that print beside them.
+// The lengths in characters of the lines now on the terminal. Guarded, since other threads also print.
 std::mutex drawn_mutex;
 std::vector<std::size_t> drawn;
-// The number of rows above the cursor's that they took when drawn, or -1 if there are none; read by handlers of signals.
+// The number of rows above the cursor's when they were drawn, or -1 if there are none; read by signal handlers.
 std::atomic<int> rows_above{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -36,8 +36,8 @@ std::size_t length_of(std::string_view text) {
 
 bool any_drawn = false;
 
-// Removes the lines. Terminals wrap what is wider than a window that has become narrower, so rows are counted anew. The cursor's row is
-// removed even if nothing should be there: when ^C is typed, a terminal discards what it has not shown yet, a removal among it.
+// Removes the lines. Terminals wrap wide lines when a window becomes narrower, so rows are recounted. The cursor's row is removed
+// even if it should be empty: when ^C is typed, a terminal discards pending output, possibly a removal.
 void wipe() {
   if (!any_drawn) return;
   const std::size_t columns = terminal_columns(kUsualColumns);
@@ -91,7 +91,7 @@ void LiveLines::draw() {
   const std::size_t columns = terminal_columns(kUsualColumns);
   std::vector<std::string> lines;
   if (columns > kMargin) lines = lines_(columns - kMargin);
-  lines.resize(std::min(lines.size(), terminal_rows(kUsualRows) - 1));  // what is scrolled out cannot be removed
+  lines.resize(std::min(lines.size(), terminal_rows(kUsualRows) - 1));  // scrolled-out lines cannot be removed
   const std::lock_guard lock(drawn_mutex);
   wipe();
   for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -10,18 +10,19 @@
 
 namespace fedstride {
 
-/// A piece of a line that must fit into a terminal. Of pieces that do not all fit, those with the largest rank are left out first.
+/// A piece of a line that must fit into a terminal. If not all pieces fit, those with the largest rank are omitted first.
 struct Piece {
   std::string text;
   int rank = 0;
 };
-/// "[####......] round 3/10  0:14 left": a bar and pieces, at most `columns` wide. The bar shrinks first, from 30 characters to 8; then
-/// pieces and at last the bar itself are left out.
+/// "[####......] round 3/10 0:14 left": a bar and pieces, at most `columns` wide. The bar shrinks first, from 30 characters to 8;
+/// then pieces and finally the bar itself are omitted.
 std::string bar_line(double share, std::span<const Piece> pieces, std::size_t columns);
 
-/// The lines at the bottom of a terminal on standard output that change in place, below lines that stay. No line reaches the
-/// terminal's edge, and what was drawn is removed whole, even if the window has become narrower since. Without a terminal, and on one
-/// that cannot move its cursor (TERM=dumb), only the lines that stay are printed. One at a time in a process; callable from any thread.
+/// Lines at the bottom of a terminal on standard output that change in place, below permanent lines. No line reaches the
+/// terminal's edge, and drawn lines are removed completely, even if the window has become narrower. Without a terminal, or on one
+/// that cannot move its cursor (TERM=dumb), only permanent lines are printed. One at a time per process; callable from any
+/// thread.
 class LiveLines {
  public:
   LiveLines();
@@ -47,7 +48,7 @@ class LiveLines {
 /// Prints text, which ends with a newline, to a stream, above the changing lines if these are on the same terminal.
 void print_beside_live_lines(std::FILE* stream, const std::string& text);
 
-/// For handlers of signals that end the process: removes the changing lines. Makes only system calls.
+/// For signal handlers that end the process: removes the changing lines. Makes only system calls.
 void wipe_live_lines();
 
 }  // namespace fedstride

@@ -157,7 +157,7 @@ void ProgressBar::round(const RoundRecord& record) {
     text += formatted("round %u: no client kept a step; %s\n", record.round, idle_advice_.c_str());
     idle_advice_.clear();
   }
-  for (const ClientReport& client : record.clients)  // a reason is given where it first occurs
+  for (const ClientReport& client : record.clients)  // a reason is shown when it first occurs
     if (!client.failure.empty() && reasons_.insert(client.failure).second)
       text += formatted("round %u: client %u left out: ", record.round, client.client) + client.failure + "\n";
   live_.print(text);

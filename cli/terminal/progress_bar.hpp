@@ -19,7 +19,7 @@ namespace fedstride {
 /// round.
 class ProgressBar {
  public:
-  /// `silent`: prints nothing, whatever the run's settings are.
+  /// `silent`: prints nothing, regardless of the run's settings.
   explicit ProgressBar(bool silent = false) : silent_(silent) {}
   RunObserver observer(const std::atomic<bool>* stop);
   /// The end of `run`, `serve` and `launch`. Prints rounds, accuracy, updates left out, the folder of the results and privacy, unless
@@ -38,7 +38,7 @@ class ProgressBar {
   bool quiet_ = true;
   Configuration configuration_ = {};
   std::string idle_advice_ = {};        ///< printed at the first round that trains nothing
-  std::set<std::string> reasons_ = {};  ///< why clients were left out, as far as printed
+  std::set<std::string> reasons_ = {};  ///< printed reasons why clients were left out
   std::uint32_t rounds_ = 0;
   std::uint32_t done_ = 0;
   std::uint32_t first_ = 0;

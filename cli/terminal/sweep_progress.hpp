@@ -114,7 +114,7 @@ class SweepProgress {
   std::size_t cells_ = 0;
   std::size_t done_before_ = 0;
   std::size_t ended_ = 0;                ///< in this session
-  double work_done_ = 0;                 ///< cells, or shares of cells, that this session finished
+  double work_done_ = 0;                 ///< cells, or shares of cells, finished in this session
   std::map<int, Running> running_ = {};  ///< by job
   std::chrono::steady_clock::time_point start_ = {};
   std::mutex mutex_;

@@ -19,7 +19,7 @@ struct AttackRound {
   double attackers = 0;  ///< among them, on average
 };
 
-/// A simulated attack on a federation, to show what an aggregation withstands. All attackers of a run do the same.
+/// A simulated attack on a federation, to show what an aggregation can withstand. All attackers of a run do the same.
 class AttackPart : public Part {
  public:
   static PartFamily& family();  ///< client/attacks/attacks.cpp has the list
@@ -37,7 +37,7 @@ class AttackPart : public Part {
   virtual void falsify(const AttackRound& /*round*/, std::uint32_t /*client*/, std::span<float> /*change*/) const {}
 
   /// True if attackers collude: conspire() sees a round's honest updates (at least one) and fills `out`, initially 0, which all
-  /// send.
+  /// of them send.
   virtual bool conspires() const { return false; }
   virtual void conspire(const AttackRound& /*round*/, std::span<const std::span<const float>> /*honest*/,
                         std::size_t /*attackers*/, std::span<float> /*out*/) const {}

@@ -12,13 +12,13 @@
 
 namespace fedstride {
 
-/// The bytes of that many bits.
+/// The bytes of this many bits.
 constexpr std::uint64_t bytes_of_bits(std::uint64_t bits) { return (bits + 7) / 8; }
 
-/// Bits behind a text's end, the lowest of a byte first. The last byte is filled up with zeros when this ends.
+/// Appends bits to a text, the lowest of a byte first. The last byte is padded with zeros on destruction.
 class BitWriter {
  public:
-  /// `most` is the number of bytes that may be written; the text is cut to those that were.
+  /// `most` is the number of bytes that may be written; the text is cut to those written.
   BitWriter(std::string& text, std::size_t most) : text_(text), at_(text.size()) { text.resize(at_ + most + sizeof(word_)); }
   ~BitWriter() {
     if (used_ > 0) flush();
@@ -36,7 +36,7 @@ class BitWriter {
     used_ -= 64;
     word_ = used_ > 0 ? std::uint64_t{bits} >> (count - used_) : 0;
   }
-  /// That many ones and a zero.
+  /// This many ones and a zero.
   void put_unary(std::uint64_t ones) {
     for (; ones >= 32; ones -= 32) put(0xFFFFFFFF, 32);
     put((std::uint32_t{1} << ones) - 1, static_cast<int>(ones) + 1);
@@ -53,7 +53,7 @@ class BitWriter {
   int used_ = 0;
 };
 
-/// Reads them. Beyond the end there are zeros, which ended() tells.
+/// Reads them. Beyond the end it returns zeros, which ended() reports.
 class BitReader {
  public:
   explicit BitReader(std::string_view text) : text_(text) {}
@@ -82,7 +82,7 @@ class BitReader {
       if (ones > most) return most + 1;
     }
   }
-  /// True if everything was read, nothing beyond, and what fills the last byte up is zeros.
+  /// True if exactly everything was read, and the padding of the last byte is zeros.
   bool ended() const { return at_ == text_.size() && !beyond_ && have_ < 8 && word_ == 0; }
 
  private:
@@ -126,7 +126,7 @@ inline void pack(std::span<const std::uint32_t> numbers, int width, std::string&
   text.resize(at + size);
 }
 
-/// The inverse, for the text of so many numbers: take(i, number i) for each. False if the bits that fill up the last byte are not 0.
+/// The inverse, for the text of this many numbers: take(i, number i) for each. False if the padding of the last byte is not 0.
 bool unpack(std::string_view text, std::size_t count, int width, auto&& take) {
   const std::uint64_t bits = count * static_cast<std::uint64_t>(width), mask = (std::uint64_t{1} << width) - 1;
   const std::size_t whole =

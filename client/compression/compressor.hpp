@@ -12,52 +12,53 @@
 
 namespace fedstride {
 
-/// A tensor among the numbers of a vector, as a matrix by rows. Its rows are the outputs of a layer, or its inputs.
+/// A tensor within a vector, as a matrix stored by rows. Its rows are the outputs of a layer, or its inputs.
 struct CodedMatrix {
   std::size_t first = 0;
   std::size_t rows = 0;
   std::size_t columns = 0;
 };
 
-/// The address of a code's draws: everything random in it follows from this, so nothing random is sent.
+/// The address of a code's draws: all its randomness follows from this, so nothing random is sent.
 struct CodeAddress {
   std::uint64_t seed = 0;
   std::uint32_t round = 0;
   ClientId client = 0;
-  std::uint32_t part = 0;                      ///< of what one message has: an update's first or second vector, the model
-  std::span<const CodedMatrix> matrices = {};  ///< of the vector, for codes that see them: ascending, apart
+  std::uint32_t part = 0;                      ///< of one message: an update's first or second vector, the model
+  std::span<const CodedMatrix> matrices = {};  ///< of the vector, for codes that use them: ascending, disjoint
 
   static constexpr ClientId kServer = 0xFFFFFFFE;
   static constexpr ClientId kEverybody = 0xFFFFFFFF;
 
-  /// Draws of the sender alone.
+  /// Draws private to the sender.
   RandomStream own() const { return {seed, {Purpose::compression, round, client, part}}; }
-  /// Draws that all senders of a round share.
+  /// Draws shared by all senders of a round.
   RandomStream common() const { return {seed, {Purpose::compression, round, kEverybody, part}}; }
 };
 
-/// Codes d numbers as bytes. What is summed is always what the bytes decode to, on a network or not. A code has no length field: d,
-/// the settings and the bytes say all.
+/// Codes d numbers as bytes. Sums always take the decoded bytes, on a network or not. A code has no length field: d, the settings
+/// and the bytes suffice.
 class Compressor : public Part {
  public:
-  /// False for the part that sends floats as they are.
+  /// False for the part that sends uncompressed floats.
   virtual bool codes() const { return true; }
-  /// True if the mean of what clients decode to is what the mean of their numbers decodes to, up to the grid: codes that may be added
-  /// up before anybody decodes them, as secure aggregation must. They use nothing of the numbers but the numbers (no norm, no order).
+  /// True if the mean of the clients' decoded codes is the decoded code of their mean, up to the grid: codes that may be added up
+  /// before anyone decodes them, as secure aggregation requires. Each number is coded by itself (no norm, no order).
   virtual bool is_linear() const { return false; }
-  /// True if what is left to send, kept back and added to the next update, stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is.
+  /// True if the error that is kept back and added to the next update stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is.
   virtual bool suits_feedback() const { return true; }
   /// The most bytes a code of d numbers has: at most 4 d + 64, which bounds the frames of docs/reference/WIRE.md.
   virtual std::uint64_t most_bytes(std::size_t d) const = 0;
-  /// The same, of a vector with these matrices.
+  /// The same, for a vector with these matrices.
   virtual std::uint64_t most_bytes_with(std::span<const CodedMatrix> /*matrices*/, std::size_t d) const { return most_bytes(d); }
   /// Appends the code of finite numbers below 2^22 in magnitude.
   virtual void encode(std::span<const float> numbers, const CodeAddress& address, std::string& code) const = 0;
-  /// Fills `numbers`. False, with any contents, unless `code` is what encode can write for so many numbers; then they are finite.
+  /// Fills `numbers`. False, with any contents, unless `code` is a possible output of encode for this many numbers; then they are
+  /// finite.
   virtual bool decode(std::string_view code, const CodeAddress& address, std::span<float> numbers) const = 0;
 };
 
-/// How clients code their updates, and the server its model: the same parts, with settings of their own. client/compression/
+/// How clients code their updates, and the server its model: the same parts, with separate settings. client/compression/
 /// compressors.cpp has the list.
 class UpCompressor : public Compressor {
  public:
@@ -72,7 +73,7 @@ class DownCompressor : public Compressor {
 using UpCompression = Chosen<UpCompressor>;
 using DownCompression = Chosen<DownCompressor>;
 
-/// The number kept of d for a setting that is a share below 1, and a number from 1.
+/// How many of d numbers are kept: the setting is a share below 1, and a number from 1.
 std::size_t kept_of(double keep, std::size_t d);
 
 template <class Way>

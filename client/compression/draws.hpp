@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// The words of a seeded stream, many at once, in an order of its own: word j is a function of the address and j.
+/// The words of a seeded stream, many at once, in its own order: word j is a function of the address and j.
 class Draws {
  public:
   static constexpr std::size_t kAtOnce = 1024;

@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// Floats as they are.
+/// Uncompressed floats.
 template <class Way>
 struct NoCompression final : PartBase<Way, NoCompression<Way>> {
   using PartBase<Way, NoCompression<Way>>::PartBase;

@@ -15,7 +15,7 @@ namespace fedstride {
 /// Factors of an n x m matrix by rows: an n x rank P whose columns are orthonormal or 0, then the m x rank M^T P. Three steps of
 /// subspace iteration from normal draws; the same bits everywhere.
 void factorize(const float* matrix, std::size_t n, std::size_t m, std::size_t rank, RandomStream& random, float* factors);
-/// Their product P (M^T P)^T.
+/// The product P (M^T P)^T.
 void multiply_factors(const float* factors, std::size_t n, std::size_t m, std::size_t rank, float* matrix);
 
 struct PowerSgdSettings {
@@ -24,11 +24,11 @@ struct PowerSgdSettings {
       std::tuple{Field{"up-rank", &PowerSgdSettings::rank, "rank of the matrices sent", Valid{.low = 1, .high = 1024}}};
 };
 
-/// PowerSGD (Vogels, Karimireddy & Jaggi 2019, Algorithm 1) of each client for itself: for a tensor M of n x m, P is an orthonormal
-/// basis of M Q after three steps of subspace iteration from a Q drawn at the address, and P P^T M is sent as P and M^T P. The
-/// paper's one step starts from the last round's Q, and sums P and Q over workers one after the other; a client trains in few rounds,
-/// and a round has one sum. Biased: error^2 = |M|^2 - |P^T M|^2, near that of the best matrix of this rank. 32 r (n + m) bits a
-/// tensor; where a tensor has no more numbers than that, as vectors do, its floats.
+/// PowerSGD (Vogels, Karimireddy & Jaggi 2019, Algorithm 1) for each client separately: for a tensor M of n x m, P is an
+/// orthonormal basis of M Q after three steps of subspace iteration from a Q drawn at the address, and P P^T M is sent as P and
+/// M^T P. The paper's one step starts from the last round's Q, and sums P, then Q over workers; a client trains in few rounds,
+/// and a round has one sum. Biased: error^2 = |M|^2 - |P^T M|^2, near that of the best matrix of this rank. 32 r (n + m) bits per
+/// tensor; a tensor with no more numbers than that, such as a vector, is sent as floats.
 struct PowerSgd final : PartBase<UpCompressor, PowerSgd, PowerSgdSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "power-sgd";
@@ -77,7 +77,7 @@ struct PowerSgd final : PartBase<UpCompressor, PowerSgd, PowerSgdSettings> {
     return static_cast<std::size_t>(this->rank) * (matrix.rows + matrix.columns);
   }
   bool is_worth_it(const CodedMatrix& matrix) const { return factors(matrix) < matrix.rows * matrix.columns; }
-  // Calls each(first, count, matrix) for the matrices that are coded and, with a null matrix, for what is between them.
+  // Calls each(first, count, matrix) for the coded matrices and, with a null matrix, for the gaps between them.
   void for_each_piece(std::span<const CodedMatrix> matrices, std::size_t d, auto&& each) const {
     std::size_t done = 0;
     for (const CodedMatrix& matrix : matrices) {

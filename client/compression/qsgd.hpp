@@ -19,16 +19,16 @@ struct QsgdSettings : BucketSettings<Way> {
                                                      "levels between 0 and a bucket's norm", Valid{.low = 1, .high = 1 << 20}}});
 };
 
-/// QSGD (Alistarh, Grubic, Li, Tomioka & Vojnovic 2017, Section 3.1): |x_i| s / |x| is rounded stochastically to one of the s levels
-/// above 0, in buckets of their own norm |x|. Unbiased, E error^2 = |x|^2 / s^2 sum f (1 - f) <= min(d / s^2, sqrt(d) / s) |x|^2.
-/// 32 bits a bucket, and 1 + ceil(log2(s + 1)) a number.
+/// QSGD (Alistarh, Grubic, Li, Tomioka & Vojnovic 2017, Section 3.1): |x_i| s / |x| is rounded stochastically to one of the s
+/// levels above 0, in buckets, each with its norm |x|. Unbiased, E error^2 = |x|^2 / s^2 sum f (1 - f) <= min(d / s^2, sqrt(d) /
+/// s) |x|^2. 32 bits per bucket, and 1 + ceil(log2(s + 1)) per number.
 template <class Way>
 struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
   using PartBase<Way, Qsgd<Way>, QsgdSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "qsgd";
   static constexpr std::string_view kSummary = "levels of a bucket's norm, rounded stochastically (Alistarh et al. 2017)";
 
-  /// Of a level; a sign has one bit more.
+  /// Of a level; the sign takes one bit more.
   int width() const { return std::bit_width(static_cast<unsigned>(this->levels)); }
   bool suits_feedback() const override {
     const double d = this->bucket, s = this->levels;

@@ -12,13 +12,13 @@ namespace fedstride {
 /// The places of the `count` numbers of largest magnitude, in ascending order; among equals the first ones. Linear in the numbers.
 std::vector<std::uint32_t> largest_places(std::span<const float> numbers, std::size_t count);
 
-/// Places among d, as the gaps between them in Golomb's code with b low bits each (Sattler et al. 2019, Section 4.2):
-/// b = 1 + floor(log2(ln(phi - 1) / ln(1 - k / d))), at least 0. None are written if all d are meant.
+/// Places among d, as gaps in Golomb's code with b low bits each (Sattler et al. 2019, Section 4.2):
+/// b = 1 + floor(log2(ln(phi - 1) / ln(1 - k / d))), at least 0. Nothing is written if all d are selected.
 int golomb_bits(std::size_t count, std::size_t d);
 void put_places(BitWriter& bits, std::span<const std::uint32_t> places, std::size_t d);
-/// The most bits that takes.
+/// The most bits this takes.
 std::uint64_t most_bits_of_places(std::size_t count, std::size_t d);
-/// Reads `count` places below d; nothing if they are not that.
+/// Reads `count` places below d; nothing if they are invalid.
 std::optional<std::vector<std::uint32_t>> take_places(BitReader& bits, std::size_t count, std::size_t d);
 
 }  // namespace fedstride

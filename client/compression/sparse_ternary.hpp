@@ -9,9 +9,9 @@
 
 namespace fedstride {
 
-/// Sparse ternary compression (Sattler, Wiedemann, Mueller & Samek 2019): the k numbers of largest magnitude become their signs times
-/// their mean magnitude. Biased: the authors keep the error back in both directions. 32 bits, a sign each, and places in Golomb's
-/// code: for k/d = 0.01, 9.1 bits a number that is sent.
+/// Sparse ternary compression (Sattler, Wiedemann, Mueller & Samek 2019): the k numbers of largest magnitude become their signs
+/// times their mean magnitude. Biased: the authors use error feedback in both directions. 32 bits, a sign each, and places in
+/// Golomb's code: for k/d = 0.01, 9.1 bits per sent number.
 template <class Way>
 struct SparseTernary final : PartBase<Way, SparseTernary<Way>, KeepSettings<Way>> {
   using PartBase<Way, SparseTernary<Way>, KeepSettings<Way>>::PartBase;

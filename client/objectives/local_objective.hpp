@@ -37,7 +37,7 @@ struct ObjectiveRound {
   double measure = 0;  ///< weighted mean of the clients' ObjectiveScale::measure
 };
 
-/// A local objective: what clients minimize in addition to their loss f_k, and what is kept for it between rounds. A step sees
+/// A local objective: what clients minimize in addition to their loss f_k, and its state between rounds. A step sees
 ///   grad f_k(theta) + pull (theta - theta_0) + fixed,
 /// where theta_0 is the model received and `fixed` a vector that is constant within the round. The state is the server's.
 class LocalObjectivePart : public StatefulPart {

@@ -75,7 +75,7 @@ double second_half(const float* __restrict theta, float* __restrict half, const 
       half[i] = nexts[lane];
       above |= static_cast<int>(std::abs(fulls[lane]) > 1.0F);
     }
-    // Few weights are above 1, and dividing by 1 would cost more than all the rest.
+    // Few weights are above 1, and dividing by 1 would cost more than everything else.
     if (kRelative && above != 0)
       for (std::size_t lane = 0; lane < count; ++lane) errors[lane] /= std::max(1.0F, std::abs(fulls[lane]));
     for (std::size_t lane = 0; lane < count; ++lane) {

@@ -91,11 +91,11 @@ struct AdadpState {
 /// their ends sets the learning rate eta. G1 is the gradient of one batch at theta, G2 that of the next batch at the half step:
 ///   theta_half = theta - eta/2 G1,  theta_full = theta - eta G1,  theta_hat = theta_half - eta/2 G2
 ///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2, element by element (Equation 6; plain: Equation 3)
-///   accepted if err <= tolerance, else undone; NaN and infinities are never accepted. Equation 6 gives err an index: with
+///   accepted if err <= tolerance, otherwise undone; NaN and infinities are never accepted. Equation 6 gives err an index: with
 ///   test element, a step is undone only if the error of a single element is above the tolerance.
 ///   eta <- eta min(max(safety tolerance / err, minimum factor), maximum factor), accepted or not; NaN counts as a large
 ///   error. safety is 1 in the paper; solvers of differential equations use less, so that fewer steps are undone.
-/// A preset decides what the paper leaves open, or where the authors' code differs from it:
+/// A preset decides what the paper leaves open, or what the authors' code does differently:
 ///                 next iterate    factor            an error above the tolerance
 ///   default       theta_hat       tolerance / err   undoes the step; with noisy gradients, keeps it
 ///   paper         theta_full      tolerance / err   undoes the step; with noisy gradients, keeps it
@@ -103,10 +103,10 @@ struct AdadpState {
 ///   authors-code with noise starts from the authors' weights, uniform in +-1/sqrt(fan-out) (sim/prepare/setup.cpp), with a tolerance
 ///   of 1/sqrt(10): their code sums the error over ten identical copies of every weight and compares the sum with 1
 /// The paper's tolerances are 0.1 without noise and 1 with it. tolerance auto needs no tuning: with T adapting steps of a client
-/// and M clients a round, a tolerance of sqrt(M / T) |theta_0|, or sqrt(3) (1 - t/T) times that with a linear schedule, lets the
-/// noise of all steps move the averaged weights by no more than |theta_0| (docs/adaptive.md). Each gradient is one noisy release:
-/// two a step, whether it is undone or not. After K = `adapt-epochs` epochs the rate found, eta_K, is kept, and plain SGD
-/// continues at eta_K / (1 + decay (k - K)) in epoch k = K+1, K+2, ... (the paper's comparison with Adam: K = 50, decay 0.1).
+/// and M clients per round, a tolerance of sqrt(M / T) |theta_0|, or sqrt(3) (1 - t/T) times that with a linear schedule, lets
+/// the noise of all steps move the averaged weights by no more than |theta_0| (docs/adaptive.md). Each gradient is one noisy
+/// release: two per step, undone or not. After K = `adapt-epochs` epochs the rate found, eta_K, is kept, and plain SGD continues
+/// at eta_K / (1 + decay (k - K)) in epoch k = K+1, K+2, ... (the paper's comparison with Adam: K = 50, decay 0.1).
 struct Adadp final : OptimizerBase<Adadp, AdadpSettings, AdadpState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "adadp";

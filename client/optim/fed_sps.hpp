@@ -26,11 +26,11 @@ struct FedSpsState {
   }
 };
 
-/// FedSPS, the stochastic Polyak step size at every client (Mukherjee, Loizou & Stich 2024, Algorithm 1). With f the mean loss of
+/// FedSPS, the stochastic Polyak step size on every client (Mukherjee, Loizou & Stich 2024, Algorithm 1). With f the mean loss of
 /// the step's batch and g its gradient, both from one pass:
 ///   eta = min((f(x) - l) / (c |g|^2), gamma_b),  l = 0, a lower bound of all our losses;  x -= eta g
-/// f is that of the batch alone, so terms that a local objective adds to the gradient are refused (sim/settings/rules.cpp), and so is
-/// example-level privacy: no release covers the loss.
+/// f is the batch's loss alone, so terms that a local objective adds to the gradient are refused (sim/settings/rules.cpp), and so
+/// is example-level privacy: no release covers the loss.
 struct FedSps final : OptimizerBase<FedSps, FedSpsSettings, FedSpsState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "fedsps";

@@ -7,9 +7,9 @@
 
 namespace fedstride {
 
-/// A sum of `size` terms in double, in 16 lanes that are then added in order: whatever vector width up to that the compiler uses,
-/// the order of additions, and so the bits, are the same. add(from, count, lanes) adds terms from ... from + count - 1 to
-/// lanes[0] ... lanes[count - 1]; count is kSumLanes except in the last call.
+/// A sum of `size` terms in double, in 16 lanes that are then added in order: with any vector width up to that, the order of
+/// additions, and so the bits, are the same. add(from, count, lanes) adds terms from ... from + count - 1 to lanes[0] ...
+/// lanes[count - 1]; count is kSumLanes except in the last call.
 template <class Add>
 double block_sum(std::size_t size, Add add) {
   double lanes[kSumLanes] = {};

@@ -20,7 +20,7 @@ namespace fedstride {
 struct Progress {
   int epoch = 0;
   double of_round = 0;  ///< fraction of the client's steps in this round that are done, 0 to below 1
-  double noise = 0;     ///< standard deviation of the noise in one coordinate of the step's (first) gradient; 0: there is none
+  double noise = 0;     ///< standard deviation of the noise in one coordinate of the step's (first) gradient; 0: none
 };
 
 /// The result of one step.
@@ -30,12 +30,12 @@ struct StepReport {
   double error = 0;                                             ///< ADADP's error estimate; 0 for others
   double kept = 1;                                              ///< factor on learning_rate if the step was shortened; 0: undone
   double statistic = std::numeric_limits<double>::quiet_NaN();  ///< of this step, for the server to pool; NaN: none
-  double alignment = std::numeric_limits<double>::quiet_NaN();  ///< squared cosine of this step and the one before; NaN: none
+  double alignment = std::numeric_limits<double>::quiet_NaN();  ///< squared cosine with the previous step; NaN: none
 };
 
 /// A hypothetical weight that takes the same steps as the real ones with a constant gradient of 1, against the pull of the local
-/// objective. It shows by how much a client's mean gradient was multiplied: the sum of the rates with SGD, in general eta |a|_1
-/// (Wang et al. 2020, Section 4).
+/// objective. It shows the factor applied to a client's mean gradient: the sum of the rates with SGD, in general eta |a|_1 (Wang
+/// et al. 2020, Section 4).
 struct UnitWeight {
   double pull = 0;
   double moved = 0;     ///< the reach
@@ -49,7 +49,7 @@ inline void follow_rate(UnitWeight& unit, const StepReport& step, int parts) {
   for (int i = 0; i < parts; ++i) unit.moved += step.learning_rate * step.kept / parts * unit.gradient();
 }
 
-/// Texts of settings that several optimizers have: the help shows a setting once.
+/// Texts of settings that several optimizers share: the help shows a setting once.
 inline constexpr std::string_view kRateHelp = "step size for the mean gradient of a batch; the initial one if it changes";
 inline constexpr std::string_view kDecayHelp =
     "schedule inverse: rate / (1 + epochs x decay); after adapt-epochs: rate found / (1 + epochs since x decay)";
@@ -62,10 +62,10 @@ class OptimizerPart : public StatefulPart {
  public:
   static PartFamily& family();  ///< client/optim/optimizers.cpp has the list
 
-  /// The number of gradients a step computes at that point of training: its cost.
+  /// The number of gradients a step computes at this point of training: its cost.
   virtual int gradients_per_step(Progress progress = {}) const = 0;
-  /// The number of successive gradients that are of the same batch; it divides gradients_per_step. Under example-level privacy each
-  /// gradient is of a lot of its own, since a release covers one gradient.
+  /// The number of successive gradients of the same batch; it divides gradients_per_step. Under example-level privacy each
+  /// gradient has its own lot, since a release covers one gradient.
   virtual int gradients_per_batch() const { return 1; }
   /// The number of batches a step reads without example-level privacy.
   int batches_per_step(Progress progress = {}) const { return gradients_per_step(progress) / gradients_per_batch(); }
@@ -75,8 +75,7 @@ class OptimizerPart : public StatefulPart {
   virtual bool keeps_state() const { return false; }
   /// The factor on the weights that is added to their gradient.
   virtual double weight_decay_factor() const { return 0; }
-  /// Called once before training if the gradients carry noise (differential privacy); is_set(name) is true if the user set that
-  /// setting.
+  /// Called once before training if the gradients carry noise (differential privacy); is_set(name) is true if the user set it.
   virtual void gradients_are_noisy(function_ref<bool(std::string_view setting)> /*is_set*/) {}
 
   /// True if a step reads Gradient::loss.
@@ -84,7 +83,7 @@ class OptimizerPart : public StatefulPart {
 
   /// True if a step's rate depends on the step's own gradient.
   virtual bool rate_follows_gradient() const { return false; }
-  /// The rate that the next step will use; if rate_follows_gradient(), the one that the last step used.
+  /// The rate that the next step will use; if rate_follows_gradient(), the last step's rate.
   virtual double learning_rate(const PartState& state, Progress progress) const = 0;
   /// One step, in place. `scratch` is the thread's temporary memory, shared by all clients of a model: of any size and with any
   /// contents.
@@ -92,7 +91,7 @@ class OptimizerPart : public StatefulPart {
 
   /// True if its steps are linear in its gradients.
   virtual bool follows() const { return false; }
-  /// If follows(): takes the reported step with a UnitWeight, whose gradients are all the same. An optimizer with momentum starts
+  /// If follows(): takes the reported step with a UnitWeight, whose gradients are all equal. An optimizer with momentum starts
   /// each round as if its state were fresh.
   virtual void follow(UnitWeight& /*unit*/, const StepReport& /*step*/) const {}
 

@@ -18,7 +18,7 @@ constexpr double kMinFactor = 0.9;         // on the rate in one step, while V i
 constexpr double kMaxFactor = 1.1;
 constexpr double kMinRate = 1e-30;
 constexpr double kMostRate = 1e30;
-constexpr double kFirstBound = 0.3;  // on the tolerance, until max-tolerance auto is known; with known noise, of one direction
+constexpr double kFirstBound = 0.3;  // on the tolerance, until max-tolerance auto is known; with known noise, for one direction
 
 double rate_for(double tolerance, double mean_square) {
   return std::clamp(tolerance / std::sqrt(mean_square), kMinRate, kMostRate);  // never 0 / 0: tolerances are above 0
@@ -33,7 +33,7 @@ double pooled_first_half(float* __restrict weights, const float* __restrict grad
   });
 }
 
-/// What becomes of a step's difference d1 - d2: nothing, it is kept, or it is multiplied into the one kept before.
+/// What a step does with its difference d1 - d2: nothing, keep it, or multiply it with the one kept before.
 enum class Difference { passing, kept, compared };
 
 /// weights -= eta/2 G2; returns |d1 - d2|^2, NaN or infinite unless all intermediate numbers are finite.
@@ -61,8 +61,8 @@ constexpr PooledSecondHalf kPooledSecondHalf[] = {pooled_second_half<Difference:
 
 bool finds_bound(const Pooled& pooled) { return pooled.max_tolerance.is_auto && pooled.rule == PooledRule::current; }
 
-// Of every 16 steps the second and the third are compared, so that the comparison costs nearly nothing. A round's first step starts
-// from the mean of all clients: its difference says least about the steps that follow.
+// Of every 16 steps the second and the third are compared, so the comparison costs almost nothing. A round's first step starts
+// from the mean of all clients: its difference says least about later steps.
 Difference use_of_difference(const Pooled& pooled, const PooledState& state) {
   constexpr std::uint64_t kEvery = 16;
   if (!finds_bound(pooled)) return Difference::passing;
@@ -70,7 +70,7 @@ Difference use_of_difference(const Pooled& pooled, const PooledState& state) {
   return state.steps % kEvery == 2 && state.kept > 0 ? Difference::compared : Difference::passing;
 }
 
-// min(|theta_0| kappa sqrt(M) sqrt(3 / (2 T)) s, max-tolerance min(1, 2 s)), from what the server tells.
+// min(|theta_0| kappa sqrt(M) sqrt(3 / (2 T)) s, max-tolerance min(1, 2 s)), from the server's numbers.
 double tolerance_at(double scale, double limit, double left) { return std::min(scale * left, limit * std::min(1.0, 2 * left)); }
 
 double tolerance_of(const PooledState& state, Progress progress) {
@@ -87,7 +87,7 @@ double rate_of_step(const Pooled& pooled, const PooledState& state, double toler
 
 }  // namespace
 
-// What the server of version 0.3 told: tolerances at the round's ends, which the bound 1e300 of this form leaves alone.
+// The numbers sent by version 0.3's server: tolerances at the round's ends, unaffected by this form's bound 1e300.
 std::vector<double> PooledSteps::tell(std::uint32_t round) const {
   if (rule == PooledRule::version_0_3) {
     const auto [first, last] = course.of_round(round);
@@ -110,7 +110,7 @@ std::vector<double> PooledSteps::tell(std::uint32_t round) const {
   return {course.scale, bound, first, last, v};
 }
 
-// The mean u, less the noise that was known.
+// The mean u, less the known noise.
 double PooledSteps::rest(const KnownNoise& known) const { return counted > 0 ? std::max(0.0, sum / counted) : known.gradients; }
 
 // The bound on the tolerance.

@@ -47,7 +47,8 @@ struct PooledSettings {
   };
 };
 
-/// What the server tells: |theta_0| kappa sqrt(M) sqrt(3 / (2 T)), max-tolerance, s at the round's start and end, and V (0: unknown).
+/// The server's numbers: |theta_0| kappa sqrt(M) sqrt(3 / (2 T)), max-tolerance, s at the round's start and end, and V (0:
+/// unknown).
 inline constexpr std::size_t kPooledNumbers = 5;
 
 struct PooledState {
@@ -55,7 +56,7 @@ struct PooledState {
   double sum = 0;            ///< of the client's own u: in this round, or in all if V is unknown
   std::uint64_t count = 0;
   std::uint64_t steps = 0;  ///< in this round
-  double kept = 0;          ///< squared norm of the difference in the scratch, to be compared with that of the next step; 0: none
+  double kept = 0;          ///< squared norm of the difference in the scratch, compared with the next step's; 0: none
   std::array<double, kPooledNumbers> told = {};
   template <class Archive>
   void serialize(Archive& archive) {
@@ -72,19 +73,19 @@ struct PooledSteps final : PooledStatistic {
   double first_rate = 0.1;
   RateOf rate_of = RateOf::federation;
   PooledRule rule = PooledRule::current;
-  double sum = 0;             ///< of the rounds' means of u, less the noise that was known
+  double sum = 0;             ///< of the rounds' means of u, less the known noise
   std::uint32_t counted = 0;  ///< rounds in that sum
-  double rate = 0;            ///< at the start of the last round; 0: none was
+  double rate = 0;            ///< at the start of the last round; 0: none
   double alignment = 0;       ///< of the rounds' mean squared cosines
   std::uint32_t aligned = 0;
   bool finds_limit = false;
   bool has_horizon = false;
-  std::function<KnownNoise(std::uint32_t round)> noise = {};  ///< empty: none is known
+  std::function<KnownNoise(std::uint32_t round)> noise = {};  ///< empty: unknown
 
   std::vector<double> tell(std::uint32_t round) const override;
   void take(std::uint32_t round, const ClientReport& sums) override;
   void prolong(std::uint32_t rounds) override;
-  /// {tolerance, its bound, V} as told at the start of the round, {the round's mean u, its number of directions k}.
+  /// {tolerance, its bound, V} as sent at the start of the round, {the round's mean u, its number of directions k}.
   std::vector<NamedNumber> numbers() const override;
   void save(std::ostream& bytes) const override { write_archive(bytes, course, sum, counted, rate, alignment, aligned); }
   void load(std::istream& bytes) override { read_archive(bytes, course, sum, counted, rate, alignment, aligned); }
@@ -97,19 +98,19 @@ struct PooledSteps final : PooledStatistic {
 };
 
 /// ADADP's two half steps with one rate for the whole federation, computed from the differences of all clients' half steps. For
-/// T steps of a client in the whole run, M clients a round, initial weights theta_0, step t and s = 1 - t/T:
+/// T steps of a client in the whole run, M clients per round, initial weights theta_0, step t and s = 1 - t/T:
 ///   tol_t = min(|theta_0| kappa sqrt(M) sqrt(3 / (2 T)) s, max-tolerance min(1, 2 s))
 ///   d1 = -min(eta/2, c/|G1|) G1 at theta,  d2 = -eta/2 G2 at theta + d1,  c = max-step x tol_t / sqrt(2)
 ///   f = min(1, 2c / |d1 + d2|),  theta <- theta + f (d1 + d2), undone only if that is not finite
 ///   u = f^2 |d1 - d2|^2 / eta^2
-///   V = max(mean over the rounds so far of the mean of u over all steps of all clients of a round, (tol / (2 eta'))^2) at a
+///   V = max(mean over the rounds so far of the mean of u over all steps of a round's clients, (tol / (2 eta'))^2) at a
 ///   round's start, where eta' is the rate at the start of the round before; V = (tol / learning-rate)^2 in the first round
 ///   eta = tol_t / sqrt(max(V, mean of the client's own u in this round))
 /// If gradient noise dominates, |d1 - d2| is the norm of the noise that a step adds to the weights, so at kappa 1 the noise of
-/// all steps together moves the averaged weights by |theta_0| / sqrt(2) (derived in docs/adaptive.md). No step is undone for
-/// being long: long steps are the most informative. From round to round the rate at most doubles.
-/// max-tolerance keeps the noise of a short run's steps small compared with a layer's gain, which is a singular value and initially
-/// about 1 for any layer size. Noise of norm tol in k directions raises a singular value the less the larger k is, so auto is
+/// all steps together moves the averaged weights by |theta_0| / sqrt(2) (derived in docs/adaptive.md). No step is undone because
+/// it is long: long steps are the most informative. From round to round the rate at most doubles.
+/// max-tolerance keeps the noise of a short run's steps small compared with a layer's gain, a singular value that is initially
+/// about 1 for any layer size. The larger k, the less noise of norm tol in k directions raises a singular value, so auto is
 /// 0.21 k^(1/4), where 1/k is the mean over the rounds of the mean squared cosine between the differences d1 - d2 of a client's
 /// consecutive steps, and 0.3 until a round has such pairs.
 /// If noise is added to the gradients (KnownNoise: mean square N in d directions, G the most that gradients add),
@@ -117,11 +118,10 @@ struct PooledSteps final : PooledStatistic {
 ///   what is above N.
 ///   1/k = min(the mean squared cosine, (N^2/d + 2 N R/d + R^2)/(N + R)^2), at least 1/d, with R = V - N: the cosine if what is above N
 ///   is in one direction; max-tolerance auto is 0.3 k^(1/4) then
-/// A run that is prolonged goes on as one planned for its new length would;
-/// beyond a horizon that was set, it keeps the tolerance of the last step.
+/// A prolonged run continues like a run planned for its new length; beyond a set horizon, it keeps the last step's tolerance.
 /// With rate-of client, V stays unknown: each client starts at learning-rate and changes its rate by at most 10 % a step toward
-/// tol_t over the root of its own running mean of u. pooled-rule 0.3 does so in the first round, whose second half alone enters V,
-/// has neither the doubling nor the client's own mean, and a bound of 0.3 that does not fall and is taken at the rounds' ends.
+/// tol_t over the root of its own running mean of u. pooled-rule 0.3 does so in the first round, with only its second half
+/// entering V; it has neither the doubling nor the client's own mean, and a constant bound of 0.3 applied at the rounds' ends.
 struct Pooled final : OptimizerBase<Pooled, PooledSettings, PooledState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "pooled";
@@ -140,8 +140,8 @@ struct Pooled final : OptimizerBase<Pooled, PooledSettings, PooledState> {
   double learning_rate(const State& state, Progress progress) const override;
   bool follows() const override { return true; }
   void follow(UnitWeight& unit, const StepReport& step) const override { follow_rate(unit, step, 2); }
-  /// The scratch holds theta while theta + d1 and then theta + d1 + d2 replace it in the weights, and behind it, from one step to
-  /// the next, the difference of its halves.
+  /// The scratch holds theta while theta + d1 and then theta + d1 + d2 replace it in the weights, followed by the difference of
+  /// the step's halves, kept for the next step.
   StepReport step(State& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const override;
 };
 

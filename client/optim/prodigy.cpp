@@ -57,7 +57,7 @@ StepReport Prodigy::step(State& state, Vector& /*scratch*/, Vector& weights, Gra
     check_state_size(kName, *vector, weights);
   if (!state.begun) state.origin = weights;
   state.begun = true;
-  // Divided by powers of d_0, the vectors stay far from the smallest floats; the steps are the same.
+  // Divided by powers of d_0, the vectors stay far from the smallest floats; the steps are unchanged.
   const double rate = state.distance;
   const double grown = rate / initial_distance;
   const double beta3 = std::sqrt(beta2);

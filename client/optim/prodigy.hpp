@@ -42,8 +42,8 @@ struct ProdigyState {
 ///   m <- beta1 m + (1 - beta1) d g,    v <- beta2 v + (1 - beta2) d^2 g^2
 ///   r <- b3 r + (1 - b3) d^2 <g, x_0 - x>,    s <- b3 s + (1 - b3) d^2 g
 ///   x <- x - d m / (sqrt(v) + d epsilon),    then d <- max(d, r / |s|_1)
-/// No bias correction, as in the paper. d starts tiny and needs tens of steps to grow, so clients keep their state (four vectors as
-/// long as the model) between rounds if all take part. Reads nothing but gradients.
+/// No bias correction, as in the paper. d starts tiny and needs tens of steps to grow, so clients keep their state (four vectors
+/// as long as the model) between rounds if all take part. Reads only gradients.
 struct Prodigy final : OptimizerBase<Prodigy, ProdigySettings, ProdigyState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "prodigy";

@@ -22,7 +22,7 @@ struct ScheduleFreeSettings {
 
 struct ScheduleFreeState {
   Vector iterate;           ///< z
-  std::uint64_t steps = 0;  ///< of this round; 0: z is still to be set to the model received
+  std::uint64_t steps = 0;  ///< of this round; 0: z must still be set to the model received
   template <class Archive>
   void serialize(Archive& archive) {
     archive(iterate, steps);
@@ -31,9 +31,9 @@ struct ScheduleFreeState {
 
 /// Schedule-free SGD (Defazio et al. 2024, Equations 3 to 5). In step t = 1, 2, ... of a round, from x = z = the model received:
 ///   y = (1 - beta) z + beta x,   z <- z - rate grad f(y),   x <- (1 - c) x + c z,  c = 1 / (t + 1)
-/// so x is the mean of the model received and of the round's iterates z; the authors' program uses c = 1 / t, which leaves the
-/// former out. A client sends the change of x alone. The server averages the clients' x; their z, which would drift apart, are
-/// neither sent nor kept: each round is a run of its own, whatever client-state is. Reads nothing but gradients.
+/// so x is the mean of the model received and of the round's iterates z; the authors' program uses c = 1 / t, which omits the
+/// former. A client sends only the change of x. The server averages the clients' x; their z, which would drift apart, are
+/// neither sent nor kept: each round is independent, for any client-state. Reads only gradients.
 struct ScheduleFree final : OptimizerBase<ScheduleFree, ScheduleFreeSettings, ScheduleFreeState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "schedule-free";

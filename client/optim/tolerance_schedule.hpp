@@ -21,7 +21,7 @@ inline constexpr std::string_view kToleranceScheduleHelp =
     "tolerance over the rounds: linear (falling to 0), or constant with the same total noise";
 
 /// The tolerance at which the noise of all steps together moves the averaged weights by |theta_0| sqrt(share), for T steps of a
-/// client, M clients a round, initial weights theta_0 and step t:
+/// client, M clients per round, initial weights theta_0 and step t:
 ///   constant  |theta_0| sqrt(share M / T)
 ///   linear    |theta_0| sqrt(3 share M / T) (1 - t/T)
 /// (derived in docs/adaptive.md). After the planned rounds it stays at the value of the last step.
@@ -37,7 +37,7 @@ struct ToleranceCourse {
 
   /// Throws Error (usage), naming the optimizer, if all initial weights are 0 or the run has no steps.
   static ToleranceCourse plan(std::string_view optimizer, const PoolPlan& plan, ToleranceSchedule course, double share);
-  /// The tolerance at the start and at the end of a round (1, 2, ...); at the end of the last one, still that of the last step.
+  /// The tolerance at the start and at the end of a round (1, 2, ...); at the end of the last one, the last step's.
   std::array<double, 2> of_round(std::uint32_t round) const;
   /// 1 - t/T at the start and at the end of a round, 1 if the course is constant; after the last round 1/T.
   std::array<double, 2> left_in(std::uint32_t round) const;

@@ -20,7 +20,7 @@ struct LocalLayersSettings {
 /// 2019, Algorithm 1). Own layers first, then the shared ones: FedRep (Collins, Hassani, Mokhtari & Shakkottai 2021, Algorithm
 /// 1). A client starts from the model received with its own tensors in these layers, keeps them after training, and sends a
 /// change of 0 for them, so that the server's never change. Layers that are not training get a gradient of 0 and are restored
-/// after each step, so that momentum does not move them. ADADP's error estimate is then that of the layers in training; both
+/// after each step, so that momentum does not move them. ADADP's error estimate then covers the layers in training; both
 /// kinds share one rate.
 struct LocalLayers final : PartBase<PersonalPart, LocalLayers, LocalLayersSettings> {
   using PartBase::PartBase;

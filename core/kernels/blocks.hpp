@@ -32,7 +32,7 @@ FEDSTRIDE_INLINE WideLanes multiply_low(WideLanes a, WideLanes b) {
 #endif
 }
 
-/// Philox4x32-10 of kLanes counters that differ in their first word, block numbers[i] in lane i of each row.
+/// Philox4x32-10 of kLanes counters that differ in their first word; lane i of each row is block numbers[i].
 struct Philox {
   static constexpr int kWords = 4;
 
@@ -84,7 +84,7 @@ struct Philox {
   }
 };
 
-/// ChaCha20 of kLanes block counters, likewise.
+/// The same for ChaCha20.
 struct ChaCha {
   static constexpr int kWords = 16;
 

@@ -7,7 +7,7 @@ namespace {
 
 // Words below this are refined: their share of the unit interval is too coarse for a tail.
 constexpr std::uint32_t kCoarse = std::uint32_t{1} << 18;
-// Blocks of the upper half of the numbers have nothing but the lower 32 bits of such words.
+// Blocks in the upper half of the numbers hold only the lower 32 bits of such words.
 constexpr std::uint32_t kRefinement = std::uint32_t{1} << 31;
 
 FEDSTRIDE_INLINE Lanes square_root(Lanes x) {
@@ -73,7 +73,7 @@ FEDSTRIDE_INLINE void direction(WordLanes word, Lanes& cosine, Lanes& sine) {
   sine = swapped ? c : s;
 }
 
-/// The words below kCoarse with 32 bits more.
+/// Extends the words below kCoarse by 32 bits.
 template <class Generator>
 [[gnu::noinline, gnu::cold]] void refine(const BlockKey& from, const std::uint32_t* numbers, int row, const std::uint32_t* coarse,
                                          float* scaled) {

@@ -11,7 +11,7 @@ struct BlockKey {
   const std::uint32_t* address;  ///< counter[1..3]
 };
 
-/// Number of blocks made together: word k of all of them is a row of 16.
+/// Number of blocks made together: their words k form a row of 16.
 inline constexpr int kBlocksAtOnce = 16;
 
 /// Batches of sixteen blocks: words[16 * (W * b + k) + i] is word k of block numbers[16 * b + i], W words a block.

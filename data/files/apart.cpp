@@ -28,7 +28,7 @@ constexpr std::uint8_t kEndOfRecords = 255;
 constexpr std::uint8_t kErrorRecord = 254;
 constexpr std::uint8_t kPassedOn = 253;
 
-/// A fault ends a reading process and says nothing. A terminal's Ctrl-C is its parent's affair.
+/// A fault ends a reading process silently. Its parent handles a terminal's Ctrl-C.
 void settle_apart(std::uint64_t seconds) {
   rlimit time{};
   if (getrlimit(RLIMIT_CPU, &time) == 0) {
@@ -37,11 +37,11 @@ void settle_apart(std::uint64_t seconds) {
   }
   std::signal(SIGINT, SIG_IGN);
   for (const int usual : {SIGPIPE, SIGTERM, SIGXCPU}) std::signal(usual, SIG_DFL);
-#ifndef FEDSTRIDE_SANITIZED  // whose reports are to be seen
+#ifndef FEDSTRIDE_SANITIZED  // their reports must be visible
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(fault, SIG_DFL);
   prctl(PR_SET_DUMPABLE, 0);
   if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0)
-    dup2(nowhere, STDERR_FILENO);  // glibc's words on a broken heap
+    dup2(nowhere, STDERR_FILENO);  // hides glibc's message on a corrupted heap
 #endif
 }
 
@@ -65,7 +65,7 @@ void tell_all(RecordWriter& writer, const std::string& name, function_ref<void(R
   writer.flush();
 }
 
-/// Why a process' records have stopped, which has ended with this code.
+/// Why the records of a process stopped, given its exit code.
 Error broken(const std::string& name, const ApartLimits& limits, int code) {
   if (code == -SIGXCPU)
     return failure(name + " is damaged: the library that reads it does not finish (after " + std::to_string(limits.seconds) +
@@ -104,7 +104,7 @@ void RecordWriter::append(const void* from, std::size_t size) {
 }
 
 void RecordWriter::flush() {
-  if (!write_all(to_, {buffer_.data(), buffer_.size()})) _exit(1);  // nobody reads any more
+  if (!write_all(to_, {buffer_.data(), buffer_.size()})) _exit(1);  // there is no reader left
   buffer_.clear();
 }
 
@@ -112,7 +112,7 @@ RecordReader::RecordReader(std::span<const Descriptor> from, std::uint64_t most)
   for (const Descriptor& end : from) sources_.push_back({end.get()});
 }
 
-/// To the next process that has not ended; false if all have.
+/// Moves to the next process that has not ended; false if all have.
 bool RecordReader::go_on() {
   for (std::size_t passed = 0; passed < sources_.size(); ++passed) {
     at_ = (at_ + 1) % sources_.size();

@@ -12,24 +12,24 @@
 
 namespace fedstride {
 
-/// Records on their way out of a process that reads for this one: numbers, texts and bytes, in buffers.
+/// Outgoing records of a process that reads for this one: numbers, texts and bytes, in buffers.
 class RecordWriter {
  public:
   explicit RecordWriter(int to, int process = 0, int processes = 1) : to_(to), process_(process), processes_(processes) {}
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
-  /// Begins a record; `kind` is up to whoever reads them.
+  /// Begins a record; `kind` is up to the reader.
   void begin(std::uint8_t kind);
   void number(std::uint64_t value);
   void bytes(std::span<const std::uint8_t> bytes);
   void text(std::string_view text);
   void flush();
 
-  /// Which of how many processes this is that tell in turns.
+  /// Which of the processes that send in turn this is, and how many there are.
   int process() const { return process_; }
   int processes() const { return processes_; }
-  /// The next process' records come now, and after the last one's the first one's. One that has ended is passed over.
+  /// Switches to the next process's records, after the last one to the first. Ended processes are skipped.
   void pass_on();
 
  private:
@@ -41,13 +41,13 @@ class RecordWriter {
   std::vector<char> buffer_;
 };
 
-/// The same records as they come.
+/// The same records as they arrive.
 class RecordReader {
  public:
-  /// The other process is gone, or has sent something else than records.
+  /// The other process is gone, or has sent something other than records.
   struct Broken {};
 
-  /// `from`: the processes' ends, in turn. `most`: no text and no bytes are longer.
+  /// `from`: the processes' pipes, in turn. `most`: the limit on a text or bytes.
   RecordReader(std::span<const Descriptor> from, std::uint64_t most);
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
@@ -58,14 +58,14 @@ class RecordReader {
   void bytes(std::vector<std::uint8_t>& bytes);
   std::string text();
 
-  std::size_t process() const { return at_; }  ///< whose records come
+  std::size_t process() const { return at_; }  ///< whose records come now
 
  private:
-  /// Records of one process, as far as they have come.
+  /// The records received so far from one process.
   struct Source {
     int from;
     std::vector<char> buffer = {};
-    std::size_t begin = 0;  ///< of what is not yet taken
+    std::size_t begin = 0;  ///< of the part not yet taken
     std::size_t end = 0;
     bool ended = false;
   };
@@ -81,15 +81,14 @@ class RecordReader {
 
 /// The bounds of a process that reads.
 struct ApartLimits {
-  std::uint64_t most = 0;      ///< bytes of one text or array that it sends
-  std::uint64_t seconds = 60;  ///< of a processor: some damaged files lead a library in circles
-  int processes = 1;           ///< that tell in turns
+  std::uint64_t most = 0;      ///< bytes of one text or array sent
+  std::uint64_t seconds = 60;  ///< processor time: some damaged files send a library into a loop
+  int processes = 1;           ///< that send in turn
 };
 
-/// Carries out `tell` in processes of their own, copies of this one, and gives their records to `take` here: as one process would have
-/// told them if each tells its share and passes on after each piece of it. Errors of either are thrown; where a process itself ends, by a
-/// fault of a library for instance, that is an Error (failure) about `name`. `tell` has this process' memory as it was, and leaves nothing
-/// in it.
+/// Runs `tell` in separate processes, copies of this one, and gives their records to `take` here: in one process's order if each
+/// sends its share and passes on after each piece. Errors of either are thrown; if a process itself ends, for instance by a fault
+/// in a library, that is an Error (failure) about `name`. `tell` sees this process's memory as it was, and changes nothing in it.
 void read_apart(const std::string& name, const ApartLimits& limits, function_ref<void(RecordWriter&)> tell,
                 function_ref<void(RecordReader&)> take);
 

@@ -16,12 +16,12 @@
 
 namespace fedstride {
 
-/// An array as NumPy and HDF5 know them, in memory: numbers in this machine's byte order, the last index the fastest.
+/// An array as NumPy and HDF5 know them, in memory: numbers in this machine's byte order, the last index fastest.
 struct Array {
   std::string key;  ///< its name in the file, for messages
   /// NumPy's: b truth values, i and u whole numbers, f floating point, U texts of 4-byte characters, S of bytes.
   char kind = 'f';
-  std::size_t item = 4;            ///< bytes an element
+  std::size_t item = 4;            ///< bytes per element
   std::vector<std::size_t> shape;  ///< none: one element
   Borrowable<std::uint8_t> bytes;
 
@@ -31,13 +31,13 @@ struct Array {
   bool is_text() const { return kind == 'U' || kind == 'S'; }
   bool is_whole() const { return kind == 'b' || kind == 'i' || kind == 'u'; }
   double number(std::size_t index) const;
-  std::int64_t whole(std::size_t index) const;  ///< of a whole number; one above 2^63 - 1 becomes that
+  std::int64_t whole(std::size_t index) const;  ///< of a whole number; capped at 2^63 - 1
   std::string text(std::size_t index) const;    ///< of a text, as UTF-8
   /// "float32 of shape (60000, 28, 28)".
   std::string type_text() const;
 };
 
-/// Numbers of a program's own as an array of that shape.
+/// A program's own numbers as an array of this shape.
 template <class Number>
 Array array_of(std::string key, std::span<const Number> numbers, std::vector<std::size_t> shape) {
   constexpr char kKind = std::is_floating_point_v<Number> ? 'f' : std::is_signed_v<Number> ? 'i' : 'u';
@@ -57,16 +57,16 @@ void for_each_number(const Array& array, std::size_t begin, std::size_t end, Use
 struct NpyHeader {
   Array array;  ///< without bytes
   bool big_endian = false;
-  bool fortran = false;   ///< the first index is the fastest
+  bool fortran = false;   ///< the first index is fastest
   std::size_t begin = 0;  ///< of the numbers in the file
 };
 
-/// Reads the header out of the first bytes of a file. `size` is how many bytes the file's beginning must have for that: if it
-/// is more than `beginning` has, call again with so many. Throws Error (failure) for types that are not numbers or texts (an
-/// object array holds Python's pickles, which are programs) and for anything that is not of this form.
+/// Reads the header from the first bytes of a file. `size` is how many bytes that takes: if it is more than `beginning` has, call
+/// again with that many. Throws Error (failure) for types that are not numbers or texts (an object array holds Python pickles,
+/// which are programs) and for anything else not of this form.
 NpyHeader read_npy_header(std::string_view beginning, const std::string& where, std::size_t& size);
 
-/// Puts bytes as a file has them in this machine's order, the last index the fastest.
+/// Converts a file's bytes to this machine's order, the last index fastest.
 void to_native(Array& array, bool big_endian, bool fortran);
 
 namespace detail {

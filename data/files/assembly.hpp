@@ -9,10 +9,10 @@
 
 namespace fedstride {
 
-/// Both parts of a data set while they are read, and the data set they make.
+/// Both parts of a data set being read, and the data set they form.
 class Assembly {
  public:
-  /// `settings` must outlive it. Throws Error (usage) for a fact that cannot be named so.
+  /// `settings` must outlive it. Throws Error (usage) for an invalid named fact.
   Assembly(std::string train_file, std::string test_file, const ReadSettings& settings);
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
@@ -22,7 +22,7 @@ class Assembly {
   PartBuilder test;
   std::vector<std::string> notes;
 
-  /// Takes up a fact that the file says, unless the settings name it.
+  /// Adopts a fact stated by the file, unless the settings name it.
   template <class Value>
   void file_says(const char* fact, std::optional<Value> value, std::optional<Value> SharedNames::*member) {
     if (!value || shared.*member) return;
@@ -36,9 +36,9 @@ class Assembly {
     said_.push_back(std::string(fact) + " " + text(*value) + " (the file's key, taken as public)");
   }
 
-  /// The data set, without hash, and without normalization unless the file says it. Labels that do not begin at 0 are numbered in
-  /// ascending order, words in that of texts; `own_rows`: labels keep their numbers, since others have their meaning. Where rows are
-  /// protected, facts that only they tell must be named. Throws Error (failure).
+  /// The data set, without hash, and without normalization unless the file states it. Labels that do not begin at 0 are numbered
+  /// in ascending order, words in text order; `own_rows`: labels keep their numbers, whose meaning is set elsewhere. If rows are
+  /// protected, facts that only they reveal must be named. Throws Error (failure).
   DataPair finish(bool own_rows);
 
  private:
@@ -59,7 +59,7 @@ class Assembly {
   void finish_facts(DataPair& pair);
 
   const ReadSettings& settings_;
-  std::vector<std::string> said_;  ///< facts that the file says
+  std::vector<std::string> said_;  ///< facts stated by the file
 };
 
 }  // namespace fedstride

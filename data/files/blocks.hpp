@@ -8,8 +8,8 @@
 
 namespace fedstride {
 
-/// A sequence whose length is not known beforehand. It grows by blocks, and take() frees each block once it is copied, so that it
-/// never lies in memory twice, as a vector that grows does.
+/// A sequence whose length is unknown in advance. It grows by blocks, and take() frees each block once it is copied, so it is
+/// never in memory twice, unlike a growing vector.
 template <class Value>
 class Blocks {
  public:
@@ -51,7 +51,7 @@ class Blocks {
   }
 
  private:
-  // Above what malloc ever takes from its heap: memory of a block that is freed goes back to the system.
+  // Above the sizes that malloc takes from its heap: a freed block's memory returns to the system.
   static constexpr std::size_t kBlock = (std::size_t{36} << 20) / sizeof(Value);
 
   void begin_block() {

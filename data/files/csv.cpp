@@ -18,11 +18,11 @@ constexpr std::size_t kRowsAtOnce = 1024;
 constexpr std::size_t kNamesInNote = 12;
 
 constexpr std::size_t kMaxWords = kNoLabel;
-constexpr std::size_t kMaxCategories = 1000;  // of a column
+constexpr std::size_t kMaxCategories = 1000;  // per column
 constexpr std::size_t kMaxWordBytes = 200;
-constexpr double kLargestWhole = 1e15;  // whole numbers above are not told from their neighbours in the end
+constexpr double kLargestWhole = 1e15;  // larger whole numbers are eventually indistinguishable from their neighbors
 
-/// Reads a number with a decimal point. One beyond the largest double is infinite, one below the smallest 0.
+/// Reads a number with a decimal point. Above the largest double it is infinite, below the smallest 0.
 bool parse_csv_number(std::string_view text, double& number) {
   if (text.starts_with('+')) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -43,7 +43,7 @@ bool parse_with_comma(std::string_view text, double& number) {
   return parse_csv_number(pointed, number);
 }
 
-/// True for "1,234" and "-12,345", which thousands with separators also look like.
+/// True for "1,234" and "-12,345", which may also be thousands with separators.
 bool may_be_thousands(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   const std::size_t comma = text.find(',');
@@ -62,7 +62,7 @@ bool has_thousands_separators(std::string_view text) {
          std::all_of(groups.begin() + 1, groups.end() - (has_both ? 1 : 0), has_three);
 }
 
-/// Continues an error about a field that is a number, but none that the inputs can hold.
+/// Continues an error about a field with a number that the inputs cannot hold.
 std::string beyond_floats(std::string_view field) {
   const bool is_infinite = field.find_first_of("nN") != field.npos;  // "inf"
   return is_infinite ? "which is not finite" : "which is too large; numbers go up to 3.4e38";
@@ -72,7 +72,7 @@ bool fits_float(double number) { return std::isfinite(static_cast<float>(number)
 
 bool is_whole(double number) { return number == std::floor(number); }
 
-/// True if the first label is like no other: the only one of its class, or the only whole number among values.
+/// True if the first label is unlike all others: the only one of its class, or the only whole number among values.
 bool is_odd_one_out(std::span<const double> labels) {
   constexpr std::size_t kFewLabels = 4;
   if (labels.size() <= kFewLabels) return false;
@@ -82,14 +82,14 @@ bool is_odd_one_out(std::span<const double> labels) {
   return !distinct.contains(labels.front()) && 2 * distinct.size() <= others.size();
 }
 
-/// True for a column's name that stands for none, as of pandas' index: "", "Unnamed: 0".
+/// True for a column name that means none, such as pandas' index: "", "Unnamed: 0".
 bool is_nameless(std::string_view name) {
   if (name.empty()) return true;
   constexpr std::string_view kUnnamed = "Unnamed: ";
   return name.starts_with(kUnnamed) && name.find_first_not_of("0123456789.", kUnnamed.size()) == name.npos;
 }
 
-/// True for a name that says that a column is the target.
+/// True for a name that marks a column as the target.
 bool names_target(std::string_view name) {
   std::string lower(name);
   std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -97,7 +97,7 @@ bool names_target(std::string_view name) {
   return std::ranges::find(kNames, lower) != std::end(kNames);
 }
 
-/// The fields that stand for a value that is not there.
+/// The fields that stand for a missing value.
 bool is_missing(std::string_view field) {
   constexpr std::string_view kMissing[] = {"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>"};
   return std::ranges::find(kMissing, field) != std::end(kMissing);
@@ -105,14 +105,14 @@ bool is_missing(std::string_view field) {
 
 std::string shown_field(std::string_view field) { return one_line(std::string(field.substr(0, 40))); }
 
-/// The labels of a table: whole numbers, numbers to predict, or words, which only the last of them may tell.
+/// The labels of a table: whole numbers, numbers to predict, or words; only the last one may decide which.
 class CsvLabels {
  public:
-  /// `columns` labels an example. Where rows are protected a label decides nothing about the others: a field that
-  /// cannot be one is the number -1, which has no class, and with class-names every field is a name.
+  /// `columns` labels per example. If rows are protected, a label decides nothing about the others: an invalid field is the
+  /// number -1, which has no class, and with class-names every field is a name.
   explicit CsvLabels(std::size_t columns = 1, const SharedNames* shared = nullptr) : columns_(columns), shared_(shared) {}
 
-  /// Adds one field, and the number that it is, if any. Returns why it cannot be a label; empty if it can.
+  /// Adds one field, and its number, if any. Returns why it cannot be a label; empty if it can.
   std::string add(std::string_view field, std::optional<double> read) {
     if (is_protected()) return add_protected(field, read);
     if (read && !fits_float(*read)) return "is '" + shown_field(field) + "', " + beyond_floats(field);
@@ -137,14 +137,14 @@ class CsvLabels {
     return "";
   }
   bool has_words() const { return words_ > 0; }
-  /// Subtracts a constant from values; finds the one that they need, if asked to.
+  /// Subtracts a constant from values; finds the needed one if requested.
   void subtract(double offset) { offset_ = offset; }
   const ColumnSpan& span() const { return span_; }
-  /// True for a missing label: one that is no class by name.
+  /// True for a missing label: one that is not a class name.
   bool is_missing_label(std::string_view field) const {
     return is_missing(field) && (shared_ == nullptr || shared_->named_classes.find(field) == shared_->named_classes.size());
   }
-  /// Gives them to the part. Throws Error (failure) that begins with `file`.
+  /// Passes them to the part. Throws Error (failure) that begins with `file`.
   void give(PartBuilder& part, const std::string& key, TargetsAre targets, const std::string& file, bool first_may_be_header) {
     if (words_ == 1 && first_is_word_ && numbers_.size() > 1)
       throw failure(file +
@@ -152,7 +152,7 @@ class CsvLabels {
                     "with a name from the header");
     if (gives_names()) return give_words(part, key);
     if (is_protected()) {
-      // Numbers of the kind that is named, not of the kind that they look like.
+      // Numbers of the named kind, not of the kind that they look like.
       fractions_ = targets == TargetsAre::values;
       std::vector<double> all = numbers_.take();
       for (double& number : all) number -= fractions_ ? offset_ : 0;
@@ -215,7 +215,7 @@ class CsvLabels {
   const SharedNames* shared_;
   Blocks<double> numbers_;  ///< NaN for words
   Names texts_;
-  Blocks<std::uint32_t> ids_;  ///< in texts_, while there are not too many of them
+  Blocks<std::uint32_t> ids_;  ///< in texts_, unless there are too many
   double offset_ = 0;
   ColumnSpan span_;  ///< of values
   bool too_many_ = false;
@@ -261,8 +261,8 @@ class CsvReader {
   Error no_records() const { return failure(records_.name() + " has no records" + (left_out_ > 0 ? " with a label" : "")); }
   bool is_protected() const { return into_.shared.rows_are_protected; }
 
-  /// True for a first line that is a header by what it holds: no number; or numbers that count its columns, as those of an
-  /// array's table, beside names or alone.
+  /// True for a first line that is a header by content: no number; or numbers that count its columns, like those of an array's
+  /// table, with or without names.
   bool looks_like_header() const {
     constexpr std::size_t kEnough = 4;
     const std::vector<double> numbers = numbers_in_line();
@@ -283,7 +283,7 @@ class CsvReader {
     return !numbers.empty() && (numbers.front() == 0 || numbers.front() == 1);
   }
 
-  /// The column that a text names: by its name in the header, or by its number.
+  /// The column named by a text: by its name in the header, or by its number.
   std::size_t column_of(std::string_view text, std::string_view setting) {
     std::vector<std::size_t> named;
     for (std::size_t i = 0; i < fields_.size(); ++i)
@@ -305,7 +305,7 @@ class CsvReader {
                   std::to_string(fields_.size()) + ", or a name from its first line: " + names +
                   (fields_.size() > kNamesInNote ? ", ..." : ""));
   }
-  /// Those that the setting names; if none, those of the schema.
+  /// The columns that the setting names; if none, the schema's.
   std::vector<std::size_t> columns_of(const std::string& text, std::string_view setting,
                                       std::vector<std::string> TableColumns::*of_schema = nullptr) {
     std::vector<std::size_t> columns;
@@ -315,7 +315,7 @@ class CsvReader {
       for (const std::string& name : schema_->*of_schema) columns.push_back(column_in_schema(name));
     return columns;
   }
-  /// The column with that name of the schema; by number where the schema has no names.
+  /// The column with this name in the schema; by number if the schema has no names.
   std::size_t column_in_schema(const std::string& name) {
     if (!schema_->are_named || settings_.header == Header::no) return column_of(name, "the run's");
     const auto found = std::ranges::find(fields_, name);
@@ -371,7 +371,7 @@ class CsvReader {
       label_columns_ = {default_label([&](std::size_t i) { return among(inputs, i) || among(dropped, i); })};
     for (const std::size_t label : label_columns_) give(label, Role::label);
     labels_ = CsvLabels(label_columns_.size(), &into_.shared);
-    // All columns but those that `inputs` names, those that drop-columns names and those without a name have no role.
+    // Columns that `inputs`, if given, does not name, dropped ones and nameless ones have no role.
     for (const auto& [columns, name] : {std::pair(&inputs, "inputs"), std::pair(&dropped, "drop-columns")})
       for (const std::size_t column : *columns)
         if (role_[column] != Role::feature)
@@ -391,7 +391,7 @@ class CsvReader {
                   ", or --inputs with all that are");
   }
 
-  /// The column that is called like a target, else the last that has a name and is not the client.
+  /// The column named like a target, otherwise the last named one that is not the client.
   template <class IsOther>
   std::size_t default_label(IsOther is_other) const {
     std::optional<std::size_t> last;
@@ -411,7 +411,7 @@ class CsvReader {
     return targets.empty() ? last.value_or(fields_.size() - 1) : targets.front();
   }
 
-  /// The inputs in the model's order: that of the schema, or of the columns named in place of its; otherwise that of the file.
+  /// The inputs in the model's order: the schema's, or that of the columns named in its place; otherwise the file's.
   std::vector<std::size_t> columns_in_order() {
     std::vector<std::size_t> columns;
     if (schema_ == nullptr) {
@@ -497,7 +497,7 @@ class CsvReader {
     }
   }
 
-  // Where rows are protected a line is a header if no record can be like it: a column of numbers has a name in it.
+  // If rows are protected, a line is a header if it cannot be a record: a column of numbers has a name in it.
   void check_protected_header() const {
     if (settings_.header != Header::automatic || header_by_name_ || !has_header_) return;
     for (std::size_t k = 0; k < features_.size(); ++k)
@@ -507,7 +507,7 @@ class CsvReader {
     throw wrong("it may be a header or a record; under dp this must not be inferred from the rows; say --header yes or no");
   }
 
-  // A table of words alone whose first line is a record would lose it as a header: its fields are words of their columns.
+  // A table of only words would lose a first record as a header: its fields are words of their columns.
   void check_header() const {
     if (!has_header_ || header_by_name_ || settings_.header == Header::yes || is_protected()) return;
     for (std::size_t k = 0; k < features_.size(); ++k) {
@@ -537,7 +537,7 @@ class CsvReader {
     ++rows_;
   }
 
-  /// True for a record without a label or a client that --missing leaves out. Without that it is refused.
+  /// True for a record without a label or a client that --missing drops. Otherwise it is refused.
   bool is_dropped() {
     const auto label = std::ranges::find_if(label_columns_, [&](std::size_t i) { return labels_.is_missing_label(fields_[i]); });
     const bool has_no_client = client_ && is_missing(fields_[*client_]);
@@ -552,14 +552,14 @@ class CsvReader {
                 shown_field(fields_[column]) + "', a missing value; --missing drop leaves such rows out");
   }
 
-  /// The number that a label is, if it is one.
+  /// The number in a label, if it is one.
   std::optional<double> number_of_label(std::string_view field) {
     double number = 0;
     if (!labels_.has_words()) return read_number(field, number) ? std::optional(number) : std::nullopt;
     return parse_csv_number(field, number) ? std::optional(number) : std::nullopt;
   }
 
-  /// Reads a number of a column of numbers, and from it the table's decimal mark, unless it is named.
+  /// Reads a number in a numeric column, and from it the table's decimal mark, unless named.
   bool read_number(std::string_view field, double& number) {
     DecimalMark& mark = into_.shared.decimal_mark;
     const bool is_named = settings_.decimal_mark != DecimalMark::automatic;
@@ -599,7 +599,7 @@ class CsvReader {
         " may have a decimal comma or separate thousands; say --decimal-mark comma, or write numbers without separators");
   }
 
-  /// The field of the k-th input: a number, the number of a word, or NaN where it is missing.
+  /// The field of the k-th input: a number, the number of a word, or NaN if missing.
   float value_of(std::size_t k) {
     constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
     const std::string_view field = fields_[features_[k]];
@@ -664,7 +664,8 @@ class CsvReader {
     return static_cast<float>(number);
   }
 
-  /// Orders the words of the training part, and gives the inputs to the part: the numbers, then for each column of words a 0 or a 1 a word.
+  /// Orders the words of the training part, and passes the inputs to the part: the numbers, then for each word of each word
+  /// column a 0 or a 1.
   void give_features() {
     SharedNames& shared = into_.shared;
     std::vector<std::vector<std::uint32_t>> places(features_.size());
@@ -702,7 +703,7 @@ class CsvReader {
     if (!rows.empty()) flush();
   }
 
-  // A missing word is a row of zeros, like one that has no category, unless its row is to be dropped.
+  // A missing word is a row of zeros, like one without a category, unless its row is dropped.
   void add_word(std::size_t k, float number, const std::vector<std::uint32_t>& places, std::vector<float>& rows) const {
     const std::size_t begin = rows.size();
     const bool drops = into_.shared.missing == Missing::drop && std::isnan(number);
@@ -787,7 +788,7 @@ class CsvReader {
 
   CsvRecords records_;
   const ReadSettings& settings_;
-  const TableColumns* const schema_ = columns_of_schema(settings_);  ///< null: none, or of no table
+  const TableColumns* const schema_ = columns_of_schema(settings_);  ///< null: none, or not of a table
   Assembly& into_;
   PartBuilder& part_;
   std::vector<std::string_view> fields_;
@@ -798,13 +799,13 @@ class CsvReader {
   std::vector<std::string> header_;
   std::vector<std::size_t> features_;  ///< the columns of the inputs
   std::vector<std::size_t> named_columns_;
-  std::vector<bool> is_named_;                              ///< the words of these are named
+  std::vector<bool> is_named_;                              ///< their words are named
   std::vector<Kind> kinds_;                                 ///< of the inputs, in this order
   std::vector<std::pair<std::size_t, std::string>> first_;  ///< the line and the field that decided each kind
   std::vector<double> offsets_;                             ///< of the inputs; empty: none
-  std::vector<ColumnSpan> spans_;                           ///< of the inputs, if offsets are to be found
+  std::vector<ColumnSpan> spans_;                           ///< of the inputs, if offsets must be found
   std::vector<float> row_;
-  Blocks<float> values_;  ///< of the inputs, as value_of gives them
+  Blocks<float> values_;  ///< of the inputs, from value_of
   std::size_t unknown_words_ = 0;
   bool header_by_name_ = false;
   bool are_mapped_ = false;  ///< other columns are named in place of the schema's
@@ -812,10 +813,10 @@ class CsvReader {
   std::size_t left_out_ = 0;  ///< records without a label or a client
   bool has_header_ = false;
   bool first_may_be_header_ = false;                     ///< a record whose numbers count the columns
-  std::vector<std::size_t> nameless_;                    ///< columns that are left out for it
-  std::string first_marked_;                             ///< the field that told the decimal mark, and its line
-  bool is_certain_ = false;                              ///< one of the commas separates no thousands
-  std::vector<std::pair<std::size_t, float>> counting_;  ///< inputs that have counted the rows so far, and their last value
+  std::vector<std::size_t> nameless_;                    ///< columns omitted for it
+  std::string first_marked_;                             ///< the field that revealed the decimal mark, and its line
+  bool is_certain_ = false;                              ///< one of the commas does not separate thousands
+  std::vector<std::pair<std::size_t, float>> counting_;  ///< inputs that count the rows so far, and their last value
 };
 
 }  // namespace

@@ -62,7 +62,7 @@ bool CsvRecords::fill() {
   return filled_ > 0;
 }
 
-/// Takes so many of the bytes that are there into the field.
+/// Takes this many of the available bytes into the field.
 void CsvRecords::add(std::size_t count) {
   text_.append(reinterpret_cast<const char*>(bytes_.data()) + at_, count);
   at_ += count;
@@ -71,7 +71,7 @@ void CsvRecords::add(std::size_t count) {
                 " bytes, so it is not a table of numbers (or a quote is not closed)");
 }
 
-/// Goes on behind a line's end, if it is there.
+/// Continues after a line's end, if there is one.
 bool CsvRecords::end_line() {
   const int c = peek();
   if (c != '\n' && c != '\r') return false;

@@ -1,4 +1,4 @@
-#define H5_USE_110_API  // where a link tells its object's address
+#define H5_USE_110_API  // there a link gives its object's address
 #include "data/files/hdf5.hpp"
 
 #include <hdf5.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr int kMaxRank = 4;
 constexpr std::size_t kClientsATurn = 64;
 
-/// Something of the library's that is open; it is closed in the end.
+/// An open object of the library, closed on destruction.
 class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
@@ -38,10 +38,10 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-/// A file's bounds.
+/// A file's limits.
 struct Budget {
-  std::uint64_t left = 0;     ///< bytes that may still be asked for
-  bool offsets_tell = false;  ///< an array that has an offset lies at it, in the file itself
+  std::uint64_t left = 0;     ///< bytes that may still be requested
+  bool offsets_tell = false;  ///< an array with an offset is stored there, in this file
 };
 
 void* allocate_text(std::size_t size, void* info) {
@@ -54,11 +54,11 @@ void free_text(void* memory, void*) { std::free(memory); }
 
 hid_t open_file(const std::filesystem::path& path) {
   H5Eset_auto(H5E_DEFAULT, nullptr, nullptr);
-  H5PLset_loading_state(0);  // no code that a file asks for
+  H5PLset_loading_state(0);  // no code requested by a file
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_file_locking(access, false, true);
-  H5Pset_sieve_buf_size(access, 1);  // it has one for each array, and clears it
-  // Nothing of a client is read twice: a cache that grows with the file makes a client take 1.2 times as long.
+  H5Pset_sieve_buf_size(access, 1);  // there is one for each array, and the library clears it
+  // Nothing of a client is read twice: a cache that grows with the file makes a client 1.2 times as slow.
   H5AC_cache_config_t cache;
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
   if (H5Pget_mdc_config(access, &cache) >= 0) {
@@ -72,7 +72,7 @@ hid_t open_file(const std::filesystem::path& path) {
   return H5Fopen(path.c_str(), H5F_ACC_RDONLY, access);
 }
 
-/// Opens what a hard link of `of` leads to, without looking for its name once more; -1 where it is something else.
+/// Opens the target of a hard link of `of`, without another name lookup; -1 for anything else.
 hid_t open_link(hid_t of, const H5L_info_t& info, H5I_type_t type) {
   const hid_t object = H5Oopen_by_addr(of, info.u.address);
   if (object < 0 || H5Iget_type(object) == type) return object;
@@ -174,7 +174,7 @@ class Hdf5Array {
  private:
   Error wrong(const std::string& what) const { return failure(client_ + ", key '" + key_ + "': " + what); }
 
-  /// Nothing is converted where the file has this machine's order: the library clears a megabyte for each array that it converts.
+  /// Nothing is converted if the file has this machine's order: the library clears a megabyte for each array it converts.
   static hid_t whole_type(bool is_unsigned, std::size_t item) {
     switch (item) {
       case 1:
@@ -188,7 +188,7 @@ class Hdf5Array {
     }
   }
 
-  /// Refuses an array whose numbers are elsewhere. Its list of properties is dear.
+  /// Refuses an array whose numbers are elsewhere. Its property list is expensive.
   void must_be_here() const {
     const Handle made(H5Dget_create_plist(data_), H5Pclose);
     if (!made.good()) throw wrong("it cannot be read");
@@ -212,10 +212,10 @@ class Hdf5Array {
   std::vector<std::size_t> shape_;
 };
 
-/// The keys of a client's group that are read.
+/// The keys read from a client's group.
 struct Keys {
   std::string examples;
-  std::string answers;  ///< empty where the labels are the examples' own next tokens
+  std::string answers;  ///< empty if the labels are the examples' next tokens
 };
 
 class Hdf5Reader {
@@ -248,7 +248,7 @@ class Hdf5Reader {
   }
 
  private:
-  /// Arrays of no client, by the names that they would have in a NumPy archive. One process tells them all.
+  /// Arrays without a client, by the names that they would have in a NumPy archive. One process sends them all.
   void read_plain() {
     if (mine() != 0) return;
     const std::vector<std::string> wanted = npz_keys(settings_);
@@ -292,7 +292,7 @@ class Hdf5Reader {
 
   using Use = void (Hdf5Reader::*)(hid_t group, const std::string& client);
 
-  // An exception must not pass through the library: it waits in `failed` meanwhile.
+  // An exception must not pass through the library: it is kept in `failed`.
   struct Visit {
     Hdf5Reader* reader;
     Use use;
@@ -300,7 +300,7 @@ class Hdf5Reader {
     std::exception_ptr failed = nullptr;
   };
 
-  /// The clients are dealt out to the processes, so many at a time; each passes on as often as the others.
+  /// The clients are dealt to the processes in groups of this size; all pass on equally often.
   void for_each_client(hid_t examples, Use use) {
     Visit visit{this, use};
     const herr_t result = H5Literate(

@@ -13,8 +13,8 @@
 namespace fedstride {
 namespace {
 
-/// Makes a part of a data set from the records of tell_hdf5. They come from a process that may have gone mad over the file: sizes are
-/// held against each other.
+/// Makes a part of a data set from the records of tell_hdf5. They come from a process that the file may have corrupted: sizes are
+/// checked against each other.
 class Hdf5Records {
  public:
   Hdf5Records(const std::filesystem::path& path, std::uint64_t most, const ReadSettings& settings, Assembly& into, bool as_test)
@@ -130,7 +130,7 @@ class Hdf5Records {
     return array;
   }
 
-  /// Each process has kept its share within the bound; this keeps them all.
+  /// Each process limits its share; this limits them all.
   void spend(std::uint64_t bytes) {
     if (bytes > left_)
       throw failure("'" + path_.string() + "': all arrays together have more than the " + std::to_string(most_) +
@@ -167,7 +167,7 @@ class Hdf5Records {
 }  // namespace
 
 void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test, int processes) {
-  // A whole file takes a twentieth of a second a megabyte if its clients are as small as can be.
+  // A whole file takes a twentieth of a second per megabyte if its clients are as small as possible.
   constexpr std::uint64_t kLeastSeconds = 10;
   constexpr std::uint64_t kSecondsAMegabyte = 2;
   constexpr std::uint64_t kSmall = std::uint64_t{4} << 20;

@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::size_t kMaxExampleDepth = 3;
 constexpr std::size_t kMaxDepth = 12;
-constexpr double kLargestExact = 9e15;           // whole numbers of a file above are not told from their neighbours
-constexpr std::size_t kMaxTextLength = 1 << 16;  // characters of an example
+constexpr double kLargestExact = 9e15;           // larger whole numbers are indistinguishable from their neighbors
+constexpr std::size_t kMaxTextLength = 1 << 16;  // characters per example
 
-/// True for the name of a picture's file, as LEAF's CelebA has them in place of the pictures: "000001.jpg".
+/// True for a picture's file name, which LEAF's CelebA has in place of the picture: "000001.jpg".
 bool names_a_picture(std::string_view text) {
   const std::size_t dot = text.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || text.find_first_of(" \n\t") != std::string_view::npos) return false;
@@ -36,18 +36,18 @@ bool names_a_picture(std::string_view text) {
 struct LeafColumn {
   std::vector<std::string> texts = {};
   std::vector<double> numbers = {};
-  std::vector<std::size_t> sizes = {};  ///< of lists within lists, the outermost first; that one counts the examples
+  std::vector<std::size_t> sizes = {};  ///< of nested lists, the outermost first; that one counts the examples
   bool are_whole = true;
 };
 
-/// Bytes of JSON as a stream, some read at a time. NaN, Infinity and -Infinity, which Python's json.dump writes, stand as null and as
+/// Bytes of JSON as a stream, some read at a time. NaN, Infinity and -Infinity, which Python's json.dump writes, become null and
 /// numbers out of range.
 class JsonBytes final : public std::streambuf {
  public:
   using Read = std::function<std::size_t(std::span<std::uint8_t>)>;
   explicit JsonBytes(Read read) : read_(std::move(read)) {}
 
-  /// How many more bytes have come out so far than went in.
+  /// How many more bytes have come out than gone in so far.
   std::size_t added() const { return added_; }
 
  private:
@@ -96,7 +96,7 @@ class JsonBytes final : public std::streambuf {
   bool escaped_ = false;
 };
 
-/// Reads LEAF's object. Each user's rows are taken as soon as they are there; in the tree their number takes their place.
+/// Reads LEAF's object. Each user's rows are taken as soon as they are complete; the tree keeps only their number.
 class LeafReader final : public JsonTree {
  public:
   LeafReader(std::string file, const JsonBytes& bytes, Assembly& into, bool as_test)
@@ -140,7 +140,7 @@ class LeafReader final : public JsonTree {
     throw failure(file_ + " is not JSON (byte " + std::to_string(byte_of(error)) + ")" + kValidForm);
   }
 
-  /// Holds the users against the lists that the file has of them.
+  /// Checks the users against the file's lists of them.
   void finish() {
     const Json* data = root().find("user_data");
     if (data == root().end() || !data->is_object()) throw failure(file_ + " has no object \"user_data\"" + kValidForm);
@@ -212,7 +212,7 @@ class LeafReader final : public JsonTree {
     if (!all.texts.empty() && (depth > 0 || !all.numbers.empty())) wrong(column + "has texts among numbers or in lists");
   }
 
-  /// The numbers: whole ones of 64 bits if asked for and all are whole, else floating.
+  /// The numbers: 64-bit integers if requested and all are whole, otherwise floating-point.
   Array array(const std::string& key, const LeafColumn& column, bool keep_whole) const {
     std::size_t count = 1;
     for (const std::size_t size : column.sizes) count *= std::min(size, column.numbers.size() + 1);
@@ -223,7 +223,7 @@ class LeafReader final : public JsonTree {
     return keep_whole && column.are_whole ? as(std::int64_t{}) : as(double{});
   }
 
-  /// How many rows there were.
+  /// The number of rows.
   std::size_t add_user(const Json& user) {
     const std::string who = file_ + ", user '" + shown(user_) + "': ";
     const LeafColumn x = column(user, "x"), y = column(user, "y");
@@ -235,7 +235,7 @@ class LeafReader final : public JsonTree {
       return 0;
     }
     part_.add_examples(x.texts.empty() ? array("x", x, false) : characters(x.texts, who));
-    if (y.texts.empty())  // where the kind is named, it does not depend on whose they are
+    if (y.texts.empty())  // a named kind does not depend on the users
       part_.add_answers(array("y", y, !into_.shared.rows_are_protected));
     else if (!x.texts.empty())
       part_.add_answers(next_characters(y.texts, who));
@@ -287,7 +287,7 @@ class LeafReader final : public JsonTree {
   PartBuilder& part_;
   Characters letters_;
   std::string top_;   ///< the key of the outermost object
-  std::string user_;  ///< the one that is read
+  std::string user_;  ///< the one being read
 };
 
 }  // namespace

@@ -16,11 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files of a data set of one's own.
+/// The files of a user's own data set.
 struct OwnFiles {
   FileForm form = FileForm::automatic;
   std::vector<std::filesystem::path> train;
-  std::vector<std::filesystem::path> test;  ///< empty: none, or within the others
+  std::vector<std::filesystem::path> test;  ///< empty: none, or inside the others
 };
 
 struct Ending {
@@ -54,7 +54,7 @@ std::vector<fs::path> sorted_files(const fs::path& folder) {
   return files;
 }
 
-/// The stem of a name of that form: "train" of "train.csv.gz"; nothing for another form.
+/// The stem of a name of this form: "train" of "train.csv.gz"; nothing for another form.
 std::optional<std::string> stem_of(const std::string& name, FileForm asked, FileForm& form) {
   for (const Ending& ending : kEndings)
     if (name.ends_with(ending.text) && (asked == FileForm::automatic || asked == ending.form)) {
@@ -116,9 +116,9 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
   return found;
 }
 
-/// The form that a file's first bytes say.
+/// The form of a file by its first bytes.
 FileForm form_of_bytes(const fs::path& file) {
-  if (file.extension() == ".bin") return FileForm::cifar;  // before anything takes its first label for that of a packed file
+  if (file.extension() == ".bin") return FileForm::cifar;  // before its first label looks like a packed file's
   InputFile input(file);
   std::array<std::uint8_t, 512> bytes{};
   const std::size_t count = input.read(bytes);
@@ -134,8 +134,8 @@ FileForm form_of_bytes(const fs::path& file) {
                 "idx, or CIFAR binary (.bin)");
 }
 
-/// Finds them: `path` is a file, whose form its first bytes say, or a folder, whose files their names do (docs/data.md). Throws Error (failure)
-/// with the names that would be found.
+/// Finds them: `path` is a file, with its form given by its first bytes, or a folder, with files identified by name
+/// (docs/data.md). Throws Error (failure) with the names that would be found.
 OwnFiles find_own_files(const fs::path& path, FileForm asked) {
   std::error_code error;
   if (fs::is_directory(path, error)) return found_in_folder(path, asked);

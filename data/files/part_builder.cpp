@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kMaxRows = 4'000'000'000;
 constexpr std::size_t kMaxExampleSize = std::size_t{1} << 24;
 constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
-constexpr std::size_t kMaxTokens = 65535;  // 16 bits each, and one value less for positions that do not count
+constexpr std::size_t kMaxTokens = 65535;  // 16 bits each, less one value for positions that do not count
 constexpr double kLargestClass = 1e9;
-constexpr float kExactly = 1e-4F;  // of 1/255: how far from a whole number of them a number that is one may lie
+constexpr float kExactly = 1e-4F;  // of 1/255: tolerance for a whole number of them
 
 std::vector<std::size_t> without_first(const std::vector<std::size_t>& shape) {
   return shape.empty() ? shape : std::vector<std::size_t>(shape.begin() + 1, shape.end());
@@ -32,14 +32,14 @@ std::string dimensions_text(const std::vector<std::size_t>& dimensions) {
 
 namespace {
 
-/// The number of 255ths that a number is, or -1.
+/// The number as a count of 255ths, or -1.
 int in_255ths(float number) {
   const float many = number * 255;
   const float whole = std::nearbyint(many);
   return whole >= 0 && whole <= 255 && std::abs(many - whole) <= kExactly ? static_cast<int>(whole) : -1;
 }
 
-/// The whole number, of 18 digits at most, that a text is.
+/// The whole number, of at most 18 digits, in a text.
 std::optional<std::int64_t> whole_number(const std::string& text) {
   std::int64_t number = 0;
   return text.size() <= 18 && parse_number(text, number) ? std::optional(number) : std::nullopt;
@@ -89,7 +89,7 @@ void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>&
       throw wrong(x.key,
                   "examples of " + dimensions_text(each) + " numbers; at most " + std::to_string(kMaxExampleSize) + " are read");
   }
-  const bool is_byte = x.item == 1 && x.kind != 'i';  // a signed one is a number
+  const bool is_byte = x.item == 1 && x.kind != 'i';  // a signed byte is a number
   const bool may_be_bytes = !columns_ && (!shared_.kept_by_types || (x.kind == 'u' && is_byte));
   if (x.is_whole() && x.kind != 'b' && !is_byte && each.size() == 1)
     kind_ = Examples::tokens;
@@ -114,7 +114,7 @@ void PartBuilder::begin_offsets(std::size_t size) {
   if (shared_.finds_offsets && each_.size() <= 1) spans_.resize(size);
 }
 
-// Of the examples; those of answers are found once it is known whether they are values.
+// For the examples; offsets of answers are found once it is known whether they are values.
 void PartBuilder::find_offsets() {
   for (std::size_t i = 0; i < spans_.size(); ++i)
     if (const std::optional<double> offset = spans_[i].offset()) shared_.offsets.push_back({std::to_string(i + 1), *offset});
@@ -155,7 +155,7 @@ bool PartBuilder::is_refused(float number) const {
   return !std::isnan(number) || shared_.missing == Missing::error;
 }
 
-// Adds them if all fit; else everything so far becomes numbers, and the caller adds these as such.
+// Adds them if all fit; otherwise everything so far becomes numbers, and the caller adds these as numbers.
 void PartBuilder::add_bytes(const Array& x) {
   const std::size_t count = x.rows() * x.row_size();
   bool fit = true;
@@ -182,7 +182,7 @@ void PartBuilder::add_bytes(const Array& x) {
   bytes_to_numbers();
 }
 
-// Copies what is lent, before more is added or it takes another form.
+// Copies lent memory before it grows or changes form.
 void PartBuilder::keep_lent() {
   if (lent_bytes_.is_lent()) bytes_.append(std::exchange(lent_bytes_, {}));
   if (lent_numbers_.is_lent()) numbers_.append(std::exchange(lent_numbers_, {}));
@@ -316,7 +316,7 @@ void PartBuilder::note_lists(const Array& y) {
   }
 }
 
-// Where rows are protected a number that is none of a class is -1, which has none.
+// If rows are protected, a number that is not a class becomes -1, which has none.
 void PartBuilder::make_classes_of_numbers() {
   values_.drain([&](std::span<const float> some) {
     for (float value : some) {
@@ -331,7 +331,7 @@ void PartBuilder::make_classes_of_numbers() {
   if (rows_ > 0) answering_ = Answering::whole;
 }
 
-// The class is the place of the largest number, the first of equals: a function of that list alone.
+// The class is the index of the largest number, the first of equals: a function of this list alone.
 void PartBuilder::make_classes_of_lists() {
   if (answers_each_.empty()) return;
   const std::size_t size = answers_each_.front();
@@ -360,7 +360,7 @@ void PartBuilder::make_classes_of_lists() {
   answering_ = Answering::whole;
 }
 
-// The class that class-names gives to a label.
+// The class of a label by class-names.
 std::int64_t PartBuilder::class_named(const std::string& key, const std::string& label) {
   const std::uint32_t known = shared_.named_classes.find(label);
   if (known < shared_.named_classes.size()) return known;

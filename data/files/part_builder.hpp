@@ -21,10 +21,10 @@
 
 namespace fedstride {
 
-/// Texts by number, in the order in which they first came.
+/// Texts by number, in order of first appearance.
 class Names {
  public:
-  /// The number of a text, a new one if it is new.
+  /// The number of a text; a new text gets a new number.
   std::uint32_t number(std::string_view name) {
     if (const auto known = numbers_.find(name); known != numbers_.end()) return known->second;
     const auto fresh = static_cast<std::uint32_t>(names_.size());
@@ -32,7 +32,7 @@ class Names {
     numbers_.emplace(names_.back(), fresh);
     return fresh;
   }
-  /// The number of a text that is there already; size() if it is not.
+  /// The number of an existing text; size() if it is unknown.
   std::uint32_t find(std::string_view name) const {
     const auto known = numbers_.find(name);
     return known == numbers_.end() ? static_cast<std::uint32_t>(names_.size()) : known->second;
@@ -41,9 +41,9 @@ class Names {
   bool empty() const { return names_.empty(); }
   const std::vector<std::string>& all() const { return names_; }
 
-  /// Orders the texts: whole numbers by size, others as texts. Returns each text's place by its number before.
+  /// Sorts the texts: whole numbers by size, others as texts. Returns each text's new number by its old one.
   std::vector<std::uint32_t> sort();
-  /// True if every text is a whole number (of 18 digits at most).
+  /// True if every text is a whole number (of at most 18 digits).
   bool are_whole() const;
 
  private:
@@ -55,51 +55,51 @@ class Names {
   std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>> numbers_;
 };
 
-/// Everything that both parts of a data set have in common while they are read.
+/// Everything that both parts of a data set share while being read.
 struct SharedNames {
   Names clients;
-  Names labels;                          ///< texts of labels that are words
-  std::optional<int> classes;            ///< said by the file
-  std::optional<int> vocabulary;         ///< said by the file, or fixed by its kind of text
-  std::vector<std::string> class_names;  ///< said by the file
-  std::optional<Shape> shape;            ///< of an example, named or said by the file
-  std::vector<float> mean;               ///< said by the file
-  std::vector<float> deviation;          ///< likewise
-  Names named_classes;                   ///< the labels in the order of their classes, where they are named
-  Missing missing = Missing::error;      ///< what becomes of a missing input, which is a NaN until then (data/missing.hpp)
+  Names labels;                          ///< texts of word labels
+  std::optional<int> classes;            ///< stated by the file
+  std::optional<int> vocabulary;         ///< stated by the file, or fixed by its kind of text
+  std::vector<std::string> class_names;  ///< stated by the file
+  std::optional<Shape> shape;            ///< of an example, named or stated by the file
+  std::vector<float> mean;               ///< stated by the file
+  std::vector<float> deviation;          ///< stated by the file
+  Names named_classes;                   ///< the labels in the order of their classes, if named
+  Missing missing = Missing::error;      ///< handling of a missing input, a NaN until then (data/missing.hpp)
   /// The words of a table's columns of words, by the column's number, and how many columns of 0 and 1 they make.
   std::map<std::size_t, Names> categories;
   std::size_t binary_columns = 0;
-  std::vector<NamedCategories> category_names;  ///< the same by the columns' names, in order: those that settings name first
-  std::size_t named_categories = 0;             ///< as many of these are named
-  std::vector<NamedOffset> offsets;             ///< named, and of columns of the training part that need one where none is named
+  std::vector<NamedCategories> category_names;  ///< the same by column name, in order: those named by settings first
+  std::size_t named_categories = 0;             ///< how many of these are named
+  std::vector<NamedOffset> offsets;             ///< named, and those needed by columns of the training part if none are named
   bool finds_offsets = false;
-  bool rows_are_protected = false;                    ///< no fact is read off a row, and no row is refused for what it contains
-  bool kept_by_types = false;                         ///< numbers that could be 8-bit stay numbers if their type is another
-  std::uint64_t replaced = 0;                         ///< values that are not valid and stand as others, where rows are protected
+  bool rows_are_protected = false;                    ///< no fact is read off a row, and no row is refused for its contents
+  bool kept_by_types = false;                         ///< numbers that could be 8-bit stay numbers if their type differs
+  std::uint64_t replaced = 0;                         ///< invalid values that were replaced, if rows are protected
   bool planes_are_known = false;                      ///< the file's form says that channels are first
   std::size_t columns = 0;                            ///< of a table
   std::vector<std::string> header;                    ///< of a table's training part
-  DecimalMark decimal_mark = DecimalMark::automatic;  ///< of a table: named, or that of the numbers so far
-  TableColumns table;                                 ///< without its categories
+  DecimalMark decimal_mark = DecimalMark::automatic;  ///< of a table: named, or inferred from the numbers so far
+  TableColumns table;                                 ///< without categories
   std::vector<std::string> words;  ///< of StackOverflow's sentences: named, or the most frequent ones of the training part
 };
 
 /// Continues an error about a missing input.
 inline constexpr std::string_view kMissingChoice = "--missing drop, mean, zero or indicator says what becomes of it";
 
-/// Floating-point answers that are whole numbers become classes, unless settings say otherwise, if there are no more of them than this.
+/// Floating-point answers that are whole numbers become classes, unless settings say otherwise, if there are at most this many.
 inline constexpr std::size_t kMaxFloatClasses = 100;
 
 /// "28x28", "one number".
 std::string dimensions_text(const std::vector<std::size_t>& dimensions);
 
-/// Takes one part of a data set as a file has it, some rows at a time, and keeps it as small as it can be: numbers of 8 bits stay 8-bit.
+/// Takes one part of a data set from a file, some rows at a time, and keeps it as small as possible: 8-bit numbers stay 8-bit.
 /// docs/data.md has the rules by which types and shapes become pictures, numbers or tokens, and answers one of Targets.
-/// Every error is an Error (failure) that names the file and the key. Where rows are protected, how their values are kept follows
-/// from types and dimensions alone, and a value that would be refused stands as another one, a function of it alone: an input that
-/// is not finite as NaN, a label without a class as class 0, a token outside the vocabulary as token 0, an answer that is not
-/// finite as 0.
+/// Every error is an Error (failure) that names the file and the key. If rows are protected, the storage of values follows only
+/// from types and dimensions, and a value that would be refused is replaced by a function of it alone: an input that is not
+/// finite by NaN, a label without a class by class 0, a token outside the vocabulary by token 0, an answer that is not finite by
+/// 0.
 class PartBuilder {
  public:
   /// `file`: "'path'", for messages.
@@ -110,7 +110,7 @@ class PartBuilder {
   void add_answers(const Array& y);
   /// Adds answers that are texts.
   void add_words(const std::string& key, std::span<const std::string> words);
-  /// Says whose the next `rows` rows are.
+  /// Sets the client of the next `rows` rows.
   void add_client(std::string_view name, std::size_t rows);
   void add_clients(const Array& names);
   /// Numbers are columns of a table, never pictures.
@@ -151,21 +151,20 @@ class PartBuilder {
   bool columns_ = false;
 
   std::vector<double> offsets_;    ///< of an example's numbers; empty: none
-  std::vector<ColumnSpan> spans_;  ///< of these, where offsets are to be found
+  std::vector<ColumnSpan> spans_;  ///< of these, if offsets must be found
   double answers_offset_ = 0;
   ColumnSpan answers_span_;
 
   Examples kind_ = Examples::none;
   std::string examples_key_;
   std::vector<std::size_t> each_;  ///< dimensions of one example
-  float unit_ = 1;                 ///< numbers that are kept in 8 bits are so many of these
-  bool between_ = false;           ///< one of them is neither 0 nor the largest
+  float unit_ = 1;                 ///< numbers kept in 8 bits count these
+  bool between_ = false;           ///< some number is neither 0 nor the largest
   std::size_t rows_ = 0;
   Blocks<std::uint8_t> bytes_;
   Blocks<float> numbers_;
   Blocks<std::uint16_t> tokens_;
-  // Examples that lie in memory of a program's own as they are to be kept: in one array, the only one. They become blocks when
-  // another is added.
+  // Examples in a program's own memory in their final form: in one array, the only one. They become blocks when another is added.
   Borrowable<std::uint8_t> lent_bytes_;
   Borrowable<float> lent_numbers_;
   std::uint16_t largest_token_ = 0;
@@ -175,9 +174,9 @@ class PartBuilder {
   std::vector<std::size_t> answers_each_;  ///< dimensions of the answer to one example
   std::size_t answered_ = 0;
   bool zero_or_one_ = true;
-  bool one_hot_ = true;             ///< each answer is a list of zeros and a single one
-  bool are_classes_ = true;         ///< numbers: all whole, none below 0 but -1
-  std::set<double> distinct_ = {};  ///< of numbers, kMaxFloatClasses + 1 at most
+  bool one_hot_ = true;             ///< each answer is a list of zeros and a single 1
+  bool are_classes_ = true;         ///< numbers: all whole, none below 0 except -1
+  std::set<double> distinct_ = {};  ///< of numbers, at most kMaxFloatClasses + 1
   Blocks<std::int64_t> whole_;
   Blocks<float> values_;
 

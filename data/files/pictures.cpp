@@ -20,7 +20,7 @@ constexpr std::uint64_t kMaxPictureFileBytes = std::uint64_t{64} << 20;
 constexpr std::int64_t kMaxPixels = 1 << 24;
 constexpr std::size_t kPixelsAtOnce = std::size_t{1} << 20;
 
-/// 8-bit pixels, channels innermost: one, grey, or three, red, green and blue.
+/// 8-bit pixels, channels innermost: one (gray) or three (red, green and blue).
 struct Picture {
   Shape shape = {};
   std::vector<std::uint8_t> pixels = {};
@@ -44,7 +44,7 @@ void read_png(const fs::path& file, const std::string& bytes, int channels, Pict
     throw wrong(file, "is not a complete PNG: " + std::string(image.message));
   take_shape(file, image.width, image.height, (image.format & PNG_FORMAT_FLAG_COLOR) != 0, channels, picture);
   image.format = picture.shape.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  const png_color black{};  // behind what is transparent
+  const png_color black{};  // behind transparent pixels
   if (png_image_finish_read(&image, &black, picture.pixels.data(), 0, nullptr) == 0 || PNG_IMAGE_FAILED(image))
     throw wrong(file, "is not a complete PNG: " + std::string(image.message));
 }
@@ -84,7 +84,7 @@ bool has_picture_name(const fs::path& file) {
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
-/// What is in a folder, in order of names, without what is hidden.
+/// The contents of a folder, in order of names, without hidden entries.
 std::vector<fs::path> sorted_entries(const fs::path& folder, bool folders) {
   std::vector<fs::path> entries;
   std::error_code error;
@@ -145,7 +145,7 @@ class PictureFolder {
       throw wrong(file, "is " + picture.shape.text() + ", '" + first_.string() + "' " + (shared.shape ? "is to be " : "is ") +
                             shape_->text() +
                             "; all must have one size, and --shape HEIGHTxWIDTHx3 (or x1) reads all in color (or grey)");
-    if (picture.shape != *shape_) {  // a black one, whatever is in the file
+    if (picture.shape != *shape_) {  // a black one, for any contents of the file
       picture.pixels.assign(shape_->size(), 0);
       ++shared.replaced;
     }
@@ -179,7 +179,7 @@ class PictureFolder {
 
 bool has_folders_of_pictures(const fs::path& folder) {
   std::error_code error;
-  std::size_t left = 10000;  // entries to look at
+  std::size_t left = 10000;  // entries left to examine
   for (auto entry = fs::recursive_directory_iterator(folder, error); entry != fs::end(entry) && left-- > 0;
        entry.increment(error)) {
     if (error) return false;

@@ -9,70 +9,69 @@ namespace fedstride {
 
 struct Schema;
 
-/// The form of a file of one's own.
+/// The form of a user's own file.
 enum class FileForm { automatic, npz, hdf5, leaf, csv, idx, cifar, pictures };
 constexpr auto choice_names(FileForm) { return names("auto", "npz", "hdf5", "leaf", "csv", "idx", "cifar", "pictures"); }
 
-/// The kind of answers of a file of one's own: by the file, or as said.
+/// The kind of answers in a user's own file: by the file, or as set.
 enum class TargetsAre { automatic, classes, positions, values, flags };
 constexpr auto choice_names(TargetsAre) { return names("auto", "classes", "positions", "values", "flags"); }
 
-/// What becomes of a missing input: an empty field or "NA" in a table, a NaN elsewhere. auto: an error, and under dp the mean
+/// How to handle a missing input: an empty field or "NA" in a table, a NaN elsewhere. auto: an error; under dp the mean
 /// (data/missing.hpp).
 enum class Missing { automatic, error, drop, mean, zero, indicator };
 constexpr auto choice_names(Missing) { return names("auto", "error", "drop", "mean", "zero", "indicator"); }
 
-/// The first line of a table: a header, or a record; auto: by what it holds (readers.hpp).
+/// The first line of a table: a header, or a record; auto: by its contents (readers.hpp).
 enum class Header { automatic, yes, no };
 constexpr auto choice_names(Header) { return names("auto", "yes", "no"); }
 
-/// The decimal mark of a table's numbers; auto: that of the table, under dp the point.
+/// The decimal mark of a table's numbers; auto: inferred from the table, under dp the point.
 enum class DecimalMark { automatic, point, comma };
 constexpr auto choice_names(DecimalMark) { return names("auto", "point", "comma"); }
 
-/// The source of the mean and the deviation by which inputs are normalized (data/normalization.hpp).
+/// The source of the mean and deviation that normalize inputs (data/normalization.hpp).
 enum class Normalize { automatic, rows, given, range, from_public, privately, none };
 constexpr auto choice_names(Normalize) { return names("auto", "rows", "given", "range", "public", "private", "none"); }
 
-/// The user's options on how a data set is to be read (docs/data.md).
+/// The user's options for reading a data set (docs/data.md).
 struct ReadSettings {
   FileForm format = FileForm::automatic;
-  std::string label = {};          ///< column or key of the answers; several columns with commas between
+  std::string label = {};          ///< column or key of the answers; several columns separated by commas
   std::string client_column = {};  ///< column or key of the natural clients
   TargetsAre targets = TargetsAre::automatic;
-  // Facts about the data that are named. Where rows are protected, nothing else may take their place but what the file or its
-  // data set publishes.
+  // Named facts about the data. If rows are protected, only facts published by the file or its data set may replace them.
   int classes = 0;               ///< 0: not named
-  std::string class_names = {};  ///< the labels in the order of their classes, with commas between
+  std::string class_names = {};  ///< the labels in the order of their classes, separated by commas
   int vocabulary = 0;            ///< 0: not named
-  std::string words = {};        ///< a file of words, one a line, the most frequent first
+  std::string words = {};        ///< a file of words, one per line, the most frequent first
   std::string shape = {};        ///< of an example: "28x28x1"
   Normalize normalize = Normalize::automatic;
-  std::string mean = {};          ///< one number, or one a channel (of a table: a column), with commas between
-  std::string deviation = {};     ///< likewise
+  std::string mean = {};          ///< one number, or one per channel (in a table: column), separated by commas
+  std::string deviation = {};     ///< the same
   std::string range = {};         ///< "LOW,HIGH": inputs are clipped to it
-  std::string public_data = {};   ///< a file of rows that nobody protects, in any of the forms
+  std::string public_data = {};   ///< a file of unprotected rows, in any of the forms
   bool public_test = false;       ///< the test part is public
-  std::string inputs = {};        ///< key of the inputs; of a table the columns, with commas between
-  std::string drop_columns = {};  ///< columns of a table that are not read, with commas between
+  std::string inputs = {};        ///< key of the inputs; in a table the columns, separated by commas
+  std::string drop_columns = {};  ///< columns of a table to skip, separated by commas
   std::string categories = {};    ///< "city=Rome,Oslo;color=red,green": the words of a table's columns, in order
   Missing missing = Missing::automatic;
   Header header = Header::automatic;
   DecimalMark decimal_mark = DecimalMark::automatic;
   std::string offsets = {};  ///< "time=1700000000": constants that are subtracted from columns before they are stored
-  /// Rows are protected (dp): no fact is read off them, and none of them is refused for its contents. No setting of its own.
+  /// Rows are protected (dp): no fact is read off them, and none is refused for its contents. Not a setting.
   bool rows_are_protected = false;
-  /// Types and dimensions decide how values are kept, as they do for protected rows: numbers that are 255ths stay numbers. Likewise.
+  /// Types and dimensions decide how values are kept, as for protected rows: 255ths stay numbers. Not a setting.
   bool kept_by_types = false;
-  /// Offsets are found where single precision would lose digits (data/files/column_span.hpp). Likewise.
+  /// Offsets are found where single precision would lose digits (data/files/column_span.hpp). Not a setting.
   bool finds_offsets = true;
-  /// Rows are dealt out by client_column, which is that of users: a key that names clients besides is refused. Likewise.
+  /// Rows are dealt by client_column, the column of users: an additional key for clients is refused. Not a setting.
   bool users_are_clients = false;
 
-  /// Other data are read through the schema of a run: what it has is fixed, unless a setting names it. Likewise.
+  /// Other data are read through a run's schema: its contents are fixed, unless a setting names them. Not a setting.
   std::shared_ptr<const Schema> schema = {};
-  bool keeps_constants = false;  ///< mean, deviation and missing inputs are the schema's, too. Likewise.
-  bool is_test_part = false;     ///< a file without a test part is one, as a whole. Likewise.
+  bool keeps_constants = false;  ///< mean, deviation and missing inputs are also the schema's. Not a setting.
+  bool is_test_part = false;     ///< a whole file without a test part is one. Not a setting.
 
   /// The rule that `missing` stands for: never `automatic`.
   Missing missing_rule() const {

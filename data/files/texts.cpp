@@ -21,7 +21,7 @@ std::string letter_name(char letter) {
   return letter == ' ' ? "blank" : std::string(1, letter);
 }
 
-/// Sequences of tokens, each one longer than an example: all but the last are the example, all but the first the labels.
+/// Sequences of tokens, each longer than an example by one: all but the last are the example, all but the first the labels.
 void add_sequences(const std::vector<std::uint16_t>& tokens, std::size_t length, PartBuilder& part, const char* key) {
   const std::size_t count = tokens.size() / (length + 1);
   std::vector<std::uint16_t> inputs;
@@ -68,7 +68,7 @@ Characters Characters::tensorflow_federated() {
 
 void Characters::append_tokens(std::string_view text, std::vector<std::uint16_t>& tokens) const {
   for (const char byte : text)
-    if ((static_cast<unsigned char>(byte) & 0xc0) != 0x80)  // the first byte of a character; letters have no second one
+    if ((static_cast<unsigned char>(byte) & 0xc0) != 0x80)  // the first byte of a character; letters have just one
       tokens.push_back(token_[static_cast<unsigned char>(byte)]);
 }
 

@@ -11,14 +11,14 @@
 
 namespace fedstride {
 
-// Texts as sequences of tokens whose labels are the tokens one position on, as the baselines of TensorFlow Federated have them
-// (simulation/baselines/shakespeare and stackoverflow). Where a sequence is padded no label counts.
+// Texts as sequences of tokens whose labels are the next tokens, as in the baselines of TensorFlow Federated
+// (simulation/baselines/shakespeare and stackoverflow). Padded positions have no label.
 
 inline constexpr std::size_t kCharactersASequence = 80;  // McMahan et al. 2017
 inline constexpr std::size_t kWordsASentence = 20;       // Reddi et al. 2021
 inline constexpr std::size_t kMaxFrequentWords = 10000;
 
-/// The tokens of one character each that a benchmark publishes for Shakespeare.
+/// A benchmark's published one-character tokens for Shakespeare.
 class Characters {
  public:
   /// LEAF's (models/utils/language_utils.py, ALL_LETTERS): 80 letters from 0, then one token for every other character.
@@ -27,15 +27,15 @@ class Characters {
   /// beginning and the end of a text: 90.
   static Characters tensorflow_federated();
 
-  /// The tokens of a text in UTF-8, one a character.
+  /// The tokens of a text in UTF-8, one per character.
   void append_tokens(std::string_view text, std::vector<std::uint16_t>& tokens) const;
   int size() const { return static_cast<int>(names_.size()); }
-  /// One a token, for people.
+  /// One name per token, for people.
   const std::vector<std::string>& names() const { return names_; }
   std::uint16_t other() const { return other_; }
-  std::uint16_t pad() const { return 0; }                                         ///< tensorflow_federated alone
-  std::uint16_t begin() const { return static_cast<std::uint16_t>(other_ + 1); }  ///< tensorflow_federated alone
-  std::uint16_t end() const { return static_cast<std::uint16_t>(other_ + 2); }    ///< tensorflow_federated alone
+  std::uint16_t pad() const { return 0; }                                         ///< only tensorflow_federated
+  std::uint16_t begin() const { return static_cast<std::uint16_t>(other_ + 1); }  ///< only tensorflow_federated
+  std::uint16_t end() const { return static_cast<std::uint16_t>(other_ + 2); }    ///< only tensorflow_federated
 
  private:
   Characters(std::string_view letters, std::uint16_t first);
@@ -46,14 +46,14 @@ class Characters {
 };
 
 /// Adds a client's texts: beginning, characters, end and pads of each, cut into pieces of 81 tokens, of which the first 80 are the example.
-/// Returns how many examples they make.
+/// Returns the number of examples.
 std::size_t add_snippets(std::span<const std::string> texts, PartBuilder& part);
 
-/// Counts the words of the training part, blanks between them.
+/// Counts the words of the training part, separated by blanks.
 class WordCounts {
  public:
   void add(std::string_view sentence);
-  /// The most frequent ones, first the most frequent; of equals, the first as texts.
+  /// The most frequent words in decreasing order; ties in text order.
   std::vector<std::string> most_frequent(std::size_t count) const;
 
  private:

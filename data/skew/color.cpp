@@ -9,9 +9,9 @@
 namespace fedstride {
 namespace {
 
-constexpr int kMaxChannels = 8;  // that a picture may have (data/batch.cpp)
+constexpr int kMaxChannels = 8;  // of a picture (data/batch.cpp)
 
-/// The channel that comes to each place, in the permutation of this number.
+/// The channel at each place in the permutation with this number.
 std::array<int, kMaxChannels> permutation(std::uint32_t number, int channels) {
   std::array<int, kMaxChannels> left{};
   std::iota(left.begin(), left.end(), 0);

@@ -4,7 +4,7 @@
 
 namespace fedstride {
 
-/// Inputs as the data set has them.
+/// The data set's inputs, unchanged.
 struct NoSkew final : PartBase<FeatureSkewPart, NoSkew> {
   static constexpr std::string_view kName = "none";
   static constexpr std::string_view kSummary = "inputs as the data set has them";

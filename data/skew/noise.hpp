@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// The quantity that the noise level counts.
+/// The quantity set by the noise level.
 enum class NoiseUnit { variance, deviation };
 constexpr auto choice_names(NoiseUnit) { return names("variance", "deviation"); }
 
@@ -13,11 +13,11 @@ constexpr auto choice_names(NoiseUnit) { return names("variance", "deviation"); 
 enum class NoiseScale { from_one, from_zero };
 constexpr auto choice_names(NoiseScale) { return names("from-one", "from-zero"); }
 
-/// The moment at which a training example's noise is drawn: once for all epochs, or whenever the example is read.
+/// When a training example's noise is drawn: once for all epochs, or at every reading.
 enum class NoiseDrawn { once, anew };
 constexpr auto choice_names(NoiseDrawn) { return names("once", "anew"); }
 
-/// The test part as it is, or each row with the noise of a client.
+/// The test part unchanged, or each row with a client's noise.
 enum class NoiseOnTest { none, clients };
 constexpr auto choice_names(NoiseOnTest) { return names("none", "clients"); }
 
@@ -40,9 +40,9 @@ struct NoiseSettings {
 };
 
 /// Noise-based feature imbalance (Li, Diao, Chen & He 2022, NIID-Bench): client k of K, counted from 0, has normal noise on every
-/// value, of variance sigma (k + 1) / K, as the paper writes Gau(sigma i / N) for party i of N. The authors' code has sigma k / (K - 1)
-/// as a standard deviation, draws it whenever an example is read, and tests on rows with every party's noise: deviation, from-zero,
-/// anew, clients. An example's noise is drawn at (feature_noise, client, row) of the seed, so it is the same in every epoch; `anew`
+/// value, of variance sigma (k + 1) / K; the paper writes Gau(sigma i / N) for party i of N. The authors' code has sigma k / (K -
+/// 1) as a standard deviation, draws it at every reading, and tests on rows with every party's noise: deviation, from-zero, anew,
+/// clients. An example's noise is drawn at (feature_noise, client, row) of the seed, so it is the same in every epoch; `anew`
 /// adds round and step to the address. Test row r has the noise of client r mod K.
 struct NoiseSkew final : PartBase<FeatureSkewPart, NoiseSkew, NoiseSettings> {
   using PartBase::PartBase;

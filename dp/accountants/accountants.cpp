@@ -142,7 +142,7 @@ void check_spending(std::span<const Releases> spending) {
   constexpr double kMinNoise = 1e-100;
   constexpr double kMaxNoise = 1e100;
   constexpr double kMinRate = 1e-100;
-  constexpr double kMaxCount = 9.2e18;  // counts are added in 64 bits
+  constexpr double kMaxCount = 9.2e18;  // counts are 64-bit sums
   double count = 0;
   for (const Releases& releases : spending) {
     const double noise = releases.noise_multiplier;

@@ -20,17 +20,16 @@ struct PrivacyBound {
   std::string warning = {};  ///< a note for the reader: "the best order, 33, is the last of the grid"
 };
 
-/// The sampling schemes that an accountant covers. Every accountant refuses all others, and mixed kinds of neighbors in one
-/// spending.
+/// The sampling schemes that an accountant covers. It refuses all others, and mixed kinds of neighbors in one spending.
 struct Covers {
   bool poisson_replace_one = false;
   bool without_replacement = false;  ///< replace-one; no accountant covers it under add-remove
   bool adaptive = false;
   bool rows = false;    ///< several rows of a record, Poisson-sampled
-  bool shares = false;  ///< noise of another law than the Gaussian, which clients add in shares
+  bool shares = false;  ///< non-Gaussian noise, which clients add in shares
 };
 
-/// Turns a spending into (epsilon, delta). Both functions compose sequences of different releases fixed beforehand; an empty
+/// Turns a spending into (epsilon, delta). Both functions compose sequences of different releases fixed in advance; an empty
 /// spending gives epsilon 0, delta 0. Both throw Error (usage) if unsound() is not empty, or for numbers out of range: noise
 /// multiplier outside [1e-100, 1e100], rate outside [1e-100, 1], 2^63 releases or more, delta outside (0, 1), epsilon < 0. Time
 /// and memory are bounded for all others: if an exact answer would take more, the result is an upper bound, and the warning says
@@ -41,7 +40,7 @@ struct Covers {
 /// most kMaxKinds different steps; delta is then found by a search.
 template <class Part>
 struct AccountantPart {
-  /// The reason why this accountant has no bound for the spending, one line without the accountant's name; empty if it has one.
+  /// Why this accountant has no bound for the spending, in one line without its name; empty if it has one.
   std::string unsound(std::span<const Releases> spending) const;
   /// The smallest epsilon that it can prove; 0 < delta < 1.
   PrivacyBound epsilon(std::span<const Releases> spending, double delta) const;
@@ -52,7 +51,7 @@ struct AccountantPart {
 /// The exact privacy loss distribution of Gaussian releases, Poisson-sampled or of every record, by a contour integral of its
 /// moment generating function. Its values are upper bounds; docs/privacy-tight.md has the proof.
 struct Tight : AccountantPart<Tight> {
-  bool quick = false;  ///< curves that take long are coarser: upper bounds as well, for a first guess
+  bool quick = false;  ///< curves that take long are coarser: also upper bounds, for a first guess
 
   static constexpr std::string_view kName = "tight";
   static constexpr std::string_view kSummary = "exact privacy loss distribution, rounded up slightly";
@@ -109,7 +108,7 @@ double zcdp_epsilon(double rho, double delta);
 double zcdp_log_delta(double rho, double epsilon);  ///< rho > 0
 
 /// Composition of steps that are each (epsilon0, delta0)-private: Dwork, Rothblum, Vadhan 2010, or Kairouz, Oh, Viswanath 2015
-/// if that is better; delta is split between the steps and the composition in the best way.
+/// if that is better; delta is split optimally between the steps and the composition.
 struct Strong : AccountantPart<Strong> {
   static constexpr std::string_view kName = "strong";
   static constexpr std::string_view kSummary = "strong composition of (epsilon, delta) steps (DRV 2010, KOV 2015)";
@@ -131,7 +130,7 @@ struct Basic : AccountantPart<Basic> {
 
 /// The strong composition that Abadi et al. 2016 compare with (9.34 for q 0.01, sigma 4, 10,000 steps, delta 1e-5): eps1 sqrt(2
 /// T ln(2/delta)) + T eps1^2, eps1 = q eps0, T q delta0 = delta/2. NOT a bound: it uses eps0 = sqrt(2 ln(1.25/delta0)) / sigma
-/// beyond epsilon 1, and q eps0 for amplification. Every value comes with a warning that gives a valid one. For Poisson sampling
+/// above epsilon 1, and q eps0 for amplification. Every value comes with a warning that gives a valid one. For Poisson sampling
 /// (or everyone) under add-remove neighbors.
 struct AsInPaper : AccountantPart<AsInPaper> {
   static constexpr std::string_view kName = "as-in-paper";
@@ -143,23 +142,23 @@ struct AsInPaper : AccountantPart<AsInPaper> {
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
 };
 
-/// The same division of delta and eps0 (or the exact curve's, if larger) with what is proven: eps1 = ln(1 + q (exp(eps0) - 1)),
+/// The same division of delta and eps0 (or the exact curve's, if larger) with proven terms: eps1 = ln(1 + q (exp(eps0) - 1)),
 /// T eps1 (exp(eps1) - 1) in place of T eps1^2. 26.78 in the paper's case.
 double abadi_valid(std::span<const Releases> spending, double delta);
 
 /// The registry of privacy accountants; the first is the default.
 using Accountant = std::variant<Tight, Rdp, Moments, Zcdp, Strong, Basic, AsInPaper>;
 
-/// An accountant as named in flags and files. An empty word means the default: the registry's first accountant, its default
+/// An accountant as named in flags and files. An empty name means the default: the registry's first accountant, or its default
 /// settings.
 struct AccountantWords {
   std::string name = {};
   std::string conversion = {};  ///< the name of a Conversion
   std::string orders = {};      ///< the name of an OrderGrid
 };
-/// Throws Error (usage) for an unknown word, and for a setting that the accountant does not have.
+/// Throws Error (usage) for an unknown name, and for a setting that the accountant lacks.
 Accountant make_accountant(const AccountantWords& words);
-/// True if the accountant has a setting of that name.
+/// True if the accountant has a setting with this name.
 bool has_setting(std::string_view accountant, std::string_view setting);
 
 inline std::string unsound_by(const Accountant& accountant, std::span<const Releases> spending) {
@@ -179,7 +178,7 @@ void check_epsilon(double epsilon);
 /// Throws Error (usage), "<accountant>: <reason>", unless the reason is empty, and Error (usage) for numbers out of range.
 void check_sound(std::string_view accountant, std::span<const Releases> spending, const std::string& reason);
 
-/// The warning on an answer whose releases, of more kinds than `most`, were merged by coarser(); empty if there were no more.
+/// The warning on an answer whose releases had more than `most` kinds and were merged by coarser(); otherwise empty.
 std::string coarse_warning(std::size_t kinds, std::size_t most);
 
 /// The bound e^log_delta, at most 1. If no normal double can hold it, the smallest normal double, never 0, and the warning gives

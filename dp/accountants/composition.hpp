@@ -23,14 +23,14 @@ double amplified_epsilon(double epsilon, double rate);
 /// Barthe, Gaboardi 2018).
 std::vector<ApproximateSteps> approximate_steps(const Spending& merged, double step_delta);
 
-/// The epsilon of all steps together, without their deltas; `slack` is the delta that the composition itself may use.
+/// The epsilon of all steps together, without their deltas; `slack` is the composition's own delta.
 double basic_composition(std::span<const ApproximateSteps> steps);
 /// Dwork, Rothblum, Vadhan 2010, Theorem III.3: epsilon sqrt(2 k ln(1/slack)) + k epsilon (exp(epsilon) - 1).
 double advanced_composition(std::span<const ApproximateSteps> steps, double slack);
 /// Kairouz, Oh, Viswanath 2015, Theorem 3.5, the last of the three.
 double heterogeneous_composition(std::span<const ApproximateSteps> steps, double slack);
 /// Kairouz, Oh, Viswanath 2015, Theorem 3.3: `count` steps of (epsilon, 0) together are (total, delta)-private, exactly; also
-/// between the theorem's grid points (count - 2i) epsilon.
+/// between the theorem's grid points, (count - 2i) epsilon.
 double optimal_composition_delta(double epsilon, std::uint64_t count, double total);
 double optimal_composition(double epsilon, std::uint64_t count, double slack);
 

@@ -13,7 +13,7 @@ namespace {
 /// Relative part of the budget held back for rounding in the sum of many costs.
 constexpr double kBudgetMargin = 1e-9;
 
-/// Treated as fixed beforehand, since a filter covers adaptive choices.
+/// Treated as fixed in advance, since a filter covers adaptive choices.
 Releases as_fixed(Releases releases) {
   releases.adaptive = false;
   return releases;

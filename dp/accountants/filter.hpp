@@ -8,18 +8,17 @@
 
 namespace fedstride {
 
-/// Stops releases whose noise or rate is chosen after looking at earlier outputs before they exceed a budget fixed beforehand;
-/// the guarantee is then the budget, (epsilon, delta), however much of it was used (Rogers, Roth, Ullman, Vadhan 2016).
-/// Divergences of one order add up as if nothing had been chosen (Feldman, Zrnic 2021, Theorem 4.3), so a filter costs nothing
-/// compared with releases fixed beforehand, except that its order is fixed as well: sums at the best order in hindsight are not
-/// covered.
+/// Stops releases whose noise or rate depends on earlier outputs before they exceed a budget fixed in advance; the guarantee is
+/// then the budget, (epsilon, delta), no matter how much was used (Rogers, Roth, Ullman, Vadhan 2016). Divergences of one order
+/// add up as if nothing were adaptive (Feldman, Zrnic 2021, Theorem 4.3), so a filter costs nothing compared with releases fixed
+/// in advance, except that its order is fixed as well: sums at the best order in hindsight are not covered.
 class PrivacyFilter {
  public:
   /// Rényi divergences at the order of the grid that is best for the budget if all releases are like `planned`. Throws Error
   /// (usage) if no order can prove (epsilon, delta).
   static PrivacyFilter by_rdp(double epsilon, double delta, const Releases& planned, OrderGrid grid = OrderGrid::standard,
                               Conversion conversion = Conversion::improved);
-  /// rho, for full releases only, continuous or discrete Gaussian: no order has to be chosen (Whitehouse, Ramdas, Rogers, Wu
+  /// rho, for full releases only, continuous or discrete Gaussian: no order to choose (Whitehouse, Ramdas, Rogers, Wu
   /// 2023). The budget is the largest rho that the conversion turns into (epsilon, delta).
   static PrivacyFilter by_zcdp(double epsilon, double delta, Neighbours neighbours, Conversion conversion = Conversion::improved);
 

@@ -26,7 +26,7 @@ double upper_end(double mu, double epsilon) { return mu / 2 - epsilon / mu; }
 double lower_end(double mu, double epsilon) { return -mu / 2 - epsilon / mu; }
 bool is_far(double mu, double epsilon) { return upper_end(mu, epsilon) <= kFar; }
 
-/// `end`, corrected for what its subtraction has lost.
+/// `end`, corrected for its subtraction's rounding error.
 double rounded_end(double end, double mu) { return end + 1e-15 * mu; }
 
 /// If is_far().
@@ -100,7 +100,7 @@ double shuffle_epsilon_lower_bound(double noise_multiplier, std::uint64_t lots, 
     const double beyond = p * (1 - kRounding) - delta;
     return beyond > 0 && q > std::numeric_limits<double>::min() ? std::log(beyond / (q * (1 + kRounding))) : 0.0;
   };
-  // Every threshold gives a valid bound; beyond 12 sigma above 2, p is below every delta of interest.
+  // Every threshold gives a valid bound; above 2 + 12 sigma, p is below every delta of interest.
   double best = 0;
   double centre = 0;
   double width = 2 + 12 * sigma;

@@ -125,7 +125,7 @@ StaticSteps best_static_steps(double alpha, double kappa) {
     best.printed = static_cast<std::uint64_t>(std::ceil(real));
   }
   // The derivative of the bound vanishes if kappa alpha = gamma^T (slope + kappa alpha - kappa alpha slope T), whose right side
-  // falls from above the left side to below it: once.
+  // falls and crosses the left side once.
   const auto falls = [&](double steps) {
     return std::exp(-slope * steps) * (slope + kappa * alpha - kappa * alpha * slope * steps) > kappa * alpha;
   };

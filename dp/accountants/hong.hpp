@@ -23,7 +23,7 @@ double alpha(const Problem& problem);
 /// 1 - 1 / kappa, kappa = M / mu >= 1.
 double gamma(double kappa);
 
-/// ln of the influence of the noise of a step that is followed by n - 1 steps (n = T - t + 1), without the factor alpha:
+/// ln of the influence of the noise of a step followed by n - 1 steps (n = T - t + 1), without the factor alpha:
 /// gamma^{n-1}; with momentum beta (Theorem 3.4) sum_{j<n} gamma^{n-1-j} beta^{2j}. 0 < gamma <= 1, 0 <= beta < 1.
 double log_influence(std::uint64_t n, double gamma, double momentum = 0);
 
@@ -34,7 +34,7 @@ std::vector<double> dynamic_sigmas(std::uint64_t steps, double budget, double ga
 
 /// Equation 6 over the gap, sigma_t^2 = T / R: gamma^T + kappa alpha T (1 - gamma^T).
 double static_bound(double steps, double alpha, double kappa);
-/// Likewise with Lemma 3.1's sigma_t: gamma^T + alpha (sum_t gamma^{(T-t)/2})^2.
+/// The same with Lemma 3.1's sigma_t: gamma^T + alpha (sum_t gamma^{(T-t)/2})^2.
 double dynamic_bound(double steps, double alpha, double kappa);
 
 /// Best numbers of steps at sigma_t^2 = T / R.

@@ -16,39 +16,39 @@
 
 namespace fedstride {
 
-/// The shares of noise that the owners of records add themselves, on a grid.
+/// The noise shares that record owners add themselves, on a grid.
 struct NoiseShares {
   double step = 0;              ///< of the grid, divided by the clip bound
   std::uint64_t dimension = 0;  ///< of the vectors
-  std::uint64_t count = 0;      ///< of shares that are certainly in the sum and known to nobody
+  std::uint64_t count = 0;      ///< of shares certainly in the sum and known to no one else
   auto operator<=>(const NoiseShares&) const = default;
 
   static constexpr auto kTerms = std::tuple{Term{"step", &NoiseShares::step}, Term{"dimension", &NoiseShares::dimension},
                                             Term{"count", &NoiseShares::count}};
 };
 
-/// The most that the sum of one release moves between neighbors, in clip bounds.
+/// The largest change of one release's sum between neighbors, in clip bounds.
 constexpr double distance_between(Neighbours neighbours) { return neighbours == Neighbours::replace_one ? 2 : 1; }
 
-/// `count` releases of a clipped sum with Gaussian noise that are equal in everything an accountant depends on.
+/// `count` releases of a clipped sum with Gaussian noise that are equal in everything accountants use.
 struct Releases {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
   double rate = 1;              ///< in (0, 1]; 1 if sampling is full
   double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, for every kind of neighbors
   std::uint64_t count = 1;
-  std::uint64_t passes = 0;  ///< of draws with passes: the most releases that one record can be in (epochs they span)
+  std::uint64_t passes = 0;  ///< draws with passes: the most releases one record can be in (epochs they span)
   bool adaptive = false;     ///< noise or rate was chosen after looking at earlier outputs
   NoiseLaw law = NoiseLaw::gaussian;
-  NoiseShares shares = {};  ///< of another law; the noise multiplier is that of their sum
+  NoiseShares shares = {};  ///< for another law; the noise multiplier refers to their sum
   Correlation correlation = {};
-  std::uint64_t rounds = 0;  ///< correlated: the run's rounds up to the last release; the cost is of these, whatever `count` is
-  std::uint64_t most = 0;    ///< correlated: of these, the most that have one record; 0: as many as the separation allows
-  /// Full, Poisson: the most rows of a record, each of which is drawn by itself and moves the sum by a bound.
+  std::uint64_t rounds = 0;  ///< correlated: the run's rounds up to the last release; they determine the cost, not `count`
+  std::uint64_t most = 0;    ///< correlated: the most of these with one record; 0: as many as the separation allows
+  /// Full, Poisson: the most rows of a record, each drawn independently and moving the sum by a bound.
   std::uint64_t rows = 1;
   bool operator==(const Releases&) const = default;
 
-  /// Of one release, as ledgers have them. What is missing here, a run's releases or their order decide.
+  /// Terms of one release in ledgers. The rest follows from a run's releases or their order.
   static constexpr auto kTerms = std::tuple{
       Term{"sampling", &Releases::sampling}, Term{"neighbours", &Releases::neighbours},   Term{"rate", &Releases::rate},
       Term{"passes", &Releases::passes},     Term{"adaptive", &Releases::adaptive},       Term{"law", &Releases::law},
@@ -57,7 +57,7 @@ struct Releases {
 
 inline constexpr std::uint64_t kMaxRowsOfRecord = 1000;
 
-/// One of these releases as its law sees it.
+/// One of these releases in the terms of its law.
 inline DistributedNoise distributed_noise(const Releases& release) {
   const std::uint64_t shares = std::max<std::uint64_t>(release.shares.count, 1);
   return {.step = release.shares.step,
@@ -73,12 +73,12 @@ using Spending = std::vector<Releases>;
 
 /// Lots of one epoch at this rate, at least 1.
 std::uint64_t lots_an_epoch(double rate);
-/// The epochs that so many lots span, the last of which may be cut off.
+/// The epochs that this many lots span; the last may be partial.
 inline std::uint64_t epochs_of(std::uint64_t lots, double rate) { return (lots + lots_an_epoch(rate) - 1) / lots_an_epoch(rate); }
 
 inline std::string_view name_of(Sampling sampling) { return choice_name(sampling); }
 inline std::string_view name_of(Neighbours neighbours) { return choice_name(neighbours); }
-/// Throw Error (usage) naming the choices.
+/// Throw Error (usage) listing the choices.
 inline Sampling sampling_named(std::string_view name) { return make_choice<Sampling>("sampling", name); }
 inline Neighbours neighbours_named(std::string_view name) { return make_choice<Neighbours>("neighbours", name); }
 

@@ -33,7 +33,7 @@ constexpr double kLeastMu = 1e-9;
 
 double probit(double p) { return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * p); }
 
-/// The largest value in [0, most] for which `holds`, from below; it holds up to some value and not beyond.
+/// The largest value in [0, most] for which `holds` is true, from below; it is true up to some value and false beyond.
 template <class Holds>
 double largest_refuted(double most, const Holds& holds) {
   if (!holds(0)) return 0;
@@ -99,7 +99,7 @@ bool one_run_refutes(const Guesses& guesses, double mu, double significance) {
   double right = significance * static_cast<double>(guesses.right) / canaries;
   double wrong = significance * (all - static_cast<double>(guesses.right)) / canaries;
   for (std::uint64_t i = guesses.right; i-- > 0;) {
-    // An event of this probability beside one neighbor has at least that probability beside the other.
+    // An event of this probability under one neighbor has at least that probability under the other.
     const double least = right > 0 ? normal_below(probit(std::min(right, 1.0)) - mu) : 0;
     const double next = std::max(wrong, least);
     right += static_cast<double>(i) / (all - static_cast<double>(i)) * (next - wrong);
@@ -177,7 +177,7 @@ ScoredAudit one_run_audit(std::span<const double> in, std::span<const double> ou
     if (right <= wrong) continue;
     const Guesses guesses{present.size() + absent.size(), static_cast<std::uint64_t>(right + wrong),
                           static_cast<std::uint64_t>(right)};
-    // A threshold matters only if it refutes more than the best so far.
+    // A threshold matters only if it beats the best so far.
     if (one_run_p_value(guesses, found.epsilon, delta) <= each)
       found.epsilon = std::max(found.epsilon, one_run_epsilon(guesses, delta, each));
     if (one_run_refutes(guesses, std::max(mu, kLeastMu), each)) mu = std::max(mu, refuted_mu(guesses, each));

@@ -69,7 +69,7 @@ class BinomialSums {
   Array terms_;
 };
 
-// exp and log of arrays are vectorized, expm1 and log1p of double are not: these are as accurate, at the cost of a log.
+// exp and log of arrays are vectorized, expm1 and log1p of double are not: these are equally accurate, at the cost of a log.
 Array log1p_of(const Array& x) {  // Higham, Accuracy and Stability of Numerical Algorithms, problem 1.5
   const Array whole = (1 + x).max(1e-300);
   return (whole == 1).select(x, whole.log() * x / (whole - 1));
@@ -80,7 +80,7 @@ Array expm1_of(const Array& x) {  // ibid., section 1.14.1
 }
 
 /// r = P/Q on nodes of the trapezoid rule, spectrally accurate here: the integrand is analytic in a strip around the real line,
-/// up to the zeros of P and Q at a height of pi sigma^2, and falls off as a Gaussian. E_Q[r^a] - 1 = E_Q[r^a - 1 - a (r - 1)],
+/// up to the zeros of P and Q at a height of pi sigma^2, and decays like a Gaussian. E_Q[r^a] - 1 = E_Q[r^a - 1 - a (r - 1)],
 /// whose integrand is nowhere negative, so no sum cancels.
 class Quadrature {
  public:
@@ -129,10 +129,10 @@ class Quadrature {
 
  private:
   static constexpr double kReach = 8.5;  // standard deviations: exp(-8.5^2 / 2) is 2e-16
-  /// exp(300) replaces larger values of r - 1; there r^a is so much larger that r itself does not matter.
+  /// exp(300) replaces larger values of r - 1; there r^a is so large that r itself does not matter.
   static constexpr double kHeld = 300;
 
-  /// Where the mass of r^a Q lies: about a for a lone N(0) below, up to 2a - 1 if N(-1) is there instead.
+  /// Location of the mass of r^a Q: about a with N(0) alone in the denominator, up to 2a - 1 with N(-1).
   static double place_of_mass(bool two_sided, double order) { return two_sided ? 2 * order - 1 : order; }
   double high(double order) const { return place_of_mass(two_sided_, order) + kReach * sigma_; }
   static double step(double sigma, bool two_sided) {

@@ -42,7 +42,7 @@ std::vector<double> wide_orders() {
   return orders;
 }
 
-/// Fewer kinds of about the same divergence: sigma and rate are grouped into cells of a common relative width.
+/// Merges kinds of similar divergence: sigma and rate are grouped into cells of a common relative width.
 Spending lumped(const Spending& spending, std::size_t most) {
   for (double width = 0.02;; width *= 2) {
     using Cell = std::tuple<Sampling, Neighbours, long, long, NoiseLaw, NoiseShares, std::uint64_t>;
@@ -102,7 +102,7 @@ std::span<const double> order_grid(OrderGrid grid) {
 
 namespace {
 
-/// Of several rows of a record. The values are kept, since every round of a run asks for them again.
+/// For several rows of a record. The values are cached, since every round of a run needs them.
 std::vector<double> mixture_rdp(const Releases& release, std::span<const double> orders) {
   using Key = std::tuple<std::uint64_t, double, double, double>;
   static std::mutex mutex;

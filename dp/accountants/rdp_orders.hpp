@@ -20,7 +20,7 @@ enum class OrderGrid { standard, ma32, int256, wide };
 constexpr auto choice_names(OrderGrid) { return names("default", "ma32", "int256", "wide"); }
 std::span<const double> order_grid(OrderGrid grid);
 
-/// Rényi divergence of one release (`count` is ignored) at each order above 1. Exact for Gaussian sums under full and Poisson
+/// Rényi divergence of one release (`count` is ignored) at each order above 1. Exact for Gaussian sums with full and Poisson
 /// sampling (dp/accountants/sampled_rdp.hpp), an upper bound without replacement (replace-one only) and for shuffled lots (no
 /// amplification).
 std::vector<double> release_rdp(const Releases& release, std::span<const double> orders);
@@ -42,7 +42,7 @@ struct BestOrder {
 BestOrder best_order(std::span<const Releases> spending, std::span<const double> orders,
                      function_ref<double(double order, double divergence)> cost);
 
-/// The conversion from Rényi to approximate differential privacy, named alike by all accountants, flags and files.
+/// The conversion from Rényi to approximate differential privacy, with the same names in all accountants, flags and files.
 ///   classical   epsilon = rdp + ln(1/delta) / (a-1)                              (Mironov 2017, Abadi et al. 2016)
 ///   improved    epsilon = rdp + ln(1 - 1/a) - ln(delta a) / (a-1)                (Canonne, Kamath, Steinke 2020)
 /// Under zCDP, rdp = a rho, minimized over all orders a: classical is then rho + 2 sqrt(rho ln(1/delta)).

@@ -19,8 +19,8 @@ double log_factorial(int n);
 ///                kMaxClosedOrder by the binomial sum, relative error below 1e-9; others by quadrature, below 1e-7
 ///   replace_one  P = (1-q) N(0) + q N(1), Q = (1-q) N(0) + q N(-1), by quadrature; both directions are equal
 /// If a quadrature would need more than about 16,000 points (little noise, high orders), the result is an upper bound instead:
-/// ln(1 - q + q exp(a(a-1) d^2 / 2 sigma^2)) / (a-1), d = 1 or 2, as if each release said which records it drew. In that regime
-/// the two differ only by ln(1/q) / (a-1) and similar terms.
+/// ln(1 - q + q exp(a(a-1) d^2 / 2 sigma^2)) / (a-1), d = 1 or 2, as if each release revealed which records it drew. In that
+/// regime the two differ only by ln(1/q) / (a-1) and similar terms.
 std::vector<double> poisson_rdp(double rate, double sigma, Neighbours neighbours, std::span<const double> orders);
 /// False if poisson_rdp() returns the upper bound.
 bool is_poisson_rdp_exact(double sigma, Neighbours neighbours, double order);

@@ -56,7 +56,7 @@ std::uint64_t draw_runs(const Selection& selection, RandomStream& random) {
   if (selection.runs == SelectionRuns::poisson) {
     if (!(selection.mean > 0) || !(selection.mean <= 1e9))
       throw usage_error("mean is " + number_text(selection.mean) + "; it must be above 0, at most 1e9");
-    constexpr double kPart = 100;  // a sum of Poisson numbers is one
+    constexpr double kPart = 100;  // a sum of Poisson numbers is Poisson
     std::uint64_t runs = 0;
     for (double left = selection.mean; left > 0 && runs < kMostRuns; left -= kPart) {
       const double mean = std::min(left, kPart);
@@ -99,7 +99,7 @@ double selection_epsilon(const Selection& selection, std::span<const double> ord
             std::min(log_delta, log_delta_at(Conversion::improved, orders[j], divergences[j], std::log1p(1 / (orders[i] - 1))));
       more = mean * std::exp(log_delta);
     }
-    // Fewer than one run on average must not count for less than nothing.
+    // Fewer than one run on average must not cost less than 0.
     more += std::log(mean) / (orders[i] - 1);
     least = std::min(least, epsilon_at(Conversion::improved, orders[i], divergences[i] + more, delta));
   }

@@ -7,8 +7,8 @@
 
 namespace fedstride {
 
-/// How often a private training is run before the best result alone is published (Papernot & Steinke 2022). The number is drawn from one
-/// of these beforehand; all runs have the same privacy parameters, and nothing else of them may be seen.
+/// How often a private training runs before only the best result is published (Papernot & Steinke 2022). The number is drawn from
+/// one of these in advance; all runs have the same privacy parameters, and nothing else about them may be seen.
 enum class SelectionRuns {
   negative_binomial,  ///< truncated: chances of 1, 2, ... with shape eta > -1 (1: geometric, 0: logarithmic)
   poisson,            ///< may be 0
@@ -20,17 +20,18 @@ struct Selection {
   double shape = 1;  ///< eta
 };
 
-/// The mean of the truncated negative binomial, eta (1/gamma - 1) / (1 - gamma^eta), and the gamma that has it. Throw Error (usage) for
-/// eta <= -1, gamma outside (0, 1), a mean below 1.
+/// The mean of the truncated negative binomial, eta (1/gamma - 1) / (1 - gamma^eta), and its inverse, the gamma. Throw Error
+/// (usage) for eta <= -1, gamma outside (0, 1), a mean below 1.
 double negative_binomial_mean(double shape, double gamma);
 double negative_binomial_gamma(double shape, double mean);
 
 /// The number of runs, drawn from it. Throws Error (usage) for a law that selection_epsilon refuses.
 std::uint64_t draw_runs(const Selection& selection, RandomStream& random);
 
-/// The epsilon of the published result at `delta`, from the Rényi divergences of one run at these orders (the same number, all above
-/// 1), by the improved conversion. Negative binomial (their Theorem 2): R(a) + (1 + eta) min_b ((1 - 1/b) R(b) + ln(1/gamma) / b) +
-/// ln(mean) / (a - 1). Poisson (Theorem 6): R(a) + mean d(ln(1 + 1/(a-1))) + ln(mean) / (a - 1), d the run's delta, from the same orders.
+/// The epsilon of the published result at `delta`, from the Rényi divergences of one run at these orders (equally many, all above
+/// 1), by the improved conversion. Negative binomial (their Theorem 2): R(a) + (1 + eta) min_b ((1 - 1/b) R(b) + ln(1/gamma) / b)
+/// + ln(mean) / (a - 1). Poisson (Theorem 6): R(a) + mean d(ln(1 + 1/(a-1))) + ln(mean) / (a - 1), d the run's delta, from the
+/// same orders.
 double selection_epsilon(const Selection& selection, std::span<const double> orders, std::span<const double> divergences,
                          double delta);
 

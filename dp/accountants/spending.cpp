@@ -141,7 +141,7 @@ Spending without_correlation(std::span<const Releases> spending) {
       one.rounds = one.most = 0;
       one.count = 0;
       if (some.rounds == 0) continue;
-      const bool amplified = some.rate < 1;  // the plan has a rate only for noise that is amplified
+      const bool amplified = some.rate < 1;  // the plan has a rate only for amplified noise
       one.count = amplified ? participations(some.correlation, some.rounds, some.most) : 1;
       one.noise_multiplier /= amplified ? mechanism_of(some.correlation).norm_in_groups(some.correlation)
                                         : correlated_sensitivity(some.correlation, some.rounds, some.most);

@@ -61,7 +61,7 @@ bool may_leak(const Composition& composition, double log_delta) {
 
 /// Lowers log_delta as far as the contour can; true if that is as far as required.
 bool lower_log_delta(const Composition& composition, double epsilon, double& log_delta, double most_work) {
-  // Less work first: its result shows how exact the next must be.
+  // Less work first: its result shows what precision the next needs.
   for (int attempt = 0; attempt < 6; ++attempt) {
     const auto at = tight::crossing(composition, epsilon, log_delta);
     Contour contour(composition, at);
@@ -87,7 +87,7 @@ double log_delta_of(const Composition& composition, double epsilon) {
     return std::min(log_delta, std::log(std::exp(log_delta_of(composition.closed(), epsilon)) + composition.drawn()));
   const bool may = may_leak(composition, log_delta);
   if (lower_log_delta(composition, epsilon, log_delta, kMaxWorkDelta) || !may) return log_delta;
-  // The smaller delta, the less may leak. Chernoff's bound gives most of the way down.
+  // The smaller delta, the less may leak. Chernoff's bound covers most of the way down.
   for (int attempt = 0; attempt < 12; ++attempt) {
     const double before = log_delta;
     const auto left = composition.leaking(log_delta + std::log(kLeakDelta));
@@ -109,7 +109,7 @@ double solve(const Contour& contour, double log_delta, double start) {
   for (int i = 0; i < 100 && high - std::max(low, 0.0) > close; ++i) {
     const auto value = contour.at(at);
     (value.log_delta <= log_delta ? high : low) = at;
-    // Newton's step, slightly beyond the root, so that the last point is on its safe side.
+    // Newton's step, slightly beyond the root, so that the last point is on the safe side.
     double next = at - (value.log_delta - log_delta) / value.slope + 0.4 * close;
     if (std::isfinite(high) && i % 3 == 2) next = (std::max(low, 0.0) + high) / 2;
     if (low < 0 && !(next > 0)) next = 0;
@@ -144,7 +144,7 @@ bool lower_epsilon(const Composition& composition, double target, double& epsilo
   return true;
 }
 
-/// Lowers a small epsilon, which is already an upper bound, to where the bound on delta holds as well: that one is within a share of
+/// Lowers a small epsilon, which is already an upper bound, to where the bound on delta also holds: it is within a share of
 /// delta, so sharper there. By secants, aimed slightly below log delta, with bisection if they leave the bracket.
 double sharper_if_small(const Composition& composition, double target, double epsilon) {
   constexpr double kClose = 1e-8;  // in log delta
@@ -179,8 +179,8 @@ double bulk_epsilon(const Composition& composition, double delta) {
     return epsilon;
   }
   if (lower_epsilon(composition, target, epsilon, kFirstWork, true)) return epsilon;
-  // The steeper delta falls, the more may leak; and the more leaks, the further to the right, where delta falls this steeply,
-  // the contour can cross.
+  // The steeper delta falls, the more may leak; the more leaks, the further right, where delta falls this steeply, the contour
+  // can cross.
   for (int attempt = 0; attempt < 12; ++attempt) {
     const double share = std::min(kLeakLogDelta, kLeakEpsilon * c);
     const auto left = composition.leaking(target + std::log(share));
@@ -235,7 +235,7 @@ std::pair<double, std::string> worst_direction(const Schedule& schedule, ValueOf
   return {value, remark(first)};
 }
 
-// Noise in shares as Gaussian noise; empty if there is none.
+// Noise in shares as Gaussian noise; empty if none is in shares.
 struct AsGaussians {
   Spending spending;
   double log_factor = 0;
@@ -254,8 +254,8 @@ std::optional<AsGaussians> as_gaussians(std::span<const Releases> spending) {
   return as;
 }
 
-/// The exact curve of equal lots of a draw that has one, with the least of their noise; null if there are other releases as well, or
-/// if there is so little or so much noise that amplification hardly matters.
+/// The exact curve of equal lots of a draw that has one, with their least noise; null if there are other releases too, or if
+/// noise is so low or high that amplification hardly matters.
 std::shared_ptr<const DrawCurve> own_curve(std::span<const Releases> spending, const Releases& first, bool quick) {
   const std::uint64_t lots = lots_an_epoch(first.rate);
   std::uint64_t passes = 0;
@@ -268,7 +268,7 @@ std::shared_ptr<const DrawCurve> own_curve(std::span<const Releases> spending, c
   }
   const double mu = std::sqrt(static_cast<double>(passes)) / noise;
   if (passes == 0 || !(mu >= DrawCurve::kLeastMu && mu <= DrawCurve::kMostMu)) return nullptr;
-  // Budgets and statements ask for one curve several times.
+  // Budgets and statements request a curve several times.
   using Key = std::tuple<Sampling, double, std::uint64_t, std::uint64_t, bool>;
   static std::mutex mutex;
   static std::deque<std::pair<Key, std::shared_ptr<const DrawCurve>>> known;
@@ -287,13 +287,13 @@ std::shared_ptr<const DrawCurve> own_curve(std::span<const Releases> spending, c
   return curve;
 }
 
-/// True if the record has several rows, each drawn by itself.
+/// True if the record has several rows, drawn independently.
 bool has_rows(const Releases& releases) { return releases.rows > 1 && releases.rate < 1; }
 
 UserMixture mixture_of(const Releases& releases) { return {releases.rows, releases.rate, releases.noise_multiplier}; }
 
-/// The bound of one release of a record with several rows, or of lots of a draw with a curve, by their own curves; nothing for others.
-/// A bound is one on epsilon or delta, as the three functions are.
+/// The bound on one release of a record with several rows, or on lots of a draw with a curve, by their own curves; nothing for
+/// others. The bound is on epsilon or delta, as in the three functions.
 template <class OfRows, class OfLots, class OfOthers>
 std::optional<PrivacyBound> by_own_curve(std::span<const Releases> spending, bool quick, const OfRows& of_rows,
                                          const OfLots& of_lots, const OfOthers& of_others) {

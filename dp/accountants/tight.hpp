@@ -26,14 +26,14 @@ struct Moments {
   double log_moment = 0;  ///< log M(c), M(s) = E_P[e^{sL}]
   double mean = 0;        ///< first derivative of log M at c: the mean of L, tilted by e^{cL}
   double variance = 0;    ///< second derivative
-  bool exact = true;      ///< false: those of an upper bound, Drawn's
+  bool exact = true;      ///< false: from an upper bound, Drawn
 };
 
-/// A bound on one release's M(c) in closed form, close to it if noise is small: with p = 1 + c, M(c) = |P/Q|_p^p in L^p(Q), and
+/// A bound on one release's M(c) in closed form, close if noise is small: with p = 1 + c, M(c) = |P/Q|_p^p in L^p(Q), and
 /// P/Q <= ((1-q) N(0) + q N(1)) / (r N(0)), r = 1 for `remove`, 1 - q for `replace`; by Minkowski's inequality
 ///   M(c) <= r^{-c} (1 - q + q e^{c / (2 sigma^2)})^{1+c}.
-/// `add` is never above `remove` (Mironov, Talwar, Zhang 2019, Theorem 5). For `replace` the least of this and of a release that also says
-/// whether it drew the record, dropping which is post-processing: M(c) = 1 - q + q e^{2 c (c+1) / sigma^2}.
+/// `add` is never above `remove` (Mironov, Talwar, Zhang 2019, Theorem 5). For `replace` the least of this and a release that
+/// also reveals whether it drew the record, since dropping that is post-processing: M(c) = 1 - q + q e^{2 c (c+1) / sigma^2}.
 struct Drawn {
   double rate;
   double sigma;
@@ -54,12 +54,12 @@ class Loss {
   /// that of the remaining outcomes, its mass M(0) slightly below 1. Proof: docs/privacy-tight.md.
   Loss leaking(double log_leak) const;
 
-  /// By quadrature over x; those of Drawn if that needs more than kMaxNodes nodes.
+  /// By quadrature over x; Drawn's if that needs more than kMaxNodes nodes.
   Moments moments(double c) const;
   double sigma() const { return sigma_; }
   /// Log of an upper bound on |M(c + it)| / M(c) that holds for every t from `t` on; never above 0.
   double log_bound(double c, double t) const;
-  /// The largest value that L can take; infinite if there is none.
+  /// The largest value of L; infinite if unbounded.
   double largest() const;
 
  private:
@@ -74,7 +74,7 @@ class Loss {
   double log_ratio(double x) const;    ///< log A(x)
   Complex log_ratio(Complex x) const;  ///< its continuation to |Im x| < pi sigma^2
   double log_integrand(double x, double c) const;
-  double uphill(double x, double c) const;  ///< where the derivative of log_integrand would vanish with P and Q held at x
+  double uphill(double x, double c) const;  ///< zero of log_integrand's derivative with P and Q held at x
   static constexpr std::size_t kMaxNodes = 16384;
   /// Nodes of the trapezoid rule of step step_ over all of the integrand of M(c) that matters; none if there are too many.
   std::vector<Node> nodes(double c) const;
@@ -132,7 +132,7 @@ class LossLine {
 std::complex<double> log1p(std::complex<double> w);
 std::complex<double> expm1(std::complex<double> w);
 
-/// Independent releases: the product of M(s)^count over the parts, times the Gaussian one e^{mu^2 s (s+1) / 2}.
+/// Independent releases: the product of M(s)^count over the parts, times the Gaussian factor e^{mu^2 s (s+1) / 2}.
 struct Composition {
   struct Part {
     Loss loss;
@@ -155,14 +155,14 @@ struct Composition {
   };
   std::vector<Check> checks;
   double interpolated = 0;               ///< number of such steps
-  Loss slowest{Pair::remove, 1.0, 1.0};  ///< the one whose M(c + it) / M(c) falls most slowly: lowest rate, most noise
+  Loss slowest{Pair::remove, 1.0, 1.0};  ///< M(c + it) / M(c) falls most slowly: lowest rate, most noise
 
   double leak = 0;  ///< probability that any of them leaked its outcome; must be added to delta
 
   /// The same with parts that leak outcomes (Loss::leaking), with probability at most e^log_leak in all.
   Composition leaking(double log_leak) const;
 
-  /// Exact if those of all parts are exact and nothing is open; otherwise an upper bound, infinite if parts represent an
+  /// Exact if all parts' moments are exact and nothing is open; otherwise an upper bound, infinite if parts represent an
   /// interpolation.
   Moments moments(double c) const;
   /// Error of log M(c + it) by interpolation, t up to a few times 1 / spread: twice the largest error of the
@@ -176,8 +176,8 @@ struct Composition {
   double rounding() const;
 };
 
-/// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; this is its logarithm. The leak is not
-/// included, here and below up to the contour's values.
+/// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; this is its logarithm. The leak is excluded here and
+/// below, except in the contour's values.
 double log_chernoff(const Composition& composition, double c, double epsilon);
 /// The smallest epsilon >= 0 that this bound gives, and the c that gives it.
 struct ChernoffEpsilon {
@@ -186,14 +186,14 @@ struct ChernoffEpsilon {
 };
 ChernoffEpsilon chernoff_epsilon(const Composition& composition, double delta);
 
-/// Where to cross the real axis: near the minimum over c > 0 of log M(c) - c epsilon - log c - log (c+1).
+/// The point where the contour crosses the real axis: near the minimum over c > 0 of log M(c) - c epsilon - log c - log (c+1).
 struct Crossing {
   double c;
   double epsilon;
   double log_delta;  ///< rough estimate of the result
   double period;     ///< of the trapezoid rule's aliases in epsilon
 };
-/// `most`: log delta is known not to be far above it.
+/// `most`: an approximate upper limit of log delta.
 Crossing crossing(const Composition& composition, double epsilon, double most);
 
 /// delta(epsilon) = (1 / 2 pi i) int M(s) e^{-s epsilon} / (s (s+1)) ds along Re s = c, by the trapezoid rule, as an
@@ -202,7 +202,7 @@ class Contour {
  public:
   /// Valid for epsilons in a neighborhood of the crossing's.
   Contour(const Composition& composition, const Crossing& at);
-  /// False if there is no integral to compute because the moments there are not exact. No other function may then be called.
+  /// False if there is no integral to compute because the moments there are inexact. No other function may then be called.
   bool usable() const { return moments_.exact && std::isfinite(h_); }
 
   struct Value {
@@ -220,7 +220,7 @@ class Contour {
 
  private:
   void append(std::size_t count);
-  double log_rest(double t) const;  ///< log of a bound on |M(c + iu) / M(c)|, u >= t
+  double log_rest(double t) const;  ///< log of a bound on |M(c + iu) / M(c)| for u >= t
 
   const Composition& composition_;
   double c_;
@@ -254,13 +254,13 @@ struct Schedule {
 
   explicit Schedule(std::span<const Releases> spending);
   bool empty() const { return steps.empty() && gaussian == 0; }
-  /// An upper bound on the total variation distance between the outputs of neighbors, and so on delta at any epsilon.
+  /// An upper bound on the total variation distance between the outputs of neighbors, and thus on delta at any epsilon.
   double total_variation() const;
   /// Replaces many different steps by a few dozen whose logarithmic moments interpolate theirs. Steps with a noise multiplier
   /// below 0.04, whose quadrature would take too many nodes, are open instead; if there are too many kinds of steps for
   /// either, they are merged by coarser() (dp/accountants/spending.hpp).
   Composition composition(Pair pair) const;
-  /// All of them open: never tighter, but computable for any numbers.
+  /// Makes all of them open: never tighter, but computable for any numbers.
   Composition opened() const;
 };
 

@@ -69,7 +69,7 @@ Moments Composition::moments(double c) const {
     total.variance += part.count * one.variance;
     total.exact = total.exact && one.exact;
   }
-  // In an interpolation parts may count negatively, so a bound on one of them bounds nothing.
+  // In an interpolation, parts may have negative counts, so a bound on one part bounds nothing.
   if (!total.exact && interpolated > 0) total.log_moment = std::numeric_limits<double>::infinity();
   for (const auto& [drawn, count] : open) {
     const auto one = drawn.moments(c);
@@ -216,7 +216,7 @@ void Contour::append(std::size_t count) {
     double error = log_error_;
     for (std::size_t k = 0; k < kBlock; ++k) {
       const double t = h_ * static_cast<double>(first + k);
-      // s (s+1) mu^2 / 2, against its value at c where the rest is
+      // s (s+1) mu^2 / 2, relative to its value at c, like the rest
       logs[k] = composition_.gaussian / 2 *
                 (plain_ ? std::complex{c_ * (c_ + 1) - t * t, t * (2 * c_ + 1)} : std::complex{-t * t, 0.0});
     }
@@ -287,7 +287,7 @@ Contour::Value Contour::at(double epsilon) const {
     slope -= std::erfc((epsilon / w + w / 2) / std::numbers::sqrt2) / 2 * std::exp(epsilon) * rise;
     density += std::exp(-0.5 * (epsilon / w - w / 2) * (epsilon / w - w / 2)) / (w * kRootTwoPi) * rise;
   }
-  // Without its leak, a composition that leaks may lack that much relative to the subtracted 1, in its aliases too.
+  // Without its leak, a leaking composition may lack that much relative to the subtracted 1, also in its aliases.
   const double scaled_leak = composition_.leak * (1 + 1e-6) * std::exp(c_ * epsilon - log_scale_);
   bound += scaled_leak;
   Value value;

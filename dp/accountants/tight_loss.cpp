@@ -19,7 +19,7 @@ constexpr double kQuadrature = 42;     // the trapezoid rule in x omits e^-42, s
 constexpr std::size_t kRenewal = 256;  // steps after which terms are recomputed
 constexpr std::size_t kLanes = 32;     // nodes that are rotated together
 constexpr double kTermError = 4e-14;   // relative error of a term: its start and kRenewal complex products and sums
-constexpr double kTermNoise = 0.1;     // for less noise than that it grows with the largest losses, as 1 / sigma^2
+constexpr double kTermNoise = 0.1;     // below this noise it grows with the largest losses, as 1 / sigma^2
 
 double top_of(const auto& nodes) {
   double top = -std::numeric_limits<double>::infinity();
@@ -108,7 +108,7 @@ double Loss::log_integrand(double x, double c) const {
 }
 
 Loss Loss::leaking(double log_leak) const {
-  // 1 - g(x) <= e^{k (x - b)}, and E_P[e^{kx}] = e^{k^2 sigma^2 / 2} (1 - q + q e^k), but for `add`, whose P is N(0).
+  // 1 - g(x) <= e^{k (x - b)}, and E_P[e^{kx}] = e^{k^2 sigma^2 / 2} (1 - q + q e^k), except for `add`, whose P is N(0).
   Loss result = *this;
   const double room = std::max(1.0, -log_leak) + kBeyond;
   const double k = std::sqrt(2 * room) / sigma_;
@@ -135,7 +135,7 @@ Loss::Node Loss::node(double number, double c) const {
 }
 
 std::vector<Loss::Node> Loss::leaking_nodes(double c) const {
-  // Left of 0 the loss is at most L(0), so the Gaussian alone ends it. To the right g does, at the latest where its slope
+  // Left of 0 the loss is at most L(0), so the Gaussian alone limits it. To the right g does, at the latest where its slope
   // exceeds that of e^{cL}.
   std::vector<Node> nodes = *kept_;
   for (auto& node : nodes) node.log_weight += c * node.loss;
@@ -334,7 +334,7 @@ void LossLine::next(std::span<std::complex<double>> values) {
     const std::size_t many = std::min(values.size(), kRenewal - at_ % kRenewal);
     std::fill_n(reals.begin(), many, Vector{});
     std::fill_n(imaginaries.begin(), many, Vector{});
-    // A few nodes at a time go through all the steps, so that they stay in registers.
+    // A few nodes at a time take all the steps, so they stay in registers.
     for (std::size_t first = 0; first < real_.size(); first += kLanes) {
       std::array<Vector, kVectors> a, b, c, d, u, v;
       for (std::size_t i = 0; i < kVectors; ++i) {

@@ -60,7 +60,7 @@ class MixtureCurve {
     return total([&](double j) { return normal_below((x - j) / sigma_); });
   }
 
-  /// Where log_ratio is `level`; infinite where it is nowhere.
+  /// The point where log_ratio is `level`; infinite if there is none.
   double at(double level) const {
     double low = -1, high = 1;
     while (log_ratio(high) < level && high < 1e300) high *= 2;
@@ -83,7 +83,7 @@ class MixtureCurve {
     return std::clamp(std::max(remove, add) + kRounding * above(x) + 1e-15, 0.0, 1.0);
   }
 
-  /// The divergence at each order. All share one grid, on which the ratio is computed once.
+  /// The divergence at each order. All share one grid; the ratio is computed once.
   std::vector<double> rdp(std::span<const double> orders) const {
     const auto last = static_cast<double>(log_chances_.size() - 1);
     const double step = std::min(sigma_ / 24, sigma_ * sigma_ / 3);

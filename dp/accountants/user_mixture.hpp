@@ -8,7 +8,7 @@ namespace fedstride {
 
 /// A person with at most `bound` rows, each in a lot independently with probability `rate`, each row's gradient clipped to 1 (ELS:
 /// Charles et al. 2024): the sum moves by as many bounds as rows are drawn. The dominating pair of one release is the mixture
-/// sum_j Binomial(bound, rate)(j) N(j, z^2) against N(0, z^2), both ways.
+/// sum_j Binomial(bound, rate)(j) N(j, z^2) against N(0, z^2), in both directions.
 struct UserMixture {
   std::uint64_t bound = 1;
   double rate = 1;
@@ -22,9 +22,9 @@ double user_mixture_epsilon(const UserMixture& mixture, double delta);
 
 /// The larger Rényi divergence of one release at an order above 1: trapezoid rule, whose relative error is below 1e-9.
 double user_mixture_rdp(const UserMixture& mixture, double order);
-/// At several orders, little dearer than at the largest.
+/// At several orders, for little more than the cost of the largest.
 std::vector<double> user_mixture_rdp(const UserMixture& mixture, std::span<const double> orders);
-/// Of many releases, by the orders of the standard grid and the improved conversion: an upper bound.
+/// For many releases, with the standard grid's orders and the improved conversion: an upper bound.
 double user_mixture_epsilon(const UserMixture& mixture, std::uint64_t releases, double delta);
 
 }  // namespace fedstride

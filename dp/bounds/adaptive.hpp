@@ -23,8 +23,8 @@ struct AdaptiveBoundSettings {
   };
 };
 
-/// The bound follows a quantile of the norms (Andrew, Thakkar, McMahan & Ramaswamy 2021): C <- C exp(-eta (share - gamma)), eta being the
-/// rate and gamma the quantile. An absent contribution counts half in the share.
+/// The bound follows a quantile of the norms (Andrew, Thakkar, McMahan & Ramaswamy 2021): C <- C exp(-eta (share - gamma)), with
+/// rate eta and quantile gamma. An absent contribution counts half in the share.
 struct AdaptiveBound final : PartBase<BoundPart, AdaptiveBound, AdaptiveBoundSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "adaptive";

@@ -12,9 +12,9 @@ struct AutoSBoundSettings {
   };
 };
 
-/// Automatic clipping (Bu, Wang, Zha & Karypis 2023, AUTO-S): a contribution g becomes g S / (|g| + gamma), also if it is short. Its
-/// norm is |g| / (|g| + gamma) < 1 of S, and 0 stays 0, so that the sum moves between neighbors by no more than if longer ones were
-/// clipped. The paper's rule without a bound, g / (|g| + gamma), is that of S = 1.
+/// Automatic clipping (Bu, Wang, Zha & Karypis 2023, AUTO-S): a contribution g becomes g S / (|g| + gamma), even if it is short.
+/// Its norm is |g| / (|g| + gamma) < 1 of S, and 0 stays 0, so the sum moves between neighbors by no more than with clipping. The
+/// paper's rule without a bound, g / (|g| + gamma), is S = 1.
 struct AutoSBound final : PartBase<BoundPart, AutoSBound, AutoSBoundSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "auto-s";

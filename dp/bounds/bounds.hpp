@@ -22,7 +22,7 @@ struct BoundSettings : PartChoice<Bounds, ClipRule> {
   Bound bound() const { return part(); }
 };
 
-/// What a ledger states of a bound: its rule, if it follows counts; otherwise the default.
+/// What a ledger states about a bound: its rule if it follows counts, otherwise the default.
 ClipRule stated_rule(const Bound& bound);
 
 }  // namespace fedstride

@@ -25,7 +25,7 @@ double log_buffered_loss(const BufferedToeplitz& toeplitz, std::size_t steps, co
     prefix += stream.invert(t == 0 ? 1 : 0);
     error += prefix * prefix;
   }
-  // The columns of the worst pattern, the first rounds `separation` apart, added up: a stream of ones at these rounds.
+  // The sum of the columns of the worst pattern, the first rounds `separation` apart: a stream with ones at these rounds.
   BufferedStream pattern(toeplitz);
   const std::size_t most = most_participations(steps, participation);
   double size = 0;
@@ -106,7 +106,7 @@ double BufferedStream::invert(double y) {
 
 BufferedToeplitz rational_buffered_toeplitz(std::size_t buffers) {
   check_buffers(buffers, 1);
-  // The step and place of the nodes for which the first ten coefficients are nearest to the optimal ones.
+  // The step and offset of the nodes that bring the first ten coefficients closest to the optimal ones.
   const double width = 0.8 * std::numbers::pi / std::sqrt(2 * (std::ceil(static_cast<double>(buffers) / 2) + 1));
   BufferedToeplitz toeplitz;
   for (std::size_t i = 0; i < buffers; ++i) {

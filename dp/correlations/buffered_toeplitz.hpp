@@ -17,7 +17,7 @@ struct BufferedToeplitz {
   std::vector<double> coefficients(std::size_t steps) const;
 };
 
-/// Throws Error (usage) unless the numbers are as above.
+/// Throws Error (usage) unless the numbers meet the above.
 void check_buffered(const BufferedToeplitz& toeplitz);
 
 /// C x, or C^-1 x, one value a step: y = x + s . buffers; buffers = d * buffers + x, and its inverse.
@@ -34,8 +34,8 @@ class BufferedStream {
   std::vector<double> buffers_;
 };
 
-/// So many buffers (1 to 10) that minimize sens(C) x the largest error of prefix sums over these steps, for this participation. Begins
-/// with a rational approximation of (1 - x)^{-1/2}: the trapezoid rule for 2 / pi int e^u / (e^{2u} + 1 - x) du.
+/// This many buffers (1 to 10), minimizing sens(C) x the largest error of prefix sums over these steps for this participation.
+/// Starts from a rational approximation of (1 - x)^{-1/2}: the trapezoid rule for 2 / pi int e^u / (e^{2u} + 1 - x) du.
 BufferedToeplitz optimal_buffered_toeplitz(std::size_t buffers, std::size_t steps, const Participation& participation);
 BufferedToeplitz rational_buffered_toeplitz(std::size_t buffers);
 

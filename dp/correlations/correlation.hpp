@@ -16,9 +16,9 @@
 
 namespace fedstride {
 
-// What noise costs that is correlated from round to round. Round t publishes x_t + (C^-1 Z)_t, from which C x + Z follows and the other
-// way around: one Gaussian release of sensitivity sens(C), also if x_t depends on what was published before (Denisov et al. 2022). C is
-// lower triangular, so the first t rounds are a release of its upper left corner.
+// The cost of noise correlated between rounds. Round t publishes x_t + (C^-1 Z)_t, from which C x + Z follows and vice
+// versa: one Gaussian release of sensitivity sens(C), even if x_t depends on earlier outputs (Denisov et al. 2022). C is lower
+// triangular, so the first t rounds are a release of its upper left corner.
 
 /// The name of a mechanism; dp/correlations/correlations.hpp has the list. The first is independent noise.
 enum class NoiseMechanism : int;
@@ -29,11 +29,11 @@ struct Correlation {
   NoiseMechanism mechanism = {};
   std::uint64_t separation = 1;
   std::uint64_t horizon = 0;
-  std::uint64_t restart = 0;              ///< rounds after which the noise begins anew; 0: never
+  std::uint64_t restart = 0;              ///< rounds after which the noise restarts; 0: never
   std::vector<double> coefficients = {};  ///< of the mechanism
 
   bool is_independent() const { return mechanism == NoiseMechanism{}; }
-  /// Independent noise in rounds of which each record may be in every one is accounted round by round.
+  /// Independent noise is accounted round by round if each record may be in every round.
   bool on() const { return !is_independent() || separation > 1; }
   auto operator<=>(const Correlation&) const = default;
 
@@ -43,19 +43,19 @@ struct Correlation {
                  Term{"coefficients", &Correlation::coefficients}};
 };
 
-/// A stretch of the noise of one round: what comes in as the round's own draws, standard normal, leaves as its correlated noise in units
+/// A stretch of one round's noise: it enters as the round's own draws, standard normal, and leaves as correlated noise in units
 /// of the standard deviation.
 struct NoiseRow {
   std::uint64_t t = 0;    ///< the round, from 0
-  std::size_t first = 0;  ///< number in the vectors of the stretch's first
+  std::size_t first = 0;  ///< index of the stretch's start in the vectors
   std::span<double> noise;
-  /// Vectors as long as the model, from round to round.
+  /// Model-sized vectors, kept from round to round.
   std::vector<std::vector<double>>& kept;
-  /// The stretch's further draws of the round, from 1: valid until the next call.
+  /// The stretch's additional draws of the round, from 1: valid until the next call.
   function_ref<std::span<const double>(std::size_t)> draw;
 };
 
-/// A mechanism whose noise is correlated. What it plans is a Correlation, of which all other functions ask.
+/// A mechanism with correlated noise. It plans a Correlation, which all other functions take.
 class MechanismPart : public Part {
  public:
   static constexpr std::string_view kKey = "noise-mechanism";
@@ -63,19 +63,21 @@ class MechanismPart : public Part {
       "how the noise of rounds is correlated, so that it cancels in part in their sum; client-noise central";
   static PartFamily& family();
 
-  /// True if with this separation it is independent noise.
+  /// True if its noise is independent at this separation.
   virtual bool is_independent(std::uint64_t /*separation*/) const { return false; }
-  /// Sets what is best for the separation and the horizon, by its settings. Throws Error (usage) for numbers out of range.
+  /// Sets the best parameters for the separation and the horizon, using its settings. Throws Error (usage) for numbers out of
+  /// range.
   virtual void plan(Correlation& /*planned*/) const {}
   virtual bool restarts() const { return false; }
-  /// The reason why these cannot be its parameters, to follow the name: "has ..."; empty if they can.
+  /// Why these cannot be its parameters, phrased to follow the name: "has ..."; empty if they can.
   virtual std::string objection(const Correlation& correlation) const = 0;
-  /// Its settings as the parameters tell them, by name.
+  /// Its settings as implied by the parameters, by name.
   virtual std::vector<std::pair<std::string_view, std::uint64_t>> stated(const Correlation& /*correlation*/) const { return {}; }
 
-  /// As correlated_sensitivity below; `rounds` is above 0.
+  /// Like correlated_sensitivity below; `rounds` is above 0.
   virtual double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const = 0;
-  /// If sampling within the groups that a separation makes amplifies, the norm, rounded up, that each of a record's rounds then counts with
+  /// If sampling within the groups of a separation amplifies, the norm, rounded up, with which each of a record's rounds then
+  /// counts
   /// (Choquette-Choo et al. 2023, Theorem 1); otherwise 0.
   virtual double norm_in_groups(const Correlation& /*correlation*/) const { return 0; }
 
@@ -83,32 +85,32 @@ class MechanismPart : public Part {
   virtual void correlate(const Correlation& correlation, const NoiseRow& row) const = 0;
 };
 
-/// The mechanism of that name with its default settings.
+/// The mechanism with this name with its default settings.
 const MechanismPart& mechanism_of(const Correlation& correlation);
 
 /// The best parameters for this many rounds, by the mechanism's settings. Throws Error (usage) for numbers out of range.
 Correlation plan_correlation(const MechanismPart& mechanism, std::uint64_t separation, std::uint64_t horizon);
 
-/// The objection of mechanisms that have no coefficients.
+/// The objection to coefficients if a mechanism has none.
 std::string refuse_coefficients(const Correlation& correlation);
 
-/// The reason why nothing can be accounted by it, one line; empty if all is well.
+/// Why it cannot be accounted for, in one line; empty if it can.
 std::string objection(const Correlation& correlation);
 
-/// Vectors as long as the model that its noise needs from round to round.
+/// How many model-sized vectors its noise keeps from round to round.
 inline std::size_t kept_vectors(const Correlation& correlation) { return mechanism_of(correlation).kept_vectors(correlation); }
 
 inline constexpr double kSensitivityRoundedUp = 1 + 1e-12;
 
-/// The most rounds, of the first `rounds`, that have one record; at most `most`, if that is not 0.
+/// The most of the first `rounds` rounds that one record can be in; at most `most` if that is not 0.
 std::uint64_t participations(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most);
 
-/// The most that the noise-free part of the releases of the first `rounds` rounds moves, for clip 1, rounded up, if a record is in at
+/// The largest change of the noise-free part of the first `rounds` rounds' releases, for clip 1, rounded up, if a record is in at
 /// most `most` of them; 0: in as many as the separation allows.
 double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most = 0);
 
-/// The standard deviation of sum_t f_t w_t, w_t being the rounds' noise of deviation 1: |C^-T f| for factors f of the first rounds, at
-/// most those planned. Takes time as the square of their number, below a second for 1,000.
+/// The standard deviation of sum_t f_t w_t, where w_t is the rounds' noise of deviation 1: |C^-T f| for factors f of the first
+/// rounds, at most those planned. The time is quadratic in their number, below a second for 1,000.
 double combined_deviation(const Correlation& correlation, std::span<const double> factors);
 
 inline bool is_amplified_in_groups(const Correlation& correlation) {

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// Noise that is drawn anew in every round: C is the identity.
+/// Noise drawn independently in every round: C is the identity.
 struct IndependentNoise final : PartBase<MechanismPart, IndependentNoise> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "independent";

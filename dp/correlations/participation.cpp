@@ -34,7 +34,7 @@ double largest_separated_sum(std::span<const double> values, const Participation
   check_pattern(values.size(), participation, kMaxPatternSteps);
   const std::size_t most = most_participations(values.size(), participation);
   const std::size_t size = values.size();
-  // If no pattern that fits has more rounds than `most`, rounds need not be counted.
+  // If no allowed pattern has more rounds than `most`, rounds need no counting.
   const bool counted = participation.most != 0 && most < (size - 1) / participation.separation + 1;
   std::vector<double> before(size + 1, 0.0), best(size + 1, 0.0);
   for (std::size_t k = 0; k < (counted ? most : 1); ++k) {
@@ -77,7 +77,7 @@ Sensitivity matrix_sensitivity(std::span<const double> matrix, std::size_t steps
   std::vector<double> sizes(steps * steps);
   for (std::size_t i = 0; i < steps; ++i) {
     check_stop();
-    // A pattern with round i has none within the separation of it.
+    // A pattern with round i has no other within the separation.
     sizes[i * steps + i] = product(i, i);
     for (std::size_t j = i + participation.separation; j < steps; ++j)
       sizes[i * steps + j] = sizes[j * steps + i] = std::abs(product(i, j));
@@ -100,7 +100,7 @@ Sensitivity toeplitz_sensitivity(std::span<const double> coefficients, std::size
   const std::size_t most = most_participations(steps, participation);
   double square = 0;
   if (separation >= c.size()) {
-    // Earlier columns are cut off later, so the first pattern is the largest.
+    // Earlier columns are truncated later, so the first pattern is the largest.
     std::vector<double> sums(c.size() + 1, 0.0);
     for (std::size_t i = 0; i < c.size(); ++i) sums[i + 1] = sums[i] + c[i] * c[i];
     for (std::size_t k = 0; k < most; ++k) square += sums[std::min(c.size(), steps - k * separation)];

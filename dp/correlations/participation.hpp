@@ -18,22 +18,23 @@ std::size_t most_participations(std::size_t steps, const Participation& particip
 /// F[i+1, k]). The values are not negative.
 double largest_separated_sum(std::span<const double> values, const Participation& participation);
 
-/// The most that C x moves (in Frobenius norm) if a record's contributions of norm at most 1, of any directions, are added to rows of x
-/// at the times of one allowed pattern.
+/// The largest change of C x (in Frobenius norm) when a record's contributions of norm at most 1, in any directions, are added to
+/// rows of x at the times of one allowed pattern.
 struct Sensitivity {
   double value = 0;
   bool exact = false;  ///< otherwise an upper bound
 };
 
-/// Of a lower triangular C with `steps` rows and columns, row by row. Columns at least as far apart as C has bands are orthogonal, so
-/// their squared norms add up: exact, if the separation is at least that. Otherwise a bound: contributions of any directions move C x by
-/// at most sqrt(sum over pairs of |(C^T C)_ij|), which a program over rows bounds for all patterns at once. Throws Error (usage) unless
-/// C is finite, lower triangular, of at most 1024 steps.
+/// For a lower triangular C with `steps` rows and columns, row by row. Columns at least as far apart as C has bands are
+/// orthogonal, so
+/// their squared norms add up: exact, if the separation is at least that. Otherwise a bound: contributions in any directions move
+/// C x by at most sqrt(sum over pairs of |(C^T C)_ij|), which dynamic programming over rows bounds for all patterns at once.
+/// Throws Error (usage) unless C is finite, lower triangular, of at most 1024 steps.
 Sensitivity matrix_sensitivity(std::span<const double> matrix, std::size_t steps, const Participation& participation);
 
-/// Of the Toeplitz matrix with this first column (shorter columns continue with zeros). Exact if the separation is at least the number
-/// of bands, and for coefficients that are not negative and never rise, whose worst pattern is the first rounds exactly `separation`
-/// apart (Kalinin & Lampert 2024, Theorem 2). Others are bounded as above.
+/// For the Toeplitz matrix with this first column (shorter columns continue with zeros). Exact if the separation is at least the
+/// number of bands, and for nonnegative coefficients that never rise, whose worst pattern is the first rounds exactly
+/// `separation` apart (Kalinin & Lampert 2024, Theorem 2). Others are bounded as above.
 Sensitivity toeplitz_sensitivity(std::span<const double> coefficients, std::size_t steps, const Participation& participation);
 
 }  // namespace fedstride

@@ -17,20 +17,20 @@ std::size_t tree_depth(std::uint64_t steps) { return static_cast<std::size_t>(st
 
 namespace {
 
-/// The most that some steps in a row add, of all patterns whose first participation is at least a units after their first step and
-/// whose last is at least z before their last: best[a * size + z]. What each participation costs is taken off.
+/// The most that some consecutive steps add, over all patterns whose first participation is at least a units after their first
+/// step and whose last is at least z before their last: best[a * size + z]. The price of each participation is subtracted.
 struct Steps {
   double width = 0;
   std::vector<double> best = {};
 };
 
-/// Max-plus products of such tables. Distances to the ends of a row are rounded down to units, of 1 up to kMaxUnits of them, so that
-/// a pattern only seems to have more room. A node is counted with as many participations as there is room for, in all and in its halves.
+/// Max-plus products of such tables. Distances to the ends of a row are rounded down to units, of 1 up to kMaxUnits of them,
+/// which only overstates a pattern's room. A node counts as many participations as fit, in all and in its halves.
 class Patterns {
  public:
   Patterns(std::uint64_t separation, double most, double price)
       : separation_(static_cast<double>(separation)), most_(most), price_(price) {
-    const double units = price > 0 ? kMaxUnits / 2 : kMaxUnits;  // prices are tried one after the other
+    const double units = price > 0 ? kMaxUnits / 2 : kMaxUnits;  // prices are tried in turn
     while (std::floor((separation_ - 1) / unit_) >= units) unit_ *= 2;
     size_ = static_cast<std::size_t>((separation_ - 1) / unit_) + 1;
   }
@@ -47,7 +47,7 @@ class Patterns {
     return all;
   }
 
-  /// `times` copies one after the other.
+  /// `times` copies in sequence.
   Steps repeated(Steps tree, std::uint64_t times) const {
     Steps all;
     for (; times > 0; times /= 2) {
@@ -57,7 +57,7 @@ class Patterns {
     return all;
   }
 
-  /// Two rows, one after the other; if they are the halves of a node, with what it adds.
+  /// Two rows in sequence; if they are the halves of a node, plus its own term.
   Steps joined(const Steps& left, const Steps& right, bool is_node) const {
     if (left.best.empty() || right.best.empty()) return left.best.empty() ? right : left;
     check_stop();
@@ -66,7 +66,7 @@ class Patterns {
       for (std::size_t z = 0; z < size_; ++z) {
         const double fit = count(both.width, a, z);
         double& best = both.best[a * size_ + z];
-        for (std::size_t s = 0; s < size_; ++s) {  // left of the border; what is asked of the ends may reach across it
+        for (std::size_t s = 0; s < size_; ++s) {  // left of the border; conditions on the ends may cross it
           const std::size_t before = std::max(s, beyond(z, right.width));
           const std::size_t after = std::max(across(s), beyond(a, left.width));
           const double in_it = is_node ? std::min(fit, count(left.width, a, before) + count(right.width, after, z)) : 0;
@@ -79,7 +79,7 @@ class Patterns {
  private:
   static constexpr double kMaxUnits = 40;
 
-  /// A node no wider than the separation, which has one participation at most, and the nodes within it.
+  /// A node no wider than the separation, so with one participation at most, and the nodes within it.
   Steps single(std::size_t height) const {
     Steps node{.width = std::ldexp(1.0, static_cast<int>(height)), .best = std::vector<double>(size_ * size_)};
     for (std::size_t a = 0; a < size_; ++a)
@@ -91,12 +91,12 @@ class Patterns {
     const double room = width - 1 - static_cast<double>(a + z) * unit_;
     return room < 0 ? 0 : std::min(most_, std::floor(room / separation_) + 1);
   }
-  /// The units after a border that have no participation if the last before it is in its unit s.
+  /// The units after a border without participation if the last one before it is in unit s.
   std::size_t across(std::size_t s) const {
     const auto free = static_cast<std::size_t>(separation_ / unit_);
     return free > s ? free - s - 1 : 0;
   }
-  /// What is left of so many units beyond a row.
+  /// How many of these units remain beyond a row.
   std::size_t beyond(std::size_t units, double width) const {
     return static_cast<std::size_t>(std::max(0.0, static_cast<double>(units) - std::ceil(width / unit_)));
   }
@@ -128,7 +128,7 @@ double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint
   const bool limited = most > 0 && most < fit;
   const auto all = static_cast<double>(limited ? most : fit);
   if (all == 1) return std::sqrt(static_cast<double>(tree_depth(length))) * kTreeRoundedUp;
-  // Lagrange: at any price of a participation, the most that patterns add beyond it, and the price of all that there may be.
+  // Lagrange: at any price of a participation, the most that patterns add net of it, plus the price of all allowed ones.
   const auto at_price = [&](double price) {
     const Patterns patterns(separation, all, price);
     const Steps trees = patterns.repeated(patterns.tree(length), steps / length);

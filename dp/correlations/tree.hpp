@@ -7,16 +7,18 @@
 
 namespace fedstride {
 
-// Noise of prefix sums by a binary tree (DP-FTRL: Kairouz et al. 2021): each node over 2^h aligned steps has the sum of its steps with
-// noise; a prefix sum is that of the nodes that tile it. A tree that restarts begins anew after so many steps.
+// Noise of prefix sums by a binary tree (DP-FTRL: Kairouz et al. 2021): each node over 2^h aligned steps has the noisy sum of its
+// steps; a prefix sum adds the nodes that tile it. A restarting tree begins again after a fixed number of steps.
 
-/// The nodes over one step in a tree of so many steps, ceil(log2(steps + 1)): the squared sensitivity for each participation in a tree.
+/// The nodes over one step in a tree of this many steps, ceil(log2(steps + 1)): the squared sensitivity for each participation in
+/// a tree.
 std::size_t tree_depth(std::uint64_t steps);
 
 /// An upper bound on the sensitivity of the first `steps` steps, with a new tree after each `restart` of them (0: never), for
-/// participations at least `separation` apart, at most `most` of them (0: as many as fit), all in the same direction at worst. The square is
-/// that of the worst pattern, sum over nodes of (participations in it)^2, by dynamic programming over the nodes: exact in small cases
-/// (tests), coarser if the separation is above 40. Limited by `most`, it is Lagrange's dual or a bound by level, if that is less.
+/// participations at least `separation` apart, at most `most` of them (0: as many as fit), all in the same direction at worst.
+/// The square is the worst pattern's sum over nodes of (participations in it)^2, by dynamic programming over the nodes: exact in
+/// small cases (tests), coarser if the separation is above 40. Limited by `most`, it is the Lagrange dual or, if lower, a bound
+/// by level.
 double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint64_t most = 0, std::uint64_t restart = 0);
 
 /// The variance of the error of the sum of the first t steps, for noise of variance 1 on every node: the number of ones in t; or with
@@ -30,9 +32,9 @@ struct TreeNoiseSettings {
                        Valid{.low = 0, .high = 1e6}}};
 };
 
-/// Round t adds what the estimate of the prefix sum of the noise gains. A node over 2^(h+1) rounds is its own draw, number h + 1 of the
-/// round that ends it, and the sum of its children, weighted by their variances (Honaker 2015, from below): a node of height h is kept for
-/// each 1 in t's binary digits.
+/// Round t adds the increment of the estimated prefix sum of the noise. A node over 2^(h+1) rounds is its own draw, number h + 1
+/// of the round that ends it, and the sum of its children, weighted by their variances (Honaker 2015, from below): a node of
+/// height h is kept for each 1 in t's binary digits.
 struct TreeNoise final : PartBase<MechanismPart, TreeNoise, TreeNoiseSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "tree";

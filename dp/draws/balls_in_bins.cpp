@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kMaxBins = 1e6;
 
-/// The distribution of a sum: probabilities of the points, and of what is beyond the last one, with its mean excess over it.
+/// The distribution of a sum: probabilities of the points and of the tail beyond the last, with the tail's mean excess.
 struct BinsSum {
   std::vector<double> points = {};
   std::vector<double> chances = {};
@@ -30,7 +30,7 @@ double lognormal_between(double a, double b) {
   return a > 0 ? normal_below(-a) - normal_below(-b) : normal_below(b) - normal_below(a);
 }
 
-/// Points from 0 to `last`, `narrow` apart around the center; further out `ratio` of the distance to it, and slowly more.
+/// Points from 0 to `last`, `narrow` apart around the center; further out `ratio` of the distance to it, slowly growing.
 std::vector<double> sum_grid(double center, double narrow, double ratio, double last) {
   const auto distance = [&](double step) {
     const double far = ratio * step;
@@ -70,7 +70,7 @@ BinsSum one_lognormal(double mu, double narrow, double ratio, double last) {
   return sum;
 }
 
-/// Points of equal probability between, for the choice of a grid alone.
+/// Quantiles at equal probability steps, only for choosing a grid.
 std::vector<double> sum_quantiles(const BinsSum& sum, std::size_t count) {
   std::vector<double> found;
   double below = 0;
@@ -83,15 +83,15 @@ std::vector<double> sum_quantiles(const BinsSum& sum, std::size_t count) {
   return found;
 }
 
-/// Which of the other sum's points go with a point: smaller ones, those and an equal one, or those twice and itself once, of one sum with
-/// itself.
+/// Which points of the other sum are paired with a point: smaller ones, those and an equal one, or, for a sum with itself, those
+/// twice and the point itself once.
 enum class Pairs { smaller, smaller_or_equal, both };
 
-/// Adds the pairs of a point and one of the other sum that is not larger. Most of those are so much smaller that they do not leave the
-/// cell of the point: of these only their sum and mean count, since a pair is dealt out to the ends of its cell linearly.
+/// Adds the pairs of a point and one of the other sum that is not larger. Most are so much smaller that they stay in the point's
+/// cell: only their sum and mean count, since a pair is split linearly between the ends of its cell.
 void add_pairs(BinsSum& sum, const std::vector<double>& inverse, const BinsSum& larger, const BinsSum& smaller, Pairs which) {
   const double last = sum.points.back();
-  std::vector<double> chances{0}, means{0};  // of the first so many; positive terms alone, so nothing cancels
+  std::vector<double> chances{0}, means{0};  // of the first ones; only positive terms, so nothing cancels
   for (std::size_t j = 0; j < smaller.points.size(); ++j) {
     chances.push_back(chances.back() + smaller.chances[j]);
     means.push_back(means.back() + smaller.chances[j] * smaller.points[j]);
@@ -180,10 +180,11 @@ BinsSum convolved_sums(const BinsSum& a, const BinsSum& b, double ratio) {
 /// Relative rounding of sums of positive products, and of the conditional means.
 double rounded_bins_delta(double delta) { return std::min(1.0, delta * (1 + 1e-9) + 1e-15); }
 
-/// Under Q, dP/dQ is M = (W_1 + ... + W_b) / b, the W_j independent lognormals of mean 1. So delta is E (M - e^eps)_+ (remove) and
-/// E (1 - e^eps M)_+ (add), expectations of convex functions of a sum, which only grow if every partial sum is replaced by one on the
-/// points of a grid with the same conditional means: a proven upper bound at each step of a convolution, of second order in the grid.
-/// What lies beyond the grid is kept as its probability and mean excess, for both functions are linear there.
+/// Under Q, dP/dQ is M = (W_1 + ... + W_b) / b, where the W_j are independent lognormals of mean 1. So delta is E (M - e^eps)_+
+/// (remove) and E (1 - e^eps M)_+ (add), expectations of convex functions of a sum, which only grow if every partial sum is
+/// replaced by one on the points of a grid with the same conditional means: a proven upper bound at each step of a convolution,
+/// of second order in the grid. The tail beyond the grid is kept as its probability and mean excess, since both functions are
+/// linear there.
 class BinsCurve final : public DrawCurve {
  public:
   BinsCurve(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs, double coarseness);
@@ -220,7 +221,7 @@ BinsCurve::BinsCurve(double noise_multiplier, std::uint64_t bins, std::uint64_t 
 
 double BinsCurve::delta_remove(double epsilon) const {
   check_epsilon(epsilon);
-  const double gaussian = gaussian_delta(mu_, epsilon);  // also a bound: the bin told
+  const double gaussian = gaussian_delta(mu_, epsilon);  // also a bound: the bin revealed
   if (bins_ == 1) return gaussian;
   const double threshold = bins_ * std::exp(epsilon);
   if (!(threshold <= sum_.points.back())) return gaussian;
@@ -259,7 +260,7 @@ LotSize BallsInBins::fitted(LotSize wanted, std::size_t /*records*/, std::uint64
   return {1 / (std::clamp(steps, 1.0, most) * static_cast<double>(lots_per_step)), wanted.lot};
 }
 
-// The bin of a record is a draw of its own, so that one more record moves no other, and at round 0, which is no round of training, so
+// The bin of a record is its own draw, so that one more record moves no other, made at round 0, which is no training round, so
 // that it is the same in all.
 Lots BallsInBins::lots(const LotQuestion& question) const {
   std::vector<std::vector<std::uint32_t>> bins(lots_an_epoch(question.rate));
@@ -278,7 +279,7 @@ std::string BallsInBins::wrong_rate(double rate) const {
   return "it must be 1 divided by a whole number of bins, 1 to 1000000";
 }
 
-// Bins take turns over all epochs, so any `count` lots in a row are in some bin this often at most.
+// Bins take turns over all epochs, so any `count` consecutive lots contain a bin at most this often.
 std::uint64_t BallsInBins::passes(std::uint64_t count, int /*epochs*/, double rate) const { return epochs_of(count, rate); }
 
 std::unique_ptr<const DrawCurve> BallsInBins::curve(double noise_multiplier, std::uint64_t lots, std::uint64_t passes,

@@ -4,13 +4,13 @@
 
 namespace fedstride {
 
-/// Balls-in-bins sampling (Chua et al. 2024): each record is once an epoch in one of b = 1 / rate lots, drawn uniformly by itself and
-/// the same in every epoch, for add-remove or zero-out neighbors (the divisor is a public constant). E epochs with the same bins are
-/// one with noise z / sqrt(E), and the dominating pair is P = (1/b) sum_j N(e_j, z^2 I) against Q = N(0, z^2 I) in b dimensions, both
-/// ways.
+/// Balls-in-bins sampling (Chua et al. 2024): each record is once per epoch in one of b = 1 / rate lots, drawn uniformly and
+/// independently and the same in every epoch, for add-remove or zero-out neighbors (the divisor is a public constant). E epochs
+/// with the same bins are one with noise z / sqrt(E), and the dominating pair is P = (1/b) sum_j N(e_j, z^2 I) against Q = N(0,
+/// z^2 I) in b dimensions, in both directions.
 struct BallsInBins final : Draw {
   static constexpr std::string_view kName = "balls-in-bins";
-  /// b is records / lot rounded to a multiple of the lots that a step reads.
+  /// b is records / lot rounded to a multiple of the lots read per step.
   LotSize fitted(LotSize wanted, std::size_t records, std::uint64_t lots_per_step) const override;
   /// Lot t of the run, from 0, is bin t mod b.
   Lots lots(const LotQuestion& question) const override;

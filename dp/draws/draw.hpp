@@ -25,7 +25,7 @@ enum class Neighbours {
 };
 constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one", "zero-out"); }
 
-/// The exact curve of a record that is in one of `lots` equal releases of each of some passes.
+/// The exact curve of a record in one of `lots` equal releases of each of some passes.
 class DrawCurve {
  public:
   static constexpr double kLeastMu = 1e-4;  ///< of sqrt(passes) / noise multiplier
@@ -52,7 +52,7 @@ struct LotQuestion {
 
   Address address(std::uint32_t step) const { return {Purpose::private_sampling, round, client, step}; }
 };
-/// Replaces `drawn` by the round's lot number `step`, from 0, called in order. `epoch` counts in the round.
+/// Replaces `drawn` by the round's lot number `step`, from 0, called in order. `epoch` counts within the round.
 using Lots = std::function<void(int epoch, std::uint32_t step, std::vector<std::uint32_t>& drawn)>;
 
 struct LotSize {
@@ -60,13 +60,13 @@ struct LotSize {
   std::size_t lot = 1;  ///< records, if fixed
 };
 
-/// How the records of releases are drawn: everything that lots, accountants, ledger and statements ask about it. A draw is a final
-/// class with kName, a word in the list (dp/draws/draws.hpp).
+/// How the records of releases are drawn: everything that lots, accountants, ledger and statements need to know. A draw is a
+/// final class with kName, a name in the list (dp/draws/draws.hpp).
 class Draw {
  public:
   virtual ~Draw() = default;
 
-  /// The lots that a client with that many records has, for those wanted; steps read up to `lots_per_step`.
+  /// The lots of a client with this many records, given those requested; steps read up to `lots_per_step`.
   virtual LotSize fitted(LotSize wanted, std::size_t records, std::uint64_t /*lots_per_step*/) const {
     return {static_cast<double>(wanted.lot) / static_cast<double>(records), wanted.lot};
   }
@@ -74,31 +74,31 @@ class Draw {
 
   /// True if a record's draw does not depend on the others, so that adding one moves no other.
   virtual bool is_independent() const { return true; }
-  /// What a rate must be, "it must be 1", if it is not; else empty.
+  /// What is required of a wrong rate, "it must be 1"; empty for a right one.
   virtual std::string wrong_rate(double /*rate*/) const { return {}; }
-  /// The most of `count` releases in a row, made within `epochs` epochs, that a record is in, if it is in at most one of a pass;
-  /// 0 for draws without passes.
+  /// The most of `count` consecutive releases, made within `epochs` epochs, that a record is in, if it is in at most one per
+  /// pass; 0 for draws without passes.
   virtual std::uint64_t passes(std::uint64_t /*count*/, int /*epochs*/, double /*rate*/) const { return 0; }
   bool has_passes() const { return passes(1, 1, 1) > 0; }
 
   /// False if no accountant has a bound under these neighbors.
   virtual bool has_bound(Neighbours) const { return true; }
-  /// True if the rows of one record are drawn by themselves, and have a bound.
+  /// True if the rows of one record are drawn independently, and have a bound.
   virtual bool draws_rows() const { return false; }
   /// True if a larger rate costs no less.
   virtual bool grows_with_rate() const { return true; }
-  /// True for draws with a curve of their own, slow to compute, which holds for equal releases alone.
+  /// True for draws with their own curve, slow to compute and valid only for equal releases.
   virtual bool has_curve() const { return false; }
-  /// That curve, with an error that grows with `coarseness` (1: least) as the time falls; null without. Throws Error (usage) for
+  /// This curve, with an error that grows with `coarseness` (1: least) as the time falls; null without. Throws Error (usage) for
   /// numbers out of range.
   virtual std::unique_ptr<const DrawCurve> curve(double /*noise_multiplier*/, std::uint64_t /*lots*/, std::uint64_t /*passes*/,
                                                  double /*coarseness*/) const {
     return nullptr;
   }
 
-  /// As a part of a sentence: "Poisson sampling at rate 0.1".
+  /// A phrase for a sentence: "Poisson sampling at rate 0.1".
   virtual std::string text(double rate) const = 0;
-  /// The assumption of a statement on lots of records ("each example"), and on cohorts of clients; empty if there is none.
+  /// The assumption of a statement on lots of records ("each example"), and on cohorts of clients; empty if none.
   virtual std::string assumption(std::string_view /*record*/, std::uint64_t /*passes*/) const { return {}; }
   virtual std::string cohort_assumption(std::uint64_t /*passes*/) const { return {}; }
 };

@@ -12,7 +12,7 @@ namespace fedstride {
 /// The list of draws.
 using DrawList = std::tuple<PoissonDraw, FullDraw, WithoutReplacementDraw, ShuffleDraw, BallsInBins>;
 
-/// A draw as a value: its place in the list. Those that accountants know have names here, too.
+/// A draw as a value: its position in the list. Those known to accountants have names here.
 enum class Sampling {
   poisson = kPlaceIn<DrawList, PoissonDraw>,
   full = kPlaceIn<DrawList, FullDraw>,

@@ -40,7 +40,7 @@ std::optional<GaussianLike> DiscreteGaussianLaw::gaussian_like(const Distributed
 }
 
 IntegerNoise DiscreteGaussianLaw::share(double deviation) const {
-  // Rounded up to a part of a step: the noise is never less than what is accounted, and more by a 2^15th of its variance at most.
+  // Rounded up to a part of a step: the noise is never less than accounted for, and exceeds it by at most 2^-15 of its variance.
   constexpr double kParts = 0x1p16;
   const double parts = deviation < kParts ? std::ldexp(1.0, std::min(std::ilogb(kParts / deviation), 16)) : 1;
   const double sigma = std::ceil(deviation * parts);

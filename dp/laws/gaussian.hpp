@@ -15,7 +15,7 @@ struct GaussianLaw final : Law {
   std::optional<GaussianLike> gaussian_like(const DistributedNoise& noise) const override {
     return GaussianLike{noise.local_deviation / noise.clip, 0};
   }
-  IntegerNoise share(double /*deviation*/) const override { return {}; }  // it is not on integers
+  IntegerNoise share(double /*deviation*/) const override { return {}; }  // not on integers
 };
 
 }  // namespace fedstride

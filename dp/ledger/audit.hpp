@@ -21,9 +21,9 @@ struct Audit {
   std::vector<AuditedStatement> statements;  ///< each level, then each client if requested
   std::vector<std::string> failures;         ///< one line each; empty: the ledger is valid
   std::vector<std::string> notes;
-  std::vector<std::string> depends_on;  ///< the secrets that chain and noise depend on, one line each
+  std::vector<std::string> depends_on;  ///< secrets behind chain and noise, one line each
   std::uint32_t clients = 0;
-  std::uint32_t rounds = 0;  ///< with a reservation; private components count as one
+  std::uint32_t rounds = 0;  ///< with a reservation; private components count as one round
   std::uint64_t lines = 0;
 };
 

@@ -17,7 +17,7 @@ namespace fedstride {
 /// A round repeated from a checkpoint before it repeats its addresses. The digest covers everything the releases are computed
 /// from: if it is the same, so are the releases, and nothing is added; if it differs, the round is refused.
 ///
-/// With a key (the secret source) the chain is an HMAC: nobody without the key can write a line. Only one process writes.
+/// With a key (the secret source) the chain is an HMAC: no one can write a line without the key. Only one process writes.
 class Ledger {
  public:
   /// Creates a file. Throws Error (failure) if it already exists or cannot be written, or if the header is invalid.
@@ -33,7 +33,7 @@ class Ledger {
   /// Called after the round. Releases beyond the reservation are written, since they have been spent; then Error (failure) is
   /// thrown.
   void close(std::uint32_t round, LedgerGroups executed);
-  /// Syncs everything written to the disk; called before a summary is written.
+  /// Syncs everything written to disk; called before a summary is written.
   void sync();
 
   /// The mark of the last line known to be on the disk, for checkpoints and the summary.

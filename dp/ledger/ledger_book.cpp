@@ -30,7 +30,7 @@ SpendingTotals::SpendingTotals(std::uint32_t clients, const LedgerStatement* sta
   histories_[0].clients = clients;
 }
 
-// A client's spending is the number of sums that it was in, all alike: that of all is the largest.
+// A client's spending is the number of sums it was in, all alike: the largest is the spending of all.
 bool SpendingTotals::is_taken_more_often(const LedgerGroup& group) {
   if (group.quantity != Quantity::sums) return true;
   if (taken_runs_.empty()) taken_runs_ = group.runs;
@@ -68,7 +68,7 @@ void SpendingTotals::add(const LedgerGroup& group) {
   }
   std::unordered_map<std::uint32_t, std::uint32_t> touched;  // history -> clients of the group
   for (const ClientId client : group.clients) ++touched[history_of_[client]];
-  std::unordered_map<std::uint32_t, std::uint32_t> moved;  // history -> the new one that some of its clients move to
+  std::unordered_map<std::uint32_t, std::uint32_t> moved;  // history -> the new one for some of its clients
   for (const auto& [history, clients] : touched) {
     std::uint32_t charged = history;
     if (clients < histories_[history].clients) {
@@ -92,7 +92,7 @@ LedgerBook::LedgerBook(LedgerHeader header) : header_(std::move(header)), closed
 }
 
 void LedgerBook::problem(std::uint32_t round, const std::string& what) {
-  constexpr std::size_t kMaxProblems = 1000;  // a forged ledger may cause any number
+  constexpr std::size_t kMaxProblems = 1000;  // a forged ledger may cause any number of them
   if (problems_.size() < kMaxProblems) problems_.push_back("round " + std::to_string(round) + ": " + what);
 }
 
@@ -132,7 +132,7 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
   const std::string why = refusal_reason(entry, replay);
   if (!why.empty()) problem(entry.round, why);
   if (replay && why.empty()) return;
-  if (replay) {  // the contradicting releases are spent as well
+  if (replay) {  // the contradicting releases are also spent
     for (const LedgerGroup& group : entry.groups) closed_.add(group);
     return;
   }

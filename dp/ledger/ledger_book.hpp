@@ -21,11 +21,13 @@ namespace fedstride {
 /// a group takes time proportional to its number of clients.
 class SpendingTotals {
  public:
-  /// `statement`: that at client level; null: there is none.
+  /// `statement`: the client-level one; null: none.
   explicit SpendingTotals(std::uint32_t clients, const LedgerStatement* statement = nullptr);
 
-  /// Adds a group: at example level to its clients, at client level to all clients; if it names the clients in a sum, only if none
-  /// has been in as many such sums as one of them now, or if its noise is correlated, which then costs what so many of them do.
+  /// Adds a group: at example level to its clients, at client level to all clients. If it names the clients in a sum, only if
+  /// this raises the largest number of such sums a client has been in, or if its noise is correlated; the cost then follows from
+  /// that number.
+  /// number of sums.
   void add(const LedgerGroup& group);
 
   const Spending& examples(ClientId client) const { return histories_[history_of_[client]].spent; }
@@ -33,7 +35,7 @@ class SpendingTotals {
   const Spending& examples_as_in_papers(ClientId client) const { return histories_[history_of_[client]].papers; }
   const Spending& updates() const { return updates_.spent; }
 
-  /// Clients with the same history have the same number here, below histories().
+  /// Clients with the same history have the same number, below histories().
   std::uint32_t history_of(ClientId client) const { return history_of_[client]; }
   std::uint32_t histories() const { return static_cast<std::uint32_t>(histories_.size()); }
   std::uint32_t clients() const { return static_cast<std::uint32_t>(history_of_.size()); }
@@ -46,14 +48,14 @@ class SpendingTotals {
   };
 
   bool counts_ = false;               // sums name the clients in them
-  std::uint64_t unknown_rounds_ = 0;  // above 0: in which of so many rounds the sums are is not known
+  std::uint64_t unknown_rounds_ = 0;  // above 0: which of this many rounds the sums are in is unknown
   std::vector<History> histories_;
   std::vector<std::uint32_t> history_of_;
   History updates_;
   std::vector<std::uint32_t> taken_;  // sums that named a client, by client; empty without any
-  std::uint32_t most_taken_ = 0;      // with those of all clients
+  std::uint32_t most_taken_ = 0;      // including sums of all clients
   std::uint32_t taken_by_all_ = 0;
-  std::vector<ReleaseRun> taken_runs_;  // of all of these sums; one with others is charged whatever it names
+  std::vector<ReleaseRun> taken_runs_;  // of all these sums; a sum with other runs is always charged
   bool is_taken_more_often(const LedgerGroup& group);
 };
 
@@ -64,12 +66,12 @@ class LedgerBook {
  public:
   explicit LedgerBook(LedgerHeader header);
   LedgerBook(LedgerBook&&) = default;
-  LedgerBook& operator=(LedgerBook&&) = delete;  // its rounds are in memory of their own
+  LedgerBook& operator=(LedgerBook&&) = delete;  // its rounds have their own memory
 
   const LedgerHeader& header() const { return header_; }
-  /// The reason why this reservation must be refused; empty if it is allowed. `replay`: it exists already and counts once.
+  /// Why this reservation must be refused; empty if it is allowed. `replay`: it already exists and counts once.
   std::string refusal_reason(const LedgerEntry& reservation, bool& replay) const;
-  /// True if the round was already closed with exactly these groups.
+  /// True if the round is already closed with exactly these groups.
   bool was_closed_with(const LedgerEntry& closing) const;
   /// Requires groups in canonical form, as lines are written, with checked numbers (malformed) and clients in order.
   void add(const LedgerEntry& entry);
@@ -98,18 +100,18 @@ class LedgerBook {
   };
   void add_reservation(const LedgerEntry& entry);
   void add_closing(const LedgerEntry& entry);
-  /// True if the first round of the cycle that this group goes on with is there, and a release with no more noise was charged.
+  /// True if the first round of the cycle that this group continues exists, and charged a release with no more noise.
   bool is_charged(std::uint32_t round, const LedgerGroup& group) const;
   void problem(std::uint32_t round, const std::string& what);
   bool is_separated() const { return !last_of_.empty(); }
-  /// The reason why this sum breaks the minimum separation of its clients' sums; empty if it does not.
+  /// How this sum breaks the minimum separation of its clients' sums; empty if it does not.
   std::string too_close(std::uint32_t round, const LedgerGroup& group) const;
   /// Visits the groups of rounds before `before` that are not in closed_ yet.
   void for_each_recent(std::uint64_t before, function_ref<void(const LedgerGroup&)> visit) const;
   static constexpr std::uint64_t kAllRounds = std::uint64_t{1} << 33;
 
   LedgerHeader header_;
-  // What stays of each round, in memory of its own: among a round's buffers it would leave holes in which the next do not fit.
+  // What is kept of each round, in its own memory: among a round's buffers it would leave holes too small for the next ones.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_ = std::make_unique<std::pmr::monotonic_buffer_resource>();
   std::pmr::map<std::uint32_t, Round> rounds_{memory_.get()};
   std::vector<std::uint32_t> last_of_;       // the last sum that named a client, by client; empty without a separation

@@ -82,7 +82,7 @@ std::string repeated_address(const LedgerGroups& groups) {
   for (std::size_t i = 1; i < stretches.size(); ++i)
     if (stretches[i].owner == stretches[i - 1].owner && stretches[i].first < stretches[i - 1].end)
       return address(stretches[i], stretches[i].first);
-  // Stretches of all clients against those of single clients.
+  // Stretches of all clients against stretches of single clients.
   for (const Stretch& all : stretches) {
     if (std::get<2>(all.owner) != kAll) continue;
     for (const Stretch& one : stretches)

@@ -36,19 +36,19 @@ struct LedgerStatement {
   std::string accountant = {};
   double delta = 0;
   double epsilon = std::numeric_limits<double>::infinity();  ///< budget; infinite: none
-  /// A release of sums as planned: what all have in common. Those of a client differ from it in rate and passes.
+  /// A planned release of sums: what all have in common. A client's releases differ from it in rate and passes.
   Releases each = {};
   double largest_weight = 1;    ///< client level: the largest weight of an update, as the sensitivity assumes
   double bound = 0;             ///< client level: S, the largest norm of an update
   std::string noise_at = {};    ///< client level: who adds the noise (dp/places/)
-  bool own_code = false;        ///< example level: the user's own code computes the gradients
+  bool own_code = false;        ///< example level: user code computes the gradients
   std::uint64_t survivors = 0;  ///< noise in shares: the fewest clients in a round's sum
-  std::uint64_t colluders = 0;  ///< likewise: that may tell the coordinator their noise
+  std::uint64_t colluders = 0;  ///< the same: those that may reveal their noise to the coordinator
   ClipRule clip_rule =
-      {};  ///< if not the default, the bound (S) is that of the first round, and follows counts in the same releases
-  bool participations = false;  ///< client level: sums name the clients in them, a public fact; others are not charged
-  bool own_tasks = false;       ///< likewise, of a client's own ledger: rounds are its tasks, their versions unknown
-  bool users = false;           ///< example level: a record is everything of one user inside a client
+      {};  ///< if not the default, the bound (S) is the first round's, and then follows counts in the same releases
+  bool participations = false;  ///< client level: sums name their clients, a public fact; others are not charged
+  bool own_tasks = false;       ///< the same in a client's own ledger: rounds are its tasks, of unknown versions
+  bool users = false;           ///< example level: a record is all rows of one user inside a client
   bool operator==(const LedgerStatement&) const = default;
 
   const NoisePlace& place() const { return place_of(find_choice<ClientNoiseBy>(noise_at).value_or(ClientNoiseBy{})); }
@@ -79,7 +79,7 @@ struct LedgerHeader {
   std::vector<LedgerStatement> statements;  ///< at most one per level
   /// The facts that the guarantee assumes to be public, each with its source: "classes 10 (named)".
   std::vector<std::string> constants = {};
-  std::map<std::string, std::string> settings = {};  ///< by key, those that never change in a run; empty: not recorded
+  std::map<std::string, std::string> settings = {};  ///< by key, only those fixed for a run; empty: not recorded
   const LedgerStatement* at(Level level) const;
   bool operator==(const LedgerHeader&) const = default;
 
@@ -97,7 +97,7 @@ struct LedgerHeader {
 struct LedgerGroup {
   Level level = Level::example;
   std::vector<ClientId> clients =
-      {};  ///< empty: all clients, as at client level, where clients not drawn are charged too, but for participations
+      {};  ///< empty: all clients, as at client level, where clients not drawn are also charged, except with participations
   Releases each = {};       ///< one of them; multiplier and number are those of `runs`. Passes: epochs the runs span
   std::uint64_t first = 0;  ///< number of the first release in the client's noise plan
   std::vector<ReleaseRun> runs = {};
@@ -114,9 +114,9 @@ struct LedgerGroup {
                                             Term{"runs", &LedgerGroup::runs, true}};
 
   std::uint64_t count() const;
-  /// Client level, draws with passes, where the releases of a pass are rounds: true if an earlier round charged the pass.
+  /// Client level, draws with passes, whose releases are rounds: true if an earlier round charged the pass.
   bool goes_on() const;
-  /// The argument `like` of exposure(): everything but multiplier and count.
+  /// The argument `like` of exposure(): everything except multiplier and count.
   Releases like() const;
 };
 
@@ -147,11 +147,11 @@ std::string groups_text(const LedgerGroups& groups);
 LedgerHeader read_header(std::string_view text);
 LedgerEntry read_entry(std::string_view text, const LedgerHeader& header);
 
-/// The reason why these groups cannot be in a ledger with that header: unknown clients, numbers out of range, a level without a
+/// Why these groups cannot be in a ledger with this header: unknown clients, numbers out of range, a level without a
 /// statement; empty if they can.
 std::string malformed(const LedgerGroups& groups, const LedgerHeader& header);
 
-/// The first address that is in two groups of one round: "client 3, release 17"; empty if none is.
+/// The first address in two groups of one round: "client 3, release 17"; empty if none.
 std::string repeated_address(const LedgerGroups& groups);
 
 /// Describes how `executed` exceeds `reserved`; empty if it does not. Every release must have been reserved for that client at

@@ -139,7 +139,7 @@ bool holds_reservation(const std::filesystem::path& ledger) {
   std::array<char, 4096> some{};
   for (std::ptrdiff_t ended = 0; file;) {
     file.read(some.data(), some.size());
-    // A line without an end was never synced, so what it would have reserved never began.
+    // A line without an end was never synced, so the work it reserved never began.
     ended += std::count(some.begin(), some.begin() + file.gcount(), '\n');
     if (ended > 1) return true;
   }

@@ -22,7 +22,7 @@ inline constexpr std::size_t kMaxLedgerLineBytes = std::size_t{32} << 20;
 inline constexpr std::uint64_t kMaxLedgerBytes = std::uint64_t{1} << 36;
 
 /// The chain value of a line: a hash of the JSON object `text` without it and of the previous line's value ("" for the first).
-/// SHA-256, or HMAC-SHA256 if the key is not empty: without the key nobody can write a line that passes.
+/// SHA-256, or HMAC-SHA256 if the key is not empty: without the key no one can write a valid line.
 std::string chain_value(std::string_view before, std::string_view text, std::string_view key);
 
 /// `text` with its chain value as its last member.
@@ -35,8 +35,8 @@ class LedgerReader {
   LedgerReader(const std::filesystem::path& path, std::string_view key);
 
   /// The next line's JSON object without its chain value, valid until the next call; empty at the end. Bytes after the last line
-  /// end do not count: they are a line left incomplete when the machine stopped. Throws Error (failure) naming the line if it is
-  /// too long or does not continue the chain.
+  /// end are ignored: a line left incomplete when the machine stopped. Throws Error (failure) naming the line if it is too long
+  /// or does not continue the chain.
   std::string_view next();
 
   const LedgerMark& mark() const { return mark_; }                ///< of the last line that next() returned
@@ -59,7 +59,7 @@ class LedgerReader {
 /// Appends lines to a ledger. One process at a time.
 class LedgerWriter {
  public:
-  /// Creates a file, which must not exist, or opens an existing one unchanged. Both throw Error (failure), also if another
+  /// Creates a file, which must not exist, or opens an existing one unchanged. Both throw Error (failure), including when another
   /// process has it open for writing.
   static LedgerWriter create(const std::filesystem::path& path);
   static LedgerWriter open(const std::filesystem::path& path);

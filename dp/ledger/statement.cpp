@@ -30,7 +30,7 @@ std::string neighbours_text(Neighbours neighbours) {
   return "contributing or not, with its place public (zero-out neighbours)";
 }
 
-/// Of each draw in a spending, in the order of the list: the passes.
+/// The passes of each draw in a spending, in the order of the list.
 std::map<Sampling, std::uint64_t> draws_in(const Spending& spending) {
   std::map<Sampling, std::uint64_t> passes;
   for (const Releases& some : spending) passes[some.sampling] += some.passes;
@@ -111,7 +111,7 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
   std::ranges::move(statement.place().assumptions(), std::back_inserter(list));
 }
 
-// The same noise of each client, in another number of shares.
+// The same noise for each client, in a different number of shares.
 Spending with_shares(Spending spending, std::uint64_t shares) {
   for (Releases& some : spending) {
     if (some.law == NoiseLaw::gaussian) continue;
@@ -121,7 +121,7 @@ Spending with_shares(Spending spending, std::uint64_t shares) {
   return spending;
 }
 
-// Against whom noise that clients add in shares protects, and how well.
+// Whom noise in clients' shares protects against, and how well.
 void add_shares(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement,
                 const Accountant& accountant) {
   const std::uint64_t guaranteed = statement.survivors - std::min(statement.survivors, statement.colluders);

@@ -16,19 +16,19 @@ namespace fedstride {
 PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who, const Spending& spending,
                                 const Spending& papers, const Accountant& accountant);
 
-/// The statements on the released model, one for each level of the ledger: the one source of what a run prints, publishes and is
-/// audited for. At example level it is that of the client that has spent most, since an example belongs to only one client; levels
-/// are never added. Throws Error (usage) if the ledger names an unknown accountant, or one without a bound.
+/// The statements on the released model, one for each level of the ledger: the one source for what a run prints, publishes and is
+/// audited for. At example level it is the statement of the client that has spent most, since an example belongs to only one
+/// client; levels are never added. Throws Error (usage) if the ledger names an unknown accountant, or one without a bound.
 std::vector<PrivacyStatement> model_statements(const LedgerBook& book);
 
 /// One epsilon for each history of totals (SpendingTotals::history_of). If only the largest is requested, histories that cost no
-/// more than another one (at least as much noise, no larger rates, counts and passes) get 0 instead.
+/// more than another (at least as much noise, no larger rates, counts and passes) get 0 instead.
 std::vector<double> history_epsilons(const SpendingTotals& totals, const Accountant& accountant, double delta, bool only_largest);
 
 /// The statement as lines for people, and as a JSON object.
 std::string statement_text(const PrivacyStatement& statement);
 std::string statement_json(const PrivacyStatement& statement);
-/// "privacy" in summary.json: a list of them.
+/// "privacy" in summary.json: a list of statements.
 std::string statements_json(const std::vector<PrivacyStatement>& statements);
 
 /// "0.9469", "0.000123": four significant digits, rounded up.

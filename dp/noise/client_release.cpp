@@ -40,7 +40,7 @@ double clip_range(std::span<const float> from, double bound, const BoundPart& ru
   const double squares = sum_of_squares(from);
   // Rounding moves the vector by at most sqrt(d) 2^-41.
   const double room = bound * (1 - 8 * kUnit) - std::sqrt(size) * 0x1p-41 * (1 + 8 * kUnit);
-  const double norm = std::sqrt(squares) * (1 + (size + 8) * kUnit);  // not below the true one
+  const double norm = std::sqrt(squares) * (1 + (size + 8) * kUnit);  // not below the true norm
   const double wanted = norm == 0 ? 1 : room > 0 ? rule.safe_factor(norm, room) : 0;
   if (wanted == 1) {
     std::ranges::copy(from, to.begin());
@@ -126,7 +126,7 @@ void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& sour
 
 void ReleasedBeside::set_bit(double noise_multiplier, double deviation) {
   bit_share = 0;
-  const double most = noise_beside_count(noise_multiplier, deviation) / noise_multiplier;  // sqrt(1 + b^2 / 4) without x and w
+  const double most = noise_beside_count(noise_multiplier, deviation) / noise_multiplier;  // sqrt(1 + b^2 / 4), no x and w
   bit_share = noise_multiplier * growth() * most / deviation;
 }
 

@@ -26,7 +26,7 @@ double l2_norm(std::span<const float> values);
 
 /// Clips a client's update to the L2 norm S, so that after rounding to multiples of 2^-40 in an ExactSum its norm is still at
 /// most S, all rounding errors included. A rule may also scale shorter ones, except 0 (BoundPart::factor); the sum moves between
-/// neighbors by no more than with updates that are cut.
+/// neighbors by no more than with clipping.
 class UpdateClip {
  public:
   /// Without layers the whole vector is clipped at once; otherwise each of the L layers is clipped to S / sqrt(L), and
@@ -34,7 +34,8 @@ class UpdateClip {
   /// overlap.
   explicit UpdateClip(double bound, std::vector<ParameterRange> layers = {}, Bound rule = {});
 
-  /// out = change, scaled down if its norm is too large, or as the rule says; returns the norm before. Requires ExactSum::admits(change).
+  /// out = change, scaled down if its norm is too large, or by the rule; returns the original norm. Requires
+  /// ExactSum::admits(change).
   double clip(std::span<const float> change, Vector& out) const;
 
   double bound() const { return bound_; }
@@ -54,10 +55,10 @@ void keep_only(std::span<const ParameterRange> ranges, Vector& vector);
 struct ClientNoise {
   double standard_deviation = 0;  ///< absolute, on the sum: noise multiplier x S
   bool discrete = false;          ///< exact discrete Gaussian on multiples of 2^-40; otherwise a Gaussian rounded to them
-  bool by_clients = false;        ///< it is in the sum already, added in shares
+  bool by_clients = false;        ///< already in the sum, added in shares
 };
 
-/// Noise is drawn in rows of this many components, each with its own row of the address, and several rows a piece.
+/// Noise is drawn in rows of this many components, each with its own row of the address, and several rows per piece.
 inline constexpr std::size_t kComponentsPerRow = 1024;
 inline constexpr std::size_t kRowsPerPiece = 8;
 /// In units of an ExactSum. Throws Error (usage) unless it is above 0 and at most 2^22.
@@ -69,10 +70,10 @@ double scaled_deviation(double standard_deviation);
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece = serially);
 
-/// Up to three numbers of each client that are released together with its clipped update D, of norm at most S: the update becomes
+/// Up to three numbers of each client, released together with its clipped update D, of norm at most S: the update becomes
 /// (D, a S (x - 1/2), a S (w - 1/2)) with a = kShare, x = |D|^2 / S^2 and w = min(u / (2 V), 1) for the client's pooled statistic u
-/// and what the server expects of it, V (core/pooled_statistic.hpp). As x and w are from 0 to 1, its norm is at most S growth(),
-/// which takes the place of S in the noise; a client that is left out contributes 0, the middle of their range. A third is b S / 2 if
+/// and the server's expectation of it, V (core/pooled_statistic.hpp). Since x and w are from 0 to 1, its norm is at most S
+/// growth(), which replaces S in the noise; an excluded client contributes 0, the middle of their range. A third is b S / 2 if
 /// the update's norm was at most S before clipping, -b S / 2 otherwise (BoundPart::counts).
 struct ReleasedBeside {
   static constexpr double kShare = 0.2;
@@ -80,7 +81,8 @@ struct ReleasedBeside {
   bool statistic = false;  ///< w
   double bit_share = 0;    ///< b; 0: no such number
 
-  /// So that noise on the sum of all numbers with multiplier z growth() has this deviation on the sum of bits of 1/2 or -1/2:
+  /// Chosen so that noise with multiplier z growth() on the sum of all numbers has this deviation on the sum of bits of 1/2 or
+  /// -1/2:
   /// b = z growth() / deviation. Throws Error (usage) unless z is below twice the deviation.
   void set_bit(double noise_multiplier, double deviation);
   std::size_t count() const {
@@ -91,7 +93,7 @@ struct ReleasedBeside {
   /// Appends the numbers of a client to its clipped update; `ratio` is u / V, NaN if it has none; `within`: its norm was at most S.
   void append(Vector& clipped, double bound, double ratio, bool within = true) const;
   /// The mean of x and w over the clients, from the last count() numbers of the mean update, which are removed: x is limited to
-  /// [0, 1], w is at least 0; 0 for those that are not released. The mean bit is as it is.
+  /// [0, 1], w is at least 0; 0 for numbers not released. The mean bit is unchanged.
   struct Means {
     double square = 0;
     double statistic = 0;
@@ -110,7 +112,7 @@ struct CentralRelease {
   ReleasedBeside beside = {};
   Correlation correlation = {};  ///< of the noise of all rounds (dp/noise/correlated_noise.hpp)
 
-  /// The largest bound of a round: noise in proportion to it must stay in the range of add_noise.
+  /// The largest bound of a round: noise proportional to it must stay in the range of add_noise.
   double most_bound() const;
 };
 

@@ -35,10 +35,11 @@ struct ReleaseRules {
   double denominator = 1;       ///< public constant that divides the noisy sum, never the number of examples drawn
   RandomSource source;          ///< of the noise
   Address address;              ///< purpose noise; round, client and step must never be used for two releases
-  /// Above 0: released together with the sum is a count, of 1/2 for each example whose norm is at most `clip` and -1/2 for each other,
-  /// with noise of this deviation. The noise on the sum is larger, so that both together cost what the noise multiplier says.
+  /// Above 0: the sum is released with a count, of 1/2 for each example whose norm is at most `clip` and -1/2 for each other,
+  /// with noise of this deviation. The noise on the sum is larger, so that both together cost as much as the noise multiplier
+  /// alone.
   double count_noise = 0;
-  const BoundPart* bound = nullptr;  ///< the rule of `clip`; null: what is longer is scaled down to it
+  const BoundPart* bound = nullptr;  ///< the rule of `clip`; null: longer ones are scaled down to it
 
   /// The standard deviation of the noise in one coordinate of the released mean.
   double deviation() const;
@@ -50,7 +51,7 @@ struct LotReport {
   std::uint64_t clipped = 0;    ///< examples whose gradient was longer than the bound
   std::uint64_t nonfinite = 0;  ///< examples that contribute nothing because their gradient is not finite
   double norms = 0;             ///< sum of the finite gradients' norms before clipping
-  double within = 0;            ///< unlike the others released: the sum of noisy counts (ReleaseRules::count_noise)
+  double within = 0;            ///< released, unlike the others: the sum of noisy counts (ReleaseRules::count_noise)
 };
 
 /// Part of the flat parameter vector; frozen parameters are reported as zeros, without noise.
@@ -92,8 +93,8 @@ class Meter {
 
 /// The only place where example gradients turn into a value that leaves a client: clip, sum, noise, charge.
 ///   g = ( sum_i min(1, C / |g_i|) g_i + N(0, (C z)^2 I) ) / denominator          (Abadi et al. 2016, Algorithm 1)
-/// with noise multiplier z and a constant denominator, or with another factor, at most C / |g_i| (BoundPart::safe_factor); beside it
-/// possibly a count (ReleaseRules::count_noise). Used by one thread at a time; holds one vector in memory.
+/// with noise multiplier z and a constant denominator, or with another factor, at most C / |g_i| (BoundPart::safe_factor);
+/// possibly with a count (ReleaseRules::count_noise). Used by one thread at a time; holds one vector in memory.
 class ClippedSum {
  public:
   /// The stretches in which the gradient is reported, each at most kMaxStretch floats long; they depend only on the model.
@@ -124,7 +125,7 @@ class ClippedSum {
  private:
   /// The factor of each example, rounded down unless it is 1; 0 for an example whose norm is not finite.
   void set_factors(std::span<const double> norms, const ReleaseRules& rules, LotReport& report);
-  /// Of the examples that were added to a report.
+  /// For the examples added to a report.
   static double noisy_count(const ReleaseRules& rules, const LotReport& before, const LotReport& after);
   double copy(std::size_t offset, std::span<const float> part);
   double add(std::size_t offset, std::span<const float> part);

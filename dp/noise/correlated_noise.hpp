@@ -12,22 +12,22 @@
 
 namespace fedstride {
 
-/// The noise of a run's releases, each correlated with that of earlier ones, by the mechanism's `correlate` in units of the standard
-/// deviation, in double. The draws z_t have the addresses of independent noise, so one band is that, bit for bit; a mechanism's further
-/// draws of a round have their number as the step.
+/// The noise of a run's releases, correlated between releases by the mechanism's `correlate` in units of the standard deviation,
+/// in double. The draws z_t have the addresses of independent noise, so one band equals it bit for bit; a mechanism's additional
+/// draws of a round use their number as the step.
 class CorrelatedNoise {
  public:
-  /// Of sums of this many numbers.
+  /// For sums of this many numbers.
   CorrelatedNoise(Correlation correlation, std::size_t size);
 
-  /// Adds the round's noise. Throws Error (failure) unless the round is the one after the last, and one of those planned.
+  /// Adds the round's noise. Throws Error (failure) unless the round follows the last one and is planned.
   void add(ExactSum& sum, double standard_deviation, const RandomSource& source, std::uint32_t round,
            ForEachPiece for_each_piece = serially);
 
   const Correlation& correlation() const { return correlation_; }
-  std::uint32_t rounds() const { return rounds_; }  ///< done
+  std::uint32_t rounds() const { return rounds_; }  ///< completed
 
-  /// The state as bytes, and back. load throws Error (failure) if they are not those of such noise.
+  /// The state as bytes, and back. load throws Error (failure) if they are not a valid state.
   std::string save() const;
   void load(const std::string& bytes);
 

@@ -47,7 +47,7 @@ DiscreteGaussian::DiscreteGaussian(std::uint64_t p, std::uint64_t q) : p_(p), q_
 
 __int128 DiscreteGaussian::operator()(RandomStream& random) const {
   // Algorithm 3 with the discrete Laplace of scale t = sigma (any t is valid; the paper takes floor(sigma) + 1): Y q = U + p V is kept
-  // with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2) with a = U / p. An exponential of a sum is a
+  // with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2) with a = U / p. The exponential of a sum is a
   // conjunction of independent draws, so no number needs more than 64 bits.
   for (;;) {
     // Algorithm 2: P(U) proportional to exp(-U / p) on 0 ... p - 1; |Y| = floor((U + p V) / q).

@@ -16,7 +16,7 @@ enum class NoiseSchedule { constant, dynamic, dynamic_momentum };
 constexpr auto choice_names(NoiseSchedule) { return names("constant", "dynamic", "dynamic-momentum"); }
 
 /// Clip bound and noise of the releases of one client. T = `target` is the number of releases, t = 1, 2, ... their index. Clip
-/// schedules leave the noise unchanged, with standard deviation clip x noise_multiplier on the sum, so the multiplier that is charged
+/// schedules leave the noise unchanged, with standard deviation clip x noise_multiplier on the sum, so the charged multiplier
 /// grows by C / C_t.
 /// Noise schedules (Hong et al.), all with the same zCDP budget R = T / noise_multiplier^2 over T releases:
 ///   constant, dynamic (Lemma 3.1, q_t = gamma^{T-t}), dynamic-momentum (q_t of Theorem 3.4)
@@ -47,9 +47,9 @@ class NoisePlan {
 
   /// t = 0, 1, ... counts the client's releases over all rounds.
   NoiseStep at(std::uint64_t t) const;
-  /// Releases first, ..., first + count - 1; consecutive equal ones form one run.
+  /// Releases first, ..., first + count - 1; consecutive equal releases form one run.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count) const;
-  /// The exposure of one record to these releases (dp/accountants/spending.hpp): `like` says how lots are drawn; under shuffle
+  /// The exposure of one record to these releases (dp/accountants/spending.hpp): `like` defines how lots are drawn; under shuffle
   /// its `passes` is the number of epochs they span.
   Spending spending(std::uint64_t first, std::uint64_t count, const Releases& like) const;
 

@@ -25,7 +25,7 @@ struct Components {
 /// length.
 Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& nonfinite);
 
-/// Adds normal draws of standard deviation sigma to the diagonal and the upper triangle, mirrored below: row i of the matrix
+/// Adds normal draws of standard deviation sigma to the diagonal and the upper triangle, mirrored below it: row i of the matrix
 /// draws from row i of the address.
 void add_symmetric_noise(Eigen::MatrixXd& matrix, double sigma, const RandomSource& source, Address address);
 

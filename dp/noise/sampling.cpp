@@ -11,7 +11,7 @@
 namespace fedstride {
 namespace {
 
-/// take(first, draws): draws[i] is that of ids[first + i]; batch after batch, in order.
+/// take(first, draws): draws[i] belongs to ids[first + i]; batches come in order.
 template <class Take>
 void for_each_draw(const RandomSource& source, const Address& address, std::span<const std::uint32_t> ids, Take take) {
   const RandomStream stream = source.at(address);
@@ -22,7 +22,7 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
   const int shift = stream.is_secret() ? 3 : 1;  // two words per id: 8 ids per block or 2
   const std::uint32_t mask = (1U << shift) - 1;
 
-  // The same number of words at once for both kinds of blocks.
+  // The same batch of words for both kinds of blocks.
   constexpr std::uint32_t kRow = kBlocksAtOnce;
   constexpr std::size_t kWords = 16 * kRow;
   const std::size_t words_per_block = stream.words_per_block();

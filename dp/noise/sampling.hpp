@@ -9,14 +9,14 @@
 
 namespace fedstride {
 
-// Draws the members of a lot or a cohort. The draw of an id is number `id` of the address's 64-bit words, whatever the other
+// Draws the members of a lot or a cohort. The draw of an id is number `id` of the address's 64-bit words, regardless of other
 // ids: adding a record changes no other record's draw. The address's row is 0; ids are distinct; the ids drawn keep their order.
 
 /// Draws each id with probability `rate`, in [0, 1], rounded down to a multiple of 2^-64.
 void draw_poisson(const RandomSource& source, const Address& address, double rate, std::span<const std::uint32_t> ids,
                   std::vector<std::uint32_t>& drawn);
 
-/// Draws the `count` ids with the smallest draws (ties: the smaller id); all of them if there are no more.
+/// Draws the `count` ids with the smallest draws (ties: the smaller id); all of them if there are at most `count`.
 void draw_without_replacement(const RandomSource& source, const Address& address, std::size_t count,
                               std::span<const std::uint32_t> ids, std::vector<std::uint32_t>& drawn);
 

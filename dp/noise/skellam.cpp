@@ -46,7 +46,7 @@ std::uint64_t rounded_rate(double variance) {
   if (!(variance > 0 && variance <= Skellam::kMaxVariance))
     throw usage_error("the variance of Skellam noise is " + number_text(variance) +
                       " squared steps; it must be above 0 and at most " + number_text(Skellam::kMaxVariance));
-  constexpr std::uint64_t kWhole = 65536;  // rates that are a whole number from here on
+  constexpr std::uint64_t kWhole = 65536;  // from here on rates are whole numbers
   const double rate = std::ceil(variance / 2 / Poisson::kUnit);
   const auto units = static_cast<std::uint64_t>(rate);
   if (units < kWhole << 16) return units;
@@ -61,7 +61,7 @@ Poisson::Table::Table(std::uint64_t m, unsigned precision) : rate(m) {
   const double sum = 3 * std::sqrt(static_cast<double>(m)) + 4;
   bits = precision - static_cast<unsigned>(std::ceil(std::log2(sum)));
   const unsigned __int128 one = static_cast<unsigned __int128>(1) << kFixed;
-  // A ratio is at least `value` and less than value + its distance from the mode, in units of 2^-kFixed.
+  // A ratio is at least `value` and below value + its distance from the mode, in units of 2^-kFixed.
   std::vector<std::uint64_t> down, up;
   const auto enough = [&](unsigned __int128 value, std::uint64_t distance, double rest) {
     // True if all further ratios add up to at most 2^-bits: they are at most `rest` times this one, a geometric series.
@@ -98,7 +98,7 @@ Poisson::Table::Table(std::uint64_t m, unsigned precision) : rate(m) {
 
 std::uint64_t Poisson::Table::operator()(RandomStream& random) const {
   if (rate == 0) return 0;
-  // Beyond the weights: two units for what each entry was rounded down by, one for either end.
+  // Beyond the weights: two units for the rounding of each entry, one for each end.
   const std::uint64_t total = ends.back() + 2 * ends.size() + 2;
   for (;;) {
     const std::uint64_t at = random.below(total);
@@ -113,7 +113,7 @@ std::uint64_t Poisson::Table::operator()(RandomStream& random) const {
   }
 }
 
-// Each unit gives a number with exactly the probability that belongs to it, or none.
+// Each unit gives a number with exactly the right probability, or none.
 std::uint64_t Poisson::Table::left_over(std::uint64_t at, RandomStream& random, bool& found) const {
   const std::uint64_t m = rate;
   if (at < 2 * ends.size()) {
@@ -124,7 +124,7 @@ std::uint64_t Poisson::Table::left_over(std::uint64_t at, RandomStream& random, 
     found = occurs(excess, ratio.denominator, random);
     return first + entry;
   }
-  // Beyond the table: the last entry's ratio times a geometric series that dominates, then the rest of each factor.
+  // Beyond the table: the last entry's ratio times a dominating geometric series, then the rest of each factor.
   const bool is_up = at == 2 * ends.size();
   const std::uint64_t last = is_up ? first + ends.size() - 1 : first;
   if (!is_up && last == 0) return 0;

@@ -9,8 +9,8 @@ namespace fedstride {
 
 /// The Poisson distribution, drawn exactly: all arithmetic is on integers, and every branch is taken with exactly its probability.
 /// A table holds, for a whole rate m, the ratios P(k) / P(m) rounded down to multiples of 2^-bits. A draw falls into the table, or, with
-/// a probability of about 2^-45 or less, into what rounding left, where the ratio, a fraction of integers, decides. Memory is about 150
-/// sqrt(rate) bytes.
+/// a probability of about 2^-45 or less, into the rounding remainder, where the ratio, a fraction of integers, decides. Memory is
+/// about 150 sqrt(rate) bytes.
 class Poisson {
  public:
   static constexpr double kUnit = 0x1p-16;                           ///< of rates
@@ -31,7 +31,7 @@ class Poisson {
     std::uint64_t left_over(std::uint64_t at, RandomStream& random, bool& found) const;
     std::uint64_t rate;
     unsigned bits = 0;                 // weights are multiples of 2^-bits
-    std::uint64_t first = 0;           // number that the first entry stands for
+    std::uint64_t first = 0;           // the first entry's number
     std::vector<std::uint64_t> ends;   // sums of weights up to and with each entry
     std::vector<std::uint32_t> guide;  // the first entry that ends beyond i << guide_shift
     unsigned guide_shift = 0;
@@ -42,8 +42,8 @@ class Poisson {
   std::uint64_t fraction_;
 };
 
-/// Skellam noise, the difference of two Poisson draws of equal rates: its variance is twice the rate, and the sum of independent draws
-/// is again such a draw.
+/// Skellam noise, the difference of two Poisson draws of equal rates: its variance is twice the rate, and a sum of independent
+/// draws is again Skellam.
 class Skellam {
  public:
   static constexpr double kMaxVariance = 0x1p31;

@@ -4,8 +4,8 @@
 
 namespace fedstride {
 
-/// Each client adds a share of the noise, and secure aggregation shows the coordinator the sum alone. Members of a cohort know that they
-/// are, and whom the noise protects against may be members.
+/// Each client adds a share of the noise, and secure aggregation reveals only the sum to the coordinator. Members of a cohort
+/// know that they are, and adversaries may be members.
 struct DistributedShares final : NoisePlace {
   static constexpr std::string_view kName = "distributed";
   static constexpr std::string_view kSummary = "each client its share, with secure aggregation";

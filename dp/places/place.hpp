@@ -9,29 +9,30 @@
 
 namespace fedstride {
 
-/// Who adds the noise that protects clients: everything that rules, rounds, accountants, ledger and statements ask about it. A place is a
-/// final class with kName and kSummary, a word in the list (dp/places/places.hpp).
+/// Who adds the noise that protects clients: everything that rules, rounds, accountants, ledger and statements need to know. A
+/// place is a final class with kName and kSummary, a name in the list (dp/places/places.hpp).
 class NoisePlace {
  public:
   virtual ~NoisePlace() = default;
 
-  /// True if the coordinator sees the updates, adds the noise to their sum, and is trusted with both. Only then do those from whom clients
-  /// are protected not know who is in a cohort, so that sampling amplifies; and noise on other numbers, or a measurement, can be its task.
+  /// True if the coordinator sees the updates, adds the noise to their sum, and is trusted with both. Only then is a cohort
+  /// hidden from the adversaries, so that sampling amplifies; and noise on other numbers, or a measurement, can be the
+  /// coordinator's task.
   virtual bool is_trusted() const { return false; }
-  /// False if each update has all of the noise: anyone may read it, and it is trained and sent as a release of its own.
+  /// False if each update has all of the noise: anyone may read it, and it is trained and sent as its own release.
   virtual bool is_central() const { return true; }
   /// True if clients add shares of a law on integers (dp/laws/), which are in the sum before the coordinator sees it.
   virtual bool has_shares() const { return false; }
   /// True if the noise is drawn on the integers that are summed, so that floating-point attacks do not apply.
   virtual bool is_on_integers() const { return false; }
-  /// True if noise can be correlated with that of earlier rounds.
+  /// True if noise can be correlated between rounds.
   virtual bool correlates() const { return false; }
 
-  /// The neighbor relation, if no other has a bound.
+  /// The neighbor relation, if it is the only one with a bound.
   virtual std::optional<Neighbours> neighbours() const { return std::nullopt; }
-  /// The reason why a client that is absent moves the sum by more than its update, so that add-remove has no bound; empty if there is none.
+  /// Why an absent client moves the sum by more than its update, so that add-remove has no bound; empty if it does not.
   virtual std::string mover() const { return {}; }
-  /// The assumptions of a statement on who adds the noise; of shares a statement has more.
+  /// The assumptions of a statement on who adds the noise; a statement on shares has more.
   virtual std::vector<std::string> assumptions() const { return {}; }
 };
 

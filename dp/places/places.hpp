@@ -11,7 +11,7 @@ namespace fedstride {
 /// The list of places; the first is the default.
 using PlaceList = std::tuple<CentralNoise, DiscreteNoise, LocalNoise, DistributedShares>;
 
-/// A place as a value: where it is in the list.
+/// A place as a value: its position in the list.
 enum class ClientNoiseBy {};
 template <class P>
 inline constexpr ClientNoiseBy kClientNoiseBy{kPlaceIn<PlaceList, P>};

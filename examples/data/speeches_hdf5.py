@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Roles and their lines, as TensorFlow Federated ships Shakespeare; sentences, as it ships StackOverflow.
+"""Roles and their lines, as in TensorFlow Federated's Shakespeare; sentences, as in its StackOverflow.
 
 speeches_hdf5.py FOLDER makes FOLDER/lines_train.h5 and FOLDER/sentences/questions_train.h5
 fedstride data show FOLDER

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writers and their characters, as TensorFlow Federated ships EMNIST: writers_hdf5.py FOLDER [WRITERS [ROWS]]
+"""Writers and their characters, as in TensorFlow Federated's EMNIST: writers_hdf5.py FOLDER [WRITERS [ROWS]]
 
 fedstride run --data FOLDER --partition natural --cohort fixed --cohort-size 5 --model logistic \\
   --optimizer sgd --learning-rate 0.02 --rounds 3

@@ -1,4 +1,4 @@
-// fedstride with an optimizer, a partition and a data set of one's own. docs/library.md has the whole story.
+// fedstride with a custom optimizer, partition and data set. docs/library.md has the details.
 //   own-parts run --dataset spirals --optimizer sign --partition staircase --clients 4 --model "dense 16 | tanh | dense classes"
 #include <cmath>
 #include <fedstride/command_line.hpp>
@@ -46,7 +46,7 @@ struct Staircase final : PartBase<PartitionPart, Staircase> {
   static constexpr std::string_view kName = "staircase";
   static constexpr std::string_view kSummary = "client sizes grow evenly from the first client to the last";
 
-  Dealing dealing() const override { return Dealing::counts; }  // of all that an assignment may follow from
+  Dealing dealing() const override { return Dealing::counts; }  // the inputs that the assignment depends on
   ClientRows assign(const PartitionInput& input) const override {
     check_input(input);
     const auto clients = static_cast<std::size_t>(input.clients), rows = input.rows.size();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """CIFAR-10 between pathological clients (two classes each): ADADP, which chooses its rate, against SGD with two rates.
 
-    python3 adadp_against_sgd.py [ROUNDS]      two minutes a run and round on one core; the figure is adadp-against-sgd.svg
+    python3 adadp_against_sgd.py [ROUNDS]      two minutes per run and round on one core; the figure is adadp-against-sgd.svg
 """
 
 # %% Three runs, the same data and seed
@@ -15,16 +15,16 @@ import matplotlib.pyplot as plt
 import fedstride
 
 rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-limit = int(sys.argv[2]) if len(sys.argv) > 2 else 0  # rows a client; 0: all
+limit = int(sys.argv[2]) if len(sys.argv) > 2 else 0  # rows per client; 0: all
 common = {"dataset": "cifar10", "partition": "pathological", "rounds": rounds, "limit_per_client": limit}
 methods = {"ADADP": {"optimizer": "adadp"}, "SGD, rate 0.01": {"optimizer": "sgd", "learning_rate": 0.01},
            "SGD, rate 0.1": {"optimizer": "sgd", "learning_rate": 0.1}}
 try:
     runs = {name: fedstride.run(**common, **settings, verbose=True) for name, settings in methods.items()}
 except fedstride.Error as error:
-    sys.exit(f"{error}")  # without CIFAR-10 the line says how to get it
+    sys.exit(f"{error}")  # without CIFAR-10 the error says how to get it
 
-# %% Accuracy by round, and what the rates of ADADP's clients became
+# %% Accuracy by round, and the rates of ADADP's clients
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for name, run in runs.items():
     left.plot([one["round"] for one in run.rounds], [one["test_accuracy"] for one in run.rounds], marker="o", label=name)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A federation over TLS of Python clients with data of their own, under client-level privacy, and its audit.
+"""A federation over TLS of Python clients with their own data, under client-level privacy, and its audit.
 
     python3 examples/python/federation.py [FOLDER]
 
-A coordinator that knows no model and no data, three clients whose data nobody else has: here on one machine, as processes.
+A coordinator that knows no model and no data, and three clients with private data: here on one machine, as processes.
 """
 import multiprocessing
 import pathlib

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""FedEx (Khodak et al. 2021, algorithm 2): the clients' settings are tuned while the federation trains. In each round each client draws one
-from a distribution, trains with it and scores the result on validation rows of its own; the distribution moves to settings that score
-well, by exponentiated gradient.
+"""FedEx (Khodak et al. 2021, algorithm 2): the clients' settings are tuned while the federation trains. In each round each client
+draws one from a distribution, trains with it and scores the result on its own validation rows; the distribution moves to settings
+that score well, by exponentiated gradient.
 
     fedex.py [FOLDER] [ROUNDS]        # a folder with a run that was stopped goes on, with the same bits
 
-The scores are of single clients and would be releases that no guarantee counts: not for runs under dp.
+The scores are of single clients and would be uncounted releases: not for runs under dp.
 """
 import math
 import pathlib
@@ -19,11 +19,12 @@ SETTINGS = [{"rate": rate, "epochs": epochs} for rate in (0.0003, 0.003, 0.03) f
 
 
 class FedEx:
-    """The distribution over k settings: a function of the scores of all earlier rounds, so that it can be made again from a run's folder."""
+    """The distribution over k settings: a function of the scores of all earlier rounds, so it can be recomputed from a run's
+    folder."""
 
     def __init__(self, k, seed=1, discount=0.9):
         self.k, self.seed, self.discount = k, seed, discount
-        self.scores = {}  # by round: of each client its setting, its number of validation rows and its loss on them
+        self.scores = {}  # by round: each client's setting, its number of validation rows and its loss on them
 
     def odds(self, round):
         """The distribution in this round."""
@@ -48,7 +49,7 @@ class FedEx:
         return odds
 
     def draw(self, round, client):
-        """The setting of a client in a round, drawn at this address: whoever asks gets the same."""
+        """The setting of a client in a round, drawn at this address: the same for every caller."""
         return int(np.random.default_rng([self.seed, round, client]).choice(self.k, p=self.odds(round)))
 
     def take(self, record):

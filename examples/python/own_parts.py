@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An aggregation and a partition of one's own: a weighted median, and clients who hold one class each.
+"""A custom aggregation and partition: a weighted median, and clients with one class each.
 
     python3 examples/python/own_parts.py [FOLDER]
 """
@@ -12,7 +12,7 @@ import fedstride
 
 @fedstride.named("weighted-median", "1")
 def weighted_median(updates, weights, clients):
-    """Of each parameter the change at which half of the clients' weights are below it."""
+    """For each parameter, the change with half of the clients' weight below it."""
     changes = np.stack(updates)
     order = np.argsort(changes, axis=0, kind="stable")
     below = np.cumsum(weights[order], axis=0)

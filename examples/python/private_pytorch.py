@@ -18,14 +18,14 @@ def net():
 
 
 def gradients(model, x, y):
-    """The gradient of each example, one after the other: a dict of tensors (1, *shape) at a time."""
+    """The gradient of each example in turn: a dict of tensors (1, *shape) at a time."""
     for i in range(len(y)):
         loss = nn.functional.cross_entropy(model(x[i : i + 1]), y[i : i + 1])
         found = torch.autograd.grad(loss, list(model.parameters()))
         yield {name: gradient[None] for (name, _), gradient in zip(model.named_parameters(), found)}
 
 
-@fedstride.uses_clipped_sum  # all that is learnt comes from lot.gradient
+@fedstride.uses_clipped_sum  # everything learned comes from lot.gradient
 @fedstride.named("private-cnn", "1")
 def train(weights, task):
     model = net()

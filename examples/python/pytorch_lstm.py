@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A PyTorch LSTM that learns to predict the next character, trained by a function of one's own, on texts that nobody else has.
+"""A PyTorch LSTM that learns to predict the next character, trained by your own function, on private texts.
 
     python3 examples/python/pytorch_lstm.py [FOLDER [ROUNDS]]      (Debian: python3-torch)
 
-Each client's text is its own affair: fedstride knows how long it is, and no more.
+Each client's text is private: fedstride knows only its length.
 """
 import sys
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A PyTorch ResNet-18 with group norm, trained by a function of one's own, on CIFAR-10's pathological clients.
+"""A PyTorch ResNet-18 with group norm, trained by your own function, on CIFAR-10's pathological clients.
 
     python3 examples/python/pytorch_resnet.py [FOLDER [ROUNDS [ROWS]]]      (Debian: python3-torch)
 
-ROWS: at most so many of each client, to try it.
+ROWS: at most this many of each client, for a trial.
 """
 import sys
 

@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-/// Zeroed memory that starts on a cache line and has one spare cache line at its end, so that a kernel may load a whole vector
+/// Zeroed memory that starts on a cache line and ends with one spare cache line, so that a kernel may load a whole vector
 /// anywhere in it.
 template <class T>
   requires std::is_trivially_copyable_v<T>
@@ -45,8 +45,8 @@ struct Rows {
   float* operator[](int row) const { return data + static_cast<std::size_t>(row) * stride; }
 };
 
-/// Distance between rows of `size` floats: whole cache lines, an odd number of them, so that the rows of a batch do not all map
-/// to the same few cache sets.
+/// Distance between rows of `size` floats: an odd number of cache lines, so that the rows of a batch do not all map to the same
+/// few cache sets.
 constexpr std::size_t row_stride(std::size_t size) {
   const std::size_t lines = (size + 15) / 16;
   return (lines % 2 == 0 ? lines + 1 : lines) * 16;
@@ -54,11 +54,12 @@ constexpr std::size_t row_stride(std::size_t size) {
 
 enum class Scratch {
   call,      ///< for one call of a stage
-  gradients  ///< for the signals between the stages, while they go back over some rows
+  gradients  ///< for the signals between stages, in the backward pass over some rows
 };
 
-/// At least `size` floats of the calling thread for intermediate results: the same memory at every call with this use, so that
-/// it stays in the thread's cache. Starts on a cache line, holds old contents, and is valid until the thread's next such call.
+/// At least `size` floats of the calling thread for intermediate results: the same memory at every call with this use, so that it
+/// stays in the thread's cache. Starts on a cache line, holds old contents, and is valid until the thread's next call with this
+/// use.
 template <Scratch kUse>
 float* thread_scratch(std::size_t size) {
   thread_local Buffer<float> scratch;

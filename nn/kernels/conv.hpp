@@ -56,7 +56,7 @@ constexpr std::size_t spot_capacity(std::size_t places) { return (places + 15) /
 /// Lists the non-zero gradients of one picture, [place][channel] without gaps, `width` places per row. bases[place] is the
 /// source of the place's first output; winners[place][channel], channels padded to whole vectors, picks one of the window's
 /// shifts (room for at least 16 of them) to be added to it; null: nothing is added. With `values`, gradients whose value is not
-/// positive are left out (ReLU).
+/// positive are omitted (ReLU).
 void list_spots(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                 const std::uint32_t* shifts, int window_places, std::size_t places, int width, int channels,
                 const SpotStore& store);
@@ -64,8 +64,8 @@ void list_spots(const float* gradients, const float* values, const std::uint32_t
 /// input_gradient[source + k] += gradient * filter[k] for every spot of one filter in one picture.
 void conv_data_gradient(const ConvShape& shape, const SpotList& spots, const float* filter, float* input_gradient);
 
-/// filter_gradient[k] += sum over pictures and spots of gradient * input[source + k]; returns the sum of the gradients, which is
-/// the gradient of the bias.
+/// filter_gradient[k] += sum over pictures and spots of gradient * input[source + k]; returns the sum of the gradients, the
+/// gradient of the bias.
 float conv_filter_gradient(const ConvShape& shape, const float* const* inputs, const SpotList* lists, int pictures,
                            float* filter_gradient);
 

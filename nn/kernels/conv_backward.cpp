@@ -13,8 +13,8 @@ constexpr int kMaxVectors = kRegisters == 32 ? 20 : 12;  // vectors of a filter'
 constexpr int kMaxRows = 5;                              // rows of a small filter, all at once
 constexpr int kMaxPickedPlaces = 16;                     // places of a pool's window whose shifts are picked from registers
 
-/// kRows rows of the filter, `tail` weights in the last of kVectors vectors of each. In two sets of sums even and odd spots are
-/// added up separately.
+/// kRows rows of the filter, `tail` weights in the last of kVectors vectors of each. With two sets of sums, even and odd spots
+/// are added separately.
 template <int kSets, int kRows, int kVectors>
 void filter_rows(const float* const* inputs, const SpotList* lists, int pictures, std::size_t offset, std::size_t pitch,
                  float* to, std::size_t to_stride, int tail) {
@@ -54,8 +54,8 @@ constexpr auto kFilterRows = tile_table<kMaxRows, kMaxVectors / kSets>([]<int kR
     return nullptr;
 });
 
-/// The filter's gradient: all rows at once if the sums fit in the registers, else a stretch of one row after another. Neither
-/// changes a bit.
+/// The filter's gradient: all rows at once if the sums fit in the registers, otherwise stretches of one row in turn. The bits are
+/// the same.
 template <int kSets>
 void add_filter_gradient(const ConvShape& shape, const float* const* inputs, const SpotList* lists, int pictures,
                          float* filter_gradient) {
@@ -75,8 +75,8 @@ void add_filter_gradient(const ConvShape& shape, const float* const* inputs, con
     });
 }
 
-/// Whether even and odd spots are added up separately, since one set of sums would wait for the processor's multiply-adds: the same
-/// on every processor, as the bits depend on it.
+/// Whether even and odd spots are added separately, since one set of sums would wait for the processor's multiply-adds: the same
+/// on every processor, since the bits depend on it.
 bool adds_in_two_sets(const ConvShape& shape) {
   const int vectors = (shape.stretch() + kSumLanes - 1) / kSumLanes;
   return (shape.kernel <= kMaxRows ? shape.kernel : 1) * vectors <= 4;
@@ -88,9 +88,9 @@ float sum_of(const float* values, int count) {
   return sum(total);
 }
 
-// Spots are listed in blocks of kSpotBlock places: the non-zero gradients of each, after those have been added up that have one
-// source, as neighbors in overlapping windows may. Two lanes of a block are neighbors if they are 1 or, where a row of places is
-// shorter than half a block, a row's width apart; of three in a row, the first two are added up. All processors do the same.
+// Spots are listed in blocks of kSpotBlock places: the non-zero gradients of each, after adding those with the same source, as
+// neighbors in overlapping windows may have. Two lanes of a block are neighbors if they are 1 apart or, if a row of places is
+// shorter than half a block, a row's width apart; of three in a row, the first two are added. All processors do the same.
 constexpr int kSpotBlock = 16;
 
 #if defined(__AVX512F__)
@@ -98,13 +98,13 @@ constexpr int kSpotBlock = 16;
 using Shifts = __m512i;
 FEDSTRIDE_INLINE Shifts load_shifts(const std::uint32_t* shifts) { return _mm512_loadu_si512(shifts); }
 
-/// The shifts that the next places' winners pick.
+/// The shifts picked by the next places' winners.
 FEDSTRIDE_INLINE IntLanes picked(Shifts shifts, const std::uint8_t* winners) {
   const __m128i winner = _mm_loadu_si128(reinterpret_cast<const __m128i*>(winners));
   return reinterpret_cast<IntLanes>(_mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
 }
 
-/// The gradients; one whose source is also that of the spot `distance` places later is added to that one and zeroed here.
+/// The gradients; one with the same source as the spot `distance` places later is added to that one and zeroed here.
 FEDSTRIDE_INLINE __m512 merged(__m512 gradients, __m512i sources, int distance) {
   const __m512i earlier = _mm512_sub_epi32(reinterpret_cast<__m512i>(lane_numbers()), _mm512_set1_epi32(distance));
   const auto exists = static_cast<__mmask16>(0xFFFFU << distance);
@@ -161,7 +161,7 @@ FEDSTRIDE_INLINE Shifts load_shifts(const std::uint32_t* shifts) {
           _mm256_loadu_si256(reinterpret_cast<const __m256i*>(shifts + kLanes))};
 }
 
-/// The shifts that the next places' winners pick.
+/// The shifts picked by the next places' winners.
 FEDSTRIDE_INLINE IntLanes picked(Shifts shifts, const std::uint8_t* winners) {
   const __m256i winner = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(winners)));
   const __m256i is_high = _mm256_cmpgt_epi32(winner, _mm256_set1_epi32(kLanes - 1));
@@ -216,7 +216,7 @@ FEDSTRIDE_INLINE Block down(const Block& block, const Move& move) {
           _mm256_andnot_si256(move.crosses, high)};
 }
 
-/// Adds the gradients whose source is also that of the place `distance` later to that one's, and zeroes them.
+/// Adds gradients with the same source as the place `distance` later to that place's, and zeroes them.
 FEDSTRIDE_INLINE void merge(Block& gradients, const Block& sources, int distance) {
   const Move move = up_by(distance);
   const Block before = up(sources, move);
@@ -280,10 +280,10 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
 
 #else
 
-/// Adds the gradients whose source is also that of the place `distance` later to that one's, and zeroes them.
+/// Adds gradients with the same source as the place `distance` later to that place's, and zeroes them.
 void merge(float* gradients, const std::uint32_t* sources, int distance) {
   const auto equal = [&](int i) { return i >= distance && sources[i] == sources[i - distance]; };
-  for (int i = kSpotBlock; i-- > distance;) {  // backwards, so that what a lane adds is not yet changed
+  for (int i = kSpotBlock; i-- > distance;) {  // backwards, so that a lane adds an unchanged value
     if (!equal(i) || equal(i - distance)) continue;
     gradients[i] += gradients[i - distance];
     gradients[i - distance] = 0;
@@ -306,7 +306,7 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
     for (int j = 0; j < kSpotBlock; ++j) {
       sources_to[counts[c]] = sources[j];
       gradients_to[counts[c]] = here[j];
-      counts[c] += here[j] != 0 ? 1 : 0;  // NaN does, too
+      counts[c] += here[j] != 0 ? 1 : 0;  // NaN too
     }
   }
 }
@@ -329,7 +329,7 @@ void list_blocks(const float* gradients, const float* values, const std::uint32_
   }
 }
 
-/// For windows of more than kMaxPickedPlaces places; a gradient with the same source as the one listed before is added to it.
+/// For windows of more than kMaxPickedPlaces places; a gradient with the same source as the previous entry is added to it.
 void list_spots_one_by_one(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                            const std::uint32_t* shifts, std::size_t places, int channels, const SpotStore& store) {
   const std::size_t padded = whole_lanes(static_cast<std::size_t>(channels));

@@ -11,8 +11,8 @@ namespace {
 // A tile of results stays in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kTileRows;
 constexpr int kInputChunk = 64;  // inputs of a tile processed at once, so that their weights and activations stay in L1
-// From these numbers of rows on, weights are copied to adjacent memory, one chunk of inputs at a time: unaligned ones, and those
-// whose stride puts a chunk's inputs into four of the 64 sets of the first-level cache.
+// From these numbers of rows on, weights are copied to adjacent memory, one chunk of inputs at a time, if they are unaligned or
+// if their stride puts a chunk's inputs into four of the 64 sets of the first-level cache.
 constexpr int kMinRowsToCopy = 3 * kMaxRows;
 constexpr int kMinRowsToCopyCrowded = 128;
 constexpr int kCrowdedOutputs = 256;
@@ -55,7 +55,7 @@ void forward_tile(const float* x, std::size_t x_stride, const float* w, std::siz
     forward_loop<kRows, kVectors, true>(x, x_stride, w, w_stride, depth, y, y_stride, tail);
 }
 
-/// Sums along the outputs, of which kSums vectors fit in the registers: the parts of the lanes take turns with a piece of the
+/// Sums along the outputs, of which kSums vectors fit in the registers: the parts of the lanes take turns on a piece of the
 /// outputs, which stays in the first-level cache. body(sum, o, get, put) adds outputs o, o + 1, ...; get and put touch nothing
 /// after the last one.
 template <int kSums, class Body>
@@ -133,7 +133,7 @@ void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const in
     store_tile(sum, dw, dw_stride, tail);
 }
 
-/// Both gradients of two inputs: the output gradients are loaded once for the two. sums as data_tile leaves them; dw[i][o] =
+/// Both gradients of two inputs: the output gradients are loaded once for the two. sums in data_tile's form; dw[i][o] =
 /// sum_r factors[r][i] dy[r][o].
 template <int kRows>
 void both_tile(const float* factors, const float* dy, std::size_t dy_stride, const float* w, int outputs, float* sums,
@@ -207,8 +207,8 @@ void weight_tiles_of(int inputs, WeightSum sum, const float* x, std::size_t x_st
     tile(x + i, x_stride, examples, dy, dy_stride, rows, dw + static_cast<std::size_t>(i) * outputs, outputs, tail);
 }
 
-/// Many rows: some rows at a time, in order, so that the sums round as they do at once. What a tile reads of these rows is copied
-/// to adjacent memory, inputs once for all outputs and output gradients once for all inputs.
+/// Many rows: some rows at a time, in order, so that sums round as in one pass. The tile's part of these rows is copied to
+/// adjacent memory, inputs once for all outputs and output gradients once for all inputs.
 void packed_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw) {
   alignas(64) float inputs[kPackedRows * kPackedInputs];
   alignas(64) float gradients[kPackedRows * kWeightOutputs];

@@ -13,7 +13,7 @@ namespace fedstride {
 /// Number of rows in a tile of results.
 inline constexpr int kTileRows = kRegisters == 32 ? 12 : 6;
 inline constexpr int kFusedRows = kTileRows;
-/// Whether the output gradients are more than the first-level cache holds: dense_weight_gradient() then reads them once for
+/// Whether the output gradients exceed the first-level cache: dense_weight_gradient() then reads them once for
 /// kPackedInputs inputs.
 bool packs_weight_gradient(int rows, int outputs);
 inline constexpr int kPackedInputs = 64;
@@ -47,7 +47,7 @@ OutputGradients scaled_gradients(Rows dy, int rows, int outputs, const float* fa
 /// dw[i - first][o] = sum_k x[example of k][i] dy[k][o] for inputs [first, last), without gaps.
 void dense_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw);
 
-/// Data and weight gradient at once, which pays for at most kFusedRows rows.
+/// Data and weight gradient at once, which pays off for at most kFusedRows rows.
 void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw);
 
 /// sum_k dy[k][o], for the whole vectors of outputs.

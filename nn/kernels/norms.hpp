@@ -5,7 +5,7 @@
 namespace fedstride {
 
 // Group normalization of one example (Wu & He, ECCV 2018): values x[place][channel] without gaps, channels in groups of equal
-// size, one mean and one variance for all values of a group. Sums are taken in double, place by place.
+// size, one mean and one variance for all values of a group. Sums are in double, place by place.
 
 struct GroupNormShape {
   std::size_t places = 1;
@@ -21,7 +21,7 @@ struct GroupNormOutput {
   bool relu = false;
 };
 
-/// y = (x - mean) x inverse x scale + shift, or 0 if a ReLU makes it so; mean and inverse, written for every channel, are its
+/// y = (x - mean) x inverse x scale + shift, or 0 after a ReLU; mean and inverse, written for every channel, are its
 /// group's mean and 1 / sqrt(variance + epsilon). `sums` and `factors` are scratch, one number per channel.
 void group_norm_forward(const GroupNormShape& shape, double epsilon, const GroupNormOutput& output, const float* x, double* sums,
                         float* factors, float* mean, float* inverse, float* y);
@@ -36,7 +36,7 @@ void group_norm_data_gradient(const GroupNormShape& shape, const GroupNormOutput
                               const float* mean, const float* inverse, const double* sums, float* factors, float* dx);
 
 // Layer normalization of one example (Ba, Kiros & Hinton, 2016): values x[place][channel], `stride` floats from place to place,
-// one mean and variance over the channels of each place. Sums over channels are taken in double.
+// one mean and variance over the channels of each place. Sums over channels are in double.
 
 /// y = (x - mean) x inverse x scale + shift, where mean and inverse, one number per place each, are the place's mean and 1 /
 /// sqrt(variance + epsilon).

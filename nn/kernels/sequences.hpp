@@ -4,7 +4,7 @@
 
 namespace fedstride {
 
-/// The queries, keys and values of a sequence, `size` values each, one after the other at every position, split into heads.
+/// The queries, keys and values of a sequence, `size` values each, consecutive at every position, split into heads.
 struct AttentionShape {
   int positions = 1;
   int size = 1;
@@ -21,15 +21,15 @@ void attention_forward(const AttentionShape& shape, const float* input, float* w
 void attention_backward(const AttentionShape& shape, const float* input, const float* weights, const float* d_output,
                         float* scratch, float* d_input);
 
-// One step of a recurrent layer for one example. Gates are stored one after the other, `units` values each: before the step the
+// One step of a recurrent layer for one example. Gates are stored consecutively, `units` values each: before the step the
 // products with the input, after it the gates' values; `recurrent` holds the products with the last output. Gradients are named
 // d... .
 
 /// Input, forget, cell and output gate i, f, g, o: c = f c' + i g, h = o tanh(c).
 void lstm_forward(int units, float* gates, const float* recurrent, const float* last_cell, float* cell, float* output);
 
-/// From the gradient with respect to the output and, in d_cell, to the cell of this step: the gradient with respect to the
-/// gates' products and, in d_cell, to the cell of the step before.
+/// From the gradient with respect to the output and, in d_cell, to the cell of this step: the gradient with respect to the gates'
+/// products and, in d_cell, to the previous step's cell.
 void lstm_backward(int units, const float* gates, const float* last_cell, const float* cell, const float* d_output, float* d_cell,
                    float* d_gates);
 

@@ -79,7 +79,7 @@ FEDSTRIDE_INLINE void for_vectors(Count count, Body&& body) {
         [=](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store_first(to, value, tail); });
 }
 
-/// The sum of e^(value - largest) over `count` values; put(i, powers, some) receives them, `some` of whose lanes are values and the
+/// The sum of e^(value - largest) over `count` values; put(i, powers, some) receives them; `some` of the lanes are values, the
 /// others 0.
 template <class Put>
 FEDSTRIDE_INLINE float sum_of_powers(const float* values, int count, float largest, Put&& put) {
@@ -97,7 +97,7 @@ FEDSTRIDE_INLINE float sum_of_powers(const float* values, int count, float large
   return sum(total);
 }
 
-// Half as many doubles as there are Lanes, which fit in a vector register; sums of them have kDoubleSumLanes lanes.
+// Half as many doubles as Lanes, which fit in a vector register; sums of them have kDoubleSumLanes lanes.
 
 typedef double DoubleLanes __attribute__((vector_size(kLanes * 4)));
 typedef float HalfLanes __attribute__((vector_size(kLanes * 2)));
@@ -114,7 +114,7 @@ struct DoubleSums {
   DoubleLanes part[kSumParts] = {};
 };
 
-/// Adds up the lanes, one after another.
+/// Adds the lanes in order.
 FEDSTRIDE_INLINE double sum(const DoubleSums& sums) {
   double total = 0;
   for (int part = 0; part < kSumParts; ++part)

@@ -73,7 +73,7 @@ FEDSTRIDE_INLINE void transform_filter(Lanes g0, Lanes g1, Lanes g2, Lanes (&to)
   to[5] = g2;
 }
 
-/// A^T m: six products' sums of one row or column to four outputs.
+/// A^T m: from six sums of products of one row or column to four outputs.
 FEDSTRIDE_INLINE void transform_output(const Lanes (&m)[kField], Lanes (&to)[kTile]) {
   const Lanes a = m[1] + m[2];
   const Lanes b = m[1] - m[2];

@@ -10,7 +10,7 @@ namespace fedstride {
 // each from 6x6 inputs, 36 products per channel pair instead of 144. Relative rounding error at 64 channels: 1.1e-6; the direct
 // sum has 4.5e-7.
 
-/// True if it applies and pays: enough channels that the transforms are cheap compared with the products.
+/// True if it applies and pays off: enough channels that the transforms are cheap compared with the products.
 bool winograd_fits(const ConvShape& shape);
 
 class Winograd {
@@ -19,7 +19,7 @@ class Winograd {
 
   explicit Winograd(const ConvShape& shape);
 
-  /// Number of pictures whose tiles are best transformed and multiplied together.
+  /// The best number of pictures to transform and multiply together.
   int group() const { return group_; }
   std::size_t filters_size() const;  ///< floats of the transformed filters
   std::size_t scratch_size() const;  ///< floats forward() needs
@@ -40,7 +40,7 @@ class Winograd {
   // The gradient with respect to the filters is the forward pass transposed: sums of products of transformed inputs and
   // transformed output gradients, turned into filters once.
 
-  /// True if this pays: a picture has enough tiles, and the matrices are small enough.
+  /// True if this pays off: a picture has enough tiles, and the matrices are small enough.
   bool gradient_pays() const;
   std::size_t gradient_size() const;          ///< floats of the sums, which begin as zeros
   std::size_t gradient_scratch_size() const;  ///< floats add_gradient() needs

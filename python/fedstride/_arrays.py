@@ -9,7 +9,7 @@ def array_of(given):
 
 
 class Refused(Exception):
-    """The user's function returned something that cannot be used; the text says why."""
+    """The user's function returned something unusable; the text says why."""
 
 
 def numbers_of(name, given):

@@ -10,8 +10,8 @@ from ._core import Error
 
 
 def carry_out(*words, **flags):
-    """Returns what the command prints. The keyword `steps=10` becomes `--steps=10`; True becomes a bare flag; None and False are left
-    out. Notes become warnings. Raises the command's errors, and Error if it returns a nonzero exit code."""
+    """Returns what the command prints. The keyword `steps=10` becomes `--steps=10`; True becomes a bare flag; None and False are
+    omitted. Notes become warnings. Raises the command's errors, and Error if it returns a nonzero exit code."""
     code, output, remarks = _core.command([os.fspath(word) for word in words], flags)
     lines = [_core.in_python_words(line.removeprefix("fedstride: ")) for line in remarks.splitlines()]
     if code:

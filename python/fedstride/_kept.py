@@ -1,4 +1,5 @@
-"""Data sets of other libraries, converted once: files in a folder of the user's own (data/kept_objects.hpp), read as memory maps."""
+"""Data sets of other libraries, converted once: files in a private folder of the user (data/kept_objects.hpp), read as memory
+maps."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ import time
 from . import _core
 from ._naming import NotNamed, digest_of
 
-_KIND = b"fedstride object 1\n"  # raise the number if conversion gives other arrays
-_PAGE = 4096  # what arrays begin at, and what a sum is of
+_KIND = b"fedstride object 1\n"  # increment when conversion gives different arrays
+_PAGE = 4096  # arrays are aligned to pages, and checksums are per page
 _LIMIT, _DEFAULT_LIMIT = "FEDSTRIDE_CACHE_LIMIT", "10G"
 _WORTH = 0.2  # seconds of conversion
 _SUFFIX, _NEW = ".object", ".new-"
@@ -27,18 +28,19 @@ _log = logging.getLogger("fedstride")
 
 
 class Arrays(dict):
-    """Arrays by their keys. `turned` says how the form kept differs from what the data set gave."""
+    """Arrays by their keys. `turned` says how the kept form differs from the data set's."""
 
     turned: dict[str, list[str]] = {}
 
     def given(self, key, rows):
-        """Rows of an array as the data set gave it: its layout, type and scale."""
+        """Rows of an array as given by the data set: its layout, type and scale."""
         return _as_it_was(self[key][rows], self.turned.get(key, ()))
 
 
 def kept(parts, settings, is_plain, convert):
-    """convert(), or what it returned in an earlier run for equal parts of a data set. `is_plain`: the arrays exactly; otherwise in a form that
-    the program reads alike and sooner, 8 bits for 255ths and channels first. Whatever fails here, the data set is converted."""
+    """convert(), or its result in an earlier run for equal parts of a data set. `is_plain`: the exact arrays; otherwise in an
+    equivalent form that the program reads faster, 8 bits for 255ths and channels first. If anything fails here, the data set is
+    converted."""
     limit = _limit()
     place = None
     try:
@@ -50,7 +52,7 @@ def kept(parts, settings, is_plain, convert):
                 return arrays
     except NotNamed as error:
         _log.info("data are converted in every run: %s", error)
-    except Exception as error:  # of the user's objects, too
+    except Exception as error:  # also from the user's objects
         _log.warning("converted data cannot be kept: %s; 'fedstride data forget' starts afresh", error)
         place = None
     begun = time.monotonic()
@@ -69,7 +71,7 @@ def kept(parts, settings, is_plain, convert):
 
 
 def _limit():
-    """The bound in bytes."""
+    """The limit in bytes."""
     text = os.environ.get(_LIMIT) or _DEFAULT_LIMIT
     match = re.fullmatch(r"(\d{1,12})([KMGT]?)", text)
     if match is None:
@@ -78,7 +80,8 @@ def _limit():
 
 
 def _compact(arrays):
-    """Arrays that take less and are read sooner, and how each was changed: "255ths" that were floats, "planes" whose channels were last."""
+    """Smaller arrays that are read faster, and how each was changed: "255ths" that were floats, "planes" whose channels were
+    last."""
     import numpy
 
     result = {key: numpy.ascontiguousarray(array) for key, array in arrays.items()}
@@ -101,7 +104,7 @@ def _has_channels_last(array):
 
 
 def _in_255ths(array):
-    """float32 numbers as the bytes that they are 255ths of, or None if one is none; 0 and 1 alone may be flags."""
+    """float32 numbers as bytes in units of 1/255, or None if one is not a multiple; only 0 and 1 may be flags."""
     import numpy
 
     result = numpy.empty(array.shape, numpy.uint8)
@@ -127,7 +130,7 @@ def _floats(bytes_):
 
 
 def _as_read(compact, turned, is_plain):
-    """The arrays as they were, or as they are kept; these with a key by which no note says that channels are first."""
+    """The original arrays, or the kept ones, which have a key that suppresses the note about channels coming first."""
     import numpy
 
     if is_plain:
@@ -152,14 +155,14 @@ def _pages(size):
 
 
 def _sums(pages):
-    """The sum of each page's 64-bit words: faster than memory, and any damage that is not made on purpose shows."""
+    """The sum of each page's 64-bit words: faster than memory, and it detects any accidental damage."""
     import numpy
 
     return numpy.frombuffer(pages, "<u8").reshape(-1, _PAGE // 8).sum(axis=1, dtype="<u8")
 
 
 def _write(place, arrays, turned, limit, made_of):
-    """False if the file would be larger than all may be."""
+    """False if the file would exceed the limit for all files."""
     import numpy
 
     body = sum(_pages(array.nbytes) for array in arrays.values())
@@ -176,7 +179,7 @@ def _write(place, arrays, turned, limit, made_of):
     new = os.path.join(folder, _NEW + secrets.token_hex(8))
     file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: what nobody holds is of a process that is gone
+        fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: an unlocked one belongs to an ended process
         os.posix_fallocate(file, 0, begin + body)
         with mmap.mmap(file, begin + body) as memory:
             for key, array in arrays.items():
@@ -197,7 +200,8 @@ def _write(place, arrays, turned, limit, made_of):
 
 
 def _make_room(folder, size, limit):
-    """Removes what has been unused longest until so many bytes more fit, and what ended processes left; False if they never do."""
+    """Removes the least recently used files until this many more bytes fit, and remains of ended processes; False if they never
+    fit."""
     if size > limit:
         return False
     found = []
@@ -227,7 +231,7 @@ def _remove_if_left(path):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _remove(path)
     except OSError:
-        pass  # its writer lives
+        pass  # its writer is alive
     finally:
         os.close(file)
 
@@ -240,7 +244,7 @@ def _remove(path):
 
 
 def _read(place, is_plain):
-    """The arrays of a file; None if there is none, or it is damaged, which removes it."""
+    """The arrays of a file; None if it is missing or damaged, in which case it is removed."""
     try:
         file = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:

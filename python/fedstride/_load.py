@@ -1,4 +1,4 @@
-"""Loads the module `_core`: the one beside this file or, in the Debian package, the one for the best instruction set that this
+"""Loads the module `_core`: the one next to this file or, in the Debian package, the one for the best instruction set that this
 processor supports, as the program's launcher does."""
 
 import importlib.util
@@ -6,8 +6,8 @@ import os
 import pathlib
 import sys
 
-# From best to least, with the flags of /proc/cpuinfo that each level adds (psABI, x86-64 supplement); without abm, which some virtual
-# machines do not list and the launcher finds there all the same: program and module must choose alike.
+# From best to least, with the flags of /proc/cpuinfo that each level adds (psABI, x86-64 supplement); without abm, which some
+# virtual machines do not list but the launcher still finds there: program and module must choose the same level.
 _LEVELS = {
     "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
     "x86-64-v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"},

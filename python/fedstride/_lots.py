@@ -51,7 +51,7 @@ class Lots:
                 count = "examples" if examples is None else examples
                 raise UsageError(f"the gradients of '{name}' have shape {list(array.shape)}; it must be [{', '.join(map(str, (count, *shape)))}]")
             examples = array.shape[0]
-            with numpy.errstate(over="ignore"):  # numbers that overflow become infinite, and their examples are left out
+            with numpy.errstate(over="ignore"):  # numbers that overflow become infinite, and their examples are omitted
                 arrays.append((begin, end - begin, numpy.ascontiguousarray(array, numpy.float32)))
         if examples:
             self._given.update(gradients)

@@ -1,4 +1,4 @@
-"""What a data set of another library is known by: its classes, settings and memory, and the sizes and times of its files."""
+"""What identifies a data set of another library: its classes, settings and memory, and the sizes and times of its files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import types
 
 from ._arrays import array_of
 
-# Code that its version tells from others. Your own needs a name and a version (fedstride.named).
+# Code identified by its version. Your own needs a name and a version (fedstride.named).
 _LIBRARIES = ("builtins", "collections", "datasets", "functools", "numpy", "operator", "pathlib", "PIL", "torch", "torchvision")
-# Transforms of torchvision that draw nothing: the same row each time.
+# Deterministic transforms of torchvision: the same row each time.
 _STEADY = {"CenterCrop", "Compose", "ConvertImageDtype", "FiveCrop", "Grayscale", "LinearTransformation", "Normalize", "PILToTensor", "Pad",
            "Resize", "TenCrop", "ToDtype", "ToImage", "ToImageTensor", "ToPILImage", "ToTensor"}
 _MOST_FILES = 2_000_000
-_PIECE = 1 << 23  # bytes that are hashed at once
-_OF_PYTHON = 1 << 9  # the flag of classes that are no built-in ones, which hide what they consist of
+_PIECE = 1 << 23  # bytes hashed at once
+_OF_PYTHON = 1 << 9  # the flag of classes other than built-in ones, which hide their contents
 
 
 class NotNamed(Exception):
@@ -29,7 +29,7 @@ class NotNamed(Exception):
 
 
 def digest_of(*values):
-    """SHA-256 of what the values consist of: equal for equal data sets in another process. Raises NotNamed."""
+    """SHA-256 of the values' contents: equal for equal data sets in another process. Raises NotNamed."""
     namer = _Namer()
     try:
         for value in values:
@@ -46,9 +46,9 @@ def digest_of(*values):
 class _Namer:
     def __init__(self):
         self.hash = hashlib.sha256()
-        self.libraries = set()  # whose code is among it
+        self.libraries = set()  # whose code it includes
         self._seen_files = set()
-        self._inside = []  # the objects around the one that is put
+        self._inside = []  # the objects enclosing the current one
         self._reads_files = True
 
     def text(self, *texts):
@@ -145,7 +145,7 @@ class _Namer:
                 self.hash.update(digest)
 
     def _code(self, code):
-        """A class or a function: by its name, where its version is known."""
+        """A class or a function: by name, if its version is known."""
         own = vars(code).get("__fedstride_code__") if hasattr(code, "__dict__") else None
         module, name = getattr(code, "__module__", None) or "builtins", getattr(code, "__qualname__", repr(code))
         if own is None and ("<" in name or module.split(".")[0] not in _LIBRARIES):

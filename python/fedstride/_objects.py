@@ -9,15 +9,16 @@ from ._arrays import array_of
 from ._core import Error, UsageError
 from ._kept import kept
 
-# Columns that hold inputs or labels, if neither a setting nor the column's type says which; the first there is.
+# Columns that hold inputs or labels, if neither a setting nor the column's type decides; the first one present.
 _INPUTS = ("x", "image", "img", "pixel_values", "input_ids", "tokens")
 _LABELS = ("y", "label", "labels", "fine_label", "target")
 _TEST = ("test", "validation")
 
 
 def arrays_of_object(data, settings, is_plain=False):
-    """The arrays of a data set by their keys, or None if `data` is not an object of another library. What holds what follows from
-    names, types and the settings `inputs`, `label` and `client_column`, never from rows. `is_plain`: as for _kept.kept."""
+    """The arrays of a data set by their keys, or None if `data` is not an object of another library. The role of each column
+    follows from names, types and the settings `inputs`, `label` and `client_column`, never from rows. `is_plain`: as for
+    _kept.kept."""
     train, test = _parts(data)
     if train is None:
         return None
@@ -30,7 +31,7 @@ def arrays_of_object(data, settings, is_plain=False):
             arrays.update({f"{key}_test": array for key, array in more.items()})
         return arrays
 
-    if _is_frame(train) or _tensors(train):  # reading them all to recognize them costs more than converting them
+    if _is_frame(train) or _tensors(train):  # reading everything to recognize them costs more than converting them
         return convert()
     return kept((train, test), settings, is_plain, convert)
 
@@ -40,7 +41,7 @@ def _is_frame(data):
 
 
 def _is_set(data):
-    """True for a data set: it has rows, and is not itself an array, a list of columns or a dict of arrays."""
+    """True for a data set: it has rows, and is not an array, a list of columns or a dict of arrays."""
     if isinstance(data, list):
         first = data[0] if data else {}
         return isinstance(first, Mapping) or (isinstance(first, tuple) and 2 <= len(first) <= 3
@@ -90,7 +91,7 @@ def _tensors(data):
 
 
 def _keys(settings):
-    """The keys of inputs, labels and clients, as C++ looks for them."""
+    """The keys of inputs, labels and clients, as expected by C++."""
     return settings.get("inputs") or "x", settings.get("label") or "y", settings.get("client_column") or "client"
 
 
@@ -121,7 +122,7 @@ def _of_frame(frame, settings, where):
 
 
 def _column(data, columns, setting, chosen, names, kind, where):
-    """The name of a column: the one that is chosen, the only one of that type, or the first with a usual name."""
+    """The name of a column: the chosen one, the only one of this type, or the first with a usual name."""
     if chosen:
         if chosen not in columns:
             raise UsageError(f"{setting} is '{chosen}'; the columns of {where} are {', '.join(map(str, columns))}")
@@ -177,7 +178,7 @@ def _of_rows(data, settings, where):
 
 
 def _row(data, index, pick, where):
-    """A row, of the user's own code. Raises Error from whatever that raises."""
+    """A row from user code. Raises Error from any exception of that code."""
     try:
         return pick(data[index])
     except Exception as error:
@@ -192,7 +193,7 @@ def _stacked(column, name, where):
 
 
 def _put(filled, at, value, index, count, name, where):
-    """Row `index` of filled[at], which is made at row 0: numbers as they come, whole ones in 64 bits, texts as a list."""
+    """Row `index` of filled[at], which is created at row 0: numbers unchanged, integers in 64 bits, texts as a list."""
     import numpy
 
     array = array_of(value)

@@ -64,7 +64,7 @@ class OwnCode:
 
     def __init__(self, settings, train, evaluate, workers):
         self.settings = dict(settings)
-        if isinstance(evaluate, str):  # the setting of that name: "plain" or "private"
+        if isinstance(evaluate, str):  # the setting with this name: "plain" or "private"
             self.settings["evaluate"], evaluate = evaluate, None
         functions = {key: self.settings[key] for key in OWN_PARTS if callable(self.settings.get(key))}
         self.named = {**functions, "train": train}
@@ -92,7 +92,7 @@ class OwnCode:
             raise UsageError(f"workers is {workers}; without train it must be 1")
 
     def begin(self, **form):
-        """The functions as C++ takes them. form: order, torch and fixed of the model's tensors (Form), and the run's arrays."""
+        """The functions in the form for C++. form: order, torch and fixed of the model's tensors (Form), and the run's arrays."""
         if self.train is None:
             return self.functions
         from ._training import Training

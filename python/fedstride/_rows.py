@@ -36,7 +36,7 @@ def _lists(given: Any) -> list[list[int]] | None:
 @contextlib.contextmanager
 def partition_file(settings: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Callable[[str], None] | None]]:
     """The settings with rows given as `partition` in a file that exists while the context lasts; and a function that makes the
-    configuration in a run's folder name the folder's own partition.json instead, so that the run can be resumed and repeated."""
+    configuration in a run's folder name the folder's own partition.json, so that the run can be resumed and repeated."""
     given = settings.get("partition")
     lists = None if given is None else _lists(given)
     if lists is None:

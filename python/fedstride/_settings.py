@@ -1,4 +1,4 @@
-"""Keyword arguments from the fields that C++ knows: their types, defaults and texts, in signatures, docstrings and stubs."""
+"""Keyword arguments from the fields in C++: their types, defaults and texts, in signatures, docstrings and stubs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def families() -> dict[str, dict[str, Any]]:
 def commands() -> dict[str, list[dict[str, Any]]]:
     """The flags of the program's commands by the command's name ("privacy epsilon")."""
     def described(command: str, flag: dict[str, Any]) -> dict[str, Any]:
-        # Questions to accountants have flags of the names of settings, with other values and defaults.
+        # Commands about accountants have flags named like settings, with other values and defaults.
         is_own = command.startswith("privacy ") and flag["help"]
         return flag if is_own else settings().get(flag["name"], flag)
 
@@ -54,18 +54,18 @@ def annotation(setting: dict[str, Any]) -> str:
 
 
 def default(setting: dict[str, Any]) -> Any:
-    """What leaving it out means; None if nothing or if that depends on the chosen part."""
+    """The meaning of its absence; None if nothing or if that depends on the chosen part."""
     return None if setting["default"] == "" else setting["default"]
 
 
 class _Shown(str):
-    """An annotation that is shown as it is written, without quotes."""
+    """An annotation that is shown verbatim, without quotes."""
 
     __repr__ = str.__str__
 
 
 class Signature(inspect.Signature):
-    """Shows each parameter on a line of its own."""
+    """Shows each parameter on its own line."""
 
     def __str__(self) -> str:
         if len(self.parameters) < 4:
@@ -112,7 +112,7 @@ def _section(chosen: list[dict[str, Any]]) -> str:
 
 
 def takes(choose: Callable[[], list[dict[str, Any]]], describe: bool = False) -> Callable[[Any], Any]:
-    """Decorator: the keywords in a function's ** are these settings and flags, except those that it names itself. `describe`: its
+    """Decorator: the keywords in a function's ** are these settings and flags, except its named parameters. `describe`: its
     docstring lists them."""
 
     def mark(function: Any) -> Any:

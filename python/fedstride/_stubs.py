@@ -20,7 +20,7 @@ def _keywords(found: list[dict[str, Any]]) -> tuple[list[ast.arg], list[ast.expr
 
 
 class _Shorten(ast.NodeTransformer):
-    """Leaves signatures and docstrings, as they are after the decorator `takes`."""
+    """Keeps signatures and docstrings in their form after the decorator `takes`."""
 
     def __init__(self, owner: Any) -> None:
         self._owner = owner

@@ -104,7 +104,7 @@ def answer_of(train, form, start, weights, task, keeps_state, failed, into=None)
 
 
 class Raised(NamedTuple):
-    """An exception of a training function in words."""
+    """An exception of a training function as text."""
 
     line: str  # for the client's report
     guarded: str  # the same without the exception's text, which may hold rows
@@ -124,7 +124,7 @@ class Raised(NamedTuple):
 
 class Failures:
     """Logs the exceptions of a run's training functions, each distinct one once, and keeps the first one of a round as `cause`.
-    `secret`: they may hold rows that whoever runs this process must not see."""
+    `secret`: they may hold rows that the user of this process must not see."""
 
     def __init__(self, secret):
         self.secret, self.cause, self._logged = secret, None, set()
@@ -141,8 +141,8 @@ class Failures:
 
 
 class Training:
-    """The object that C++ calls (python/own_code.cpp). `arrays`: the user's, whose rows tasks give as they are. `own`: the clients'
-    rows are those of whoever runs this process, who may see tracebacks under dp."""
+    """The object that C++ calls (python/own_code.cpp). `arrays`: the user's, whose rows tasks return unchanged. `own`: the
+    clients' rows belong to the user of this process, who may see tracebacks under dp."""
 
     def __init__(self, train, evaluate, *, order=None, torch=False, fixed=None, arrays=None, workers=1, own=False):
         self.train, self.evaluate, self.workers, self._arrays, self._own = train, evaluate, workers, arrays, own
@@ -163,7 +163,7 @@ class Training:
         return self._failures.cause
 
     def begin(self, tensors, size, keeps_state, inputs, rows_of, examples_of, is_private):
-        """`inputs`: the inputs' name among the arrays."""
+        """`inputs`: the name of the inputs among the arrays."""
         self.form, self.keeps_state = self._form_of(tensors, size), keeps_state
         key = next((key for key in (inputs, f"{inputs}_train", f"train_{inputs}") if key in (self._arrays or ())), None)
         self.rows_of = rows_of

@@ -15,9 +15,9 @@ Place = Union[str, "os.PathLike[str]"]
 Data = Union[Place, "Sequence[ArrayLike]", "Mapping[str, ArrayLike]", Any]
 # A flag's value.
 Value = Union[bool, int, float, str, "os.PathLike[str]", "numpy.generic", Sequence[Any], None]
-# A model's tensors by their names: NumPy's or PyTorch's.
+# A model's tensors by name: NumPy's or PyTorch's.
 Tensors = Mapping[str, Any]
-# train(weights, task) gives trained weights or a Trained; evaluate(weights) an accuracy or a dict.
+# train(weights, task) returns trained weights or a Trained; evaluate(weights) an accuracy or a dict.
 Train = Callable[[dict[str, Any], Any], Any]
 Evaluate = Callable[[dict[str, Any]], Union[float, "dict[str, float]"]]
 # A partition: a list of row numbers for each client.

@@ -1,4 +1,4 @@
-"""What C++ tells of a run while it goes on: the progress bar, the user's on_round, the folder to name when it is interrupted."""
+"""What C++ reports during a run: the progress bar, the user's on_round, the folder to name when interrupted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from ._core import UsageError
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-_LEAST_SECONDS = 0.1  # between two drawings
+_LEAST_SECONDS = 0.1  # between redraws
 
 
 def _kernel_shell() -> Any:
@@ -67,14 +67,14 @@ class Bar:
             self._write(f"\r{before}|{self._filled(share, width)}| {after}\033[K")
 
     def say(self, text: str) -> None:
-        """A line of its own, above the bar."""
+        """A separate line, above the bar."""
         if self._in_notebook:
             print(text)
         else:
             self._write(f"\r\033[K{text}\n")
 
     def hide(self) -> None:
-        """Clears the line for what the user's code prints."""
+        """Clears the line for output of user code."""
         if not self._in_notebook:
             self._write("\r\033[K")
 
@@ -106,7 +106,7 @@ class Bar:
 
 
 def _somebody_looks() -> bool:
-    """A bar is drawn for the main thread of a notebook or of a program at a terminal."""
+    """A bar is drawn for the main thread of a notebook or of a program on a terminal."""
     if threading.current_thread() is not threading.main_thread():
         return False
     return _kernel_shell() is not None or (sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
@@ -150,7 +150,7 @@ class Watcher:
 @contextlib.contextmanager
 def watching(on_round: Callable[[dict[str, Any]], object] | None, progress: bool | None, verbose: bool,
              begun: Callable[[str], None] | None = None) -> Iterator[Watcher]:
-    """A watcher for a run; what interrupts the run names its folder."""
+    """A watcher for a run; an interruption names its folder."""
     if on_round is not None and not callable(on_round):
         raise UsageError(f"on_round is of type {type(on_round).__name__}; it must be a function of a round's dict")
     if progress is not None and not isinstance(progress, bool):

@@ -58,8 +58,8 @@ def uses_clipped_sum(function: Function) -> Function:
 
 
 def tracker(function: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], None]:
-    """Makes an `on_round` of a function that tells a tracker of a round. If it raises, the run goes on, and the `fedstride` logger has the
-    first traceback; what it returns stops nothing."""
+    """Makes an `on_round` from a function that reports a round to a tracker. If it raises, the run continues, and the `fedstride`
+    logger has the first traceback; its return value stops nothing."""
     failures = 0
 
     @functools.wraps(function)
@@ -99,7 +99,7 @@ class Trained:
 
 
 class Lot:
-    """Examples drawn under example-level privacy. A training function may use nothing of them but their noisy gradient.
+    """Examples drawn under example-level privacy. A training function may use only their noisy gradient.
 
     indices: their indices in the client's examples, int64: task.x[lot.indices]. Under Poisson sampling there may be none.
     """
@@ -118,7 +118,7 @@ class Lot:
 
         gradients: a dict of arrays (examples, *shape of the tensor) with a gradient for each example of the lot; or several such
             dicts, for example from a generator, that together hold them all, so that only one is in memory at a time. Tensors that
-            are left out are not trained. Examples whose gradient is not finite are left out.
+            are omitted are not trained. Examples whose gradient is not finite are omitted.
 
         Raises UsageError for other shapes or numbers of examples; the lot is then spent.
         """

@@ -27,7 +27,7 @@ def load_dataset(dataset: str | None = None, *, data: Data | None = None, **sett
     """Reads a data set into a dict of read-only arrays, which share its memory.
 
     dataset: a name of `fedstride data list`; or data: your own file or arrays, as for `run`.
-    settings: where the data sets lie, and how to read a file.
+    settings: where the data sets are, and how to read a file.
 
     Keys: x, y, x_test, y_test; client and client_test (indices into client_names) if the data name their clients; rows and
     rows_test (row numbers in the file) if some were held out as the test part; classes, class_names, client_names; mean and
@@ -89,7 +89,7 @@ def _key(key):
 
 
 def _plain(key, given):
-    """The array as C++ reads it: itself if it is contiguous and in native byte order, otherwise a copy."""
+    """The array in C++'s form: itself if contiguous and in native byte order, otherwise a copy."""
     import numpy
 
     if isinstance(given, (list, tuple)) and not all(isinstance(one, (bool, int, float, str, numpy.generic)) for one in given):

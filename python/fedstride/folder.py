@@ -31,7 +31,8 @@ def open_run(folder: Place) -> Run:
 
 
 class Run:
-    """A run's folder. Files are read on access, so it can be used while the run goes on. A damaged or missing file raises Error."""
+    """A run's folder. Files are read on access, so it can be used while the run continues. A damaged or missing file raises
+    Error."""
 
     def __init__(self, folder: Place) -> None:
         self.folder = pathlib.Path(os.fspath(folder))
@@ -73,8 +74,8 @@ class Run:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """What turns the rows of a file into inputs and answers of the run's model, and other data are read by (schema.json): "form",
-        "columns", "classes", "missing", "mean", "deviation" and more. Raises Error before the run has written it."""
+        """Turns the rows of a file into inputs and answers of the run's model, and is used to read other data (schema.json):
+        "form", "columns", "classes", "missing", "mean", "deviation" and more. Raises Error before the run has written it."""
         try:
             return json.loads(self._text("schema.json"))
         except json.JSONDecodeError as error:
@@ -223,7 +224,7 @@ def _statement(spent: dict[str, Any]) -> str:
 
 
 def _measure(names: Any) -> str:
-    """The key of the test result among these: that of targets that are numbers, or of classes."""
+    """The key of the test result among these: for targets that are numbers, or for classes."""
     return "test_r2" if "test_r2" in names else "test_accuracy"
 
 

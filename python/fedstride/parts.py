@@ -1,4 +1,4 @@
-"""Parts of a run with their settings, as objects: one class for each part of each family, made from the fields that C++ knows."""
+"""Parts of a run with their settings, as objects: one class for each part of each family, made from the fields in C++."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ._settings import Signature, families, line_of, parameter_of
 
 
 class Part:
-    """A part of a run with its settings, given where its name could be.
+    """A part of a run with its settings, given in place of its name.
 
         fedstride.run(partition=fedstride.Dirichlet(alpha=0.3), local_objective=fedstride.Prox(mu=0.01))
 
-    `family` is the keyword that takes it and `name` its name there. Settings are attributes; those left out have their defaults. A
+    `family` is the keyword that takes it and `name` its name there. Settings are attributes; omitted ones have their defaults. A
     part does not change; two are equal if their settings are.
     """
 
@@ -84,7 +84,7 @@ def spread(settings: dict[str, Any]) -> dict[str, Any]:
 # Initials; other names are words.
 _INITIALS = {"adadp": "ADADP", "alie": "ALIE", "drive": "DRIVE", "ema": "EMA", "fedasync": "FedAsync", "fedat": "FedAT", "fedbuff": "FedBuff", "iid": "IID",
              "qsgd": "QSGD", "sgd": "SGD", "stc": "STC", "terngrad": "TernGrad", "tifl": "TiFL"}
-# Families some of whose names another family has, or which say little alone: what goes before and after them.
+# Families with names that another family shares or that mean little alone: what precedes and follows them.
 _AROUND = {"cohort": ("", "Cohort"), "server_optimizer": ("Server", ""), "dp": ("", "Privacy"), "compress_up": ("Up", ""),
            "compress_down": ("Down", ""), "devices": ("", "Devices"), "availability": ("", "Availability")}
 

@@ -72,23 +72,25 @@ def audit(folder: Place, **flags: Value) -> dict[str, Any]:
 
 @takes(of_command("privacy measure"), describe=True)
 def measure(folder: Place | None = None, **flags: Value) -> dict[str, Any]:
-    """Trains a run's configuration again (or that of `config=FILE`) with canaries and returns the lower bounds on epsilon that they show
-    beside the ledger's, a dict for each of "levels" (docs/privacy-mechanisms.md). Raises Error if one is above the ledger's epsilon."""
+    """Trains a run's configuration again (or that of `config=FILE`) with canaries and returns the lower bounds on epsilon that
+    they show with the ledger's, a dict for each of "levels" (docs/privacy-mechanisms.md). Raises Error if one is above the
+    ledger's epsilon."""
     return asked("privacy", "measure", *([] if folder is None else [folder]), **flags)
 
 
 def adaptive_clip_noise(noise_multiplier: float, clients: float, count_noise: float = 0) -> dict[str, float]:
     """Splits the noise of a release of clipped updates together with the count of clients within the bound (Andrew et al. 2021,
-    Theorem 1): "vector" is the multiplier of the noise on the updates' sum, "count" the standard deviation of that on the count. Both
-    together cost what `noise_multiplier` costs alone. `clients` is the expected number in a round; `count_noise` 0 means
+    Theorem 1): "vector" is the multiplier of the noise on the updates' sum, "count" the standard deviation of that on the count.
+    Both together cost as much as `noise_multiplier` alone. `clients` is the expected number in a round; `count_noise` 0 means
     max(clients / 20, noise_multiplier)."""
     vector, count = _core.bound_noise("adaptive", {"clip-count-noise": count_noise}, noise_multiplier, clients)
     return {"vector": vector, "count": count}
 
 
 def toeplitz(steps: int, bands: int = 0) -> list[float]:
-    """The first column of the lower triangular Toeplitz C that minimizes sensitivity times the largest error of prefix sums over `steps`
-    releases (Fichtenberger, Henzinger & Upadhyay 2023), or with so many bands, for records whose rounds are at least that far apart."""
+    """The first column of the lower triangular Toeplitz C that minimizes sensitivity times the largest error of prefix sums over
+    `steps` releases (Fichtenberger, Henzinger & Upadhyay 2023), or with this many bands, for records whose rounds are at least
+    that far apart."""
     return list(_core.toeplitz(steps, bands))
 
 
@@ -106,10 +108,10 @@ def buffered_toeplitz(buffers: int, steps: int, separation: int = 0, most: int =
 
 
 def sensitivity(values: Sequence[Any], steps: int, separation: int, most: int = 0) -> dict[str, Any]:
-    """The most that a record moves C x, in clip bounds, if any two of its rounds are at least `separation` apart and there are at most
-    `most` (0: as many as fit). `values` are the first column of a Toeplitz C, or the rows of a lower triangular one. "exact" says
-    whether "value" is attained. Releasing all of it with noise multiplier z costs what one release with z / value does:
-    epsilon(sampling="full", noise_multiplier=z / value, steps=1, delta=...) (Denisov et al. 2022)."""
+    """The largest change of C x by a record, in clip bounds, if any two of its rounds are at least `separation` apart and there
+    are at most `most` (0: as many as fit). `values` are the first column of a Toeplitz C, or the rows of a lower triangular one.
+    "exact" says whether "value" is attained. Releasing all of it with noise multiplier z costs what one release with z / value
+    does: epsilon(sampling="full", noise_multiplier=z / value, steps=1, delta=...) (Denisov et al. 2022)."""
     rows = [list(one) for one in values] if len(values) and hasattr(values[0], "__len__") else None
     flat = [float(one) for row in rows for one in row] if rows is not None else [float(one) for one in values]
     value, exact = _core.sensitivity(flat, steps, rows is not None, separation, most)
@@ -117,10 +119,10 @@ def sensitivity(values: Sequence[Any], steps: int, separation: int, most: int = 
 
 
 def tree(steps: int, separation: int = 0, trees: int = 1) -> dict[str, float]:
-    """Noise of prefix sums by a binary tree (DP-FTRL, Kairouz et al. 2021) over so many steps: "depth", the nodes over one step;
-    "sensitivity", as in `sensitivity()`, for rounds at least `separation` apart (0: one round in a tree) in each of so many `trees`, one
-    after another; "variance" of the last prefix sum's error at noise of variance 1 a node, and "better_variance" with Honaker's
-    estimator, both of all trees."""
+    """Noise of prefix sums by a binary tree (DP-FTRL, Kairouz et al. 2021) over this many steps: "depth", the nodes over one
+    step; "sensitivity", as in `sensitivity()`, for rounds at least `separation` apart (0: one round in a tree) in each of the
+    `trees`, one after another; "variance" of the last prefix sum's error at noise of variance 1 per node, and "better_variance"
+    with Honaker's estimator, both of all trees."""
     depth, moved, variance, better = _core.tree(steps, separation or steps)
     return {"depth": depth, "sensitivity": moved * trees**0.5, "variance": variance * trees, "better_variance": better * trees}
 
@@ -147,9 +149,9 @@ def user_rows(noise_multiplier: float, rows: int, rate: float, releases: int = 1
 
 def selection(mean: float, delta: float, *, shape: float | str = 1, rho: float | None = None, noise_multiplier: float | None = None,
               sampling_rate: float = 1, steps: int = 1) -> float:
-    """The epsilon of the best of a random number of runs with this mean, if only that one's result is seen (Papernot & Steinke 2022):
-    `shape` is the eta of the truncated negative binomial distribution (Theorem 2; 1: geometric, 0: logarithmic) or "poisson"
-    (Theorem 6). A run has `steps` releases with `noise_multiplier` at `sampling_rate`, or is `rho`-zCDP."""
+    """The epsilon of the best of a random number of runs with this mean, if only the best result is seen (Papernot & Steinke
+    2022): `shape` is the eta of the truncated negative binomial distribution (Theorem 2; 1: geometric, 0: logarithmic) or
+    "poisson" (Theorem 6). A run has `steps` releases with `noise_multiplier` at `sampling_rate`, or is `rho`-zCDP."""
     if (rho is None) == (noise_multiplier is None):
         raise _core.UsageError("give either rho or noise_multiplier, the privacy of one run")
     orders, found = _core.divergences(noise_multiplier or 1, sampling_rate, steps)
@@ -168,16 +170,17 @@ def one_run(canaries: int, guesses: int, right: int, delta: float, confidence: f
 
 
 def audit_scores(inside: Sequence[float], outside: Sequence[float], delta: float, confidence: float = 0.95) -> dict[str, float]:
-    """`one_run` by scores of canaries that were in and out, higher for those that look in, over all "thresholds" at corners of the ROC
-    curve's convex hull, each at (1 - confidence) / their number."""
+    """`one_run` by scores of included and excluded canaries, higher if they look included, over all "thresholds" at corners of
+    the ROC curve's convex hull, each at (1 - confidence) / their number."""
     anyone, gaussian, thresholds = _core.audit_scores([float(one) for one in inside], [float(one) for one in outside], delta, 1 - confidence)
     return {"epsilon": anyone, "gaussian_epsilon": gaussian, "thresholds": thresholds}
 
 
 def fitted_audit(inside: Sequence[float], outside: Sequence[float], delta: float, confidence: float = 0.95) -> dict[str, float]:
-    """What scores of canaries show if they are Gaussian, as a known direction of each noisy release is (white box; Andrew et al. 2023):
-    "mu", the distance of the means in standard deviations, "least_mu", its lower end at this confidence, and the "epsilon" of that. It
-    sees halved noise with a few hundred canaries, which `audit_scores` does not, but proves nothing about other mechanisms."""
+    """What scores of canaries show if they are Gaussian, as a known direction of each noisy release is (white box; Andrew et al.
+    2023): "mu", the distance of the means in standard deviations, "least_mu", its lower end at this confidence, and the "epsilon"
+    of that. It detects halved noise with a few hundred canaries, which `audit_scores` does not, but proves nothing about other
+    mechanisms."""
     mu, least, found = _core.fitted_audit([float(one) for one in inside], [float(one) for one in outside], delta, 1 - confidence)
     return {"mu": mu, "least_mu": least, "epsilon": found}
 

@@ -50,13 +50,14 @@ def run(
         are used in place and must not change during the run; everything else is converted. Without x_test, a sixth of the rows is
         held out for testing and both parts are copied. Or a data set with rows or columns, or (train, test) or a dict of both:
         PyTorch's, torchvision's, pandas', Hugging Face's; `inputs`, `label` and `client_column` name columns.
-    model: a name or a line of layers (docs/models.md), or what from_torch makes of a PyTorch module; or the initial weights of any other model, which needs `train`: a dict of
+    model: a name or a line of layers (docs/models.md), or the result of from_torch for a PyTorch module; or the initial weights
+    of any other model, which needs `train`: a dict of
         arrays, a PyTorch state dict or a module. Tensors that are not floating point never change; all others are averaged,
         including the statistics of batch normalization.
     train: a function that trains a client: train(weights, task) receives a dict of tensors (read-only NumPy views, or PyTorch copies
         if the model is PyTorch's) and a fedstride.Task, and returns the trained weights or fedstride.Trained. If it raises, or its
         answer cannot be used, the client is left out of the round; the run's notes count these. A round in which all clients fail
-        ends the run with Error, raised from the first exception (accept_failures="all": it goes on). Each distinct traceback is
+        ends the run with Error, raised from the first exception (accept_failures="all": it continues). Each distinct traceback is
         logged once; under dp none is, because it may hold rows.
     evaluate: evaluate(weights) returns an accuracy, or a dict with any of accuracy, loss and examples. Without it, fedstride evaluates
         models of layers, and no others. A string is the setting of that name: "private" (docs/privacy.md).
@@ -181,7 +182,7 @@ def tune(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep 
 
 
 def _told_of_cells(command, file, dry_run, flags):
-    """What `sweep` or `tune` prints. A KeyboardInterrupt says how to go on."""
+    """The output of `sweep` or `tune`. A KeyboardInterrupt says how to continue."""
     try:
         return asked(command, file, dry_run=dry_run, **spread(flags))
     except KeyboardInterrupt as error:
@@ -206,7 +207,7 @@ def _finished(outcome, functions):
 
 
 def _kept(folder):
-    """The settings of the run in a folder, which name the columns of its data; none if there is no run, which C++ says."""
+    """The settings of the run in a folder, which name its data's columns; none without a run, which C++ reports."""
     return Run(folder).settings if (pathlib.Path(folder) / "config.toml").is_file() else {}
 
 

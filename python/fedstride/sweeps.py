@@ -69,7 +69,7 @@ class Sweep:
 
     @property
     def tables(self) -> Mapping[str, pandas.DataFrame]:
-        """The tables "cells", "rounds", "clients", "summary" and "expectations", each read when it is asked for."""
+        """The tables "cells", "rounds", "clients", "summary" and "expectations", each read on request."""
         return _Tables(self)
 
     def frame(self, table: str = "cells") -> pandas.DataFrame:
@@ -131,7 +131,7 @@ class _Tables(Mapping[str, Any]):
 
 
 def _value(text: str) -> Any:
-    """A swept value as a number or bool where the table's text is one."""
+    """A swept value as a number or bool if the table's text is one."""
     try:
         value = json.loads(text)
     except json.JSONDecodeError:

@@ -19,7 +19,7 @@ _EPSILON = 1e-5  # of group and layer normalization, as PyTorch's default
 
 
 class LayeredModel:
-    """A model line with first weights, for `run(model=...)`; what `from_torch` returns.
+    """A model line with initial weights, for `run(model=...)`; what `from_torch` returns.
 
     line: the layers (docs/models.md); tensors: the module's weights, float32 arrays by fedstride's names, in PyTorch's layouts; names:
     the module's names by fedstride's ("0.weight" by "conv1.weight").
@@ -55,9 +55,10 @@ def from_torch(module: Any) -> LayeredModel:
 
     Known: Conv2d, Linear, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d(1), GroupNorm, LayerNorm of one dimension, Embedding, ReLU, LeakyReLU,
     GELU, Tanh, Sigmoid, Dropout, Flatten, Identity. The last is a Linear with an output for each answer of the data; with another number of outputs it starts
-    anew, and a note of the run says so. Module and line are compared on random examples, here and, if those of the data have another
+    afresh, and a note of the run says so. Module and line are compared on random examples, here and, if those of the data have
+    another
     shape, before the run: loss and gradients, without dropout. Raises UsageError, naming the layer, for any difference, any other
-    layer, shared or frozen parameters, and hooks; a module with a forward of its own is trained by your code (`train=`).
+    layer, shared or frozen parameters, and hooks; a module with its own forward is trained by your code (`train=`).
     """
     layers = list(_layers(module, ""))
     if not layers or type(layers[-1][1]).__name__ != "Linear":
@@ -81,7 +82,7 @@ _POOLS = ("MaxPool2d", "AvgPool2d")
 
 
 def _layers(module, place):
-    """(name, layer) of every layer, in order; a layer that stands twice comes twice."""
+    """(name, layer) of every layer, in order; a layer used twice appears twice."""
     if not hasattr(module, "named_children") or not hasattr(module, "named_parameters"):
         raise UsageError(f"the model is of type {type(module).__name__}; valid: a torch.nn.Sequential or layer")
     if type(module).__name__ != "Sequential":
@@ -92,7 +93,7 @@ def _layers(module, place):
 
 
 def _converted(layers):
-    """The line's words, the weights by fedstride's names, and the module's names by these."""
+    """The line's words, the weights by fedstride's names, and a map from these to the module's names."""
     words, tensors, names, count = [], {}, {}, {}
     for number, (place, layer) in enumerate(layers):
         kind = type(layer).__name__
@@ -203,7 +204,7 @@ def _refuse_hooks(module):
 
 
 def _refuse_shared(layers):
-    """Parameters in the same memory, wholly or in part, are one in PyTorch and would be two in a line."""
+    """Parameters that share memory, wholly or partly, are one in PyTorch but would be two in a line."""
     extents = []
     for number, (place, layer) in enumerate(layers):
         for name, tensor in layer.named_parameters():
@@ -231,8 +232,8 @@ def _size(layer):
 
 
 def _example(layers):
-    """The shape and vocabulary of examples that the module can read, as far as its layers tell: (channels, height, width) of pictures,
-    (values,) of rows, (positions,) of tokens."""
+    """The shape and vocabulary of examples that the module can read, as far as its layers show: (channels, height, width) of
+    pictures, (values,) of rows, (positions,) of tokens."""
     kinds = [type(layer).__name__ for _, layer in layers]
     if "Embedding" in kinds:
         return (3,), layers[kinds.index("Embedding")][1].num_embeddings
@@ -248,7 +249,7 @@ def _example(layers):
 
 
 def _picture(layers, end, windows):
-    """The shape of pictures from which the Flatten at `end` makes what the next layer reads."""
+    """The shape of pictures that the Flatten at `end` turns into the next layer's input."""
     before = [layer for _, layer in layers[:end] if type(layer).__name__ in ("Conv2d", "GroupNorm")]
     place, after = next((place, layer) for place, layer in layers[end:] if type(layer).__name__ in _SIZES)
     count = _size(after)
@@ -265,7 +266,7 @@ def _picture(layers, end, windows):
 
 
 def _side_for(made, windows):
-    """The least side of a picture of which these windows, each (kernel, stride, pad), make one of `made`; None if there is none."""
+    """The least side of a picture that these windows, each (kernel, stride, pad), reduce to `made`; None if there is none."""
     side = made
     for kernel, stride, pad in reversed(windows):
         side = max(1, (side - 1) * stride + kernel - 2 * pad)
@@ -276,7 +277,7 @@ def _side_for(made, windows):
 
 
 def _follow(layers, x, vocabulary):
-    """Raises UsageError if a layer does not fit what reaches it of the batch x, or reads it otherwise than fedstride does."""
+    """Raises UsageError if a layer does not fit its input from the batch x, or reads it differently from fedstride."""
     shape = tuple(x.shape[1:])
     for place, layer in layers:
         kind = type(layer).__name__
@@ -311,26 +312,26 @@ def _line_of(error):
 # --- the proof ---
 
 _EXAMPLES = 6
-_ATTEMPTS = 5  # a batch may come near kinks, where roundings decide a gradient, or leave a small layer without one
+_ATTEMPTS = 5  # a batch may be near kinks, where rounding decides a gradient, or leave a small layer without one
 
 
 class _Unproven(Exception):
-    """Why module and line are not known to be the same."""
+    """Why module and line are not known to be equal."""
 
 
 class _Differs(_Unproven):
-    """They are not."""
+    """They are not equal."""
 
 
 def _ready(module):
-    """A copy to compare with, whatever becomes of the module; dropout, which is random, off."""
+    """A copy to compare with, unaffected by later changes; without dropout, which is random."""
     try:
         ready = copy.deepcopy(module).cpu().float()
     except Exception as error:
         raise UsageError(f"the module cannot be copied ({_line_of(error)}); valid: one that copy.deepcopy copies") from None
     for part in ready.modules():
         part.train(type(part).__name__ != "Dropout")
-        part.inplace = False  # the same values, and PyTorch has a gradient behind every layer
+        part.inplace = False  # the same values, and PyTorch has a gradient after every layer
     return ready
 
 
@@ -364,7 +365,7 @@ def _normal(shape, random):
 
 
 def _redrawn(module, random):
-    """The module with weights of the size at which signals keep theirs."""
+    """The module with weights of a size that preserves the size of signals."""
     import torch
 
     module = copy.deepcopy(module)
@@ -375,7 +376,7 @@ def _redrawn(module, random):
 
 
 def _culprit(module, x, vocabulary, random):
-    """Names the first layer with which the line becomes another."""
+    """Names the first layer at which module and line differ."""
     import torch
 
     layers = list(_layers(module, ""))
@@ -392,7 +393,7 @@ def _culprit(module, x, vocabulary, random):
 
 
 def _difference(module, x, vocabulary, random, must_reach=False):
-    """What is not the same on the batch x, or None. `must_reach`: no gradient may be zero."""
+    """What differs on the batch x, or None. `must_reach`: no gradient may be zero."""
     try:
         _compare(module, x, vocabulary, random, must_reach)
     except _Unproven as unproven:
@@ -404,7 +405,7 @@ def _difference(module, x, vocabulary, random, must_reach=False):
 
 
 def _compare(module, x, vocabulary, random, must_reach):
-    """With gradients in 64 bits as the measure, and those in 32 bits as that of their rounding."""
+    """With 64-bit gradients as the reference, and 32-bit ones as the measure of rounding."""
     import torch
 
     layers = list(_layers(module, ""))
@@ -414,7 +415,7 @@ def _compare(module, x, vocabulary, random, must_reach):
     single = _of_module(module, x, y, names)
     exact = _of_module(copy.deepcopy(module).double(), x if vocabulary else x.double(), y, names)
     largest = max(1e-30, *(abs(value).max() for value in exact.values()))
-    rate = min(1e6, 1e4 / largest)  # so large that the old weights do not round the gradient
+    rate = min(1e6, 1e4 / largest)  # so large that adding the old weights does not round the gradient
     line = " | ".join(word for word in words if not word.startswith("dropout "))
     found = _of_line(line, tensors, x, y, vocabulary, rate)
     for ours, value in exact.items():
@@ -441,7 +442,7 @@ def _of_module(module, x, y, names):
 
 
 def _of_line(line, tensors, x, y, vocabulary, rate):
-    """The same of a model line, by a run of one step."""
+    """The same for a model line, by a run of one step."""
     import numpy
 
     from ._own import first_weights

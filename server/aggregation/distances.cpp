@@ -19,8 +19,8 @@ namespace {
 
 /// Changes along one side of a tile; a tile of the matrix is one piece of work.
 constexpr std::size_t kTileSide = 64;
-/// Coordinates in one product in float; products are added in double. Few enough that Eigen never splits a sum, which it would do
-/// by the size of the processor's caches.
+/// Coordinates in one product in float; products are added in double. Few enough that Eigen never splits a sum, which would
+/// depend on the processor's cache sizes.
 constexpr std::size_t kCoordinatesPerProduct = 128;
 /// Coordinates of a tile's changes that fit in cache.
 constexpr std::size_t kCoordinatesPerVisit = 1024;
@@ -28,7 +28,7 @@ constexpr std::size_t kCoordinatesPerVisit = 1024;
 /// of |a|^2 + |b|^2 + 2 |ab|, which is 1e-3 of any distance above.
 constexpr double kCancelled = 0x1p-6;
 
-/// Some changes relative to the center, at up to kCoordinatesPerProduct coordinates; one column per change.
+/// Some changes relative to the center, at up to kCoordinatesPerProduct coordinates, one column per change.
 class CenteredChanges {
  public:
   CenteredChanges(const Changes& changes, const Vector& center, std::size_t first)

@@ -9,9 +9,9 @@
 
 namespace fedstride {
 
-/// Krum's scores (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4): for r changes, f of them attackers', the score of a
-/// change is the sum of squared distances to its r - f - 2 nearest neighbors (at least one, if there is one), nearest first.
-/// Changes are identified by their places in order of clients; ties go to the smaller place.
+/// Krum's scores (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4): for r changes, f of them by attackers, the score of
+/// a change is the sum of squared distances to its r - f - 2 nearest neighbors (at least one, if any), nearest first. Changes are
+/// identified by their positions in order of clients; ties go to the smaller place.
 class KrumScores {
  public:
   KrumScores(const Changes& changes, std::size_t attackers, ForEachPiece for_each_piece);

@@ -16,7 +16,7 @@ fs::path state_store_path(const fs::path& run_folder, std::size_t process, std::
 
 namespace {
 
-// The number of stores in a folder, from their names; 0 if there is none.
+// The number of stores in a folder, from their names; 0 if none.
 std::size_t stores_in(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -50,7 +50,7 @@ void deal_out_states(const fs::path& run_folder, const std::string& run, std::ui
   };
   std::error_code error;
   if (round == 0) fs::remove_all(folder, error);
-  // A process may have been killed between the two renamings below.
+  // A process may have been killed between the two renames below.
   if (!fs::exists(folder, error) && fs::exists(old, error) && round > 0) fs::rename(old, folder, error);
   fs::remove_all(fresh, error);
   fs::remove_all(old, error);

@@ -21,7 +21,7 @@ void for_each_state(const std::filesystem::path& run_folder, const std::string& 
 
 /// Redistributes the states of a run, whose last checkpoint is of `round`, over this many processes (home[client] is each client's) if
 /// the run used another number before; for round 0, creates the folder of the stores. Only one process may call this, while no store is
-/// open. If it is killed, the stores are as before or as after. Throws Error (failure).
+/// open. If it is killed, the stores are in the old or the new state. Throws Error (failure).
 void deal_out_states(const std::filesystem::path& run_folder, const std::string& run, std::uint32_t round,
                      const std::vector<std::size_t>& home, std::size_t processes);
 

@@ -34,7 +34,7 @@ class InProcessFleet : public LocalFleet {
   const LocalTraining& training_;
   const ClientRows& rows_;
   Threads& threads_;
-  /// The result of a task that was trained ahead.
+  /// The result of a task trained ahead.
   struct Ready {
     std::uint32_t round = 0;
     ClientReport report = {};

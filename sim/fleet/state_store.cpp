@@ -63,7 +63,8 @@ struct SlotEntry {
 };
 static_assert(sizeof(SlotEntry) == 9);
 
-/// A sum of hashes over all clients' entries, which shows whether a table is as written. Changing one client costs two short hashes.
+/// A sum of hashes over all clients' entries, which shows whether a table is unchanged. Changing one client costs two short
+/// hashes.
 class SlotSum {
  public:
   void add(ClientId client, const SlotEntry& entry) { change(client, entry, 1); }
@@ -200,12 +201,12 @@ struct StateStore::Impl {
     if (transaction != nullptr) return;
     start("change");
     if (mode == Mode::read || now != base || undo_is_of_base) return;
-    // The first change after a checkpoint: from now on nothing goes back beyond it.
+    // The first change after a checkpoint: from now on nothing can be restored beyond it.
     require("change", ::mdb_drop(transaction, undo, 0));
     undo_is_of_base = true;
   }
 
-  // `round` is that of the states; empty in the middle of a round.
+  // `round` is the states' round; empty in the middle of a round.
   void commit(std::optional<std::uint32_t> round) {
     std::ostringstream text;
     text << kForm << '\n'
@@ -228,8 +229,8 @@ struct StateStore::Impl {
     require("read", ::mdb_dbi_open(transaction, "undo", flags | MDB_INTEGERKEY, &undo));
   }
 
-  // A client has two slots; the table `slots` says which of them holds its state. Its first change after a checkpoint goes to the other
-  // one, and `undo` records where the checkpoint's state is, so that nothing is copied.
+  // A client has two slots; the table `slots` records which holds its state. Its first change after a checkpoint goes to the
+  // other one, and `undo` records where the checkpoint's state is, so that nothing is copied.
   // Returns nothing if the table has no entry for the client.
   std::optional<SlotEntry> entry_in(MDB_dbi table, ClientId client) const {
     MDB_val key{sizeof client, &client};
@@ -312,7 +313,7 @@ struct StateStore::Impl {
     if (code != MDB_NOTFOUND) require("read", code);
   }
 
-  // Refuses tables that differ from what was written, or that do not lead back to the entries at the checkpoint.
+  // Refuses tables that differ from what was written, or that do not restore the checkpoint's entries.
   void check_sums(bool with_undo) const {
     SlotSum found;
     for_each_entry(slots, [&](ClientId client, const SlotEntry& entry) { found.add(client, entry); });
@@ -325,7 +326,7 @@ struct StateStore::Impl {
     if (found != base_sum) fail("read", MDB_CORRUPTED);
   }
 
-  // Restores the checkpoint, in parts: a restored client has no entry in `undo` any more.
+  // Restores the checkpoint, in parts: a restored client no longer has an entry in `undo`.
   void go_back() {
     for (bool more = true; more;) {
       start("change");

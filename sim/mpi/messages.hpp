@@ -26,7 +26,7 @@ struct Request {
 struct PrepareRequest {
   std::string settings;  ///< of the run, as a TOML file
 };
-/// Everything that must be the same on all ranks.
+/// Everything that must be equal on all ranks.
 struct PrepareAnswer {
   BuildIdentity build;
   std::string command_line;  ///< MpiJob::command_line

@@ -132,7 +132,7 @@ class MpiFleet : public Fleet {
     ranks_.broadcast(view(sent_));
   }
 
-  /// The earliest round that the states of the ranks belong to; if they differ, some ranks are back at the last checkpoint.
+  /// The earliest round of the ranks' states; if they differ, some ranks are back at the last checkpoint.
   std::uint32_t keep(RequestKind kind, std::uint32_t round) {
     if (work_.home().empty()) return round;
     send_request(ranks_, kind, round);
@@ -141,7 +141,7 @@ class MpiFleet : public Fleet {
     return round;
   }
 
-  /// Returns the reason why the round failed; empty if it did not.
+  /// Returns why the round failed; empty if it did not.
   std::string collect_all(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
     TrainRequest request{.round = task.round,
                          .has_model = is_new(task.model),

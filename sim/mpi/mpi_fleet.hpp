@@ -8,9 +8,9 @@
 
 namespace fedstride {
 
-/// An MPI job as seen by one of its processes.
+/// An MPI job, seen from one of its processes.
 struct MpiJob {
-  /// The part of the command line that must be the same on all ranks, one setting per line.
+  /// The part of the command line that must be equal on all ranks, one setting per line.
   std::string command_line = {};
   std::string data_dir = {};  ///< of this rank; empty: that of rank 0
   const std::atomic<bool>* stop = nullptr;

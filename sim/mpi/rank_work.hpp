@@ -60,7 +60,7 @@ class RankWork {
 
  private:
   Evaluator& evaluator(EvaluatedOn examples);
-  /// True if ranks share processors and another rank has more work, so that this one would wait for it anyway.
+  /// True if ranks share processors and another rank has more work, so this one would wait for it anyway.
   bool should_yield(const std::vector<std::vector<ClientId>>& placed) const;
 
   const Setup& setup_;

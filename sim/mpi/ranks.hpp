@@ -19,10 +19,10 @@ struct Note {
   std::uint64_t value = 0;
 };
 
-/// The processes that mpirun or srun has started together, or a group of them. No other file of the project uses MPI; in a build
+/// The processes started together by mpirun or srun, or a group of them. No other file of the project uses MPI; in a build
 /// without it, join() throws. Only the thread that joined may use this (MPI_THREAD_FUNNELED). Every function except those for
-/// notes must be called by all ranks of the group in the same order. Waiting ranks sleep, to leave the processor to those that
-/// compute. The processes trust each other.
+/// notes must be called by all ranks of the group in the same order. Waiting ranks sleep, to leave the processor to computing
+/// ranks. The processes trust each other.
 class Ranks {
  public:
   /// The group of all processes. Throws Error (usage) in a process that was not started by a launcher, or in a build without MPI.

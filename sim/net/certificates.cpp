@@ -174,7 +174,7 @@ class FolderAuthority {
     if (expiry(certificate) <= now_)
       throw failure("the authority '" + files_.certificate.string() + "' expired on " + utc_text(expiry(certificate)) +
                     "; name another folder to create a new one");
-    // Checked on its own: all authorities have the same name, and OpenSSL would take another one for its issuer.
+    // Checked on its own: all authorities have the same name, and OpenSSL would mistake another one for its issuer.
     std::vector<CertificateHandle> itself;
     itself.push_back(share(certificate));
     check_issued({certificate, files_.certificate}, {itself, files_.certificate}, Role::authority, now_);

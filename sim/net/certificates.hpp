@@ -71,7 +71,7 @@ CertificateReport make_certificates(const std::filesystem::path& folder, const C
 
 /// A request for a client's certificate, made on the client's machine, which its key never leaves.
 struct RequestReport {
-  std::filesystem::path request;  ///< FOLDER/client-K.csr, to be sent to whoever runs the authority
+  std::filesystem::path request;  ///< FOLDER/client-K.csr, to be sent to the authority's operator
   std::string key;                ///< fingerprint of the key
 };
 /// Creates FOLDER/client-K.key, unless it exists, and a request for it. Throws Error (failure).

@@ -6,16 +6,16 @@
 
 namespace fedstride {
 
-// The length of frames, headers included, by what is in them.
+// The length of frames, headers included, by their contents.
 
-/// An update whose numbers have that many bytes: ClientReport::payload, or UpdateCoding::most_bytes before it is trained.
+/// An update whose numbers have this many bytes: ClientReport::payload, or UpdateCoding::most_bytes before training.
 std::uint64_t update_frame_bytes(std::uint64_t payload, std::size_t release_runs = 0);
-/// A model whose floats, or whose changes (change_bytes, server/broadcast.hpp), have that many bytes.
+/// A model whose floats or changes (change_bytes, server/broadcast.hpp) have this many bytes.
 std::uint64_t model_frame_bytes(std::uint64_t payload);
-/// The request to train it, with so many numbers for the optimizer (Task::told).
+/// The request to train it, with this many numbers for the optimizer (Task::told).
 std::uint64_t train_frame_bytes(std::size_t told);
 
-/// The transfers of a client's round, as public facts say them before it begins: the largest they can be.
+/// The transfers of a client's round, known from public facts before it begins: the largest possible.
 struct TransferBytes {
   std::uint64_t down = 0;
   std::uint64_t up = 0;

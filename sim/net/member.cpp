@@ -105,7 +105,7 @@ class Member {
     try {
       answer = work_.secure(asked);
     } catch (const Error& error) {
-      // The coordinator has sent what it objects to; its people should read why.
+      // The coordinator receives the objection, so that its operators can read it.
       asio::post(io_, [this, why = std::string(error.what())] { leave(why); });
       throw;
     }
@@ -279,7 +279,7 @@ class Member {
     }
   }
 
-  /// Makes a model of the changes of the one that this client holds, or unpacks it; false if it cannot be.
+  /// Applies the changes to the model that this client holds, or unpacks a whole model; false if that is impossible.
   bool complete(ModelMessage& message) const {
     if (message.base == 0) {
       if (!message.changes.empty() || message.model.size() != packings_.model.size()) return false;
@@ -356,7 +356,7 @@ class Member {
     if (packings_.model_coding.on()) held_ = model_;
     if (answer_ && answered_ && same(*answered_, train)) return connection_->send(answer_, FrameKind::update);
     const std::lock_guard lock(mutex_);
-    if (current_ && same(*current_, train)) return;  // asked before the connection broke; the work continues
+    if (current_ && same(*current_, train)) return;  // requested before the connection broke; the work continues
     current_ = train;
     abandon_ = true;
     jobs_.erase(Job::secure);
@@ -397,7 +397,7 @@ class Member {
   Ready ready_;
   Packings packings_;
   std::shared_ptr<const ModelMessage> model_;
-  std::shared_ptr<const ModelMessage> held_;  // the last model that was to be trained, which changes begin from
+  std::shared_ptr<const ModelMessage> held_;  // the last model to train, which changes begin from
   std::optional<Train> requested_;
   std::optional<Train> answered_;
   Frame answer_;

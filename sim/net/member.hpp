@@ -35,7 +35,7 @@ struct MemberWork {
   std::function<UpdateMessage(const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
                               const std::atomic<bool>& stop)>
       train;
-  /// Answers a message of secure aggregation: a frame, and its kind; a null frame if it is of an attempt that is over. May be empty.
+  /// Answers a message of secure aggregation: a frame, and its kind; a null frame if its attempt is over. May be empty.
   std::function<std::pair<Frame, FrameKind>(const SecureMessage& asked)> secure = {};
   /// Evaluates a model if the client offers that (Ready::evaluates). May be empty.
   std::function<EvaluationMessage(const ModelMessage& model, std::uint32_t round)> evaluate = {};

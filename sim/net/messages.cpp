@@ -81,7 +81,7 @@ void load(auto& archive, Numbers<Number, kMax>& field) {
   }
 }
 
-/// Bytes: their count in 64 bits, then they.
+/// Bytes: their count in 64 bits, then the bytes.
 struct Bytes {
   std::string& bytes;
 };

@@ -44,7 +44,7 @@ struct Welcome {
   std::string experiment;  ///< digest of everything that determines the model; identifies the experiment in a client's folder
   std::uint32_t heartbeat_ms = 0;  ///< maximum time between two frames from one side
   std::string model = {};          ///< Model::line()
-  std::string schema = {};  ///< schema_text(), for clients that bring their own rows; empty if only their code knows examples
+  std::string schema = {};  ///< schema_text(), for clients that supply their own rows; empty if only their code knows examples
   // The client's rows if only the coordinator knows them (partition file); otherwise empty.
   std::string partition_hash = {};
   std::vector<std::uint64_t> row_counts = {};  ///< of every client
@@ -54,7 +54,7 @@ struct Welcome {
 /// client -> coordinator: its data are ready and it can be asked to train. The coordinator only compares these values.
 struct Ready {
   static constexpr FrameKind kKind = FrameKind::ready;
-  std::string data_hash;  ///< of the whole data set, or of the client's own rows if it brings them
+  std::string data_hash;  ///< of the whole data set, or of the client's own rows if it has its own
   std::string rows_hash;  ///< of its rows
   std::uint64_t rows = 0;
   std::uint32_t last_round = 0;  ///< the last round it answered in this experiment; 0: none
@@ -64,16 +64,16 @@ struct Ready {
   std::string key_proof = {};    ///< secagg::Invitation::Invited::proof
 };
 
-/// coordinator -> client: the weights of a round, followed by the additional vector of the local objective's server, if there is
-/// one. Every client receives the same bytes. On the wire the vector is packed (sim/net/packing.hpp), as it is in an update; the
-/// hash is that of the whole unpacked vector.
+/// coordinator -> client: the weights of a round, followed by the additional vector of the local objective's server, if any.
+/// Every client receives the same bytes. On the wire the vector is packed (sim/net/packing.hpp), as in an update; the hash covers
+/// the whole unpacked vector.
 struct ModelMessage {
   static constexpr FrameKind kKind = FrameKind::model;
   std::uint32_t round = 0;
   std::string model_hash;
   std::uint32_t base = 0;  ///< the round whose model the changes begin from; 0: the model follows, whole
   std::string changes =
-      {};             ///< codes (ModelCoding) of the changes of rounds base + 1 to round, each behind its length in 64 bits
+      {};             ///< codes (ModelCoding) of the changes of rounds base + 1 to round, each following its length in 64 bits
   Vector model = {};  ///< empty if there is a base
 };
 
@@ -110,10 +110,10 @@ struct UpdateMessage {
   static constexpr FrameKind kKind = FrameKind::update;
   std::uint32_t round = 0;
   std::string model_hash;  ///< of the model that training started from
-  ClientReport report;     ///< without what is measured (ReportRule)
+  ClientReport report;     ///< without measured members (ReportRule)
   bool diverged = false;   ///< the change is not finite or out of range, and is not sent
   Vector change;           ///< empty if updates are compressed
-  std::string code = {};   ///< the change, if they are (UpdateCoding)
+  std::string code = {};   ///< the change, if compressed (UpdateCoding)
 };
 
 /// coordinator -> client: acknowledges the update of this round, which the client may drop.
@@ -127,8 +127,8 @@ struct Heartbeat {
   std::uint64_t examples = 0;  ///< gradient examples in the current round, for a progress bar
 };
 
-/// coordinator -> client, under secure aggregation, after its update: stage 0 invites it to an attempt (secagg::Invitation), 1 to 4 have
-/// the Roster, Delivery, Survivors and Agreements.
+/// coordinator -> client, under secure aggregation, after its update: stage 0 invites it to an attempt (secagg::Invitation), 1 to
+/// 4 carry the Roster, Delivery, Survivors and Agreements.
 struct SecureMessage {
   static constexpr FrameKind kKind = FrameKind::secure;
   std::uint32_t round = 0;
@@ -167,11 +167,11 @@ struct Finished {
   std::string model_hash;
 };
 
-/// The maximum length in bytes of a body of that kind for a model of `parameters` numbers (for `masked` those of its padded vector);
-/// longer bodies are refused.
+/// The maximum length in bytes of a body of this kind for a model of `parameters` numbers (for `masked` those of its padded
+/// vector); longer bodies are refused.
 std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters);
 
-/// The reason why a welcome cannot be sent: its settings, schema or rows are too long; empty if it can.
+/// Why a welcome cannot be sent: its settings, schema or rows are too long; empty if it can.
 std::string too_long(const Welcome& welcome);
 
 /// Encodes a message as a frame; the body is a cereal portable binary archive.

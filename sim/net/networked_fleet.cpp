@@ -45,7 +45,7 @@ struct NetworkedFleet::Impl {
     std::uint32_t number;
     std::string model_hash;
     Accumulator* updates;
-    Frame model;                             // made of the message when it is first sent
+    Frame model;                             // made from the message when first sent
     ModelMessage message = {};               // packed, if there are changes
     std::vector<ModelChange> changes;        // Task::changes
     std::map<std::uint32_t, Frame> changed;  // by the round whose model a client holds
@@ -182,14 +182,15 @@ struct NetworkedFleet::Impl {
   void on_update(ClientId client, UpdateMessage message) {
     const std::string who = "client " + std::to_string(client);
     const std::uint32_t current = round ? round->number : last_round;
-    // In an asynchronous run, whose clients count their own tasks, a client may repeat one that a killed coordinator does not know.
+    // In an asynchronous run, whose clients count their own tasks, a client may repeat one unknown to a coordinator that was
+    // killed.
     if (message.round > std::max(current, reception.last_round(client) + 1))
       return reception.dismiss(
           client,
           "it sent an update for round " + std::to_string(message.round) + "; the last round was " + std::to_string(current),
           false);
     if (!round || message.round != current || round->state[client] != Round::State::waiting) {
-      // The updates of a round that a stop ended are as they should be.
+      // The updates of a stopped round are all valid.
       if (round || !is_stopped())
         log(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
       return acknowledge(client, message.round);
@@ -277,7 +278,7 @@ struct NetworkedFleet::Impl {
     if (is_over()) conclude();
   }
 
-  /// All updates are there, or all that will be.
+  /// All updates have arrived, or all that will.
   void conclude() {
     if (!round->secured) return end_round();
     secure->begin();
@@ -298,7 +299,7 @@ struct NetworkedFleet::Impl {
 
   // --- evaluation by a client ---
 
-  /// Asks the first client that offers it; false if there is none.
+  /// Asks the first client that offers it; false if none does.
   bool begin_evaluation(Test fresh, const Frame& model) {
     const std::vector<ClientId> clients = reception.evaluating();
     if (clients.empty()) return false;
@@ -325,7 +326,7 @@ struct NetworkedFleet::Impl {
 
   void on_left(ClientId client) {
     if (test && test->client == client) end_evaluation(std::nullopt);
-    // Later: it may be inside a call of the attempt that it is lost.
+    // Later: the loss may be noticed inside a call of the attempt.
     if (round && round->secured)
       asio::post(io, [this, client, number = round->number] {
         if (round && round->secured && round->number == number) secure->lost(client);
@@ -353,7 +354,7 @@ struct NetworkedFleet::Impl {
     if (round && is_over()) conclude();
   }
 
-  /// The reason to refuse an update for the current round; empty if there is none.
+  /// Why an update for the current round is refused; empty if it is not.
   std::string refusal(ClientId client, const UpdateMessage& message) const {
     const ClientReport& report = message.report;
     if (message.model_hash != round->model_hash) return "its update is not based on the model it was sent";
@@ -386,7 +387,7 @@ struct NetworkedFleet::Impl {
     return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client], round->told);
   }
 
-  /// With how many answers a round can end.
+  /// The number of answers with which a round can end.
   std::size_t fewest() const {
     const std::size_t secured = round->secured ? secure->fewest() : 0;
     return std::max(secured, std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients)));

@@ -28,7 +28,7 @@ struct RoundTerms {
 struct FleetStatus {
   std::vector<ClientStatus> clients;
   std::uint32_t round = 0;  ///< the current one; 0: none
-  std::size_t asked = 0;    ///< clients in its cohort, or in that of the last round
+  std::size_t asked = 0;    ///< clients in its cohort, or in the last round's
   std::size_t answered = 0;
   double seconds_in_round = 0;
   std::uint64_t received = 0;
@@ -40,7 +40,7 @@ struct FleetStatus {
 /// updates as they arrive; at most ReceptionRules::updates_in_flight of them and one copy of the model are in memory at once.
 class NetworkedFleet : public Fleet {
  public:
-  /// The reason why a report contradicts the request to the client; empty if it does not.
+  /// Why a report contradicts the request to the client; empty if it does not.
   using ReportCheck = std::function<std::string(std::uint32_t round, const ClientReport& report, std::uint64_t releases,
                                                 std::span<const double> told)>;
 

@@ -40,7 +40,7 @@ class Packing {
 };
 
 /// The packings for both directions: models, with the additional vector of the local objective's server, and updates, with the
-/// clients' additional vector; and their codes, where they are compressed.
+/// clients' additional vector; and their codes, if compressed.
 struct Packings {
   Packing model = {};
   Packing update = {};

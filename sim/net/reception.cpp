@@ -16,7 +16,7 @@ constexpr std::uint64_t kMaxFirstBytes = 64 * 1024;     // for hello and ready, 
 constexpr std::uint64_t kMaxBytesPerSecond = 4 * 1024;  // for heartbeats, with a margin
 constexpr std::size_t kMaxPerCertificate = 2;           // connections: one in use and one to replace it
 constexpr std::chrono::milliseconds kHelloWithin{10000};
-constexpr std::uint32_t kInputStage = 3;  // which has a frame of its own
+constexpr std::uint32_t kInputStage = 3;  // which has its own frame
 
 bool is_of_attempt(FrameKind kind) { return kind == FrameKind::secured || kind == FrameKind::masked; }
 

@@ -23,7 +23,7 @@ struct RosterEntry {
   std::uint64_t rows = 0;
   std::string rows_hash;
   std::string data_hash =
-      {};  ///< of the rows that the client brings; empty if they are from the data set of FederationTerms::data_hash
+      {};  ///< of the rows that the client supplies; empty if they are from the data set of FederationTerms::data_hash
 };
 
 /// The experiment as sent to clients, and the values that their answers are checked against.
@@ -34,9 +34,9 @@ struct FederationTerms {
   std::vector<RosterEntry> roster;                ///< by client
   Packings packings = {};
   bool secure = false;  ///< clients have signing keys, and mask their updates
-  /// Why a signing key is not the client's own (KeyChecker::objection); empty: every key is taken.
+  /// Why a signing key is not the client's own (KeyChecker::objection); empty: every key is accepted.
   std::function<std::string(ClientId, const secagg::Bytes32& key, const std::string& proof)> key_objection = {};
-  bool keeps_state = false;  ///< clients keep a state from round to round and must not have lost it
+  bool keeps_state = false;  ///< clients keep a state between rounds and must not lose it
   /// If the coordinator assigns rows: adds a client's rows to its welcome. May be empty.
   std::function<void(ClientId client, Welcome& welcome)> tell_rows = {};
 };

@@ -53,7 +53,7 @@ Frame SecureAttempt::frame(const std::string& message) const {
   return encode(SecureMessage{session_.round, number_, static_cast<std::uint32_t>(stage_), message});
 }
 
-// A connection that ends while it is sent to drops its client.
+// If a connection ends during sending, its client is dropped.
 template <class Clients, class Projection, class MakeFrame>
 void SecureAttempt::send_to(const Clients& clients, Projection client, MakeFrame frame_for) {
   owing_.clear();
@@ -101,7 +101,7 @@ void SecureAttempt::drop(ClientId client) {
   owing_.erase(client);
 }
 
-// A frame names the stage that it ends.
+// A frame names the stage it ends.
 void SecureAttempt::next() {
   const auto send_all = [&](const auto& clients, auto client, const auto& message) {
     const Frame sent = frame(secagg::encoded(message));

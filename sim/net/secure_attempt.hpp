@@ -14,12 +14,12 @@
 
 namespace fedstride {
 
-/// What both sides of a networked round put into its session, except the cohort. `planned` is the size of the drawn cohort, of which
-/// some may not have come.
+/// What both sides of a networked round put into its session, except the cohort. `planned` is the size of the drawn cohort, some
+/// of which may be absent.
 secagg::Session secure_session(const SecureRules& rules, std::uint32_t round, const std::string& model_hash,
                                std::span<const double> told, std::uint32_t planned, std::uint64_t length);
 
-/// What a client knows of the cohorts of its experiment, whatever its coordinator says.
+/// What a client knows about its experiment's cohorts, regardless of its coordinator.
 struct DrawnClients {
   std::size_t among = 0;  ///< in the federation
   std::size_t least = 0;  ///< in a round
@@ -27,9 +27,9 @@ struct DrawnClients {
   std::string_view cohort = {};  ///< the kind
 };
 
-/// A client's session, made of what its coordinator invites it to: the one place where numbers of an invitation are bound. `check_key`
-/// throws for a key that is not its owner's. Throws Error (failure), one line without the round, if an honest coordinator could not have
-/// said this.
+/// A client's session, made from its coordinator's invitation: the one place that limits an invitation's numbers. `check_key`
+/// throws for a key that is not its owner's. Throws Error (failure), one line without the round, if an honest coordinator could
+/// not have sent this.
 secagg::Session invited_session(const SecureRules& rules, const secagg::Invitation& invitation, const DrawnClients& drawn,
                                 const Train& train, std::uint64_t length,
                                 const std::function<void(const secagg::Invitation::Invited&)>& check_key);
@@ -48,17 +48,18 @@ class SecureAttempt {
 
   std::uint32_t number() const { return number_; }
   Stage stage() const { return stage_; }
-  /// The clients whose message of this stage has not come.
+  /// The clients whose message of this stage has not arrived.
   const std::set<ClientId>& owing() const { return owing_; }
-  /// True if the client's masked input has come.
+  /// True if the client's masked input has arrived.
   bool has_input(ClientId client) const { return inputs_.contains(client); }
   bool takes_part(ClientId client) const { return session_.find(client) != nullptr && !gone_.contains(client); }
 
-  /// Throws Error (failure), one line that names the client, for a message that is refused; its sender has then dropped out.
+  /// Throws Error (failure), one line that names the client, for a refused message; its sender then drops out.
   void take(ClientId client, std::uint32_t stage, const std::string& message);
   /// From now on nothing is expected of the client or sent to it.
   void drop(ClientId client);
-  /// Ends the stage and sends what the next one needs. Throws Error (failure) if too few clients are left; nothing is revealed.
+  /// Ends the stage and sends the messages for the next one. Throws Error (failure) if too few clients are left; nothing is
+  /// revealed.
   void next();
   /// True if next() asks the clients for shares: enough have signed the list of survivors.
   bool will_open() const { return stage_ == Stage::signatures && coordinator_.is_agreed(); }

@@ -58,7 +58,7 @@ std::vector<ClientId> SecureRound::take_part(const std::vector<ClientId>& cohort
   planned_ = static_cast<std::uint32_t>(cohort.size());
   try {
     minimum_ = sum_.rules().plan(planned_).minimum;
-  } catch (const Error&) {  // it cannot be borne, as the attempt will say
+  } catch (const Error&) {  // it is not possible, as the attempt will report
   }
   std::vector<ClientId> all = cohort;
   std::ranges::sort(all);
@@ -134,7 +134,7 @@ void SecureRound::arm() {
 }
 
 void SecureRound::take(ClientId client, std::uint32_t attempt, std::uint32_t stage, const std::string& message) {
-  if (!attempt_ || attempt != attempt_->number() || !attempt_->takes_part(client)) return;  // of an attempt that is over
+  if (!attempt_ || attempt != attempt_->number() || !attempt_->takes_part(client)) return;  // its attempt is over
   calls_.count(0, message.size() + kHeaderBytes + (stage == static_cast<std::uint32_t>(SecureAttempt::Stage::inputs) ? 17 : 21));
   try {
     attempt_->take(client, stage, message);
@@ -168,7 +168,7 @@ void SecureRound::lost(ClientId client) {
   failed("client " + std::to_string(client) + " left before its masked input came");
 }
 
-// The client's update must be asked for again.
+// The client's update must be requested again.
 void SecureRound::forget(ClientId client) {
   const auto found = trained_.find(client);
   if (found == trained_.end() || !found->second.failure.empty()) return;

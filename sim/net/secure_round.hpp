@@ -15,14 +15,14 @@
 
 namespace fedstride {
 
-/// The long-term keys that clients have announced.
+/// The long-term keys announced by clients.
 class SigningKeys {
  public:
   SigningKeys(const FederationTerms& terms, std::size_t clients) : terms_(terms), keys_(clients) {}
 
-  /// Why a client announces a signing key that is not its own, another one than before, or none; empty if it is taken.
+  /// Why a client's announced signing key is refused: not its own, changed, or missing; empty if it is accepted.
   std::string objection(ClientId client, const Ready& ready);
-  /// Of a client that has announced its key.
+  /// For a client that has announced its key.
   secagg::Invitation::Invited invited(ClientId client) const { return {{client, keys_[client].key}, keys_[client].proof}; }
 
  private:
@@ -35,8 +35,8 @@ class SigningKeys {
   std::vector<Known> keys_;  ///< by client
 };
 
-/// The coordinator's side of one round of secure aggregation over connections: whose update is ready, and attempts at their sum until
-/// one has it or none can. Used by the io thread alone.
+/// The coordinator's side of one round of secure aggregation over connections: whose update is ready, and attempts at their sum
+/// until one succeeds or none can. Used only by the io thread.
 class SecureRound {
  public:
   struct Terms {
@@ -48,11 +48,11 @@ class SecureRound {
   };
   /// What the fleet knows and does.
   struct Calls {
-    std::function<bool()> is_over;      ///< no other update is waited for
+    std::function<bool()> is_over;      ///< no further update is expected
     std::function<bool()> is_overdue;   ///< the round is past its deadline
-    std::function<void(ClientId)> ask;  ///< for the client's update, which is lost
+    std::function<void(ClientId)> ask;  ///< for the client's lost update
     std::function<void(const std::vector<ClientReport>& reports, const std::vector<ClientId>& missing)>
-        end;  ///< the sum is there, or has ended without; these clients' updates are in neither
+        end;  ///< the sum is done, or failed; these clients' updates are excluded
     std::function<void(std::uint64_t sent, std::uint64_t received)> count;  ///< bytes
   };
 
@@ -60,20 +60,20 @@ class SecureRound {
               Calls calls);
   ~SecureRound();
 
-  /// Before anything else: the clients of this cohort that take part, ascending. All, unless an earlier attempt was unmasked.
+  /// Called first: the clients of this cohort that take part, ascending. All, unless an earlier attempt was unmasked.
   std::vector<ClientId> take_part(const std::vector<ClientId>& cohort);
-  /// With fewer updates nothing can be unmasked, and the round waits for more; 0 if it cannot be with any number.
+  /// With fewer updates nothing can be unmasked, and the round waits for more; 0 if no number suffices.
   std::size_t fewest() const { return minimum_; }
   /// The client's update is ready, or has failed.
   void trained(ClientId client, ClientReport report, bool failed);
-  /// Begins an attempt, unless one is on its way: all updates are ready, or all that will be.
+  /// Begins an attempt, unless one is in progress: all updates are ready, or all that will be.
   void begin();
   bool is_attempting() const { return attempt_ != nullptr; }
   /// A message of a client in an attempt.
   void take(ClientId client, std::uint32_t attempt, std::uint32_t stage, const std::string& message);
   /// A client's connection has ended.
   void lost(ClientId client);
-  /// No attempt goes on.
+  /// Ends all attempts.
   void close();
 
  private:
@@ -93,9 +93,9 @@ class SecureRound {
   Calls calls_;
   std::uint32_t planned_ = 0;                 ///< clients in the cohort
   std::size_t minimum_ = 0;                   ///< Plan::minimum
-  std::map<ClientId, ClientReport> trained_;  ///< whose update is ready, or failed
-  std::set<ClientId> silent_;                 ///< in a stage of the attempt, beyond its deadline
-  std::vector<ClientId> kept_;                ///< over which an earlier attempt was unmasked; empty: none
+  std::map<ClientId, ClientReport> trained_;  ///< those whose update is ready, or failed
+  std::set<ClientId> silent_;                 ///< in a stage of the attempt, past its deadline
+  std::vector<ClientId> kept_;                ///< for which an earlier attempt was unmasked; empty: none
   std::unique_ptr<SecureAttempt> attempt_;
   std::uint32_t attempts_ = 0;
   struct Timer;

@@ -91,7 +91,7 @@ class BoundedStream : public httplib::Stream {
 class BoundedQueue : public httplib::TaskQueue {
  public:
   explicit BoundedQueue(ConnectionSlots& connections) : connections_(connections) {}
-  // Whether it is taken: newer versions of the library ask.
+  // Whether it is accepted: newer versions of the library ask.
   using Enqueued = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
   Enqueued enqueue(std::function<void()> task) override {
     connections_.reserve();
@@ -112,7 +112,7 @@ class HttpServer : public httplib::Server {
   HttpServer() {
     new_task_queue = [this] { return new BoundedQueue(connections_); };
   }
-  /// Allows a larger backlog than the library's five: a client that finds no room retries only after a second.
+  /// Allows a larger backlog than the library's five: a client without a place retries only after a second.
   void enlarge_backlog() { ::listen(svr_sock_, kMaxBacklog); }
   void end_connections() {
     responses_.end();
@@ -131,7 +131,7 @@ class HttpServer : public httplib::Server {
         request.headers.erase("Accept-Encoding");
         if (responses_.reserve()) responses_.take(socket);
       };
-      // Version 0.18 takes both ends' addresses, which nothing here uses.
+      // Version 0.18 takes both ends' addresses, which are unused here.
       const auto respond = [&](auto& to) {
         if constexpr (requires { this->process_request(to, true, closed, prepare); })
           return this->process_request(to, true, closed, prepare);
@@ -269,7 +269,7 @@ struct StatusServer::Server {
     return is_loopback({host_of(request.get_header_value("Host")), 0});
   }
 
-  /// Takes the same time however much of the token is right, and whatever its length.
+  /// Takes the same time for any length and any number of correct characters.
   bool has_token(const httplib::Request& request) const {
     const auto shown = Hash().text(token_of(request)).digest();
     return CRYPTO_memcmp(shown.data(), token_digest.data(), token_digest.size()) == 0;

@@ -28,7 +28,7 @@ struct ClientStatus {
   std::uint64_t received = 0;    ///< bytes from it over all its connections
   std::uint64_t sent = 0;
   std::uint64_t missed = 0;              ///< rounds closed without it in this session
-  std::int64_t certificate_expires = 0;  ///< seconds since 1970, of its last certificate; 0: it has shown none
+  std::int64_t certificate_expires = 0;  ///< seconds since 1970, of its last certificate; 0: none shown
   std::string trouble = {};              ///< why its last connection ended; empty if it ended normally
 };
 
@@ -50,7 +50,7 @@ struct RoundPoint {
   double seconds = 0;
   std::uint32_t answered = 0;            ///< clients in the sum
   std::uint32_t missing = 0;             ///< clients that were asked but are not in the sum
-  std::array<char, 64> model_hash = {};  ///< hexadecimal digits, in place: what stays of a round allocates nothing of its own
+  std::array<char, 64> model_hash = {};  ///< hexadecimal digits, in place: kept rounds allocate nothing
   std::string_view hash() const { return {model_hash.data(), model_hash.front() == 0 ? 0 : model_hash.size()}; }
 };
 
@@ -71,7 +71,7 @@ struct FederationStatus {
   std::uint64_t refused = 0;             ///< connections that were refused or ended with a reason
   std::uint64_t memory = 0;              ///< current memory of this process in bytes
   std::int64_t now = 0;                  ///< seconds since 1970
-  std::int64_t certificate_expires = 0;  ///< likewise, of the coordinator's certificate or its authority; 0: none
+  std::int64_t certificate_expires = 0;  ///< the same for the coordinator's certificate or its authority; 0: none
   std::vector<PrivacySpent> privacy = {};
   std::vector<RoundPoint> points = {};
   std::vector<ClientStatus> clients = {};
@@ -91,7 +91,7 @@ std::string status_page(const FederationStatus& status);
 std::string load_or_create_status_token(const std::filesystem::path& path);
 std::string new_status_token();
 
-/// Serves these three over HTTP from its own threads, read-only, until it is destroyed. Supports only GET and HEAD; any other
+/// Serves these three over HTTP from its own threads, read-only, until destroyed. Supports only GET and HEAD; any other
 /// path gives 404, any other method 405. On a loopback address, a Host header that names neither a loopback address nor localhost
 /// is refused, so that other sites cannot read the page through a visitor's browser (DNS rebinding). With a token, requests must
 /// present it, as "Authorization: Bearer TOKEN" or as the password of Basic authentication; others receive 401. Requests are

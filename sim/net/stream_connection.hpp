@@ -38,7 +38,7 @@ using PlainStream = tcp::socket;
 using TlsStream = asio::ssl::stream<tcp::socket>;
 
 inline constexpr std::size_t kPiece = std::size_t{1} << 18;  // bytes of a body between two checks of the clock
-inline constexpr milliseconds kFlush{3000};                  // time for queued frames to be sent before closing
+inline constexpr milliseconds kFlush{3000};                  // time for sending queued frames before closing
 inline constexpr std::size_t kMaxQueuedFrames = 64;          // with more, the peer counts as not reading
 
 /// The address of the peer.
@@ -192,7 +192,7 @@ class StreamConnection final : public Connection {
       end("one of its frames was damaged in transit", true);
       return drain();
     }
-    // The handler may end the connection and so destroy the handlers.
+    // The handler may end the connection and thus destroy the handlers.
     const auto received = handlers_.received;
     received(header_.kind, std::exchange(body_, {}));
     if (ended_) return drain();

@@ -65,7 +65,7 @@ class PendingConnections : public std::enable_shared_from_this<PendingConnection
     check_later();
   }
 
-  /// Evicts the connection that is next in line for it, if there is any.
+  /// Evicts the next connection in line, if any.
   void evict_one() {
     if (const PendingPtr pending = victim()) drop(pending);
   }

@@ -41,7 +41,7 @@ KeyHandle new_key();
 /// A certificate for `key`, signed by the issuer; self-signed if `issuer` is null.
 CertificateHandle issue(const CertificatePlan& plan, EVP_PKEY* key, const Identity* issuer);
 
-/// A request (PKCS #10, in PEM) for a certificate with that name and key, signed by the key.
+/// A request (PKCS #10, in PEM) for a certificate with this name and key, signed by the key.
 std::string request_for(const std::string& name, EVP_PKEY* key);
 struct Request {
   std::string name;
@@ -56,7 +56,7 @@ std::string to_pem(X509* certificate);
 std::string to_pem(EVP_PKEY* key);
 
 /// Reads PEM. Throws Error (failure) that names the file if it is not a regular file, is larger than 1 MiB or is damaged; for a
-/// key, also unless it is owned by the current user and nobody else can read or write it.
+/// key, also unless it is owned by the current user and only that user can read or write it.
 CertificateHandle read_certificate(const std::filesystem::path& path);
 /// The authorities' certificates in a file, in file order. Also throws Error (failure) if there are none.
 std::vector<CertificateHandle> read_authorities(const std::filesystem::path& path);

@@ -36,8 +36,8 @@ class ClientFolder {
   /// Writes the memory and syncs it to disk.
   void save(const ClientMemory& memory) const;
 
-  /// Under secure aggregation: the key that it signs with, made when it is first asked for; and the last list of survivors for which
-  /// it gave shares, which keep() syncs to disk. Throws Error (failure).
+  /// Under secure aggregation: its signing key, created when first requested; and the last list of survivors for which it
+  /// revealed shares, which keep() syncs to disk. Throws Error (failure).
   secagg::Secret signing_key() const;
   std::optional<secagg::KeptList> kept() const;
   void keep(const secagg::KeptList& list) const;

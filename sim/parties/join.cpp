@@ -84,7 +84,7 @@ std::string terms_text(const Setup& setup, ClientId client) {
                                    : "; no privacy: its updates are sent unprotected");
 }
 
-/// The data hash sent to the coordinator: of rows that the client brings, a keyed hash.
+/// The data hash sent to the coordinator: for a client's own rows, a keyed hash.
 std::string sent_data_hash(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   if (configuration.partition.as<OwnRows>() == nullptr) return setup.data.hash;
@@ -136,7 +136,7 @@ class Participant {
       throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
                     "; the experiment has no privacy, so that its epsilon is unbounded");
     if (options_.train) {
-      // A repeated round has the same noise, but the user's own code may compute other gradients for it.
+      // A repeated round has the same noise, but user code may compute other gradients for it.
       if (setup.privacy.example)
         throw failure("the experiment protects examples (dp '" + std::string(setup.configuration.privacy.name()) +
                       "'), which a client's own code cannot guarantee over a network, where rounds may be repeated; valid: dp "
@@ -208,7 +208,7 @@ class Participant {
     const bool is_secure = at.setup.rules.sum.secure.has_value();
     masking_.reset();
     input_.reset();
-    std::atomic<std::uint64_t> unseen{0};  // how far it is goes to nobody under secure aggregation
+    std::atomic<std::uint64_t> unseen{0};  // progress is not reported under secure aggregation
     std::atomic<std::uint64_t>& counted_examples = is_secure ? unseen : examples;
     const auto send = [&](const ClientUpdate& update) {
       if (is_secure) return prepare_input(update, train, message);
@@ -277,7 +277,7 @@ class Participant {
     return after;
   }
 
-  /// Holds a place while training, also when it throws.
+  /// Holds a place while training, even if it throws.
   struct TurnsTaken {
     explicit TurnsTaken(Turns& all) : turns(all) { turns.begin(); }
     ~TurnsTaken() { turns.end(); }
@@ -286,11 +286,11 @@ class Participant {
     Turns& turns;
   };
 
-  /// What goes into the sum instead of an update, and whose bits another attempt needs again.
+  /// What enters the sum instead of an update; another attempt needs the same bits.
   struct Input {
     Train train;
     secagg::Ring ring;
-    std::uint32_t planned = 0;  ///< clients drawn in this round; 0: not yet said
+    std::uint32_t planned = 0;  ///< clients drawn in this round; 0: not yet known
   };
   struct Masking {
     secagg::Session session;
@@ -298,7 +298,7 @@ class Participant {
     std::unique_ptr<secagg::Client> client = nullptr;
   };
 
-  // The update as its own sum of one: clipped, weighted and rounded like in a run in one process.
+  // The update as its own sum of one: clipped, weighted and rounded as in a run in one process.
   void prepare_input(const ClientUpdate& update, const Train& train, UpdateMessage& message) {
     const SumRules& rules = experiment_->setup.rules.sum;
     Accumulator own(rules, train.round, std::span(&options_.client, 1),
@@ -388,7 +388,7 @@ class Participant {
     bool fresh = memory_.experiment.empty();
     if (!fresh && memory_.experiment != welcome.experiment)
       throw failure("folder '" + folder_.path().string() + "' belongs to another experiment; choose another folder with --out");
-    // Other privacy, rows or normalization under the same digest would make the noise hide less than the ledger says.
+    // Other privacy, rows or normalization under the same digest would make the noise hide less than the ledger states.
     const std::string terms = experiment_digest(setup);
     const bool changed = !fresh && memory_.terms != terms;
     if (changed && memory_.round > 0)
@@ -441,9 +441,9 @@ class Participant {
   ClientMemory memory_;
   std::atomic<std::uint32_t> last_round_{0};
   std::unique_ptr<Experiment> experiment_;
-  std::optional<secagg::Secret> signing_key_;       ///< under secure aggregation, as the next two
+  std::optional<secagg::Secret> signing_key_;       ///< under secure aggregation, like the next two
   std::optional<KeyChecker> key_checker_;           ///< with certificates
-  std::map<ClientId, secagg::Bytes32> known_keys_;  ///< that have been checked
+  std::map<ClientId, secagg::Bytes32> known_keys_;  ///< already checked
   std::optional<Input> input_;
   std::unique_ptr<Masking> masking_;
   std::optional<RunPrivacy> privacy_;

@@ -22,7 +22,7 @@ struct JoinOptions {
   ClientId client = 0;
   Endpoint connect;
   std::filesystem::path certificates;  ///< folder or bundle (client_files_at); empty: plain TCP, to loopback only
-  std::filesystem::path folder;        ///< the client's own: its answers, its ledger, its key
+  std::filesystem::path folder;        ///< the client's own: answers, ledger, key
   std::string data = {};               ///< as Configuration::data
   std::string data_dir;                ///< as Configuration::data_dir
   int threads = 0;
@@ -34,12 +34,12 @@ struct JoinOptions {
   /// The client answers only while its own ledger stays within this limit, and leaves an experiment without privacy. Empty: no limit.
   std::optional<PrivacyLimit> limit = {};
   NetworkLog log;
-  /// The user's own code that trains the client; empty: it is trained as the experiment specifies. If that code fails, the client is
-  /// left out of the round.
+  /// User code that trains the client; empty: it is trained as the experiment specifies. If that code fails, the client is left
+  /// out of the round.
   OutsideTraining train = {};
   std::function<Evaluation(const Vector& model)> evaluate = {};  ///< tests models for the coordinator; empty: not offered
   std::function<void(const Setup& setup)> prepared =
-      {};  ///< called for that code when the experiment and the client's rows are known
+      {};  ///< called for this code once the experiment and the client's rows are known
 };
 
 /// Takes part until the coordinator ends the federation or `stop` becomes true. The experiment comes from the coordinator; data, ledger

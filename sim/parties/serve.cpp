@@ -33,7 +33,7 @@ Transport transport_of(const ServeOptions& options) {
   return Transport::plain();
 }
 
-// A report has room for a limited number of different releases; a client with more could never answer.
+// A report holds a limited number of distinct releases; a client with more could never answer.
 void require_reportable(const Setup& setup) {
   for (const auto& [sizes, plan] : setup.privacy.plans) {
     const std::uint64_t releases = plan->releases_before(setup.training.epochs);
@@ -77,7 +77,7 @@ std::uint64_t target_count(const Dataset& data, std::span<const Row> rows) {
   return answers;
 }
 
-// The releases in a client's report must be a prefix of those it was allowed, since they go into the ledger.
+// A client's reported releases must be a prefix of the allowed ones, since they enter the ledger.
 std::string check_report(const Setup& setup, std::uint32_t round, const ClientReport& report, std::uint64_t releases,
                          std::span<const double> told) {
   std::uint64_t made = 0;
@@ -86,7 +86,7 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   // An epoch, and a gradient at the received model, visits each row once; a release visits each at most once.
   const int epochs = setup.training.epochs + (setup.training.objective->needs_start() ? 1 : 0);
   const double visits = setup.training.privacy ? static_cast<double>(made) : epochs;
-  // The number of visits by a client's own code is unknown.
+  // The number of visits by user code is unknown.
   const double most = setup.model.has_layers() ? std::max(1.0, visits * static_cast<double>(report.rows))
                                                : std::numeric_limits<double>::infinity();
   if (static_cast<double>(std::max({report.examples, report.steps, report.empty_lots, report.nonfinite})) > most)

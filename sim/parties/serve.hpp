@@ -20,11 +20,11 @@ struct ServeOptions {
   double heartbeat = 5;       ///< seconds
   double ready_within = 300;  ///< seconds from its welcome until a client must be ready
   int updates_in_flight = 4;
-  int connections = 0;  ///< most that may be open at once; 0: twice the number of clients, plus 32
+  int connections = 0;  ///< maximum open at once; 0: twice the number of clients, plus 32
   bool accept_other_builds = false;
   std::optional<Endpoint> status = {};            ///< address of the status page
   std::string status_token = {};                  ///< required to read the page; empty: on loopback only
-  std::filesystem::path deny = {};                ///< file of a DenyList; empty: nobody is denied
+  std::filesystem::path deny = {};                ///< file of a DenyList; empty: no client is denied
   const std::atomic<unsigned>* reread = nullptr;  ///< when it changes, `deny` is read again
   NetworkLog log;
   /// Called once, when clients can connect, with the ports in use.
@@ -33,11 +33,11 @@ struct ServeOptions {
 
 /// Coordinates a run whose clients are other processes (join). `configuration.out` must be set; an existing run there, with the same
 /// settings, continues from its last finished round. Under privacy the secret source of noise is used unless the settings name one.
-/// Throws Error like run() and resume(), and usage for what is not possible over a network.
+/// Throws Error like run() and resume(), and usage for anything impossible over a network.
 RunSummary serve(const Configuration& configuration, const Settings& settings, const ServeOptions& options,
                  const RunObserver& observer = {});
 
-/// The settings with serve()'s own default for the source of noise, unless one is set.
+/// The settings with serve()'s default source of noise, unless one is set.
 Settings settings_to_serve(Settings settings);
 
 }  // namespace fedstride

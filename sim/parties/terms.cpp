@@ -10,8 +10,8 @@
 namespace fedstride {
 namespace {
 
-// Clients that bring their own rows do not know the other clients' sizes, from which noise is calibrated and the accountant chosen, so
-// the settings sent to them contain both.
+// Clients with their own rows do not know the other clients' sizes, which determine the noise and the accountant, so the settings
+// sent to them contain both.
 std::string settings_for_clients(const Setup& setup) {
   Configuration configuration = lasting_configuration(setup);
   if (!setup.clients.data_hashes.empty() && setup.privacy.example)

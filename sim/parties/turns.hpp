@@ -9,9 +9,9 @@
 
 namespace fedstride {
 
-/// Lets processes of one machine take turns of a tenth of a second at computing if there are more processes than processors; with the
-/// kernel's slices of a few milliseconds, each would find the caches filled with another's weights. A place is a file locked by flock,
-/// which is released when its process is killed. Turns do not affect results.
+/// Lets processes on one machine compute in turns of a tenth of a second if there are more processes than processors; with the
+/// kernel's slices of a few milliseconds, each would find the caches filled with another's weights. A place is a file locked by
+/// flock, which is released when its process is killed. Turns do not affect results.
 class Turns {
  public:
   /// Creates a folder with this many places. Throws Error (failure).

@@ -45,9 +45,9 @@ RunClients remote_clients(std::vector<std::uint64_t> row_counts, std::string par
   return {.rows = std::move(none), .row_counts = std::move(row_counts), .partition_hash = std::move(partition_hash)};
 }
 
-// --- rows dealt out here ---
+// --- rows dealt here ---
 
-// Refuses a partition that deals rows by their classes where the answers are none. The default deals them at random there.
+// Refuses a partition that deals rows by class if the answers are not classes. The default then deals them at random.
 void check_suits(const Configuration& configuration, const Dataset& train, std::vector<std::string>& notes) {
   const Partitioner& partition = configuration.partition;
   if (train.targets == Targets::classes || partition->dealing() != Dealing::labels) return;
@@ -66,7 +66,7 @@ void check_suits(const Configuration& configuration, const Dataset& train, std::
 }
 
 // Sets the number of clients of a partition by natural clients: all in the data, or the first ones, leaving the others' rows unused.
-// `rows` are the rows to deal out, to which the input points.
+// `rows` are the rows to deal; the input points to them.
 void choose_natural_clients(DataSetup& setup, PartitionInput& input, std::vector<Row>& rows) {
   const std::vector<std::uint32_t> present = natural_clients(input);
   std::size_t each = 1;
@@ -163,7 +163,7 @@ DataSetup roster_setup(const Configuration& configuration, const OwnRows& own) {
   return setup;
 }
 
-// Throws Error (failure) unless these rows can be those of a client.
+// Throws Error (failure) unless these rows can belong to a client.
 void check_assigned_rows(const ToldRows& told, ClientId client, std::size_t clients, std::size_t data_rows, bool has_tests) {
   const auto wrong = [](const std::string& what) { return failure("the coordinator's partition: " + what); };
   const std::string who = "client " + std::to_string(client);
@@ -238,7 +238,7 @@ DataSetup prepare_data(const Configuration& configuration, RowsAre rows) {
 
 namespace {
 
-// The classes whose names labels are in a client's file, as its roster line was made with them; empty where labels are numbers.
+// The class names that serve as labels in a client's file, as in its roster line; empty if labels are numbers.
 std::string names_of_words(const Schema& schema) {
   const auto is_number = [](const std::string& name) {
     std::int64_t number = 0;
@@ -255,7 +255,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
     throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
                       std::to_string(configuration.clients - 1));
   DataOptions options = data_options(configuration);
-  // As in the roster: a hash of the rows only, whatever facts the experiment sets.
+  // As in the roster: a hash of the rows only, regardless of the facts set by the experiment.
   DataOptions plain = options;
   plain.read = {
       .format = options.read.format,

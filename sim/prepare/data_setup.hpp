@@ -19,7 +19,7 @@ struct RunData : DataPair {
 
 /// The clients of a run.
 struct RunClients {
-  ClientRows rows = {};                        ///< rows of data.train, a list per client; empty lists if the rows are not here
+  ClientRows rows = {};                        ///< rows of data.train, a list per client; empty lists if the rows are elsewhere
   std::vector<std::uint64_t> row_counts = {};  ///< number of each client's rows
   std::string partition_hash = {};
   ClientRows test = {};                       ///< rows of client_test_data on which each client is tested; empty: none
@@ -32,7 +32,7 @@ struct RunClients {
 
 /// A configuration with its data and clients: the first step of `prepare`, and all that `fedstride partition` needs.
 struct DataSetup {
-  Configuration configuration;  ///< with the number of clients in the data, if the data decide it
+  Configuration configuration;  ///< with the number of clients from the data, if the data decide it
   RunData data = {};
   RunClients clients = {};
   std::vector<std::string> notes = {};  ///< notes for the user: tensors taken by --init, rows not used
@@ -44,12 +44,12 @@ enum class RowsAre {
   with_clients  ///< with partition own, whose roster gives each client's number of rows
 };
 
-/// Reads the data and deals the rows out to clients in this process. Throws Error.
+/// Reads the data and deals the rows to clients in this process. Throws Error.
 DataSetup prepare_partition(const Configuration& configuration);
 /// The same for a run, whose clients may have their rows elsewhere. Throws Error.
 DataSetup prepare_data(const Configuration& configuration, RowsAre rows);
 
-/// The data of a client that brings its own rows: data.train holds only these, in the experiment's schema; other clients' rows and the
+/// The data of a client with its own rows: data.train holds only these, in the experiment's schema; other clients' rows and the
 /// test part are unknown. Throws Error.
 DataSetup prepare_own_data(const Configuration& configuration, ClientId client, const Schema& schema);
 
@@ -60,8 +60,8 @@ struct ToldRows {
   std::vector<Row> rows;                  ///< its training rows, followed by those on which its personal model is tested
 };
 
-/// The data of a client that receives its rows from the coordinator (partitions that read a file): the file is not opened, and only the
-/// number of other clients' rows is known. Throws Error (failure) if these cannot be the rows of a client.
+/// The data of a client that receives its rows from the coordinator (partitions that read a file): the file is not opened, and
+/// only the number of other clients' rows is known. Throws Error (failure) if these cannot be a client's rows.
 DataSetup prepare_told_data(const Configuration& configuration, ClientId client, ToldRows told);
 
 /// The weight of each client's update in a round's mean.

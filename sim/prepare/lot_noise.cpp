@@ -16,7 +16,7 @@ std::function<KnownNoise(std::uint32_t)> lot_noise(const Setup& setup) {
     numbers += static_cast<double>(range.size);
   std::map<LotSizes, double> clients;
   for (const LotSizes& sizes : setup.privacy.sizes) ++clients[sizes];
-  std::vector<std::pair<std::shared_ptr<const PrivatePlan>, double>> plans;  // in an order that no address decides
+  std::vector<std::pair<std::shared_ptr<const PrivatePlan>, double>> plans;  // in an order independent of addresses
   for (const auto& [sizes, plan] : setup.privacy.plans) plans.emplace_back(plan, clients[sizes]);
   return [plans = std::move(plans), numbers, epochs = setup.training.epochs](std::uint32_t round) {
     const int first_epoch = static_cast<int>(round - 1) * epochs;

@@ -14,7 +14,7 @@ namespace {
 
 struct Trained {
   double count = 0;
-  double norm = 0;  // of the first weights
+  double norm = 0;  // of the initial weights
 };
 
 Trained trained(const Setup& setup) {
@@ -28,7 +28,7 @@ Trained trained(const Setup& setup) {
   return found;
 }
 
-// Correlated noise of the falling rates, compared with independent noise.
+// Correlated noise at the falling rates, relative to independent noise.
 double correlated_share(const Setup& setup) {
   const Correlation& correlation = setup.privacy.client_release.correlation;
   if (correlation.is_independent()) return 1;
@@ -47,7 +47,7 @@ double correlated_share(const Setup& setup) {
 double mean_noise(const Setup& setup) {
   const SumRules& sum = setup.rules.sum;
   if (sum.release) return sum.release->noise.standard_deviation / sum.denominator;
-  // Each client's noise is weighed as its update.
+  // Each client's noise is weighted like its update.
   double squares = 0;
   for (const std::uint64_t weight : sum.weights) squares += static_cast<double>(weight) * static_cast<double>(weight);
   const double rate = participation_rate(setup.configuration, setup.clients.size());

@@ -57,7 +57,7 @@ Spending planned(const PrivatePlan& plan, int epochs, const Spending& beside) {
   return spending;
 }
 
-// Sets the releases, other than sums, that a level pays for.
+// Sets the releases other than sums that a level pays for.
 void add_beside(const DataSetup& setup, LevelSetup& level, const Spending& components) {
   const Configuration& configuration = setup.configuration;
   level.once = components;
@@ -90,7 +90,8 @@ std::set<LotSizes> kinds_of(const std::vector<LotSizes>& sizes) {
   return kinds;
 }
 
-// The accountant of lots by these rules: an epoch of clients of every size is probed, for a lot may have all rows of the smallest.
+// The accountant of lots by these rules: an epoch of clients of every size is probed, since a lot may have all rows of the
+// smallest.
 Accountant accountant_of_lots(const ExampleSettings& settings, const PrivateRules& rules, const Optimizer& optimizer,
                               const std::set<LotSizes>& sizes, const Spending& beside) {
   Spending any = beside;
@@ -107,7 +108,7 @@ double noise_of_lots(const Accountant& accountant, PrivateRules rules, const Opt
       rules.noise.noise_multiplier = noise_multiplier;
       return planned(PrivatePlan(rules, optimizer, size), rules.target_epochs, beside);
     };
-    // Curves of draws and of mixtures take longer; most sizes need no more noise than one before.
+    // Curves of draws and of mixtures take longer; most sizes need no more noise than an earlier one.
     const bool is_slow = draw_of(rules.sampling).has_curve() || rules.unit == LotUnit::some_examples;
     if (is_slow && least > 0 && meets(accountant, spending(least), epsilon, delta)) continue;
     least = std::max(least, calibrate(accountant, spending, epsilon, delta));
@@ -115,8 +116,8 @@ double noise_of_lots(const Accountant& accountant, PrivateRules rules, const Opt
   return least;
 }
 
-// Chooses what lots of users are made of: that with less noise on the mean at the same epsilon, from public sizes alone. Returns what
-// people should know of it.
+// Chooses the units of users' lots: those with less noise on the mean at the same epsilon, from public sizes alone. Returns a
+// note for users.
 std::string choose_user_lots(const UserSettings& settings, const DataSetup& setup, PrivateRules& rules) {
   if (setup.data.train.clients.empty())
     throw usage_error("dp is 'user', but the data name no users; name their column or key (--user-column)");
@@ -188,8 +189,8 @@ void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Mode
   level.accountant = accountant_of_lots(settings, probe, optimizer, sizes, beside);
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
-    // Yu et al., Algorithm 1, line 2: with a target, the noise is that of a constant clip; what a falling clip saves pays for steps
-    // beyond the target.
+    // Yu et al., Algorithm 1, line 2: with a target, the noise is for a constant clip; the savings of a falling clip pay for
+    // steps beyond the target.
     if (settings.target_epochs > 0) probe.noise.clip_schedule = ClipSchedule::constant;
     level.noise_multiplier = noise_of_lots(level.accountant, probe, optimizer, sizes, beside, level.epsilon, level.delta);
   }
@@ -214,7 +215,7 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));
   const Correlation correlation = plan_correlation(*settings.mechanism(), static_cast<std::uint64_t>(settings.minimum_separation),
                                                    static_cast<std::uint64_t>(configuration.rounds));
-  const double rate = configuration.cohort->rate(setup.clients.size());  // within a group, if there are any
+  const double rate = configuration.cohort->rate(setup.clients.size());  // within a group, if any
   privacy.shares = plan_shares(setup, model);
   const Sampling sampling = rate < 1 ? cohort_sampling(configuration) : Sampling::full;
   Releases release{.sampling = sampling,

@@ -33,7 +33,7 @@ struct LevelSetup {
   std::optional<Releases> evaluation = {};  ///< of each evaluated round, with evaluate private
   std::uint32_t evaluate_every = 1;         ///< rounds between evaluations
 
-  /// The spending on all of these in this many rounds.
+  /// The total spending in this many rounds.
   Spending beside(std::uint64_t rounds) const;
 };
 
@@ -41,17 +41,17 @@ struct LevelSetup {
 struct PrivacySetup {
   std::optional<LevelSetup> example = {};
   std::optional<LevelSetup> client = {};
-  /// Example level: plans by what a client has of rows and units, and what each has.
+  /// Example level: plans by a client's numbers of rows and units, and each client's.
   std::map<LotSizes, std::shared_ptr<const PrivatePlan>> plans = {};
   std::vector<LotSizes> sizes = {};
-  std::string user_lots = {};            ///< what was chosen for users, and why; empty: nothing was
-  Releases client_release = {};          ///< client level: one round, as the accountant sees it; see client_releases
-  std::optional<SharePlan> shares = {};  ///< client level: of noise that clients add
-  double largest_weight = 1;             ///< client level: weight that enters the sensitivity
+  std::string user_lots = {};            ///< what was chosen for users, and why; empty: nothing
+  Releases client_release = {};          ///< client level: one round in the accountant's terms; see client_releases
+  std::optional<SharePlan> shares = {};  ///< client level: of noise added by clients
+  double largest_weight = 1;             ///< client level: the weight in the sensitivity
   Spending components = {};              ///< of the private components; empty without them
 
-  /// Client level: what this many rounds release, as the accountant sees it; and whether this one adds to that. Of a pass over the
-  /// clients, the first round is charged for all.
+  /// Client level: the releases of this many rounds in the accountant's terms; and whether this round adds to them. In a pass
+  /// over the clients, the first round is charged for all.
   Releases client_releases(std::uint64_t rounds) const { return in_rounds(client_release, rounds); }
   bool charges(std::uint32_t round) const {
     return !has_passes(client_release.sampling) || (round - 1) % lots_an_epoch(client_release.rate) == 0;
@@ -61,8 +61,9 @@ struct PrivacySetup {
   bool on() const { return example.has_value() || client.has_value(); }
 };
 
-/// Calibrates noise that is not given, chooses accountants and plans the clients' lots. Throws Error (usage) for a configuration that
-/// cannot be accounted for: a layer that mixes examples, sampling and neighbors without a sound accountant, a budget that no noise meets.
+/// Calibrates unspecified noise, chooses accountants and plans the clients' lots. Throws Error (usage) for a configuration that
+/// cannot be accounted for: a layer that mixes examples, sampling and neighbors without a sound accountant, a budget that no
+/// noise can meet.
 PrivacySetup make_privacy(const DataSetup& setup, const Model& model);
 
 /// Throws Error (usage) if one of the layers, variants over kinds with kTraits, mixes the examples of a batch.

@@ -35,7 +35,7 @@ const ExampleSettings* components_of(const DataSetup& setup) {
   return settings != nullptr && settings->components > 0 ? settings : nullptr;
 }
 
-// Calls visit with each row as the model would see it, in order.
+// Calls visit with each row in the model's form, in order.
 void for_each_row(const Dataset& data, std::span<const Row> rows, RowSink visit) {
   constexpr std::size_t kAtOnce = 256;
   const std::size_t size = data.shape.size();

@@ -5,11 +5,11 @@
 
 namespace fedstride {
 
-// Inputs transformed by accounted releases, which the caller must have entered in the ledger before (RunPrivacy::enter_once).
+// Inputs transformed by accounted releases, which the caller must already have entered in the ledger (RunPrivacy::enter_once).
 
 /// Releases mean and deviation of the inputs (normalize private): noisy means of x and x^2 per channel, with x scaled to [-1, 1] by the
-/// range. At example level, a record is a training row; at client level (and with both, where it covers the examples), a client's mean
-/// over its rows. Normalizes both parts by them, with the same draws in every process and after every interruption.
+/// range. At example level, a record is a training row; at client level (and with both, if it covers the examples), a client's
+/// mean over its rows. Normalizes both parts by them, with the same draws in every process and after every interruption.
 void release_moments(DataSetup& setup, const RandomSource& source);
 
 /// Throws Error (usage) for data that cannot have this many private components. Does nothing without private components.

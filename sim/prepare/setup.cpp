@@ -46,7 +46,7 @@ void check_private_evaluation(const DataSetup& setup) {
     refuse("the data have " + counted(setup.data.test.size(), "test row") + "; at least 2 are needed");
 }
 
-// Refuses what is not valid with these data.
+// Refuses settings that are invalid with these data.
 void check_data(const DataSetup& setup) {
   const Configuration& configuration = setup.configuration;
   const Dataset& train = setup.data.train;
@@ -69,14 +69,14 @@ bool reads(std::string_view model, const ExampleForm& form) {
   }
 }
 
-// The named model that `auto` stands for: of the sources' models for such examples the first that can read them.
+// The named model for `auto`: the first of the sources' models for such examples that can read them.
 std::string_view automatic_model(const ExampleForm& form) {
   if (form.vocabulary > 0) return form.targets == Targets::positions ? "shakespeare-lstm" : "leaf-lstm";
   if (form.shape.height * form.shape.width == 1) return "covertype-mlp";
   return reads("adadp-cnn", form) ? "adadp-cnn" : "adadp-mlp";  // for images too small for two poolings
 }
 
-// The form follows from types and dimensions where rows are protected, and so does the model.
+// If rows are protected, the form follows from types and dimensions, and so does the model.
 void choose_model(DataSetup& setup) {
   std::string& model = setup.configuration.model;
   if (model != kAutomaticModel) return;
@@ -108,7 +108,7 @@ Initialization initialization(const Configuration& configuration) {
   return named != nullptr ? named->initialization : Initialization::fan_in;
 }
 
-/// Weights belong to inputs and classes by their places.
+/// Weights belong to inputs and classes by position.
 void compare_names(const RunData& data, const SafeTensors& model, const std::string& init, std::vector<std::string>& notes) {
   const auto text = model.metadata.find(kSchemaKey);
   if (text == model.metadata.end()) return;
@@ -193,7 +193,7 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
   const Configuration& configuration = setup.configuration;
   const Personal& personal = configuration.personal;
   const std::vector<bool> frozen = model.frozen(configuration.freeze);
-  // Made here: GCC 12 destroys members that it has not made if an initializer below throws.
+  // Made here: GCC 12 destroys members that it has not constructed if an initializer below throws.
   const std::vector<bool> local = local_layers(configuration, model, frozen);
   const AttackPlan attack = plan_attack(setup);
   LocalTraining training{.optimizer = configuration.optimizer,
@@ -244,8 +244,8 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
 
 // --- rounds ---
 
-// What the server's side needs of each client under client-level privacy, besides the mean of the clipped updates.
-// The bits that a bound counts are weighted as the updates are, so clients are counted in units of the largest weight.
+// What the server needs from each client under client-level privacy, besides the mean of the clipped updates.
+// The bits counted by a bound are weighted like updates, so clients are counted in units of the largest weight.
 ReleasedBeside released_beside(const Configuration& configuration, const PrivacySetup& privacy, double expected_weight) {
   ReleasedBeside beside = released_beside(configuration);
   const Bound& bound = privacy.client->bound;
@@ -256,7 +256,7 @@ ReleasedBeside released_beside(const Configuration& configuration, const Privacy
   return beside;
 }
 
-// All roles are in this process, so the long-term keys of its clients follow from the seed.
+// All roles are in this process, so its clients' long-term keys follow from the seed.
 SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, std::vector<std::string>& notes) {
   const Configuration& configuration = setup.configuration;
   SecureRules rules = secure_settings(configuration);
@@ -265,7 +265,7 @@ SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, st
   if (privacy.shares) {
     rules.noise = std::make_shared<const NoiseShare>(privacy.shares->share(privacy.client->noise_multiplier));
     rules.grid = privacy.shares->grid_for(privacy.client->noise_multiplier);
-    rules.minimum = static_cast<unsigned>(privacy.shares->survivors);  // as accounted, however few are drawn
+    rules.minimum = static_cast<unsigned>(privacy.shares->survivors);  // as accounted, even if fewer are drawn
   }
   std::vector<std::uint64_t> weights = client_weights(setup);
   std::ranges::sort(weights, std::greater<>());
@@ -294,7 +294,7 @@ void check_kept_noise(const Correlation& noise, std::size_t size) {
                       std::to_string(static_cast<std::uint64_t>(memory / 1e9)) + " GB: choose a mechanism that keeps fewer");
 }
 
-// A client that fails under client-level privacy contributes 0, as accounted: what drove it there is often the noise itself.
+// A client that fails under client-level privacy contributes 0, as accounted: the cause is often the noise itself.
 void note_noise(double deviation, double clip, std::span<const ParameterRange> trained, double denominator,
                 std::vector<std::string>& notes) {
   const double numbers = std::accumulate(trained.begin(), trained.end(), 0.0, [](double sum, const ParameterRange& range) {
@@ -356,7 +356,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
 
 // --- virtual time ---
 
-// Checks the files of devices and availability, too.
+// Also checks the files of devices and availability.
 std::string hash_of_times(const DataSetup& setup) {
   return setup.configuration.devices->file_hash(setup.clients.size()) +
          setup.configuration.availability->file_hash(setup.clients.size());
@@ -364,7 +364,7 @@ std::string hash_of_times(const DataSetup& setup) {
 
 // --- notes ---
 
-// An aggregation that compares updates compares everything that a client sends.
+// An aggregation that compares updates compares everything a client sends.
 void note_controls(const Configuration& configuration, std::vector<std::string>& notes) {
   if (!configuration.objective->sends() || configuration.aggregation->reads() == Accumulator::Keeps::sum) return;
   const std::string rule = "aggregation '" + std::string(configuration.aggregation.name()) + "'";
@@ -385,7 +385,7 @@ void note_unused_rows(const DataSetup& setup, std::vector<std::string>& notes) {
                     ", different ones in each epoch, " + (unused == 1 ? "is" : "are") + " not used");
 }
 
-// A delta of 1/n or more allows a mechanism that publishes one of n records as it is (Dwork & Roth 2014, section 2.3).
+// A delta of 1/n or more allows a mechanism that publishes one of n records unchanged (Dwork & Roth 2014, section 2.3).
 void note_delta(const PrivacySetup& privacy, const DataSetup& setup, std::vector<std::string>& notes) {
   std::uint64_t units = 0;
   for (const LotSizes& size : privacy.sizes) units += size.units;

@@ -13,8 +13,8 @@
 
 namespace fedstride {
 
-/// A configuration turned into the objects of a run: data and clients, model, privacy, training, rules of rounds, each made from those
-/// before it. All checks are done before a folder is created or a step is taken. Afterwards only the source of noise changes
+/// A configuration turned into the objects of a run: data and clients, model, privacy, training, rules of rounds, each made from
+/// earlier ones. All checks precede the creation of a folder and the first step. Afterwards only the source of noise changes
 /// (use_secrets), and the data: by releases (sim/prepare/private_inputs.hpp) and attackers (poison).
 struct Setup : DataSetup {
   Model model;
@@ -44,27 +44,27 @@ void poison(Setup& setup);
 
 /// The configuration with only the settings that must not change when a run continues; others have their defaults.
 Configuration lasting_configuration(const Setup& setup);
-/// The same, but for the number of rounds, which is that given.
+/// The same, except for the given number of rounds.
 Configuration lasting_configuration(const Configuration& given);
-/// Its text, the same from any folder: input files appear by name, without their folder.
+/// Its text, identical from any folder: input files appear by name, without their folder.
 std::string lasting_settings(const Setup& setup);
 
-/// Digest of everything, the numerics version included, that determines the results, except the number of rounds: a run continues only
-/// if it is unchanged.
+/// Digest of everything that determines the results, including the numerics version but not the number of rounds: a run continues
+/// only if it is unchanged.
 std::string identity(const Setup& setup);
 
 /// Digest of everything that determines a run's releases except its rounds' models: its identity, noise and clips. It depends on private
 /// rows, so under privacy it is written only as run_identity.
 std::string releases_identity(const Setup& setup);
 
-/// releases_identity as stored in a run's folder: an HMAC, of the program's version too, with the run's key, if it has one.
+/// releases_identity as stored in a run's folder: an HMAC, also over the program's version, with the run's key, if any.
 std::string run_identity(const Setup& setup, const std::optional<SecretKey>& key);
 
 /// The source of noise, lots and cohorts. Its key is derived from the seed, or the secret key and the version, and from
 /// releases_identity: other data, settings or builds draw other noise even if no check notices; the same run repeats its draws.
 RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& key);
 
-/// Set the source of noise, lots and cohorts; use_secrets sets it, under privacy, to private_source.
+/// Set the source of noise, lots and cohorts; under privacy, use_secrets sets it to private_source.
 void use_source(Setup& setup, const RandomSource& source);
 void use_secrets(Setup& setup, const std::optional<SecretKey>& key);
 /// The source in use, for another process of the same run. Requires setup.privacy.on().

@@ -10,21 +10,21 @@
 
 namespace fedstride {
 
-/// The rounds of a training, one after the other, and everything that they change. The same for every fleet; a run evaluates and
-/// saves in between, a measurement scores its canaries.
+/// The consecutive rounds of a training and everything that they change. The same for every fleet; a run evaluates and saves in
+/// between, a measurement scores its canaries.
 struct Drive {
-  /// Goes on from that state (round 0: the initial weights). Setup, privacy and folder must outlive it.
+  /// Continues from this state (round 0: the initial weights). Setup, privacy and folder must outlive it.
   Drive(const Setup& setup, RunPrivacy& privacy, Server fresh, const FleetMaker& maker, const std::filesystem::path& folder,
         const std::atomic<bool>* stop, Checkpoint from);
 
-  /// Makes the next round, or version: reserves its privacy, trains, records its releases and adds up its clients' reports. `record`
-  /// lacks evaluations and spending. Returns the reason why a budget ends the training before the round; empty if it is done.
-  /// Throws Interrupted if stopped, FailedRound like run_round: the model is still that of the last round.
+  /// Makes the next round or version: reserves its privacy, trains, records its releases and sums its clients' reports. `record`
+  /// lacks evaluations and spending. Returns why a budget ends the training before the round; empty if it is done. Throws
+  /// Interrupted if stopped, FailedRound like run_round: the model is still the last round's.
   std::string next(RoundRecord& record);
 
   const Setup& setup;
   RunPrivacy& privacy;
-  Checkpoint state;  ///< after the last round, but for the states of its parts and the ledger's mark, which are those given
+  Checkpoint state;  ///< after the last round, except that parts' states and the ledger's mark are the given ones
   Threads threads;
   const std::shared_ptr<WiredFleet> fleet;
   Server server;

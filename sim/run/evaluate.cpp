@@ -22,7 +22,7 @@
 namespace fedstride {
 namespace {
 
-/// How a file is read: as given, and otherwise as in the run.
+/// How a file is read: as given, otherwise as in the run.
 ReadSettings merged(const ReadSettings& given, ReadSettings settings) {
   const Configuration nothing;
   Configuration from;
@@ -34,13 +34,13 @@ ReadSettings merged(const ReadSettings& given, ReadSettings settings) {
   return into;
 }
 
-/// Sets the schema of a model's training, with its constants unless others are given, if the model has one.
+/// Sets the schema of the model's training, if any, with its constants unless others are given.
 void read_through_model(const SafeTensors& model, const std::string& name, const ReadSettings& given, ReadSettings& settings) {
   const auto text = model.metadata.find(kSchemaKey);
   if (text == model.metadata.end()) return;
   settings.schema = std::make_shared<const Schema>(read_schema(text->second, "'" + name + "'"));
   settings.keeps_constants = true;
-  if (!settings.schema->columns.answers.empty()) {  // a table's columns are those of the schema; of an archive these are keys
+  if (!settings.schema->columns.answers.empty()) {  // a table's columns come from the schema; an archive's are keys
     settings.inputs = given.inputs;
     settings.label = given.label;
     settings.drop_columns = given.drop_columns;
@@ -53,7 +53,7 @@ void read_through_model(const SafeTensors& model, const std::string& name, const
   settings.deviation = given.deviation;
 }
 
-/// True if the run's own guarantee protects the rows on which it is evaluated, so that no release covers the results.
+/// True if the run's own guarantee protects the rows on which it is evaluated, so no release covers the results.
 bool tests_protected_rows(const Configuration& run, bool training_part) {
   if (run.privacy.as<NoPrivacy>() != nullptr || run.partition.as<OwnRows>() != nullptr) return false;
   return training_part || !names_public_test(run.dataset, run);
@@ -68,7 +68,7 @@ void require_covered(const Configuration& run, const std::string& folder, bool t
         "(--data FILE), or a run with evaluate private");
 }
 
-// R^2 compares with the mean over all clients' rows; a client evaluated alone has used the mean of its own.
+// R^2 compares with the mean over all clients' rows; a client evaluated alone used its own rows' mean.
 void compare_with_all(std::vector<GroupEvaluation>& clients, const std::vector<GroupEvaluation>& together) {
   for (std::size_t client = 0; client < clients.size(); ++client) {
     GroupEvaluation& one = clients[client];
@@ -119,7 +119,7 @@ std::uint32_t rounds_of(const SafeTensors& saved) {
   return found != saved.metadata.end() && parse_number(found->second, rounds) ? rounds : 0;
 }
 
-// Evaluates each client's personal model as kept in the run's folder, for the model with these weights.
+// Evaluates each client's personal model from the run's folder, for the model with these weights.
 std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesystem::path& folder, const Vector& weights,
                                          std::uint32_t rounds, std::vector<GroupEvaluation> results, Threads& threads) {
   const Checkpoint checkpoint = load_checkpoint(folder / "checkpoint");
@@ -167,7 +167,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   std::error_code error;
   DataOptions place = options;
   bool is_covered = true;
-  bool is_other = !options.data.empty() || options.brought;  // not the data of its training
+  bool is_other = !options.data.empty() || options.brought;  // not its training data
   if (!options.data.empty() && !dataset.empty() && dataset != kOwnFile)
     throw usage_error("dataset is '" + dataset + "' and data is '" + options.data + "'; set only one of them");
   if (std::filesystem::is_directory(file, error)) {
@@ -212,7 +212,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
                            "those of its training");
   DataPair data;
   const auto hash = tensors.metadata.find("data_hash");
-  if (place.read.is_test_part && hash != tensors.metadata.end()) {  // the data of its training have a test part all the same
+  if (place.read.is_test_part && hash != tensors.metadata.end()) {  // its training data have a test part anyway
     place.read.is_test_part = false;
     data = load_dataset(result.dataset, place);
     is_other = data.hash != hash->second;

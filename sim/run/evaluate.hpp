@@ -17,16 +17,16 @@ struct ModelEvaluation {
   Model model;
   std::string dataset;
   std::vector<std::string> class_names = {};
-  std::vector<std::string> notes = {};  ///< on how the data were read
+  std::vector<std::string> notes = {};  ///< about reading the data
   Evaluation evaluation = {};
-  bool is_covered = true;  ///< false: of rows that the run's guarantee protects, without being covered by it
+  bool is_covered = true;  ///< false: on rows that the run's guarantee protects, but not covered by it
 };
 
-/// Evaluates a model.safetensors, or the one in a run's folder, on the test (or training) examples of a data set. An empty `dataset`
-/// means the one that the file was trained on; then, for a run's folder, empty `options.data` and `options.data_dir` mean the run's
-/// own, and its settings for reading files apply unless `options.read` overrides them. `options.data` implies data set 'file': it is read
-/// through the model's schema (data/schema.hpp), and every row of a file without a test part is tested. Throws
-/// Error.
+/// Evaluates a model.safetensors, or the model in a run's folder, on the test (or training) examples of a data set. An empty
+/// `dataset` means the one that the file was trained on; then, for a run's folder, empty `options.data` and `options.data_dir`
+/// mean the run's own, and its settings for reading files apply unless `options.read` overrides them. `options.data` implies data
+/// set 'file': it is read through the model's schema (data/schema.hpp), and every row of a file without a test part is tested.
+/// Throws Error.
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
                               int threads);
 
@@ -43,13 +43,13 @@ struct ClientsEvaluation {
   std::vector<GroupEvaluation> personal = {};    ///< the clients' personal models; empty if there are none, or they are elsewhere
   std::vector<std::vector<std::uint64_t>> confusion =
       {};                  ///< of the run's model on the whole test part, [actual][predicted]; empty if targets are not classes
-  bool is_covered = true;  ///< false: of rows that the run's guarantee protects
+  bool is_covered = true;  ///< false: on rows that the run's guarantee protects
 };
 
-/// Evaluates the model in a run's folder on each client's own test rows; if `epochs` is above 0, also each client's model after that
-/// many local epochs with the run's optimizer, without privacy and local objective; and the personal models in the run's folder (a
-/// client without one has the run's model). Empty `data` and `data_dir` mean the run's own. Throws Error: usage for a run without
-/// client-test, or whose rows are with its clients.
+/// Evaluates the model in a run's folder on each client's own test rows; if `epochs` is above 0, also each client's model after
+/// this many local epochs with the run's optimizer, without privacy and local objective; and the personal models in the run's
+/// folder (a client without one has the run's model). Empty `data` and `data_dir` mean the run's own. Throws Error: usage for a
+/// run without client-test, or with its rows at its clients.
 ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads,
                                    const std::string& data = {});
 

@@ -29,15 +29,15 @@ struct FleetMaker {
   std::function<std::shared_ptr<Fleet>(const FleetTask& task)> make;
   RowsAre rows = RowsAre::here;
   std::function<void(const Setup& setup)> check = {};  ///< refuses a setup that the fleet cannot run; may be empty
-  bool trains_outside = false;                         ///< clients are trained by the user's own code, or elsewhere
+  bool trains_outside = false;                         ///< clients are trained by user code, or elsewhere
 };
 
-/// Called when a run begins. Throws Error (usage) if such a fleet cannot train its clients.
+/// Called when a run begins. Throws Error (usage) if this fleet cannot train its clients.
 void require_fleet(const Configuration& configuration, const FleetMaker& maker);
 
 std::shared_ptr<Fleet> in_process_fleet(const FleetTask& task);
 
-// --- the user's own code (client/outside_training.hpp) ---
+// --- user code (client/outside_training.hpp) ---
 
 /// The settings of a federation whose model is the tensors of a safetensors file, which are also its initial weights. The clients'
 /// examples are outside too, unless the settings name a data set or a partition. Throws Error: usage if the settings name a model,
@@ -47,10 +47,10 @@ Settings with_parameters(Settings settings, const std::filesystem::path& file);
 /// An evaluation by that code, with the metric of the setup's targets. Throws Error (usage) for impossible values.
 Evaluation checked_evaluation(Evaluation told, const DataSetup& setup);
 
-/// Evaluation by the user's own code.
+/// Evaluation by user code.
 using OutsideEvaluation = std::function<Evaluation(const Vector& model, EvaluatedOn examples)>;
 
-/// The fleet of a run whose clients are trained by the user's own code in this process. With `evaluate`, that code also evaluates the
+/// The fleet of a run whose clients are trained by user code in this process. With `evaluate`, that code also evaluates the
 /// models; without it, models of layers are evaluated here and others are not evaluated.
 FleetMaker outside_fleet(OutsideTraining train, OutsideEvaluation evaluate = {});
 

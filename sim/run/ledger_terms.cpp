@@ -18,7 +18,7 @@
 namespace fedstride {
 namespace {
 
-// The settings of one level as its flags name them.
+// The settings of one level, by flag names.
 struct LevelTerms {
   Level level;
   std::string prefix;
@@ -132,12 +132,12 @@ class LedgerComparer {
     }
   }
 
-  /// After all others: the settings that the ledger records, of which nothing has been said yet.
+  /// After all others: the recorded settings not yet compared.
   void recorded(const LedgerHeader& header) {
     if (header.settings.empty()) return not_compared("settings, which the ledger does not record");
     const auto compare = [&](const std::string& key, const std::string& own, const std::string& other) {
       const auto names_it = [&](const std::string& line) { return (" " + line).find(" " + key + " is ") != std::string::npos; };
-      // What config.toml leaves to the program, such as the model, the ledger has as it was chosen.
+      // Choices that config.toml leaves to the program, such as the model, are recorded in the ledger as made.
       if (own == "auto" && own != other) return not_compared(key + ", which was chosen automatically");
       if (std::ranges::none_of(result_.contradictions, names_it)) differs(key, own, other);
     };
@@ -222,7 +222,7 @@ std::map<std::string, std::string> recorded_settings(const Configuration& config
   Configuration lasting = lasting_configuration(configuration);
   std::map<std::string, std::string> settings;
   for_each_setting(lasting, [&](const SettingInfo& info, const void* owner) {
-    // Whoever is shown a ledger shall not be shown the seed of noise that is drawn from one. The clients are in the header.
+    // Readers of a ledger must not see the seed of noise drawn from one. The clients are in the header.
     if (may_change(info.shapes) || shapes_output(info.shapes) || info.name == "seed" || info.name == "clients") return;
     const std::string value = value_text(info.get(owner));
     settings.emplace(info.name, info.valid.place == Place::none ? value : std::filesystem::path(value).filename().string());

@@ -46,7 +46,7 @@ constexpr std::pair<std::string_view, std::string_view> kTags[] = {
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-/// The numbers of a line as tables have them (sweep/results/read_cell.hpp), without those that no guarantee covers.
+/// The numbers of a line as in tables (sweep/results/read_cell.hpp), without those that no guarantee covers.
 class LineScalars {
  public:
   explicit LineScalars(const Json& line) {
@@ -55,7 +55,7 @@ class LineScalars {
     for (const auto& [name, value] : line.items()) take(name, value);
     if (const auto clients = line.find("clients"); clients != line.end())
       for (const Json& client : *clients) take_client(client);
-    if (!line.contains("participants"))  // a line without individual clients has these already
+    if (!line.contains("participants"))  // a line without individual clients already has these
       totals_.visit([&](std::string_view name, double value, bool) { add(std::string(name), value); });
   }
   std::vector<Scalar> scalars = {};
@@ -135,7 +135,7 @@ void LiveBoard::begin(const fs::path& run, std::uint32_t rounds_done) {
     throw fedstride::failure("'" + path_.string() + "' is being written by another run");
   const std::string before = rounds_done > 0 ? read_file(path_) : std::string();
   const EventsRead there = events_up_to(before, rounds_done);
-  // Another run of the same name may have written the file since.
+  // Another run with the same name may have written the file since.
   const std::string first = first_event(now());
   std::size_t same = there.bytes > 0 && begins_with_event(before, first) ? first.size() : 0;
   std::string bytes = same == 0 ? first : "";

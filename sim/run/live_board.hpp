@@ -9,18 +9,18 @@
 
 namespace fedstride {
 
-/// The event file of a run while it goes on, DIR/NAME/events.out.tfevents.fedstride: NAME is that of the run's folder, and each round is
-/// a step, written as soon as it is done. Under privacy it has only what releases cover, even if rounds.jsonl has more.
+/// The event file of a run in progress, DIR/NAME/events.out.tfevents.fedstride: NAME is the run's folder name, and each round is
+/// a step, written as soon as it is done. Under privacy it has only covered numbers, even if rounds.jsonl has more.
 class LiveBoard {
  public:
-  /// A new file, or that of the run's earlier sessions: its steps up to `rounds_done` stay, and those that it lacks, or has otherwise,
-  /// are added from rounds.jsonl in `run`.
+  /// A new file, or the file of the run's earlier sessions: its steps up to `rounds_done` stay, and missing or different ones are
+  /// added from rounds.jsonl in `run`.
   LiveBoard(const std::filesystem::path& board, const std::filesystem::path& run, std::uint32_t rounds_done);
 
   /// Adds a round by its line of rounds.jsonl.
   void add(std::string_view line);
 
-  /// Why the file ends before the run does; empty if it does not. A run goes on without its board.
+  /// Why the file ends before the run does; empty if it does not. A run continues without its board.
   const std::string& failure() const { return failure_; }
 
  private:

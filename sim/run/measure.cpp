@@ -29,14 +29,14 @@ namespace {
 // Canaries as clients, numbered after the others, and the last round's releases.
 struct ClientCanaries {
   Canaries canaries;
-  ClientId first;  ///< its number as a client
+  ClientId first;  ///< the first one's number as a client
   double weight;
   std::vector<std::uint32_t> drawn = {};
   Vector known = {};  ///< sum of the other clients' updates
   double bound = 0;   ///< of the round
 };
 
-// Passes the other clients on to the run's own fleet, adds the canaries' updates of `size` numbers like any client's.
+// Passes the other clients to the run's own fleet; adds the canaries' updates of `size` numbers like any client's.
 class CanaryFleet final : public Fleet {
  public:
   CanaryFleet(std::shared_ptr<Fleet> fleet, ClientCanaries& clients, double clip, std::size_t size)
@@ -76,7 +76,7 @@ class CanaryFleet final : public Fleet {
   std::size_t size_;
 };
 
-// The run's aggregation, which also shows the canaries the noisy sum that it reads. In no list of parts: nobody can choose it.
+// The run's aggregation, which also shows its noisy sum to the canaries. In no list of parts, so it cannot be chosen.
 struct ScoredAggregation final : PartBase<SummingAggregation, ScoredAggregation> {
   static constexpr std::string_view kName{"scored"};
   static constexpr std::string_view kSummary = "the run's aggregation; canaries see what it sees";
@@ -112,8 +112,8 @@ void check_measurable(const Configuration& configuration) {
   }
 }
 
-// The client whose rows the canaries are among: the one that is in most rounds, beside canaries that are clients; of these the one with
-// the fewest rows, whose lots have the highest rate.
+// The client whose rows include the canaries: the one in most rounds, not counting canaries that are clients; among ties the one
+// with the fewest rows, whose lots have the highest rate.
 ClientId client_of_canaries(const Setup& setup) {
   std::vector<std::uint64_t> rounds(setup.clients.row_counts.size());
   for (std::uint32_t round = 1; round <= static_cast<std::uint32_t>(setup.configuration.rounds); ++round)
@@ -129,7 +129,7 @@ ClientId client_of_canaries(const Setup& setup) {
   return best;
 }
 
-// The spending if noise is `ratio` times too small, and records are drawn at `rate`.
+// The spending if noise is `ratio` times too small and records are drawn at `rate`.
 Spending as_measured(Spending spending, double ratio, double rate) {
   for (Releases& releases : spending) {
     releases.noise_multiplier /= ratio;
@@ -144,7 +144,7 @@ struct LevelCanaries {
   const Canaries& canaries;
   const LevelSetup& level;
   const Spending& spending;  ///< of a record in the scored releases
-  Vector moved;              ///< the final model less the first, in the direction of a contribution
+  Vector moved;              ///< the final model minus the first, in the direction of a contribution
 };
 
 MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& ledger, double significance) {
@@ -166,7 +166,8 @@ MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& le
     found.bounds.push_back({std::move(view), std::move(method), epsilon, 1 - each});
   };
 
-  // The fit: half of its significance for noise and bound, over all groups; the other for the rate, over all canaries and for each.
+  // The fit: half of its significance for noise and bound, over all groups; the other half for the rate, over all canaries and
+  // for each.
   const std::vector<ScoreFit>& fits = canaries.fits();
   const double of_group = each / 2 / static_cast<double>(fits.size());
   found.ratio = fits.front().ratio();
@@ -232,7 +233,7 @@ class Measuring {
     release_moments(setup_, once);
     project_on_components(setup_, once);
     poison(setup_);
-    // Coins must not be those of a client's own draws; nobody else reads this purpose.
+    // Coins must differ from a client's own draws; this purpose has no other reader.
     coins_ = source_of(setup_);
     place_among_clients();
     place_in_lots();
@@ -304,7 +305,7 @@ class Measuring {
     rules.aggregation = Aggregation(std::move(scored));
   }
 
-  // Of what the ledger has of the round, the sums that were scored: an example's only if its client made them, also where the ledger
+  // The scored sums among the ledger's entries for the round: for examples, only those of their client, even if the ledger
   // charges clients that were not drawn.
   void count(const std::vector<ClientReport>& reports) {
     for (LedgerGroup group : privacy_->recorded()) {
@@ -325,7 +326,7 @@ class Measuring {
     const double significance = (1 - options_.confidence) / static_cast<double>(std::max<std::size_t>(statements.size(), 1));
     for (const PrivacyStatement& statement : statements) {
       const bool of_examples = statement.level == Level::example;
-      Vector moved(model.size());  // a gradient is gone down
+      Vector moved(model.size());  // steps go down the gradient
       for (std::size_t i = 0; i < moved.size(); ++i)
         moved[i] = of_examples ? setup_.initial[i] - model[i] : model[i] - setup_.initial[i];
       const Canaries& canaries = of_examples ? *setup_.training.privacy->canaries : clients_->canaries;
@@ -343,7 +344,7 @@ class Measuring {
   std::optional<RunPrivacy> privacy_ = {};
   RandomSource coins_{std::uint64_t{0}};
   std::optional<ClientCanaries> clients_ = {};
-  SpendingTotals scored_;  ///< as the ledger counts, of the releases that were scored
+  SpendingTotals scored_;  ///< as the ledger counts, for the scored releases
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace fedstride {
 
 struct MeasureOptions {
-  std::uint64_t canaries = 0;  ///< of each level; 0: kExampleCanaries, kClientCanaries
+  std::uint64_t canaries = 0;  ///< for each level; 0: kExampleCanaries, kClientCanaries
   double confidence = 0.99;    ///< of all bounds together
   const std::atomic<bool>* stop = nullptr;
 
@@ -22,21 +22,21 @@ struct MeasureOptions {
 /// One lower bound on epsilon.
 struct LowerBound {
   std::string view;    ///< "every release" or "final model"
-  std::string method;  ///< and what it assumes
+  std::string method;  ///< and its assumptions
   double epsilon = 0;
   double confidence = 0;
 };
 
-/// What canaries show of one level.
+/// What canaries show about one level.
 struct MeasuredLevel {
   PrivacyStatement ledger = {};  ///< the upper bound
   std::uint64_t canaries = 0;
-  std::uint64_t releases = 0;       ///< that were scored
-  double ratio = 0;                 ///< a canary's mean in the noise, divided by what is claimed: 1 as claimed
+  std::uint64_t releases = 0;       ///< scored
+  double ratio = 0;                 ///< a canary's mean in the noise, divided by the claimed one: 1 as claimed
   double least_ratio = 0;           ///< the largest lower end over the groups of canaries
   double rate = 0;                  ///< how often a canary was in a release
-  double least_rate = 0;            ///< likewise, also over single canaries
-  double largest_contribution = 0;  ///< of a row in the sum, in clip bounds; 0: none was measured
+  double least_rate = 0;            ///< the lower end, also over single canaries
+  double largest_contribution = 0;  ///< of a row to the sum, in clip bounds; 0: none was measured
   std::vector<LowerBound> bounds = {};
   std::string contradiction = {};  ///< one line; empty if nothing contradicts the ledger
 };
@@ -47,9 +47,9 @@ struct Measurement {
   double seconds = 0;  ///< of the rounds
 };
 
-/// Trains as run() does, with the program's own rounds, cohorts, lots, clips, sums and noise, but with canaries among the rows of one
-/// client (example level) or among the clients (client level), and without evaluations, in a folder that is removed. The canaries'
-/// scores give lower bounds on epsilon, which must not exceed what the ledger of that training says. Throws Error (usage) for a
+/// Trains as run() does, with the program's own rounds, cohorts, lots, clips, sums and noise, but with canaries among the rows of
+/// one client (example level) or among the clients (client level), and without evaluations, in a folder that is removed. The
+/// canaries' scores give lower bounds on epsilon, which must not exceed this training's ledger. Throws Error (usage) for a
 /// configuration without privacy, and for one whose noisy releases are not made in this process in plain rounds.
 Measurement measure_privacy(const Configuration& configuration, const MeasureOptions& options = {});
 

@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-// Each client's test rows, and below the skews of their inputs.
+// Each client's test rows and, below, the skews of their inputs.
 std::vector<std::span<const Row>> client_test_groups(const Setup& setup) {
   std::vector<std::span<const Row>> groups;
   for (const auto& rows : setup.clients.test) groups.push_back(rows);

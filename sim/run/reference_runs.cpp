@@ -69,12 +69,12 @@ std::vector<ReferenceRun> runs_of(const Document& document) {
   return runs;
 }
 
-/// The text with other hashes and this build's version. Throws Error (usage) unless each stands in its line as it was read.
+/// The text with other hashes and this build's version. Throws Error (usage) unless each is unchanged in its line.
 std::string updated(const std::string& text, const Document& document, const std::vector<ReferenceRun>& runs,
                     const std::vector<std::string>& hashes) {
   struct Edit {
     std::size_t line, column;
-    std::vector<std::string> from;  // one of these
+    std::vector<std::string> from;  // the old hashes
     std::string to;
   };
   const DocumentNode& version = version_node(document);

@@ -73,8 +73,8 @@ constexpr std::string_view kOfSummary[] = {
     "compiler", "instruction_set", "randomness",    "privacy",       "ledger_head", "ledger_lines", "metric"};
 constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_r2",        "test_loss",
                                          "model_hash", "example_privacy", "client_privacy", "clip"};
-// The covered fields of a client if examples alone are protected. Rates and undone steps follow from noisy gradients. Under client-level
-// privacy they belong to one client, and its line reveals that it was drawn.
+// The covered fields of a client if only examples are protected. Rates and undone steps follow from noisy gradients. Under
+// client-level privacy they belong to one client, and its line reveals that it was drawn.
 std::vector<std::string_view> covered_of_client() {
   std::vector<std::string_view> names{"accepted"};
   for_each_report_field([&](const auto& field) {
@@ -128,7 +128,7 @@ void cover(Json& json, const std::vector<std::string>& uncovered, bool publishab
     json["not_covered"] = uncovered;
 }
 
-// Over-selection and deadlines favor fast devices; the reader is told by how much.
+// Over-selection and deadlines favor fast devices; the summary reports by how much.
 void note_time(const Setup& setup, const TimeTotals& time, std::vector<std::string>& notes) {
   const auto share = [&](std::size_t tenth) {
     return number_text(std::round(1000.0 * static_cast<double>(time.by_speed[tenth]) / static_cast<double>(time.arrived)) / 10);
@@ -206,7 +206,7 @@ void add_totals(Json& json, const RoundRecord& record) {
   });
 }
 
-// What is known of a round whose reports were added up.
+// What is known about a round whose reports were summed.
 void add_secure(Json& json, const RoundRecord& record) {
   json["participants"] = record.clients.size();
   if (!record.totals.is_told) return;

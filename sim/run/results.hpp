@@ -34,7 +34,7 @@ struct RoundRecord {
   std::vector<GroupEvaluation> client_test = {};  ///< by client, on its own test rows; empty without them or without `test`
   std::vector<double> client_accuracy = {};       ///< test accuracy weighted by the client's mix of classes; empty without `test`
   std::vector<NamedNumber> numbers = {};          ///< Server::numbers
-  RoundBytes bytes = {};                          ///< of its frames, sent or as they would be
+  RoundBytes bytes = {};                          ///< of its frames, actual or planned
   double seconds = 0;                             ///< training and averaging, without evaluation
   double evaluation_seconds = 0;                  ///< 0 in rounds without evaluation
   std::string model_hash = {};

@@ -121,8 +121,8 @@ class Session {
     return false;
   }
 
-  // Under privacy a round that failed is released, charged and kept like any other, and then the run ends. No release covers that it
-  // does, so a publishable run goes on.
+  // Under privacy a failed round is released, charged and kept like any other, and then the run ends. No release covers this end,
+  // so a publishable run continues.
   bool has_failed(const RoundRecord& record) {
     const Configuration& configuration = setup_.configuration;
     if (!is_private(configuration) || configuration.publishable) return false;
@@ -130,7 +130,7 @@ class Session {
     return summary_.interrupted = !summary_.failed.empty();
   }
 
-  // Noise can drive a model so far that all clients fail, and its budget is spent. Which model was the best is told by the test rows
+  // Noise can drive a model so far that all clients fail, and its budget is spent. The best model is chosen by the test rows
   // alone, never by clients.
   void keep_if_good(const RoundRecord& record) {
     if (!setup_.privacy.client || !record.test || !(record.test->loss < good_.loss)) return;
@@ -172,8 +172,9 @@ class Session {
     drive_.fleet->checkpointed(saved_);
   }
 
-  // Rounds are evaluated on the rows chosen by evaluate-rows, the end on all rows, to be comparable with other runs; a stopped run does
-  // not wait for that. A private evaluation of a round is repeated with the same draws; one that is not in the ledger is not made.
+  // Rounds are evaluated on the rows chosen by evaluate-rows, the final model on all rows, to be comparable with other runs; a
+  // stopped run does not wait for that. A round's private evaluation is repeated with the same draws; without an entry in the
+  // ledger none is made.
   void evaluate_the_end() {
     summary_.evaluation_seconds = drive_.state.evaluation_seconds;
     const auto evaluate = [&](EvaluatedOn examples) {
@@ -212,7 +213,7 @@ class Session {
     return std::move(summary_);
   }
 
-  // Writes the best model of this session, if a failed run ends with another; returns the words on it.
+  // Writes the best model of this session if a failed run ends with another; returns the note about it.
   std::string kept_good_model() const {
     if (good_.model.empty() || good_.round == drive_.state.round) return "";
     folder_.write_good_model(setup_, good_.model, good_.round);
@@ -249,7 +250,7 @@ void check_outputs(const Configuration& configuration, const std::string& own) {
       check_output(std::get<std::string>(value), own);
 }
 
-// A run does not begin without a folder for its board; later it goes on without (LiveBoard::failure).
+// A run does not begin without a folder for its board; later it continues without one (LiveBoard::failure).
 void require_board(const Configuration& configuration) {
   if (!configuration.tensorboard.empty()) make_folder(configuration.tensorboard);
 }
@@ -322,7 +323,7 @@ Error fixed_on_resume(const std::string& key) {
   return usage_error(key + " cannot change when a run is resumed; only these can: " + joined(free));
 }
 
-// Correlated noise is planned for a number of rounds, which its cost and every round's noise depend on.
+// Correlated noise is planned for a number of rounds, on which its cost and every round's noise depend.
 void refuse_new_horizon(const std::string& folder, const Settings& settings, const Settings& overrides) {
   const auto text = [](const Settings& all, std::string_view key) {
     const auto found = all.find(key);
@@ -347,7 +348,7 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
   return settings;
 }
 
-// The configuration of a resumed run. Throws Error (usage) if it needs the user's own code and that is missing or unnamed.
+// The configuration of a resumed run. Throws Error (usage) if it needs user code that is missing or unnamed.
 Configuration resumed(const std::string& name, const Settings& settings, bool has_code,
                       const std::function<void(Configuration&)>& configure, std::shared_ptr<const Schema> schema) {
   const auto code = settings.find("code");

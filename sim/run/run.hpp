@@ -34,12 +34,12 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
                const FleetMaker& make_fleet);
 /// In this process.
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {});
-/// The same, of the configuration that these settings give. Throws Error (usage) as resolve() does.
+/// The same, for the configuration of these settings. Throws Error (usage) like resolve().
 RunSummary run(const Settings& settings, const RunObserver& observer = {});
 
-/// Continues the run in the folder `name` from its checkpoint. `overrides` may set rounds (not fewer than are done) and whatever
+/// Continues the run in the folder `name` from its checkpoint. `overrides` may set rounds (at least those done) and anything
 /// may_change() allows, such as threads, evaluate-every and quiet; anything else is refused. The final model is the same, bit for bit,
-/// as without the interruption. `configure` adds what no file can hold, a program's own data and parts, to the configuration.
+/// as without the interruption. `configure` adds what a file cannot hold, a program's own data and parts, to the configuration.
 RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer, const FleetMaker& make_fleet,
                   const std::function<void(Configuration&)>& configure = {});
 RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer = {});

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSchemaFile = "schema.json";
 
-// Removes `path` and then its parents up to `topmost`, as far as they are empty.
+// Removes `path` and then its parents up to `topmost`, while they are empty.
 void remove_empty(fs::path path, const fs::path& topmost) {
   std::error_code error;
   for (;; path = path.parent_path()) {
@@ -40,7 +40,7 @@ fs::path made_folder(const fs::path& path) {
   return topmost;
 }
 
-// False if there are only remains of a run that was killed before its configuration was written.
+// False if the folder has only remains of a run killed before it wrote its configuration.
 bool is_occupied(const fs::path& folder) {
   std::error_code error;
   fs::remove(folder / "config.toml.tmp", error);
@@ -151,7 +151,7 @@ std::string RunFolder::append(const RoundRecord& record, const Configuration& co
 
 namespace {
 
-// `schema`: null where there is none.
+// `schema`: null if none.
 std::string model_file(const Setup& setup, const Schema* schema, const Vector& model, std::uint32_t rounds,
                        const std::string& hash) {
   std::map<std::string, std::string> about{

@@ -18,7 +18,7 @@ namespace fedstride {
 /// Checkpoint::results_hash after another line, given the hash before it.
 std::string results_hash_after(const std::string& before, std::string_view line);
 
-/// The file of the model with the lowest test loss, where a run under client-level privacy ended because its clients failed.
+/// The file of the model with the lowest test loss, for a run under client-level privacy that ended because its clients failed.
 inline constexpr std::string_view kGoodModel = "lowest-loss.safetensors";
 
 /// The folder of one run: config.toml, schema.json, partition.json, rounds.jsonl, checkpoint, model.safetensors, summary.json.
@@ -34,18 +34,18 @@ class RunFolder {
   static void require(const std::string& name, const std::string& key = "");
 
   const std::filesystem::path& path() const { return path_; }  ///< absolute
-  const std::string& name() const { return name_; }            ///< as it was given
+  const std::string& name() const { return name_; }            ///< as given
 
   void write_configuration(const std::string& text) const;
   void write_partition(const Setup& setup) const;
-  /// The schema of the run's data. Does nothing where only clients' code knows their form.
+  /// The schema of the run's data. Does nothing if only clients' code knows their form.
   void write_schema(const Setup& setup) const;
   /// Null before it has been written. Throws Error (failure) if it is damaged.
   std::shared_ptr<const Schema> schema() const;
   /// Returns the checkpoint; nothing if the run ended before its first one. Throws Error (failure) if it is damaged.
   std::optional<Checkpoint> load() const;
   void save(const Checkpoint& checkpoint) const;
-  /// Cuts rounds.jsonl back to the checkpoint's length. Throws Error (failure) if that part was altered.
+  /// Truncates rounds.jsonl to the checkpoint's length. Throws Error (failure) if that part was altered.
   void cut_results(const Checkpoint& checkpoint) const;
   void start_results() const;  ///< writes an empty rounds.jsonl
   /// Appends a line to rounds.jsonl, updates the checkpoint's length and hash of that file, and returns the line.

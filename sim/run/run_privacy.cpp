@@ -85,7 +85,7 @@ std::vector<std::string> constants_of(const Setup& setup, Participations* partic
   return constants;
 }
 
-/// A release without what its run says: multiplier and number.
+/// A release without the terms of its run: multiplier and number.
 Releases one_of(Releases releases) {
   releases.noise_multiplier = Releases{}.noise_multiplier;
   releases.count = Releases{}.count;
@@ -93,7 +93,7 @@ Releases one_of(Releases releases) {
   return releases;
 }
 
-/// `participations`: null where they are not counted, or not known (own_tasks).
+/// `participations`: null if not counted or unknown (own_tasks).
 LedgerHeader header_of(const Setup& setup, Participations* participations) {
   LedgerHeader header{.source = std::string(choice_name(setup.configuration.randomness)),
                       .clients = static_cast<std::uint32_t>(setup.clients.rows.size()),
@@ -236,7 +236,7 @@ Spending RunPrivacy::after_update(const SpendingTotals& before, std::uint32_t ro
   const bool is_planned = next.correlation.on();
   if (is_planned && participations_) {
     next = of_rounds(next, round, participations_->most(round));
-  } else if (is_planned && counts_participations(setup_)) {  // a client's own task, in a version that it does not know
+  } else if (is_planned && counts_participations(setup_)) {  // a client's own task, in a version unknown to it
     const auto taken = std::ranges::find_if(spending, [](const Releases& some) { return some.correlation.on(); });
     next = of_rounds(next, next.correlation.horizon, taken == spending.end() ? 1 : taken->most + 1);
   } else if (is_planned) {
@@ -265,7 +265,7 @@ std::uint64_t RunPrivacy::allowed(const Class& alike, std::uint32_t round) const
   return most < planned.step ? 0 : most;
 }
 
-// If clients are protected, nothing that is published may reveal who is in a cohort: every client is charged as if it took part in
+// If clients are protected, nothing published may reveal who is in a cohort: every client is charged as if it took part in
 // every round, so that no budget, epsilon or end of the run depends on the draw.
 std::vector<ClientId> RunPrivacy::charged_clients(std::uint32_t round) const {
   if (own_) return {*own_};
@@ -307,7 +307,7 @@ RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, st
   for (const Class& alike : classes.all) allowed.push_back(this->allowed(alike, round));
   if (std::ranges::all_of(allowed, [](std::uint64_t count) { return count == 0; }))
     return {"another step would exceed every client's budget of " + budget_text(level)};
-  // Every client pays for an evaluation, even one without a step left.
+  // Every client pays for an evaluation, even one without remaining steps.
   const auto covers_evaluation = [&](const Class& one) { return covers(level, with_evaluation(*one.spent, level, round)); };
   if (evaluates(round) && !std::ranges::all_of(classes.all, covers_evaluation))
     return {"another evaluation would exceed a client's budget of " + budget_text(level)};
@@ -356,8 +356,8 @@ std::string RunPrivacy::beyond(const PrivacyLimit& limit, std::uint32_t round, s
 
 void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& reports) {
   if (!ledger_) return;
-  // As reserved, but with the releases that each client made; clients of a group that made the same ones stay together. If clients are
-  // protected, a client that made fewer counts in full, since fewer would reveal that it was drawn.
+  // As reserved, but with the releases that each client made; clients of a group with the same releases stay together. If clients
+  // are protected, a client that made fewer counts in full, since fewer would reveal that it was drawn.
   LedgerGroups executed;
   std::map<ClientId, const ClientReport*> by_client;
   for (const ClientReport& report : reports) by_client.emplace(report.client, &report);
@@ -412,7 +412,7 @@ double rounds_within_budget(const Setup& setup) {
   double rounds = setup.configuration.rounds;
   if (privacy.example && privacy.example->epsilon > 0) {
     const LevelSetup& level = *privacy.example;
-    // True if a client has a step left when that round (1, 2, ...) begins.
+    // True if a client has a step left when this round (1, 2, ...) begins.
     const auto begins = [&](const PrivatePlan& plan, std::uint64_t round) {
       const int epoch = setup.training.first_epoch(static_cast<std::uint32_t>(round));
       const auto step = static_cast<std::uint64_t>(plan.lots_per_step(epoch));

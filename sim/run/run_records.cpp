@@ -58,13 +58,13 @@ double epsilon_of(const Json& line) {
   return epsilon != nullptr && epsilon->is_number() ? epsilon->get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The fields of a round's line of which a summary has those of the last round, and those that it adds up.
+/// The fields of a round's line that a summary repeats from the last round, and those that it sums.
 constexpr std::string_view kRepeated[] = {"test_accuracy", "test_r2", "test_loss"};
 constexpr std::string_view kAddedUp[] = {"examples", "uplink_bytes", "downlink_bytes", "wasted_bytes"};
 
 std::string shortened(const std::string& text) { return text.size() <= 80 ? text : text.substr(0, 77) + "..."; }
 
-/// "privacy[0].epsilon 0.01; the ledger gives 2.92": the first value that is not the right one.
+/// "privacy[0].epsilon 0.01; the ledger gives 2.92": the first wrong value.
 std::string difference(const std::string& name, const Json& told, const Json& right, const std::string& by) {
   if (told.is_array() && right.is_array() && told.size() == right.size())
     for (std::size_t i = 0; i < told.size(); ++i)
@@ -84,7 +84,7 @@ struct RoundLines {
 
 struct LedgerLines {
   std::map<std::uint64_t, RoundLines> rounds;
-  LedgerBook book;  ///< of the first lines, up to a mark
+  LedgerBook book;  ///< of the lines up to a mark
 
   LedgerLines(const fs::path& path, std::string_view key, std::uint64_t marked) : LedgerLines(LedgerReader(path, key), marked) {}
 
@@ -161,7 +161,7 @@ void RunRecords::read_results(const fs::path& path, std::uint64_t checkpointed_b
     if (checkpoint_ && bytes == checkpointed_bytes) checkpoint_->results_match = hash == checkpointed_hash;
   };
   look();
-  // The last line may still be being written.
+  // The last line may be incomplete.
   for (std::string line; std::getline(file, line) && !file.eof();) {
     bytes += line.size() + 1;
     hash = results_hash_after(hash, line);

@@ -26,8 +26,9 @@ class RunRecords {
   std::vector<LedgerMark> marks() const;
 
   /// Adds a failure for each contradiction with the ledger or among the files, and a note on missing files. Without settings, the
-  /// rounds' models are not compared with those of the summary and of model.safetensors. What summary.json claims is computed again:
-  /// statements from the ledger up to its mark, text for text, results from the rounds, the model from its file. Throws Error (failure) like read_ledger.
+  /// rounds' models are not compared with those of the summary and of model.safetensors. The claims of summary.json are
+  /// recomputed: statements from the ledger up to its mark, as identical texts, results from the rounds, the model from its file.
+  /// Throws Error (failure) like read_ledger.
   void compare(const std::filesystem::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
                Audit& audit) const;
 
@@ -44,7 +45,7 @@ class RunRecords {
     std::uint64_t rounds = 0;
     std::string model_hash;  ///< in its metadata
     std::string hash;        ///< of its weights
-    bool has_schema = true;  ///< that of schema.json, if this is there
+    bool has_schema = true;  ///< the one in schema.json, if that exists
   };
   struct Position {
     std::uint64_t round = 0;
@@ -63,14 +64,14 @@ class RunRecords {
   void compare_checkpoint(std::vector<std::string>& failures) const;
   void compare_summary(bool saves_rounds, std::vector<std::string>& failures) const;
   void compare_model(bool saves_rounds, std::vector<std::string>& failures) const;
-  /// `book`: the ledger's, up to the summary's mark.
+  /// `book`: the ledger up to the summary's mark.
   void compare_claims(const LedgerBook& book, const std::optional<Configuration>& settings, Audit& audit) const;
 
   std::optional<Summary> summary_;
   std::optional<SavedModel> model_;
   std::optional<Position> checkpoint_;
   std::optional<std::vector<Result>> results_;  ///< by round, from 1
-  std::string order_error_;                     ///< the first line of rounds.jsonl that is out of order; empty if none
+  std::string order_error_;                     ///< the first line of rounds.jsonl out of order; empty if none
 };
 
 }  // namespace fedstride

@@ -111,7 +111,7 @@ void VirtualTime::keep_events(std::uint32_t round, const RoundTime& time) {
   event_count_ += time.tasks.size() + 1;
 }
 
-// Leaves the events up to that round: a killed session may have written more than its checkpoint knows of.
+// Keeps the events up to this round: a killed session may have written more than its checkpoint records.
 void VirtualTime::cut_events(std::uint32_t round) {
   const std::vector<TimelineRecord> records = read_records(events_);
   if (records.empty()) return;

@@ -13,30 +13,30 @@ namespace fedstride {
 
 /// Everything that decides when this run's tasks end. Refers to the setup.
 TimeTerms make_time_terms(const Setup& setup);
-/// Throws Error (usage) if a deadline is one that no client can meet, or there are fewer clients than the mode needs.
+/// Throws Error (usage) if no client can meet a deadline, or there are fewer clients than the mode needs.
 void check_time(const Setup& setup);
 
-/// A run in virtual time, its totals and files. The models that tasks at work began from are files of the run's folder, `versions/N`,
-/// written once each.
+/// A run in virtual time, its totals and files. The models from which running tasks began are files in the run's folder,
+/// `versions/N`, each written once.
 class VirtualTime {
  public:
   /// The setup must outlive it. `identity` is run_identity.
   VirtualTime(const Setup& setup, const std::filesystem::path& folder, std::string identity);
 
   TimedRun& run() { return *run_; }
-  /// Called when a round or version is done: its time, which is now part of the run's.
+  /// Called when a round or version is done: its time, now part of the run's.
   const RoundTime& commit(std::uint32_t round);
   const TimeTotals& totals() const { return totals_; }
 
   /// The state in the checkpoint, and back. load throws Error (failure) if it, or a version's file, is damaged or of another run;
-  /// no bytes are the state of a run that has not begun.
+  /// empty bytes are the state of a run that has not begun.
   std::string save() const;
   void load(const std::string& bytes, std::uint32_t round);
   /// Called before a checkpoint is written: writes the models that it needs; and after: removes the others.
   void write_versions();
   void drop_versions();
 
-  /// The ends of the run's tasks in Chrome's trace format, at most kMaxEvents of them, of all rounds that had a timeline.
+  /// The ends of the run's tasks in Chrome's trace format, at most kMaxEvents of them, for all rounds with a timeline.
   static constexpr std::size_t kMaxEvents = 1'000'000;
   void write_timeline(const std::filesystem::path& file) const;
 
@@ -54,7 +54,7 @@ class VirtualTime {
   TimeTotals totals_ = {};
   std::set<std::uint32_t> written_ = {};
   bool keeps_events_;
-  std::filesystem::path events_;  ///< a file of records, by which a resumed run's timeline is whole
+  std::filesystem::path events_;  ///< a file of records, which keeps a resumed run's timeline complete
   std::size_t event_count_ = 0;
 };
 

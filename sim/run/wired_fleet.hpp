@@ -15,12 +15,12 @@
 
 namespace fedstride {
 
-/// The most bytes that one client's round takes on a network, a function of the settings and the model alone: what is to be reckoned
-/// with before it begins, and under privacy, where what compression saves may depend on rows.
+/// The most bytes that one client's round takes on a network, a function of the settings and the model alone: used before a round
+/// begins, and under privacy, where savings by compression may depend on rows.
 TransferBytes transfer_bytes(const Setup& setup);
 
-/// A fleet as a network would reach it: its clients train from the model that they hold where the server compresses, and every
-/// frame of a round is counted, where none is sent as it would be.
+/// A fleet as over a network: its clients train from the model that they hold if the server compresses, and every frame of a
+/// round is counted, even if it is only simulated.
 class WiredFleet final : public Fleet {
  public:
   /// The setup must outlive the fleet.
@@ -28,8 +28,8 @@ class WiredFleet final : public Fleet {
 
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
   void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) override;
-  /// Of the last round, which had these reports, and in virtual time these tasks: each had the model, and each that ended in time sent
-  /// an update. Tasks that are not in the sum are not carried out; theirs are the bytes planned for them.
+  /// For the last round, with these reports and, in virtual time, these tasks: each received the model, and each that ended in
+  /// time sent an update. Tasks outside the sum are not carried out and count their planned bytes.
   RoundBytes bytes_of(std::span<const ClientReport> reports, std::span<const TimedTask> tasks);
 
   const std::atomic<std::uint64_t>& progress() const override { return fleet_->progress(); }
@@ -50,9 +50,9 @@ class WiredFleet final : public Fleet {
   const std::shared_ptr<Fleet> fleet_;
   std::uint64_t model_bytes_;             ///< of the floats of a whole model
   std::optional<Broadcast> broadcast_;    ///< if the server compresses
-  std::vector<std::uint32_t> held_ = {};  ///< by client, then: the round whose model it holds; 0: none
+  std::vector<std::uint32_t> held_ = {};  ///< by client: the round whose model it then holds; 0: none
   std::uint64_t downlink_ = 0;
-  std::uint64_t whole_ = 0;  ///< of one client that is sent the whole model
+  std::uint64_t whole_ = 0;  ///< of a client that receives the whole model
 };
 
 }  // namespace fedstride

@@ -43,7 +43,7 @@ bool is_open(const Settings& settings, std::string_view key) {
   return !settings.contains(key) || is_text(settings, key, kAutomatic);
 }
 
-// A key that goes with ADADP and not with the optimizer of the first candidate. If the command line says auto, a file's keys of the
+// A key that applies to ADADP but not to the first candidate's optimizer. If the command line says auto, a file's keys for the
 // optimizer that it named do not count.
 std::optional<std::string> key_of_adadp(const Settings& settings) {
   const auto asked = settings.find("optimizer");
@@ -61,7 +61,7 @@ std::optional<std::string> key_of_adadp(const Settings& settings) {
 
 Settings with(Settings settings, const Candidate& candidate) {
   for (const auto& [key, value] : candidate) {
-    // A name that replaces "auto" on the command line wins over a file as that did.
+    // A name that replaces "auto" on the command line overrides a file, as "auto" did.
     const auto given = settings.find(key);
     const bool from_command_line = given != settings.end() && given->second.from_command_line;
     if (given == settings.end() || is_text(settings, key, kAutomatic))
@@ -75,7 +75,7 @@ Settings with(Settings settings, const Candidate& candidate) {
 std::optional<std::string> refused(const Settings& settings) {
   try {
     const Configuration configuration = resolve_named(settings);
-    // Your own code makes the steps, and what an optimizer would plan for them has no meaning.
+    // User code makes the steps, so an optimizer's plan for them has no meaning.
     if ((is_trained_outside(configuration) || is_tensor_line(configuration.model)) &&
         !(configuration.optimizer.name() == "adadp" && !configuration.optimizer->is_told()))
       return "";
@@ -102,7 +102,7 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
       if (&candidate == &candidates.front()) first = *why;
       continue;
     }
-    if (first.empty()) return choice;  // also for your own code, which replaces the optimizer
+    if (first.empty()) return choice;  // also for user code, which replaces the optimizer
     std::string chosen;
     for (const auto& [key, value] : candidate)
       chosen +=

@@ -25,7 +25,7 @@ std::vector<std::size_t> ClientReports::chosen(std::span<const ClientReport> rep
   std::vector<std::size_t> places(reports.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   if (reports.size() <= most) return places;
-  std::vector<std::pair<std::uint64_t, std::size_t>> drawn;  // the places break ties
+  std::vector<std::pair<std::uint64_t, std::size_t>> drawn;  // positions break ties
   drawn.reserve(reports.size());
   for (const std::size_t place : places)
     drawn.emplace_back(RandomStream(seed, {.purpose = Purpose::client_reports, .client = reports[place].client}).bits64(), place);

@@ -24,13 +24,13 @@ struct ClientReports {
   std::vector<std::size_t> chosen(std::span<const ClientReport> reports) const;
 };
 
-/// The numbers that a round has of its clients' (ReportRule::summed, averaged), and the share of steps undone.
+/// A round's numbers from its clients' reports (ReportRule::summed, averaged), and the share of undone steps.
 class ClientTotals {
  public:
   ClientTotals();
-  /// A number of one client, by its name in rounds.jsonl; one that is not finite, or of which the round has none, adds nothing.
+  /// Adds a number of one client, by its name in rounds.jsonl; ignores one that is not finite or has no counterpart in the round.
   void add(std::string_view name, double value);
-  /// Calls visit(name, value, true if it is a sum) for each that was added; NaN: none was finite.
+  /// Calls visit(name, value, true if it is a sum) for each added number; NaN: none was finite.
   void visit(function_ref<void(std::string_view, double, bool)> visit) const;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// The names and versions of the user's own code in a run, as in the setting `code`:
+/// The names and versions of user code in a run, as in the setting `code`:
 /// "aggregation=median 1; train=mover 2 (clipped sum)". A text of another form is one piece without a part.
 struct CodeNames {
   struct Piece {
@@ -18,7 +18,7 @@ struct CodeNames {
 
   static CodeNames read(std::string_view text);
   std::string text() const;
-  /// The code that implements a part; null if there is none.
+  /// The code that implements a part; null if none.
   const Piece* of(std::string_view part) const;
   /// The part whose code has no name; empty if every code has one.
   std::string_view unnamed() const;

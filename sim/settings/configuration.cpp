@@ -70,7 +70,7 @@ KeyInfo key_info(const SettingInfo& info, const void* owner, std::string_view gr
 }
 
 // Adds a key, or adds another part of the same family to a known one. Throws Error (usage) if another family or the run itself
-// has a key of that name, which an external part may cause.
+// has a key with this name, as an external part may cause.
 void add_key(std::vector<KeyInfo>& keys, KeyInfo key) {
   const auto known = std::ranges::find(keys, key.name, &KeyInfo::name);
   if (known == keys.end()) {
@@ -153,7 +153,7 @@ DataOptions data_options(const Configuration& configuration) {
     options.read.users_are_clients = is_by_natural_clients(configuration) && configuration.client_column.empty();
   }
   options.read.rows_are_protected = is_private(configuration) && configuration.partition.as<OwnRows>() == nullptr;
-  options.read.finds_offsets = configuration.partition.as<OwnRows>() == nullptr;  // clients know only those that are named
+  options.read.finds_offsets = configuration.partition.as<OwnRows>() == nullptr;  // clients know only named ones
   return options;
 }
 
@@ -314,7 +314,7 @@ std::vector<KeyInfo> make_keys(const Configuration& defaults) {
 std::span<const KeyInfo> all_keys() {
   static const Configuration defaults;  // making one fills the registries
   static std::mutex mutex;
-  // Registries only grow, so that their sizes say what they hold.
+  // Registries only grow, so their sizes identify their contents.
   static std::map<std::pair<std::size_t, std::size_t>, std::vector<KeyInfo>> made;
   const std::lock_guard lock(mutex);
   const std::pair size(registered_parts(), dataset_sources().size());

@@ -44,7 +44,7 @@ constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
 /// How test rows are evaluated: plainly, or, if they are protected, by an accounted release.
 enum class EvaluateRule { plain, privately };
 constexpr auto choice_names(EvaluateRule) { return names("plain", "private"); }
-/// Whether updates are added so that nobody sees one: with all messages and keys, or as that would add them.
+/// Whether updates are added without revealing any: with all messages and keys, or by the same arithmetic alone.
 enum class SecureAggregation { none, ring, real };
 constexpr auto choice_names(SecureAggregation) { return names("none", "ring", "real"); }
 enum class Randomness { seeded, secret };
@@ -61,8 +61,8 @@ std::vector<KnownName> known_datasets();
 std::vector<KnownName> known_models();
 std::vector<KnownName> known_client_reports();
 
-/// Everything that determines a run, and the few settings that do not affect its results. The defaults are the
-/// pathological federation of Koskela & Honkela (2020) on the built-in data set; resolve() has other optimizers for users who name none
+/// Everything that determines a run, and the few settings that do not affect its results. The defaults are the pathological
+/// federation of Koskela & Honkela (2020) on the built-in data set; resolve() chooses other optimizers for users who name none
 /// (sim/settings/automatic.hpp).
 struct Configuration : ReadSettings {
   std::string dataset = "synthetic";
@@ -146,11 +146,11 @@ struct Configuration : ReadSettings {
   bool is_evaluated_privately() const { return evaluate == EvaluateRule::privately; }
   bool is_normalized_privately() const { return normalize == Normalize::privately; }
 
-  /// The command line names the partition, which thus is no default. Not a key.
+  /// The command line names the partition, so it is not a default. Not a key.
   bool partition_is_asked_for = false;
-  /// On optimizers that were chosen for the user (sim/settings/automatic.hpp); mostly empty. Not a key.
+  /// About optimizers chosen for the user (sim/settings/automatic.hpp); usually empty. Not a key.
   std::string automatic_note = {};
-  /// Data that a program has in memory, for data set 'file' (DataOptions::brought). Not a key, since no file can hold it.
+  /// Data in a program's memory, for data set 'file' (DataOptions::brought). Not a key, since no file can hold it.
   std::function<DataPair(const ReadSettings&)> brought = {};
 };
 
@@ -171,32 +171,32 @@ bool is_by_natural_clients(const Configuration& configuration);
 bool is_private(const Configuration& configuration);
 /// True if it has virtual time.
 bool has_time(const Configuration& configuration);
-/// The share of the clients whose update is in a round, on average.
+/// The average share of clients with an update in a round.
 double participation_rate(const Configuration& configuration, std::size_t clients);
-/// Rounds from one of a client's to its next, at least.
+/// The minimum number of rounds between two of one client.
 std::uint64_t minimum_separation(const Configuration& configuration);
 /// The most updates of a round: of a cohort's clients, or of a buffer.
 std::size_t most_updates(const Configuration& configuration, std::size_t clients);
-/// True if a client keeps its optimizer's state from round to round; true if its weight is its number of examples.
+/// True if a client keeps its optimizer's state between rounds; true if its weight is its number of examples.
 bool keeps_state(const Configuration& configuration);
 bool weighs_examples(const Configuration& configuration);
 /// The number of attackers, given a known number of clients; not whole if the setting is not.
 double attackers_among(const Configuration& configuration);
-/// True if the user's own code trains the clients of this process; true if it declares that it uses examples only through sums
+/// True if user code trains the clients of this process; true if it declares that it uses examples only through sums
 /// clipped and noised here (client/outside_lots.hpp).
 bool is_trained_outside(const Configuration& configuration);
 bool is_clipped_outside(const Configuration& configuration);
 
-/// Throws Error (usage) if the number of clients is to be read from the data, which is not possible over a network.
+/// Throws Error (usage) if the number of clients must be read from the data, which is impossible over a network.
 void require_client_count(const Configuration& configuration);
 
-/// True for settings of how the user's own files are read; `fedstride data` and `evaluate` have flags for them, too.
+/// True for settings of how the user's own files are read; `fedstride data` and `evaluate` also have flags for them.
 bool is_about_reading(std::string_view key);
 /// True for settings of how inputs are normalized, which apply to any data set.
 bool is_about_normalizing(std::string_view key);
 
-/// The options for reading a configuration's data set. Under dp its rows are protected, unless clients bring their own rows and the
-/// coordinator's belong to nobody.
+/// The options for reading a configuration's data set. Under dp its rows are protected, unless clients have their own rows and
+/// the coordinator's belong to no client.
 DataOptions data_options(const Configuration& configuration);
 
 /// The configuration with every input path (not the output path) made absolute, so that it is valid from any folder.
@@ -205,8 +205,8 @@ Configuration with_absolute_paths(Configuration configuration);
 /// Throws Error (usage) for settings that are valid separately but not together (sim/settings/rules.hpp). resolve() calls it.
 void check_together(const Configuration& configuration);
 
-/// The configuration with defaults for every setting that does not count and for those without effect under the other settings, so
-/// that configurations with the same results become equal. By default, settings that shape the model count.
+/// The configuration with defaults for every setting that does not count or has no effect under the other settings, so that
+/// configurations with the same results become equal. By default, settings that shape the model count.
 Configuration determining(Configuration configuration, function_ref<bool(Shapes)> counts = shapes_rounds);
 
 /// A key that the user can set.
@@ -216,7 +216,7 @@ struct KeyInfo {
   std::string default_text;  ///< for each part that has the key, if they differ
   std::string valid_text;
   std::string group;               ///< "run", or the family that it chooses from or whose parts have it
-  std::vector<std::string> parts;  ///< the parts that have it; empty for keys of the run and for names of families
+  std::vector<std::string> parts;  ///< the parts that have it; empty for keys of the run and names of families
   bool is_number = false;
   bool is_flag = false;       ///< a bool: --quiet needs no value
   Place place = Place::none;  ///< for a path
@@ -229,8 +229,8 @@ struct KeyInfo {
 /// "key 'runds' is unknown; did you mean 'rounds'? ..."
 Error unknown_key(const std::string& key);
 
-/// All keys: of the run, of the families, of their parts. Made once; what was returned before a part was added stays as it was. May be
-/// called from any threads.
+/// All keys: of the run, of the families, of their parts. Made once; earlier results are unaffected by parts added later. May be
+/// called from any thread.
 std::span<const KeyInfo> all_keys();
 /// The key of this name, or nullptr.
 const KeyInfo* find_key(std::string_view name);
@@ -247,7 +247,7 @@ class NotOfChosenPart : public Error {
 };
 
 /// The configuration given by these settings; the command line wins over files. Throws Error (usage) for an unknown key, a value of
-/// the wrong type or range, a key that the chosen part does not have, and, as check_together, settings that are not valid together.
+/// the wrong type or range, a key that the chosen part lacks, and, like check_together, settings that are invalid together.
 Configuration resolve(const Settings& settings);
 /// The same for settings that were checked when a run or sweep began: invalid combinations are not refused.
 Configuration resolve_unchecked(const Settings& settings);
@@ -256,11 +256,11 @@ Configuration resolve_unchecked(const Settings& settings);
 Settings read_settings(const std::string& path);
 Settings parse_settings(std::string_view toml, const std::string& name);
 
-/// Every key with its value as TOML; parsing, resolving and writing it gives the same text. `out`, `quiet` and the like are written
-/// only if `settings`, the source of the configuration, had them from a file.
+/// Every key with its value as TOML; parsing, resolving and writing it gives the same text. `out`, `quiet` and the like are
+/// written only if `settings`, the source of the configuration, has them from a file.
 std::string write_settings(const Configuration& configuration, const Settings& settings);
-/// The keys whose values are no defaults, of which, with kNumericsVersion, identities of runs and keys of cells are made: a new
-/// setting changes none of them as long as it is not used.
+/// The keys with non-default values, which with kNumericsVersion form the identities of runs and the keys of cells: a new setting
+/// changes none of them while unused.
 std::string identity_settings(const Configuration& configuration);
 
 }  // namespace fedstride

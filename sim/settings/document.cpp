@@ -34,7 +34,7 @@ DocumentNode converted(const toml::node& node) {
   return result;
 }
 
-// Advice on a line that TOML cannot read: on the first word that stands without quotes where a value should, otherwise empty.
+// Advice on a line that TOML cannot read: about the first unquoted word in place of a value, otherwise empty.
 std::string advice_on_line(std::string_view line) {
   const auto equals = line.find('=');
   if (equals == line.npos || line.substr(0, equals).find_first_of("\"'#") != line.npos) return {};

@@ -47,7 +47,7 @@ bool is_dealt_by_contents(const Configuration& configuration) {
 
 Neighbours example_neighbours(const Configuration& configuration) {
   const ExampleSettings& settings = *example_level(configuration.privacy);
-  if (user_level(configuration.privacy) != nullptr) return Neighbours::zero_out;  // how many rows a user has is public
+  if (user_level(configuration.privacy) != nullptr) return Neighbours::zero_out;  // a user's number of rows is public
   if (const auto choice = named(settings.neighbours)) return *choice;
   if (!draw_of(sampling_of(settings.sampling)).has_bound(Neighbours::zero_out)) return Neighbours::replace_one;
   return moves_others(configuration).empty() ? Neighbours::add_remove : Neighbours::zero_out;

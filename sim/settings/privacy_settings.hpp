@@ -13,16 +13,16 @@
 
 namespace fedstride {
 
-/// The accountant that proves a level's epsilon; automatic: the tightest that can.
+/// The accountant that proves a level's epsilon; automatic: the tightest one able to.
 enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basic };
 constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic"); }
-/// How a client's lots are sampled: any draw but `full`, by its place among these.
+/// How a client's lots are sampled: any draw except `full`, by its position among these.
 enum class LotSampling {};
 constexpr auto choice_names(LotSampling) { return all_but<Sampling>(FullDraw::kName); }
 constexpr Sampling sampling_of(LotSampling lots) { return *find_choice<Sampling>(choice_name(lots)); }
 enum class ClipPer { model, layer };
 constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
-/// The law of the shares that clients add under client-noise distributed: any but the Gaussian, by its place among these.
+/// The law of the shares that clients add under client-noise distributed: any except the Gaussian, by its position among these.
 enum class ShareLaw {};
 constexpr auto choice_names(ShareLaw) { return all_but<NoiseLaw>(GaussianLaw::kName); }
 constexpr NoiseLaw law_named_by(ShareLaw share) { return *find_choice<NoiseLaw>(choice_name(share)); }
@@ -91,7 +91,7 @@ struct ExampleSettings {
   };
 };
 
-/// The same, with a choice of bounds: under 'both' it is that of updates.
+/// The same, with a choice of bounds: under 'both' it applies to updates.
 struct ExampleAloneSettings : ExampleSettings, BoundSettings {
   static constexpr auto kFields = std::tuple_cat(ExampleSettings::kFields, BoundSettings::fields());
 };
@@ -113,7 +113,7 @@ struct ClientSettings : BoundSettings, MechanismSettings {
   int minimum_separation = 1;
 
   Chosen<MechanismPart> mechanism() const { return MechanismSettings::part(); }
-  /// The mechanism that the noise has with this separation.
+  /// The noise's mechanism at this separation.
   Correlation unplanned() const {
     const auto separation = static_cast<std::uint64_t>(minimum_separation);
     return {.mechanism = mechanism()->is_independent(separation) ? NoiseMechanism{} : MechanismSettings::chosen,
@@ -166,11 +166,11 @@ struct BothSettings : ExampleSettings, ClientSettings {
                      ClientSettings::kBothFields);
 };
 
-/// Whether a user's examples are drawn one by one, or users, each with the mean gradient of its examples.
+/// Whether users' examples are drawn individually, or whole users, each with its examples' mean gradient.
 enum class UserSampling { automatic, examples, users };
 constexpr auto choice_names(UserSampling) { return names("auto", "examples", "users"); }
 
-/// Settings of user-level privacy inside clients: those of example level that it has, and what a user is.
+/// Settings of user-level privacy inside clients: its example-level settings, and what a user is.
 struct UserSettings : ExampleSettings {
   std::string user_column = {};
   UserSampling user_sampling = UserSampling::automatic;
@@ -252,7 +252,7 @@ inline const ExampleSettings* example_level(const Privacy& privacy) { return pri
 inline const UserSettings* user_level(const Privacy& privacy) { return privacy->users(); }
 inline const ClientSettings* client_level(const Privacy& privacy) { return privacy->client(); }
 
-/// What bounds examples' gradients, and clients' updates.
+/// The bounds on examples' gradients and clients' updates.
 inline Bound bound_of_lots(const Privacy& privacy) {
   return privacy->lot_bounds() != nullptr ? privacy->lot_bounds()->bound() : Bound();
 }

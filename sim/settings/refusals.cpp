@@ -8,7 +8,7 @@
 #include "sim/settings/client_reports.hpp"
 #include "sim/settings/rules.hpp"
 
-// A broken rule's one line: what is refused and why, and which values would be valid, found by trying them.
+// A broken rule's line: what is refused and why, and which values would be valid, found by trying them.
 
 namespace fedstride {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/setting.hpp"
 
-// What resolve_unchecked() is made of; rules lie between its steps (sim/settings/automatic.cpp).
+// The pieces of resolve_unchecked(); rules are checked between its steps (sim/settings/automatic.cpp).
 
 namespace fedstride {
 
@@ -20,10 +20,10 @@ constexpr std::string_view automatic_summary(std::string_view family) {
   return {};
 }
 
-/// "clip RULE" is short for the rule, with the first bound that clip is by default. Throws Error (usage) if the rule is given, too.
+/// "clip RULE" is short for the rule, with clip's default as the first bound. Throws Error (usage) if the rule is also given.
 Settings with_clip_rule(Settings settings);
 
-/// The configuration of settings that name both optimizers or mean the defaults of the families; otherwise as resolve_unchecked().
+/// The configuration of settings that name both optimizers or mean the families' defaults; otherwise like resolve_unchecked().
 Configuration resolve_named(const Settings& settings);
 
 }  // namespace fedstride

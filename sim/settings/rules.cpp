@@ -48,7 +48,7 @@ bool is(const ChosenPart& chosen) {
 bool is_normalized(C c) { return is<FedBuff>(c.mode) && c.mode.as<FedBuff>()->normalized_staleness; }
 bool has_cohort_curve(C c) { return draw_of(cohort_sampling(c)).has_curve(); }
 bool has_curve(C c) { return has_lot_curve(c) || has_cohort_curve(c); }
-// False if the number of clients is to be read from the data.
+// False if the number of clients must be read from the data.
 bool has_count(C c) { return c.clients > 0; }
 std::size_t clients(C c) { return static_cast<std::size_t>(c.clients); }
 bool has_size(C c) { return Cohort(c.cohort)->size_setting() != nullptr; }
@@ -253,7 +253,7 @@ const Rule kCommonRules[] = {
      [](C c) { return is_central(c) && client_neighbours(c) == Neighbours::add_remove && !moves_other_clients(c).empty(); },
      "; {client mover}", "cohort attack"},
 
-    // Privacy: users inside clients, whose releases are lots alone.
+    // Privacy: users inside clients, whose only releases are lots.
     {"user-column",
      [](C c) {
        return has_users(c) && !user_level(c.privacy)->user_column.empty() && !c.client_column.empty() &&
@@ -266,7 +266,7 @@ const Rule kCommonRules[] = {
     {"evaluate", [](C c) { return is_evaluated_privately(c) && has_users(c); },
      ", whose releases count rows one by one; {dp} protects users"},
 
-    // Privacy: draws with a curve of their own, which covers equal releases alone.
+    // Privacy: draws with their own curve, which covers only equal releases.
     {"neighbours", [](C c) { return has_lot_curve(c) && !lot_draw(c).has_bound(example_neighbours(c)); },
      "; with {sampling} no bound is proven for them", "sampling"},
     {"clip-schedule", [](C c) { return has_lot_curve(c) && example_level(c.privacy)->clip_schedule != ClipSchedule::constant; },
@@ -354,7 +354,7 @@ const Rule kCommonRules[] = {
      ", which draws from all clients; with {minimum-separation} a round asks one group of them, and each client for itself",
      "minimum-separation"},
 
-    // Secure aggregation: what would read single updates or reports, or what nobody could check.
+    // Secure aggregation: parts that read single updates or reports, or results that cannot be checked.
     {"aggregation", [](C c) { return is_secure(c) && reads_updates(c); },
      ", which reads each client's update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
     {"attack", [](C c) { return is_secure(c) && c.attack->conspires(); },
@@ -406,7 +406,7 @@ const Rule kCommonRules[] = {
      "; with {client-noise} no single party is trusted to add the noise"},
 };
 
-// The user's own code trains the clients.
+// User code trains the clients.
 const Rule kOwnCodeRules[] = {
     {"dp", has_users, "; your own code trains the clients, and its lots have no users"},
     {"dp", [](C c) { return is_example_level(c) && !is_clipped_outside(c); },

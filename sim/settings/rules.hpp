@@ -15,7 +15,7 @@ namespace fedstride {
 /// The circumstances of a run in which a rule holds.
 enum class RuleScope {
   anywhere,
-  own_code,   ///< the user's own code trains the clients
+  own_code,   ///< user code trains the clients
   no_code,    ///< there is no such code in this process
   rows_here,  ///< the clients' rows are in this process or its ranks
   network     ///< clients are other processes
@@ -45,7 +45,7 @@ struct Refusal {
   std::string value = {};    ///< "'nova'"
   std::string reason = {};   ///< ", which ..."
   std::string remedy = {};   ///< "valid: optimizer sgd, ema, or local-objective plain"; empty: changing one key does not help
-  std::vector<std::string> keys = {};  ///< those the rule is about, as named in this configuration
+  std::vector<std::string> keys = {};  ///< the rule's keys, as named in this configuration
   std::string text() const { return subject + " is " + value + reason + (remedy.empty() ? "" : "; " + remedy); }
 };
 /// The error of a configuration that breaks a rule.
@@ -62,7 +62,7 @@ std::optional<std::string> broken_rule(const Configuration& configuration);
 /// Throws RefusedByRule if there is one.
 void check_rules(const Configuration& configuration, RuleScope scope = RuleScope::anywhere);
 
-/// "valid: optimizer sgd, ema, or scaffold-option one": other values of these keys with which `holds` is true. Empty if there are none.
+/// "valid: optimizer sgd, ema, or scaffold-option one": other values of these keys with which `holds` is true. Empty if none.
 std::string valid_values(const Configuration& configuration, std::span<const std::string_view> keys,
                          const std::function<bool(const Configuration&)>& holds);
 

@@ -39,7 +39,7 @@ namespace {
 
 struct PresenceIntervals {
   using Interval = std::pair<Nanoseconds, Nanoseconds>;
-  std::vector<std::vector<Interval>> of_client = {};  // in order, apart from each other
+  std::vector<std::vector<Interval>> of_client = {};  // in order, disjoint
   std::string hash = {};
 };
 
@@ -119,7 +119,7 @@ TaskEnd end_of_task(const AvailabilityPart& availability, ClientId client, Nanos
         break;
       }
       if (presence.is_there) left -= presence.until - now;
-      // Away without end, or in a way that loses the task.
+      // Away forever, or in a way that loses the task.
       const bool is_leaving = !presence.is_there || !availability.at(client, presence.until, seed).is_there;
       const Nanoseconds left_at = presence.is_there ? presence.until : now;
       if (is_leaving && (rule != WhenAway::resume || (!presence.is_there && presence.until == kNever))) {

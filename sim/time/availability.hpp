@@ -14,26 +14,26 @@
 
 namespace fedstride {
 
-/// What becomes of a task whose client goes away.
+/// How a client's absence affects its task.
 enum class WhenAway : std::uint8_t {
-  lost,      ///< it is lost, and known to be at once
+  lost,      ///< it is lost, which is known at once
   deadline,  ///< it is lost, which is known at the deadline
-  resume     ///< it goes on when the client is back
+  resume     ///< it continues when the client is back
 };
 constexpr auto choice_names(WhenAway) { return names("lost", "deadline", "resume"); }
 
 /// A client's state at an instant.
 struct Presence {
   bool is_there = true;
-  Nanoseconds until = kNever;  ///< the next instant at which that may change; after the one that was asked about
+  Nanoseconds until = kNever;  ///< the next instant at which that may change; after the requested one
 };
 
-/// A kind of availability: when each client is there. Asking changes nothing.
+/// A kind of availability: when each client is available. Queries change nothing.
 class AvailabilityPart : public Part {
  public:
   static PartFamily& family();  ///< sim/time/availability.cpp has the list
 
-  /// True if every client is always there.
+  /// True if every client is always available.
   virtual bool is_always() const { return false; }
   /// A function of its arguments only.
   virtual Presence at(ClientId client, Nanoseconds time, std::uint64_t seed) const = 0;
@@ -75,7 +75,7 @@ struct DayNightSettings : AwaySettings {
                  Field{"day-share", &DayNightSettings::day_share, "share of a day that a client is there",
                        Valid{.low = 0, .high = 1, .low_included = false, .high_included = false}}});
 };
-/// Each client is there for the same share of every day, from an hour of its own, drawn uniformly.
+/// Each client is available for the same share of every day, from its own hour, drawn uniformly.
 struct DayNight final : SometimesThere<DayNight, DayNightSettings> {
   using SometimesThere::SometimesThere;
   static constexpr std::string_view kName = "day-night";
@@ -92,8 +92,8 @@ struct MarkovSettings : AwaySettings {
                                                        Field{"away-seconds", &MarkovSettings::away_seconds,
                                                              "mean time that it is away", Valid{.low = 1e-3, .high = 1e8}}});
 };
-/// A Markov process on two states in its stationary law: stays and absences are exponential. The cost of asking grows with the number
-/// of changes since time 0.
+/// A stationary two-state Markov process: stays and absences are exponential. The cost of a query grows with the number of
+/// changes since time 0.
 struct MarkovPresence final : SometimesThere<MarkovPresence, MarkovSettings> {
   using SometimesThere::SometimesThere;
   static constexpr std::string_view kName = "markov";
@@ -113,7 +113,7 @@ struct PresenceTableSettings : AwaySettings {
           Field{"availability-period", &PresenceTableSettings::availability_period,
                 "seconds after which the table begins again; 0: never", Valid{.low = 0, .high = 1e8}}});
 };
-/// The intervals of a file. A client without one is never there.
+/// The intervals of a file. A client without one is never available.
 struct PresenceTable final : SometimesThere<PresenceTable, PresenceTableSettings> {
   using SometimesThere::SometimesThere;
   static constexpr std::string_view kName = "table";
@@ -130,8 +130,8 @@ struct TaskEnd {
   bool is_late = false;  ///< lost because it would have ended after the deadline, not because its client went away
 };
 
-/// The end of a task that starts at `start`, when its client is there, and takes `length`; `deadline` is an instant, kNever for none.
-/// A task that is not done by then is lost.
+/// The end of a task that starts at `start`, when its client is available, and takes `length`; `deadline` is an instant, kNever
+/// for none. A task that is not done by then is lost.
 TaskEnd end_of_task(const AvailabilityPart& availability, ClientId client, Nanoseconds start, Nanoseconds length,
                     Nanoseconds deadline, std::uint64_t seed);
 

@@ -14,7 +14,7 @@ inline constexpr Nanoseconds kSecond = 1'000'000'000;
 /// The nearest number of nanoseconds. Throws Error (usage) naming `what` unless 0 <= seconds <= 1e8, about three years.
 Nanoseconds nanoseconds(double seconds, const std::string& what);
 inline double seconds_of(Nanoseconds span) { return static_cast<double>(span) / 1e9; }
-/// The sum; throws Error (failure) if it is beyond 292 years. kNever absorbs.
+/// The sum; throws Error (failure) if it exceeds 292 years. kNever absorbs.
 Nanoseconds later(Nanoseconds time, Nanoseconds span);
 
 }  // namespace fedstride

@@ -49,7 +49,7 @@ double TierDevices::factor(RandomStream& random) const {
 
 namespace {
 
-// A unit that a column of a table may have.
+// A possible unit of a table's column.
 struct TableUnit {
   std::string_view column;
   double Device::*member;

@@ -15,9 +15,9 @@ namespace fedstride {
 /// How fast a client's device is. A property of the client, not of a round.
 struct Device {
   double example_seconds = 0;  ///< to train on one example once, forward and backward
-  double upload = 0;           ///< bytes a second; 0: transfers take no time
-  double download = 0;         ///< likewise
-  double latency = 0;          ///< seconds, of each transfer
+  double upload = 0;           ///< bytes per second; 0: transfers take no time
+  double download = 0;         ///< the same
+  double latency = 0;          ///< seconds per transfer
 };
 
 /// The inputs of a device.
@@ -34,7 +34,7 @@ class DevicesPart : public Part {
 
   /// False if there is no virtual time.
   virtual bool has_time() const { return true; }
-  /// The client's device: a function of the question only. Throws Error if a file gives none.
+  /// The client's device: a function of the question only. Throws Error if a file lacks it.
   virtual Device device(const DeviceQuestion& question) const = 0;
   /// The factor by which the time of each task varies: exp(deviation x normal).
   virtual double jitter() const { return 0; }
@@ -98,7 +98,7 @@ struct DrawnDevices : PartBase<DevicesPart, Self, Settings> {
   }
   double jitter() const final { return this->device_jitter; }
 
-  static constexpr bool kLinkIsApart = true;  ///< the link's factor is another draw than the processor's
+  static constexpr bool kLinkIsApart = true;  ///< the link's factor and the processor's are separate draws
 };
 
 struct EqualDevices final : DrawnDevices<EqualDevices> {

@@ -12,7 +12,7 @@ class EventSchedule;
 class TimedRun;
 struct TimeTerms;
 
-/// When the server's versions are made, and of which updates.
+/// When the server's versions are made, and from which updates.
 class ModePart : public Part {
  public:
   static PartFamily& family();  ///< sim/time/modes.cpp has the list
@@ -25,7 +25,7 @@ class ModePart : public Part {
   virtual int buffer() const { return 0; }  ///< updates of a version; 0: it has rounds
   /// If is_asynchronous(): the events of such a run. The terms must outlive it. Throws like begin.
   virtual std::unique_ptr<EventSchedule> schedule(const TimeTerms& terms) const;
-  virtual int concurrency() const { return 0; }           ///< clients at work at once; 0: it has no such setting
+  virtual int concurrency() const { return 0; }           ///< clients at work at once; 0: no such setting
   virtual double over_selection() const { return 1; }     ///< clients asked for each that a round needs
   virtual int tiers() const { return 0; }                 ///< of clients by speed; 0: none
   virtual bool asks_for_losses() const { return false; }  ///< of clients, for CohortQuestion::losses

@@ -12,8 +12,8 @@ struct NumberTable {
   std::vector<std::vector<double>> lines = {};  ///< numbers from 0, all finite
 };
 
-/// Reads `path`, which the setting `key` names. Throws Error (usage) for a file that is not such a table, a pickle, or a column that is
-/// not among `known`; it names line and value.
+/// Reads `path`, named by the setting `key`. Throws Error (usage), naming line and value, for a file that is not such a table, a
+/// pickle, or a column not among `known`.
 NumberTable read_number_table(const std::string& key, const std::string& path, const std::vector<std::string>& known);
 
 }  // namespace fedstride

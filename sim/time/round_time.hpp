@@ -18,12 +18,12 @@ enum class TaskFate : std::uint8_t {
   arrived,  ///< its update is in the sum
   late,     ///< the round was over; nothing was sent
   lost,     ///< its client went away
-  dropped   ///< its update arrived, and is in no sum: too stale, or of a round with too few
+  dropped   ///< its update arrived but is in no sum: too stale, or in a round with too few
 };
 
 TaskFate fate_of(const TaskEnd& end);
 
-/// A task on the time line.
+/// A task on the timeline.
 struct TimedTask {
   ClientId client = 0;
   Nanoseconds start = 0;
@@ -36,11 +36,11 @@ struct TimedTask {
 struct RoundTime {
   Nanoseconds start = 0;
   Nanoseconds end = 0;
-  std::vector<TimedTask> tasks = {};  ///< that ended in it, in the order in which they did
+  std::vector<TimedTask> tasks = {};  ///< that ended in it, in order of ending
   bool is_abandoned = false;          ///< too few clients arrived, and none is in the sum
 
   std::uint64_t count(TaskFate fate) const;
-  double mean_staleness() const;  ///< of those that arrived; 0 if none did
+  double mean_staleness() const;  ///< over arrived tasks; 0 if none
   std::uint32_t largest_staleness() const;
 };
 
@@ -52,7 +52,7 @@ struct TimeTotals {
   std::uint64_t lost = 0;
   std::uint64_t dropped = 0;
   std::uint64_t abandoned = 0;  ///< rounds
-  std::uint64_t staleness = 0;  ///< sum over those that arrived
+  std::uint64_t staleness = 0;  ///< sum over arrived tasks
   std::uint32_t largest_staleness = 0;
   std::array<std::uint64_t, 10> by_speed = {};  ///< arrivals by tenth of the clients' devices, the fastest first
 
@@ -62,7 +62,7 @@ struct TimeTotals {
   }
 };
 
-/// Tenths of clients by the speed of their devices, of at most 10,000 clients spread over all.
+/// Tenths of clients by the speed of their devices, from at most 10,000 clients, evenly spaced.
 class SpeedTenths {
  public:
   explicit SpeedTenths(const TimeTerms& terms);

@@ -81,7 +81,7 @@ BufferSchedule::Version BufferSchedule::next() {
     if (!rests(client)) none_before_ = std::min(none_before_, terms_.next_there(client, now_));
   };
   std::erase_if(rested_, [&](const auto& one) { return one.second <= version_ + 1; });
-  if (terms_.separation > 1) none_before_ = 0;  // those that have rested may be there
+  if (terms_.separation > 1) none_before_ = 0;  // rested clients may be available
   Version made{.time = {.start = now_}};
   while (made.tasks.size() < rules_.buffer || must_wait()) {
     if (free_ > 0 && now_ >= none_before_ && (flights_.empty() || flights_.begin()->end > now_)) {

@@ -20,10 +20,10 @@ struct Flight {
   ClientId client = 0;
   std::uint64_t sequence = 0;  ///< number of the tasks that began before it
   std::uint32_t count = 1;     ///< of this client's tasks, this one included: its address (Task::round)
-  std::uint32_t version = 0;   ///< that it began from
+  std::uint32_t version = 0;   ///< from which it began
   Nanoseconds start = 0;
 
-  /// The order of events: by time, arrivals before losses, then by client and sequence. Starts come after all ends of an instant.
+  /// The order of events: by time, arrivals before losses, then by client and sequence. Starts come after all ends at an instant.
   auto order() const { return std::tie(end, fate, client, sequence); }
   bool operator<(const Flight& other) const { return order() < other.order(); }
   template <class Archive>
@@ -32,8 +32,8 @@ struct Flight {
   }
 };
 
-/// The events of an asynchronous run: which tasks begin and end when, and which make each version. A function of TimeTerms alone, made
-/// as it is asked for; memory is that of the tasks at work and a number for each client that has worked.
+/// The events of an asynchronous run: which tasks begin and end when, and which make each version. A function of TimeTerms alone,
+/// made on demand; memory is the tasks at work and a number for each client that has worked.
 class EventSchedule {
  public:
   EventSchedule() = default;
@@ -44,16 +44,16 @@ class EventSchedule {
   /// A version: its time, and the tasks in it.
   struct Version {
     RoundTime time = {};
-    std::vector<Flight> tasks = {};  ///< those that arrived, in order
-    std::size_t tier = 0;            ///< whose round it was, of modes that merge tiers
+    std::vector<Flight> tasks = {};  ///< arrived tasks, in order
+    std::size_t tier = 0;            ///< whose round it was, in modes that merge tiers
   };
-  /// The next version. Throws Error (failure) if no client will ever be there.
+  /// The next version. Throws Error (failure) if no client will ever be available.
   virtual Version next() = 0;
 
   std::uint32_t version() const { return version_; }            ///< versions made so far
-  const std::set<Flight>& flights() const { return flights_; }  ///< at work, in the order in which they will end
+  const std::set<Flight>& flights() const { return flights_; }  ///< at work, in order of ending
 
-  /// The state as bytes, and back. load throws Error (failure) if they are not the state of such a schedule.
+  /// The state as bytes, and back. load throws Error (failure) if they are not such a schedule's state.
   virtual std::string save() const = 0;
   virtual void load(const std::string& bytes) = 0;
 
@@ -67,13 +67,13 @@ struct BufferRules {
   std::size_t concurrency = 0;      ///< clients at work at once
   std::size_t buffer = 1;           ///< updates of a version
   std::uint32_t staleness_cap = 0;  ///< 0: none
-  bool waits = false;               ///< for an update that would be beyond the cap; else it is dropped
+  bool waits = false;               ///< for an update that would exceed the cap; otherwise it is dropped
 };
 
-/// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from those that are there,
-/// idle, and not in the buffer: a client is in a buffer at most once. Under TimeTerms::separation b it begins for version v at the
-/// earliest if its last update is in version v - b, or, if that came to nothing, began for version v - b. As no update is in a version
-/// before the one it began for, any two of a client's are in versions at least b apart.
+/// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from the available clients
+/// that are idle and not in the buffer: a client is in a buffer at most once. Under TimeTerms::separation b, it begins for
+/// version v at the earliest if its last update is in version v - b or, if that failed, began for version v - b. Since no update
+/// is in a version before the one it began for, any two of a client's updates are in versions at least b apart.
 class BufferSchedule final : public EventSchedule {
  public:
   /// The terms must outlive it. Throws Error (usage) if there are fewer clients than `concurrency`.
@@ -99,12 +99,12 @@ class BufferSchedule final : public EventSchedule {
   BufferRules rules_;
   Nanoseconds now_ = 0;
   std::uint64_t begun_ = 0;  ///< tasks so far
-  std::uint64_t free_ = 0;   ///< places for clients at work that are empty
+  std::uint64_t free_ = 0;   ///< empty places for clients at work
   std::map<ClientId, std::uint32_t> counts_ = {};
   std::map<ClientId, std::uint64_t> rested_ = {};  ///< the first version that a client may begin for again, under a separation
   std::vector<bool> taken_ = {};                   ///< by client: at work or in the buffer
   std::size_t taken_count_ = 0;
-  Nanoseconds none_before_ = 0;  ///< no client that is idle is there before this instant; found again after a load
+  Nanoseconds none_before_ = 0;  ///< no idle client is available before this instant; recomputed after a load
 };
 
 }  // namespace fedstride

@@ -15,7 +15,7 @@ struct ModelVersion {
   std::vector<double> told = {};  ///< Task::told
 };
 
-/// A run in virtual time: its rounds, or the versions of its model, one after the other (ModePart::begin).
+/// A run in virtual time: its rounds, or the versions of its model, in sequence (ModePart::begin).
 class TimedRun {
  public:
   virtual ~TimedRun() = default;
@@ -24,14 +24,14 @@ class TimedRun {
   virtual std::vector<ClientReport> advance(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
                                             Vector& model, std::span<const std::uint64_t> releases = {},
                                             ForEachPiece for_each_piece = serially) = 0;
-  /// The time of the round or version made last.
+  /// The time of the last round or version.
   const RoundTime& last() const { return last_; }
 
-  /// The state as bytes, and back at the time at which the last round ended. load throws Error (failure) if they are not such a state.
-  /// The models of versions() belong to it; they are in files.
+  /// The state as bytes, and back, at the end of the last round. load throws Error (failure) if they are not such a state. The
+  /// models of versions() belong to it but are in files.
   virtual std::string save() const = 0;
   virtual void load(const std::string& bytes, Nanoseconds now) = 0;
-  /// The versions before the model's that tasks at work began from.
+  /// Versions before the model's from which running tasks began.
   const std::map<std::uint32_t, std::shared_ptr<const ModelVersion>>& versions() const { return versions_; }
   virtual std::set<std::uint32_t> needed_versions() const { return {}; }
   void put_version(std::uint32_t number, ModelVersion version) {

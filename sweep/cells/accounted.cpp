@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One level of one cell: the spendings that a record may have at the end of a run.
+// One level of one cell: the possible spendings of a record at the end of a run.
 struct CellLevel {
   Level level;
   double delta;
@@ -106,12 +106,12 @@ std::vector<Cell> cells_of(const Experiment& experiment) {
   return cells;
 }
 
-// The state between runs, in a file of its owner alone.
+// The state between runs, in a file private to its owner.
 struct ChoiceState {
   std::string identity;    ///< of law, cells and settings
-  std::uint64_t next = 0;  ///< number of the run to make
+  std::uint64_t next = 0;  ///< number of the next run
   std::uint64_t best = 0;  ///< number of the best run so far, counted from 1; 0: none
-  double score = 0;        ///< of that
+  double score = 0;        ///< of that run
   std::uint64_t cell = 0;  ///< its number in the grid
 };
 
@@ -154,7 +154,7 @@ class SecretChoice {
  private:
   fs::path state_file() const { return choice_.folder / "runs.json"; }
   fs::path statement_file() const { return choice_.folder / "statement.json"; }
-  // Names tell nothing of the number.
+  // Names reveal nothing about the number.
   fs::path place(std::uint64_t run) const {
     return choice_.folder / "runs" / keyed_hash(key_, "fedstride: run " + std::to_string(run)).substr(0, 16);
   }
@@ -249,7 +249,7 @@ class SecretChoice {
     return true;
   }
 
-  // The better of the last run and the best so far; the first of equal ones.
+  // The better of the last run and the best so far; ties go to the first.
   void settle() {
     const bool is_better = state_.best == 0 || latest_ > state_.score || (std::isnan(state_.score) && !std::isnan(latest_));
     if (is_better) {

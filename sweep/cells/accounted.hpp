@@ -18,12 +18,12 @@ struct AccountedOptions {
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// What the choice costs at one level, by Rényi divergences.
+/// The cost of the choice at one level, by Rényi divergences.
 struct AccountedStatement {
   Level level = Level::example;
   double delta = 0;
   double single = 0;  ///< epsilon of one run
-  double total = 0;   ///< of the winner, its choice included
+  double total = 0;   ///< of the winner, including its choice
 };
 
 /// The statements on choosing among these cells. Throws Error (usage) unless all have the same privacy: levels, delta, neighbors and
@@ -41,10 +41,11 @@ struct AccountedChoice {
   std::vector<AccountedStatement> statements = {};
 };
 
-/// Makes a random number of runs, each of a cell drawn uniformly, and keeps the one with the best score of its final model (Papernot &
-/// Steinke 2022). The number follows from runs.key, readable by its owner alone, so that a killed sweep goes on with the same; nobody is
-/// told it. In the end the folder has winner/, the run's folder, and statement.json, and everything of other runs, the key and the state
-/// are removed. Throws Error: usage as account_choice, or if the folder is another sweep's or was finished; failure if a run fails.
+/// Makes a random number of runs, each of a cell drawn uniformly, and keeps the one with the best score of its final model
+/// (Papernot & Steinke 2022). The number follows from runs.key, readable only by its owner, so that a killed sweep continues with
+/// the same number, which is never revealed. At the end the folder has winner/, the run's folder, and statement.json; everything
+/// else, such as other runs, the key and the state, is removed. Throws Error: usage like account_choice, or if the folder belongs
+/// to another sweep or is finished; failure if a run fails.
 AccountedChoice sweep_accounted(const Experiment& experiment, const AccountedOptions& options);
 
 }  // namespace fedstride

@@ -21,7 +21,7 @@ std::string key_of(std::initializer_list<std::string_view> parts) {
   return hash.hex().substr(0, 16);
 }
 
-// Different points that give the same run are different configurations.
+// Different points with the same run are different configurations.
 std::string seedless_point(const Cell& cell) {
   std::string text;
   for (const auto& [key, value] : cell.point)
@@ -52,7 +52,7 @@ std::string determining_text(const Configuration& configuration) {
 
 namespace {
 
-// The settings for reading a user's file that are not defaults.
+// The non-default settings for reading a user's file.
 std::string read_text(const Configuration& configuration) {
   std::string text;
   const Configuration defaults;

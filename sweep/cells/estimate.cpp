@@ -105,7 +105,7 @@ class Measurement {
   std::jthread watcher_;
 };
 
-// The configuration to measure for a cell: without settings that only scale the work, and without budgets.
+// The configuration to measure for a cell: without budgets and settings that only scale the work.
 Configuration measured(Configuration configuration) {
   const auto plain_noise = [](double& noise, double& epsilon) {
     if (noise <= 0) noise = 1;
@@ -198,7 +198,7 @@ class Estimator {
     return seconds_of(configuration, speed->second);
   }
 
-  // Assumes that all cells of another command cost what the first one does.
+  // Assumes that all cells of another command cost as much as the first.
   double command_seconds(const Cell& cell) {
     if (!command_seconds_) {
       std::vector<std::string> words = command_words(experiment_, cell);

@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// The estimated cost of a cell, or the reason that it is unknown.
+/// The estimated cost of a cell, or why it is unknown.
 struct CellEstimate {
   double seconds = 0;
   std::string why = {};

@@ -144,7 +144,7 @@ namespace {
 
 using SweptPoint = std::map<std::string, std::string>;
 
-// A reason with all cells that it refuses; for a rule, also the values of its subject.
+// A reason with all the cells it refuses; for a rule, also the values of its subject.
 struct Reason {
   std::string subject = {}, reason = {}, remedy = {};
   std::vector<std::string> values = {};
@@ -189,7 +189,7 @@ std::string exclusion(const SweptPoint& point) {
   return "{" + joined(parts) + "}";
 }
 
-// Only those that exclude no valid cell.
+// Only exclusions that exclude no valid cell.
 std::vector<std::string> exclusions(const Reason& reason, const std::vector<Cell>& valid) {
   std::vector<std::string> good;
   for (const SweptPoint& point : reason.points)

@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// A step of successive halving: this many configurations are trained up to this round, and the best of them enter the next step.
+/// A step of successive halving: this many configurations train up to this round, and the best of them enter the next step.
 struct Rung {
   std::size_t configurations = 0;
   std::uint32_t rounds = 0;
@@ -15,9 +15,9 @@ struct Rung {
 };
 using Bracket = std::vector<Rung>;
 
-/// Successive halving (Jamieson & Talwalkar 2016) of n configurations: rung i of s + 1 has floor(n / eta^i) of them at floor(rounds /
-/// eta^(s - i)) rounds. s is as large as it can be with `least` rounds or more in the first rung and a configuration or more in the
-/// last. n, least > 0, least <= rounds, eta > 1.
+/// Successive halving (Jamieson & Talwalkar 2016) of n configurations: rung i of s + 1 has floor(n / eta^i) of them at
+/// floor(rounds / eta^(s - i)) rounds. s is as large as possible with at least `least` rounds in the first rung and at least one
+/// configuration in the last. n, least > 0, least <= rounds, eta > 1.
 Bracket halving_bracket(std::size_t n, std::uint32_t least, std::uint32_t rounds, unsigned eta);
 
 /// The brackets of Hyperband (Li et al. 2018, algorithm 1) over at most n configurations: bracket s, from the largest down to 0, begins with
@@ -39,20 +39,20 @@ Score score_of_seeds(const std::vector<double>& values);
 
 /// A configuration's place in a rung.
 struct RungPlace {
-  std::size_t configuration = 0;  ///< as the caller numbers them
+  std::size_t configuration = 0;  ///< in the caller's numbering
   Score score = {};
   bool goes_on = false;
   bool is_near_cut = false;  ///< the cut is within the score's interval
 };
 
 struct RungOrder {
-  std::vector<RungPlace> places = {};                     ///< the best first; of equal scores the one with the smaller number
-  double cut = std::numeric_limits<double>::quiet_NaN();  ///< halfway between the last that goes on and the first that does not
-  /// True if on both sides of the cut there are configurations within whose noise it is.
+  std::vector<RungPlace> places = {};                     ///< best first; ties go to the smaller number
+  double cut = std::numeric_limits<double>::quiet_NaN();  ///< halfway between the last promoted and the first not promoted
+  /// True if the cut is within the noise of configurations on both sides.
   bool is_toss_up() const;
 };
 
-/// Orders a rung, of which `keep` go on; unknown scores are last.
+/// Orders a rung, of which `keep` are promoted; unknown scores are last.
 RungOrder order_rung(std::vector<RungPlace> places, std::size_t keep, bool highest_is_best);
 
 }  // namespace fedstride

@@ -257,7 +257,7 @@ class Sweep {
                          outcome.kind == CellOutcome::Kind::held_elsewhere ? "another process is running it" : outcome.error);
   }
 
-  SharedDatasets datasets_;  // cells share what they read
+  SharedDatasets datasets_;  // cells share loaded data
   CellWork work_;
   const SweepObserver& observer_;
   const InputHashes& inputs_;

@@ -25,7 +25,7 @@ struct SweepOptions {
   InputHashes inputs = {};                ///< as filled in by expand
   std::vector<std::size_t> order = {};    ///< indices of the cells to work on, in this order; empty: those of the shard
   FleetMaker fleet = {in_process_fleet};  ///< for cells that are runs; with any other fleet, jobs must be 1
-  std::uint32_t pause_after = 0;          ///< cells that are runs stop after this round, and then count as finished; 0: never
+  std::uint32_t pause_after = 0;          ///< runs stop after this round, and then count as finished; 0: never
 };
 
 /// Callbacks for an observer of a sweep; called from several threads, one call at a time. Any may be empty.
@@ -46,7 +46,7 @@ struct SweepSummary {
   bool interrupted = false;
   std::vector<std::pair<Cell, std::string>> failed = {};  ///< with its error
   std::vector<Cell> finished_cells = {};
-  SweepResults results = {};      ///< as the tables have them
+  SweepResults results = {};      ///< as in the tables
   std::string tables_error = {};  ///< why the tables could not be written; the cells are not affected
 };
 

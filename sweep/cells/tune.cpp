@@ -89,7 +89,7 @@ void take_brackets(const TuneOptions& options, TunePlan& plan) {
   const std::size_t n = plan.pool.size();
   plan.brackets = options.hyperband ? hyperband_brackets(n, least, plan.rounds, eta)
                                     : std::vector<Bracket>{halving_bracket(n, least, plan.rounds, eta)};
-  std::size_t next = 0;  // brackets share as few configurations as they can
+  std::size_t next = 0;  // brackets share as few configurations as possible
   for (const Bracket& bracket : plan.brackets) {
     std::vector<std::size_t>& entry = plan.entries.emplace_back();
     for (std::size_t i = 0; i < bracket.front().configurations; ++i) entry.push_back(plan.pool[next++ % n]);
@@ -237,7 +237,7 @@ class Tune {
     const Cell& cell = cells_[plan_.configurations[summary_.final.places.front().configuration].front()];
     Settings settings = cell.settings;
     for (const char* key : {"out", "threads", "quiet"}) settings.erase(key);
-    settings.try_emplace("accept-failures", Setting{std::string("all")});  // as cells of a sweep have it
+    settings.try_emplace("accept-failures", Setting{std::string("all")});  // as for cells of a sweep
     summary_.winner = folder_ / "winner.toml";
     summary_.run = plan_.folder / "cells" / cell.key;
     write_file(summary_.winner, "# " + one_line("The winner of: fedstride tune " + experiment_.file) + "\n# " +

@@ -16,14 +16,14 @@ struct TuneOptions {
   std::string out = {};  ///< folder of the sweep; empty: sweeps/NAME
   int jobs = 1;
   int threads = 0;
-  int eta = 3;         ///< one of so many configurations goes on
-  int min_rounds = 1;  ///< of the first rung, at least
+  int eta = 3;         ///< one of this many configurations is promoted
+  int min_rounds = 1;  ///< minimum in the first rung
   bool hyperband = false;
   std::size_t draws = 0;        ///< configurations drawn from the grid; 0: all
   std::uint64_t draw_seed = 1;  ///< of these draws, and of Hyperband's
 };
 
-/// A rung of a bracket, as it ended.
+/// The result of a rung of a bracket.
 struct RungResult {
   std::size_t bracket = 0;
   std::size_t rung = 0;  ///< both from 0
@@ -39,44 +39,45 @@ struct TunePlan {
   std::string metric = {};                                    ///< "validation_accuracy"
   std::uint32_t rounds = 0;                                   ///< of a cell at full length
   std::vector<Cell> cells = {};                               ///< of the grid; without keys
-  std::vector<std::vector<std::size_t>> configurations = {};  ///< cells that differ in the seed alone, by their numbers
+  std::vector<std::vector<std::size_t>> configurations = {};  ///< cells that differ only in the seed, by number
   std::vector<std::size_t> pool = {};                         ///< configurations in the order in which brackets take them
   std::vector<Bracket> brackets = {};
   std::vector<std::vector<std::size_t>> entries = {};  ///< of each bracket: its configurations
   std::string text = {};                               ///< "successive halving of 9 configurations, eta 3, ..."
-  std::uint64_t work = 0;  ///< rounds that all brackets take, at most; a promoted cell's are counted once
+  std::uint64_t work = 0;  ///< the most rounds that all brackets take; a promoted cell's are counted once
   std::string name_of(std::size_t configuration) const;  ///< its point without the seed
 };
 
-/// Throws Error (usage): a grid with fewer than two configurations, cells that are private or have no validation rows, rungs that are
-/// not evaluated, settings that do not fit.
+/// Throws Error (usage): a grid with fewer than two configurations, cells that are private or lack validation rows, rungs without
+/// evaluation, unsuitable settings.
 TunePlan plan_tuning(const Experiment& experiment, const TuneOptions& options);
 
 struct TuneObserver {
   std::function<SweepObserver(const RungResult& rung)> begin = {};  ///< the observer of a rung's cells
-  std::function<void(const RungResult& rung)> end = {};             ///< it is decided
+  std::function<void(const RungResult& rung)> end = {};             ///< the rung is decided
   const std::atomic<bool>* stop = nullptr;
 };
 
 struct TuneSummary {
   bool interrupted = false;
-  std::vector<std::pair<Cell, std::string>> failed = {};  ///< because of which a rung could not be decided
-  std::size_t held_elsewhere = 0;                         ///< likewise
+  std::vector<std::pair<Cell, std::string>> failed = {};  ///< those that left a rung undecided
+  std::size_t held_elsewhere = 0;                         ///< the same
   std::vector<RungResult> rungs = {};
-  RungOrder final = {};               ///< all configurations at full length; empty unless all was decided
+  RungOrder final = {};               ///< all configurations at full length; empty unless everything was decided
   std::string metric = {};            ///< RungResult::metric
   std::filesystem::path winner = {};  ///< its settings, for `fedstride run --config`
   std::filesystem::path run = {};     ///< its first seed's run
 };
 
-/// Carries out the plan in a sweep's folder (sweep.hpp): cells of a rung run with the horizon of all rounds, pause after the rung's last,
-/// and go on from their checkpoints if they are promoted, so that a cell is the same as in the sweep. Scores are read from the cells, so
-/// that a rerun goes on where it was stopped. Writes tune/rungs.csv and tune/tune.json after each rung, and tune/winner.toml and the
-/// sweep's tables in the end. A rung with a cell that failed is not decided. Throws Error: usage if the folder has another tune, FolderInUse.
+/// Carries out the plan in a sweep's folder (sweep.hpp): cells of a rung run with the horizon of all rounds, pause after the
+/// rung's last, and continue from their checkpoints if promoted, so that a cell equals the sweep's. Scores are read from the
+/// cells, so a rerun continues where it stopped. Writes tune/rungs.csv and tune/tune.json after each rung, and tune/winner.toml
+/// and the sweep's tables at the end. A rung with a failed cell is not decided. Throws Error: usage if the folder has another
+/// tune, FolderInUse.
 TuneSummary tune(const Experiment& experiment, const TunePlan& plan, const TuneOptions& options,
                  const TuneObserver& observer = {});
 
-/// What tune.json says of it.
+/// Its contents for tune.json.
 std::string tune_json(const TunePlan& plan, const TuneSummary& summary);
 
 }  // namespace fedstride

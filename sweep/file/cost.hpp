@@ -8,12 +8,12 @@
 
 namespace fedstride {
 
-/// What results cost, and are drawn against: rounds, virtual seconds (docs/time.md), or megabytes sent and received.
+/// What results cost and are plotted against: rounds, virtual seconds (docs/time.md), or megabytes sent and received.
 enum class Cost : std::uint8_t { rounds, time, bytes };
 constexpr auto choice_names(Cost) { return names("rounds", "time", "bytes"); }
 
 struct CostWords {
-  std::string_view metric;     ///< of a round: how far the run was when it ended; empty: its number
+  std::string_view metric;     ///< of a round: the cost up to its end; empty: its number
   std::string_view axis;       ///< label of an axis
   std::string_view title;      ///< "Test accuracy by ..."
   std::string_view to_target;  ///< metric after test_ or validation_
@@ -25,8 +25,8 @@ constexpr CostWords cost_words(Cost by) {
   return kWords[static_cast<std::size_t>(by)];
 }
 
-/// The table [target]: a run has reached it at the first of kEvaluationsInARow evaluations in a row that are at or above it (of a
-/// loss: at or below).
+/// The table [target]: a run reaches it at the first of kEvaluationsInARow consecutive evaluations at or above it (for a loss: at
+/// or below).
 struct Target {
   std::string metric = {};  ///< "accuracy", "r2" or "loss"; empty: none
   double at = 0;
@@ -34,9 +34,9 @@ struct Target {
 };
 inline constexpr int kEvaluationsInARow = 3;
 
-/// True of metrics that runs that did not reach their target lack.
+/// True for metrics that runs lack if they missed their target.
 constexpr bool is_to_target(std::string_view metric) { return metric.ends_with("_to_target"); }
-/// True of metrics of which the lowest is best.
+/// True for metrics whose lowest value is best.
 constexpr bool is_best_lowest(std::string_view metric) { return metric.ends_with("loss") || is_to_target(metric); }
 
 }  // namespace fedstride

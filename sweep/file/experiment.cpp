@@ -47,7 +47,7 @@ void read_texts(const Document& document, Experiment& experiment) {
                              "' is not valid; it must be \"run\" or a command with --json, such as \"privacy epsilon\"");
 }
 
-// Leaves out exclusions of values that the scale or the command line replaced.
+// Drops exclusions of values that the scale or the command line replaced.
 void read_exclusions(const Document& document, const ExperimentDraft& draft, Experiment& experiment) {
   if (draft.exclude == nullptr) return;
   if (draft.exclude->list() == nullptr)

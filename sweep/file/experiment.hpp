@@ -15,20 +15,20 @@
 
 namespace fedstride {
 
-/// The table [tune]: the keys whose values compete, and the metric that ranks them. The best is chosen on the validation
-/// split, or on the test set if the source did so; no epsilon is charged for choosing on private data.
+/// The table [tune]: the keys whose values compete, and the metric that ranks them. The best is chosen on the validation split,
+/// or on the test set if the source did so; choosing on private data is not charged.
 struct Tuning {
   std::vector<std::string> keys = {};
   std::string on = "validation";  ///< "validation" or "test"
-  /// "accuracy" or "r2" (highest), "loss" or "..._to_target" (lowest); where results have no accuracy, r2
+  /// "accuracy" or "r2" (highest), "loss" or "..._to_target" (lowest); without an accuracy: r2
   std::string metric = "accuracy";
   std::string why = {};  ///< reason for using the test set
   /// "test_accuracy": the metric's name in the results.
   std::string metric_name() const { return on + "_" + metric; }
 };
 
-/// The table [table]: the swept keys that name the rows of result tables and those that name their columns. A key in neither
-/// list goes where its kind does (sweep/results/comparison.hpp).
+/// The table [table]: the swept keys that name the rows of result tables and those that name their columns. A key in neither list
+/// goes with its kind (sweep/results/comparison.hpp).
 struct TableRequest {
   std::vector<std::string> rows = {};
   std::vector<std::string> columns = {};
@@ -56,7 +56,7 @@ struct Expectation {
   double within = 0;                         ///< tolerance of "equals"
   double margin = 0;                         ///< "above" and "below" must hold by more than this
   std::string scale = "full";                ///< "full", "quick" or "both": the scale at which it is checked
-  std::string reason = {};                   ///< known reason for a failure; shown beside it
+  std::string reason = {};                   ///< known reason for a failure; shown with it
 };
 
 /// The kinds of [[figure]]; sweep/report/figures.cpp implements each.
@@ -105,7 +105,7 @@ struct Axis {
 ///   [quick] [full]        differences at that scale: keys, and [quick.sweep], [quick.when.KEY.VALUE],
 ///                         [quick.variant.NAME], whose lists replace those of the same key
 struct Experiment {
-  std::string name;  ///< the folder's name for DIR/experiment.toml, else the file's without .toml
+  std::string name;  ///< the folder's name for DIR/experiment.toml, otherwise the file's without .toml
   std::string file;  ///< path as given
   std::string text;  ///< the file's contents
   std::string scale;
@@ -120,7 +120,7 @@ struct Experiment {
   Tuning tuning = {};
   TableRequest table = {};
   Target target = {};
-  Cost by = Cost::rounds;  ///< what figures by round, and tables, measure progress by
+  Cost by = Cost::rounds;  ///< the measure of progress in figures by round and tables
   std::vector<Expectation> expectations = {};
   std::vector<FigureRequest> figures = {};
 };
@@ -141,7 +141,7 @@ struct Cell {
   std::vector<std::pair<std::string, std::string>> point = {};  ///< swept keys and values as text, in the order of the axes
   Settings settings = {};                                       ///< of all keys
   std::string key = {};                                         ///< 16 hexadecimal digits, see cell_keys; names the cell's folder
-  std::string configuration = {};  ///< likewise, for the run and its point without the seed; results are means over these
+  std::string configuration = {};  ///< the same for the run and its point without the seed; results are means over these
   std::string command = {};        ///< reproduces the cell: "fedstride run --dataset ..."
   std::string value_of(std::string_view wanted) const;  ///< from `point`; "" if the cell has no such key
 };
@@ -157,11 +157,11 @@ std::size_t cell_count(const Experiment& experiment);
 /// cells. Stored with a sweep, so that cell keys can be computed on a machine without the data.
 using InputHashes = std::map<std::string, std::string>;
 
-/// All cells of the grid, the last axis varying fastest, with key, configuration and command filled in. Points that give the
-/// same run have the same key and share its folder. Throws Error: usage for an invalid cell, naming its point, and as cell_count
-/// does; failure for data that cannot be read. Call check_cells (sweep/cells/grid.hpp) first to report all invalid cells at
-/// once; the overload without inputs does so itself. Takes known hashes from `inputs` and adds new ones. Keys of private cells
-/// are reproducible only with the key in `sweep_key` (keep_sweep_key); without that file they are provisional.
+/// All cells of the grid, the last axis varying fastest, with key, configuration and command filled in. Points that give the same
+/// run have the same key and share its folder. Throws Error: usage for an invalid cell, naming its point, and like cell_count;
+/// failure for data that cannot be read. Call check_cells (sweep/cells/grid.hpp) first to report all invalid cells at once; the
+/// overload without inputs does so itself. Takes known hashes from `inputs` and adds new ones. Keys of private cells are
+/// reproducible only with the key in `sweep_key` (keep_sweep_key); without that file they are provisional.
 std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs, const std::filesystem::path& sweep_key = {});
 std::vector<Cell> expand(const Experiment& experiment);
 

@@ -126,7 +126,7 @@ void erase_everywhere(ExperimentDraft& draft, const std::string& key) {
   draft.overridden.insert(key);
 }
 
-// Replaces the entry of that name, or appends one.
+// Replaces the entry with this name, or appends one.
 void put(Entries& entries, const std::string& key, const DocumentNode& node) {
   const auto found = std::ranges::find(entries, key, &Entries::value_type::first);
   if (found == entries.end())

@@ -39,7 +39,7 @@ struct ExperimentDraft {
 /// draft. `is_run`: keys are those of `fedstride run`. Throws Error (usage) with the line.
 ExperimentDraft draft_experiment(const Document& document, const std::string& scale, const Settings& fixed, bool is_run);
 
-/// The entry of that name, or nullptr.
+/// The entry with this name, or nullptr.
 const DocumentNode* find_entry(const DocumentNode::Table& table, std::string_view key);
 
 /// "[when.optimizer.sgd]"

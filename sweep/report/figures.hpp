@@ -48,13 +48,13 @@ class FigureData {
 /// The value of a key at a point of the grid; "" if absent.
 std::string value_at(const FigureData::Point& point, std::string_view key);
 
-/// The measure of models that the results have: accuracy or R2, on test or else on validation rows; test accuracy if none.
+/// The measure of models in the results: accuracy or R2, on test rows, otherwise on validation rows; test accuracy if none.
 std::string main_metric(const FigureData& data);
 
-/// True if a configuration has a tuned key, and so competes with those that differ from it only in tuned keys.
+/// True if a configuration has a tuned key, and so competes with configurations that differ only in tuned keys.
 bool competes(const Tuning& tuning, const FigureData::Point& point);
 
-/// One kind of figure. If the experiment file requests no figures, it is drawn for each of `requests`, or else once if
+/// One kind of figure. If the experiment file requests no figures, it is drawn for each of `requests`, otherwise once if
 /// `is_usual`.
 struct FigureKind {
   std::string_view name;
@@ -66,7 +66,7 @@ struct FigureKind {
 /// All kinds, in page order.
 std::span<const FigureKind> figure_kinds();
 
-/// The figures requested by the experiment file, else the default ones. Throws Error (usage) for an unknown kind or key.
+/// The figures requested by the experiment file, otherwise the default ones. Throws Error (usage) for an unknown kind or key.
 std::vector<Figure> figures_of(const SweepResults& results);
 
 // Drawing functions of the kinds.

@@ -10,7 +10,7 @@ namespace fedstride {
 /// A path as the target of a link.
 std::string url_of(std::string_view path);
 
-/// Contents that a reader opens; paper leaves them out.
+/// Contents that a reader can unfold; omitted on paper.
 std::string folded(std::string_view title, const std::string& contents);
 
 /// "0.4421" and "0.4421 ± 0.0032", with as many digits as the deviation (NaN: none) justifies.

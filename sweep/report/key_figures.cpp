@@ -59,7 +59,7 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
       sample.x = is_numeric ? *number_of(value) : static_cast<double>(std::ranges::find(names, value) - names.begin());
     samples.push_back(std::move(sample));
   }
-  // A reference level, which has no x, is drawn only beside lines over a numeric key.
+  // A reference level, which has no x, is drawn only with lines over a numeric key.
   const bool has_lines = std::ranges::any_of(samples, [](const Sample& sample) { return !sample.is_reference; });
   if (!has_lines || !is_numeric) std::erase_if(samples, [](const Sample& sample) { return sample.is_reference; });
   for (auto& sample : samples)

@@ -48,7 +48,7 @@ void Looks::assign(Plot& plot) {
     std::size_t best = kLooks.size();
     for (std::size_t look = first; look < first + kMaxLines; ++look)
       if (!taken.contains(look) && (best == kLooks.size() || uses_[look] < uses_[best])) best = look;
-    if (best == kLooks.size()) best = first;  // more lines than a plot may have
+    if (best == kLooks.size()) best = first;  // more lines than a plot allows
     taken.insert(best);
     line->look = best;
     if (known_.try_emplace(key_of(*line), best).second) ++uses_[best];

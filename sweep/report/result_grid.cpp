@@ -15,7 +15,7 @@ using Values = MethodTable::Values;
 constexpr double kSignificant = 0.05;
 constexpr std::size_t kMaxSentences = 12;
 
-/// How the numbers of a column are written.
+/// The number format of a column.
 struct Decimals {
   int places = 4;
   bool is_scientific = false;
@@ -220,7 +220,7 @@ class Sentences {
                       : " (95 % interval " + interval_text(all, decimals) + ", " + std::to_string(all.n) + " seeds)");
   }
 
-  // The best, and how far the next is behind.
+  // The best, and its lead over the next.
   std::string winner(std::size_t condition, std::size_t best) const {
     const auto& column = comparison_.entries[condition];
     const std::string number = with_interval(column[best].statistics);
@@ -250,7 +250,7 @@ class Sentences {
     return text + ". The difference is " + (other.p < kSignificant ? "" : "not ") + "significant (" + p_text(other.p) + ").";
   }
 
-  // Of one method: its number, or the conditions between which it lies.
+  // For one method: its number, or the conditions that bracket it.
   std::vector<std::string> without_methods() const {
     std::vector<std::pair<const SeedStatistics*, std::string>> all;
     for (std::size_t c = 0; c < table_.conditions.size(); ++c)
@@ -295,7 +295,7 @@ std::size_t widest(const std::vector<GridCell>& cells, Member member) {
   return width;
 }
 
-// "0.920 ± 0.025", padded so that the decimals of a column stand below each other.
+// "0.920 ± 0.025", padded so that the decimals of a column align.
 std::string cell_text(const GridCell& cell, std::size_t mean, std::size_t half, std::string_view blank) {
   if (cell.mean.empty()) return "–";
   std::string text = padded(cell.mean, mean, true, blank);
@@ -447,7 +447,7 @@ std::string results_html(const SweepResults& results) {
     for (std::size_t i = 1; i < sentences.size(); ++i) html += "<li>" + escaped(sentences[i]) + "</li>\n";
     html += "</ul>\n";
   }
-  // The one configuration stands in the table of configurations.
+  // The single configuration is in the table of configurations.
   const bool is_one = grids.front().rows.size() == 1 && grids.front().metric.empty();
   std::string note;
   for (const ResultGrid& grid : is_one ? std::vector<ResultGrid>{} : grids) {

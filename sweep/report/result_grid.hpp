@@ -18,7 +18,7 @@ struct GridCell {
 };
 
 /// A table of results as texts. If methods and conditions vary, a row is a method, a column is a condition, and there is one grid
-/// for each metric; else a row is a method or a condition, and a column is a metric.
+/// for each metric; otherwise a row is a method or a condition, and a column is a metric.
 struct ResultGrid {
   std::string metric = {};                             ///< empty: each column has its own
   std::vector<std::string> row_keys = {};              ///< heads of the rows' labels
@@ -30,12 +30,12 @@ struct ResultGrid {
 };
 std::vector<ResultGrid> result_grids(const SweepResults& results);
 
-/// True if two columns share this line of the header and those above it.
+/// True if two columns share this line of the header and the lines above.
 bool shares_head(const ResultGrid& grid, std::size_t line, std::size_t column, std::size_t other);
 /// True if all labels of rows for this key are numbers.
 bool has_numbers(const ResultGrid& grid, std::size_t key);
 
-/// Grids of at most `most` columns that together are the grid, for narrow media.
+/// The grid split into grids of at most `most` columns, for narrow media.
 std::vector<ResultGrid> split_columns(const ResultGrid& grid, std::size_t most);
 
 /// "Adam has the highest test accuracy, 0.93 (...)": a sentence for each condition, with intervals; after an overview if there
@@ -44,7 +44,8 @@ std::vector<std::string> result_sentences(const SweepResults& results);
 
 /// The grids and sentences as HTML.
 std::string results_html(const SweepResults& results);
-/// The main grid as lines of at most `width` characters, if the labels of its rows leave room, and what to say below it: its note, and who won.
+/// The main grid as lines of at most `width` characters, if its row labels leave room, and the text below it: its note, and the
+/// winner.
 struct ResultsText {
   std::string table = {};
   std::vector<std::string> sentences = {};

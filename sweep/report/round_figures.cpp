@@ -24,7 +24,7 @@ std::string round_label(const FigureData& data) {
   return is_one("clients", false) && is_one("local-epochs", true) ? "round (one epoch each)" : "round";
 }
 
-// What figures over rounds are drawn against.
+// The x axis of figures over rounds.
 class RoundAxis {
  public:
   RoundAxis(const FigureData& data, const FigureRequest& request)
@@ -37,7 +37,7 @@ class RoundAxis {
   std::string label() const { return by_ == Cost::rounds ? round_label(data_) : std::string(words_.axis); }
   std::string title(const std::string& what) const { return what + " by " + std::string(words_.title); }
 
-  // Appends the row of a round, unless it is unknown how far its run was. `key` and `value` are added to the identity of the line.
+  // Appends the row of a round, unless the run's cost up to it is unknown. `key` and `value` are added to the line's identity.
   void add(std::vector<Sample>& samples, const SummaryRow& row, const char* key = nullptr, const std::string& value = {}) const {
     const std::string round = std::to_string(*row.round);
     Sample sample{.row = &row,

@@ -14,7 +14,7 @@ struct Sample {
   std::string slot;            ///< a line has one sample per slot: a round, or a value of the key
   FigureData::Point identity;  ///< distinguishes its line from the others
   std::string text;            ///< tooltip
-  bool is_reference = false;   ///< its configuration does not have the key
+  bool is_reference = false;   ///< its configuration lacks the key
 };
 
 /// True if a row meets a request's conditions and, unless `all_ranks`, has one of its ranks.
@@ -36,7 +36,7 @@ bool spans_decades(const std::vector<double>& values);
 /// The contents of a figure, before its samples are grouped into panels.
 struct FigureDraft {
   std::string title;    ///< used unless the request has one
-  std::string missing;  ///< what no cell has if `samples` is empty: "test_loss by round"
+  std::string missing;  ///< what all cells lack if `samples` is empty: "test_loss by round"
   std::vector<Sample> samples = {};
   Plot model = {};                           ///< template for every panel
   std::vector<std::string> panel_keys = {};  ///< always split into panels by these

@@ -72,7 +72,7 @@ std::string claims(const SweepResults& sweep) {
   return html + "</tbody></table></div>\n";
 }
 
-// True if the run has spent at the level; so may one that is unfinished, whose rounds are in the tables. The statement may have no number.
+// True if the run has spent at the level, even an unfinished run with rounds in the tables. The statement may have no number.
 bool has_spent(const CellResult& cell, std::string_view level) {
   const bool client = level == "client";
   const std::string key = client ? "privacy_client" : "privacy_example", said = cell.text(key + "_level");
@@ -80,7 +80,7 @@ bool has_spent(const CellResult& cell, std::string_view level) {
          (said.empty() ? (client ? "client" : "example") : said) == level;
 }
 
-// What a reader of all private runs has seen, by basic composition.
+// The total spending visible to a reader of all private runs, by basic composition.
 std::string cost_of_looking(const SweepResults& sweep) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   std::string text;

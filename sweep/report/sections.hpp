@@ -11,7 +11,7 @@ namespace fedstride {
 
 std::string title_of(const SweepResults& sweep);
 
-/// Title, source, claim and how many cells are finished. `among_others`: the page has its own title.
+/// Title, source, claim and number of finished cells. `among_others`: the page has its own title.
 std::string heading(const SweepResults& sweep, bool among_others);
 /// The settings that vary, and those that all configurations share, defaults folded.
 std::string settings(const SweepResults& sweep);

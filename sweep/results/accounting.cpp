@@ -135,7 +135,7 @@ std::optional<Accounts> read_kept(const fs::path& path, const LedgerMark& mark, 
         accounts[static_cast<std::uint32_t>(std::stoul(round))][name] = value.get<double>();
     return accounts;
   } catch (const std::exception&) {
-    return std::nullopt;  // damaged: computed again
+    return std::nullopt;  // damaged: recompute
   }
 }
 
@@ -147,7 +147,7 @@ void keep(const fs::path& path, const LedgerMark& mark, std::uint32_t rounds, co
   try {
     write_file(path, dump_json(json, 2) + "\n");
   } catch (const Error&) {
-    // Read-only folder: computed again next time.
+    // Read-only folder: recomputed next time.
   }
 }
 

@@ -9,16 +9,16 @@
 
 namespace fedstride {
 
-/// The finished configurations of a sweep by what they compete with: methods compete under one condition, never across
-/// conditions. Of configurations that differ only in tuned keys the best is kept.
+/// The finished configurations of a sweep, grouped by competition: methods compete within a condition, never across conditions.
+/// Among configurations that differ only in tuned keys, the best is kept.
 struct MethodTable {
-  using Values = std::vector<std::string>;                         ///< one for each key; "" if a configuration does not have it
+  using Values = std::vector<std::string>;                         ///< one for each key; "" if a configuration lacks it
   std::vector<std::string> method_keys = {}, condition_keys = {};  ///< only those with several values
   std::vector<Values> methods = {}, conditions = {};
   std::vector<std::vector<Seeds>> seeds = {};  ///< [condition][method]; empty: no finished cell
 };
 
-/// A key belongs where [table] has it. If only one of its lists is given, all other keys belong to the other. Otherwise
+/// A key belongs where [table] lists it. If only one of its lists is given, all other keys belong to the other. Otherwise
 /// settings of training and aggregation are methods; data, clients, model, privacy, attack, cohort and rounds are conditions.
 /// Keys tied by zip go together. The variants are methods unless they set only conditions. For commands other than run,
 /// every key is a method's.

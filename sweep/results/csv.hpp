@@ -11,7 +11,7 @@
 namespace fedstride {
 
 /// Writes a table in RFC 4180 format, with quotes only if needed and lines ended by '\n'. Writes a temporary file that finish()
-/// renames, so that readers see the old table or the new one. Holds a few rows in memory. Throws Error (failure).
+/// renames, so that readers see the old or the new table. Holds a few rows in memory. Throws Error (failure).
 class CsvFile {
  public:
   CsvFile(std::filesystem::path path, const std::vector<std::string>& columns);

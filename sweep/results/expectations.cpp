@@ -78,8 +78,8 @@ class Checker {
     return value;
   }
 
-  // The cells that `where` selects, by configuration. All must be finished: the best of only those that are finished would be
-  // another claim.
+  // The cells that `where` selects, by configuration. All must be finished: the best among finished ones would be a different
+  // claim.
   std::vector<Seeds> selected(const ResultQuantity& quantity) const {
     std::vector<Seeds> left;
     std::vector<const CellResult*> missing;

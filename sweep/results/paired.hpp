@@ -14,10 +14,10 @@ struct Compared {
   bool is_best = false;            ///< has the best mean, of at least two
   SeedStatistics lead = {};        ///< of the best over this one, seed by seed; n: seeds in common with the best
   double p = 0;                    ///< p-value against the best, with Holm's correction; NaN: no test
-  int never = 0;                   ///< of a metric to a target: seeds that did not reach it
+  int never = 0;                   ///< for a metric to a target: seeds that missed it
 };
 
-/// With fewer seeds in common there is no test: too little would be known of how the differences spread.
+/// With fewer common seeds there is no test: the spread of the differences would be too uncertain.
 inline constexpr int kMinTestedPairs = 5;
 
 /// One entry per configuration, in order. The test is Student's two-sided paired t-test over common seeds; it needs
@@ -25,7 +25,7 @@ inline constexpr int kMinTestedPairs = 5;
 /// the p-values are only a guide.
 std::vector<Compared> compared(const std::vector<Seeds>& configurations, std::string_view metric, bool highest);
 
-/// Two-sided p-value of the paired t-test that the differences have mean 0; NaN for fewer than two, or if all are equal but
+/// Two-sided p-value of the paired t-test of mean difference 0; NaN for fewer than two, or if all are equal but
 /// not 0; 1 if all are 0.
 double paired_p(std::span<const double> differences);
 

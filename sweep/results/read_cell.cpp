@@ -83,9 +83,9 @@ std::string label_of(const Json& entry, std::size_t place) {
   return std::to_string(place);
 }
 
-// Takes all numbers (true and false as 1 and 0) and strings of a JSON object, each named by its path joined by '_', with '-'
-// as '_': {"a": {"b-c": 1}} gives a_b_c. An entry of a list is named by its name, accountant, level or who, if it has one,
-// else by its index. Skips lists of more than 100 entries, and numbers after the first 10,000.
+// Takes all numbers (true and false as 1 and 0) and strings of a JSON object, each named by its path joined by '_', with '-' as
+// '_': {"a": {"b-c": 1}} gives a_b_c. An entry of a list is named by its name, accountant, level or who, if it has one, otherwise
+// by its index. Skips lists of more than 100 entries, and numbers after the first 10,000.
 void take_all(const Json& json, const std::string& path, int depth, Numbers& numbers, std::map<std::string, std::string>& texts) {
   if (depth > kMaxDepth || numbers.size() >= kMaxNumbers) return;
   if (json.is_object()) {

@@ -32,7 +32,7 @@ Json data_of(const SweepResults& results) {
   return Json{{"sets", std::move(data)}, {"hashes", std::vector<std::string>(hashes.begin(), hashes.end())}};
 }
 
-// A line each, so that a record that changes is read as a difference.
+// One line each, so that changes of a record are readable as a diff.
 std::string values_of(const SweepResults& results) {
   std::vector<std::string> values;
   for (const SummaryRow& row : results.summary) {
@@ -87,7 +87,7 @@ std::string results_record(const SweepResults& results, std::string_view day) {
       {"machine", std::move(machine)},
       {"claims", std::move(claims)}};
   std::string text = dump_json(record, 2);
-  text.resize(text.rfind('\n'));  // the line of the last bracket
+  text.resize(text.rfind('\n'));  // the last bracket's line
   return text + ",\n  \"values\": [" + values_of(results) + "\n  ]\n}\n";
 }
 

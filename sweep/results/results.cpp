@@ -29,7 +29,7 @@ std::map<std::string, std::string> texts_at(const Json& json, const char* key) {
   return texts;
 }
 
-// Reads the files that sweep() wrote: the experiment as it was run, and the machine.
+// Reads the files that sweep() wrote: the experiment as run, and the machine.
 std::vector<Cell> read_sweep(const fs::path& folder, SweepResults& results, InputHashes& inputs) {
   constexpr std::uint64_t kMaxSweepFileBytes = std::uint64_t{1} << 24;
   const fs::path path = folder / "sweep.json";
@@ -64,8 +64,8 @@ std::vector<Cell> read_run(const fs::path& folder, SweepResults& results) {
            .command = "fedstride run --config " + file.string()}};
 }
 
-/// The rounds of a long run that need not be held: those without an evaluation, if others have one. An asynchronous run has a round for
-/// each update.
+/// The rounds of a long run that need not be kept: those without an evaluation, if others have one. An asynchronous run may have
+/// a round per update.
 std::set<std::uint32_t> unevaluated_rounds(const std::vector<CellResult>& cells) {
   constexpr std::size_t kLongRun = 1000;
   std::set<std::uint32_t> without;
@@ -144,7 +144,7 @@ class HeldSummary {
   std::string left_out_;
 };
 
-// Models of numeric targets have no accuracy: R2 stands for it.
+// Models of numeric targets have no accuracy: R2 replaces it.
 void choose_measure(SweepResults& results) {
   Tuning& tuning = results.experiment.tuning;
   const auto any_has = [&](const std::string& name) {

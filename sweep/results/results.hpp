@@ -88,7 +88,7 @@ struct SweepResults {
   std::map<std::string, std::string> machine = {};  ///< processor, cores, memory, version, compiler; commit if known
   bool rounds_left_out = false;                     ///< cells have no rounds, clients and rows_per_class
   std::vector<std::string> round_metrics = {};      ///< metrics of any round; used with rounds_left_out
-  std::vector<std::string> client_metrics = {};     ///< likewise, of any client
+  std::vector<std::string> client_metrics = {};     ///< metrics of any client
   std::string left_out = {};                        ///< one line naming the rows that only summary.csv has; empty: none
 };
 
@@ -112,8 +112,8 @@ std::vector<ExpectationResult> check(const Experiment& experiment, const std::ve
 /// Adds `megabytes` to each round, sent and received up to its end, if its bytes are known.
 void add_megabytes(CellResult& cell);
 
-/// Adds to a cell's numbers, for each of the test and the validation rows on which its rounds were evaluated: test_target_reached (1
-/// or 0) and, if it is 1, test_rounds_to_target, test_seconds_to_target and test_megabytes_to_target, as far as they are known.
+/// Adds to a cell's numbers, for each of the test and the validation rows on which its rounds were evaluated: test_target_reached
+/// (1 or 0) and, if it is 1, test_rounds_to_target, test_seconds_to_target and test_megabytes_to_target, if known.
 void add_to_target(const Target& target, CellResult& cell);
 
 /// Writes cells.csv, rounds.csv, clients.csv, summary.csv and expectations.csv (RFC 4180; docs/results.md describes every

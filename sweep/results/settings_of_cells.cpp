@@ -24,7 +24,7 @@ Axis axis_of(const std::string& key, const std::vector<CellResult>& cells) {
   return axis;
 }
 
-// Names of the folders; full paths where several folders share a name.
+// Names of the folders; full paths if several folders share a name.
 std::vector<std::string> names_of(const std::vector<SweepResults>& runs) {
   std::map<std::string, int> counts;
   for (const auto& run : runs) ++counts[run.experiment.name];

@@ -12,7 +12,7 @@
 
 namespace fedstride {
 
-/// The cells of one configuration, in the grid's order, which is that of the seeds.
+/// The cells of one configuration, in the grid's order, that is, by seed.
 using Seeds = std::vector<const CellResult*>;
 
 /// Means, intervals and ranks over the finished cells. Timings are omitted.
@@ -22,17 +22,17 @@ std::vector<SummaryRow> summarize(const Experiment& experiment, const std::vecto
 std::vector<Seeds> by_configuration(const std::vector<CellResult>& cells);
 
 /// Indices of configurations from best to worst, by the mean over finished seeds of the tuning's metric after the last round.
-/// Those that lack the metric for some seed (the loss is not finite) come last; those without it are omitted. Ties keep the
-/// given order.
+/// Configurations that lack the metric for some seed (the loss is not finite) come last; those without it are omitted. Ties keep
+/// the given order.
 std::vector<std::size_t> ordered(const Tuning& tuning, const std::vector<Seeds>& configurations);
 
-/// The rank of each configuration among those that differ from it only in tuned keys; 1: best.
+/// The rank of each configuration among configurations that differ only in tuned keys; 1: best.
 std::unordered_map<std::string, int> places(const Experiment& experiment, const std::vector<CellResult>& cells);
 
 struct SeedStatistics {
   int n = 0;
   double mean = 0;
-  double deviation = 0;  ///< NaN for n = 1, as are low and high
+  double deviation = 0;  ///< NaN for n = 1, like low and high
   double low = 0;
   double high = 0;
 };
@@ -47,7 +47,7 @@ struct SummaryLine {
   SeedStatistics statistics = {};
 };
 
-/// The lines to visit besides those of the federation after the last round.
+/// The lines to visit besides the federation's after the last round.
 struct SummaryKinds {
   bool rounds = true;                        ///< of the federation by round
   bool clients = true;                       ///< of clients after the last round

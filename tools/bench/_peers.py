@@ -1,4 +1,5 @@
-"""PyTorch as the peer of a measurement: the BLAS libraries that it can run on, and which of them are fast enough to be compared with."""
+"""PyTorch as the peer of a measurement: the BLAS libraries that it can run on, and which of them are fast enough for a
+comparison."""
 import json
 import os
 import subprocess
@@ -9,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's PyTorch
 WORKER = Path(__file__).with_name("pytorch.py")
 SID = ROOT / "build" / "sid"  # made by tools/bench/sid
-# A BLAS below this share of the core's peak in a large product is not the one that PyTorch's users have. Good ones reach 0.6 to
+# A BLAS below this share of the core's peak in a large product is not what PyTorch's users have. Good ones reach 0.6 to
 # 0.9, Debian's reference BLAS 0.03.
 LEAST_SHARE = 1 / 3
 INSTALL = "tools/bench/compare.py --install installs faster ones"
@@ -22,12 +23,12 @@ def bench(program, model, batch, seconds):
 
 
 def measured_peak(program):
-    """Of one core, in operations a second, by a loop of independent multiply-adds in registers: no BLAS has a part in it."""
+    """The peak of one core, in operations per second, by a loop of independent multiply-adds in registers, without a BLAS."""
     return bench(program, "logistic", 10, 0.01)["peak_flops_per_second"]
 
 
 def libraries(system=Path("/")):
-    """The folders of the BLAS libraries that Debian's packages have installed there, as seen inside."""
+    """The folders of BLAS libraries installed there by Debian packages, as seen inside."""
     return sorted("/" + str(file.parent.relative_to(system)) for file in system.glob("usr/lib/*/*/libblas.so.3"))
 
 
@@ -37,7 +38,7 @@ class Peer:
     def __init__(self, library, system=Path("/")):
         command = [PYTHON, str(WORKER)]
         if system != Path("/"):
-            # The mounts are this process's own, and gone with it.
+            # The mounts are private to this process and disappear with it.
             inside = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$1" -c "$2"'
             command = ["unshare", "--mount", "sh", "-c", inside, str(system), PYTHON, WORKER.read_text()]
         environment = {**os.environ, "LD_LIBRARY_PATH": library, "LC_ALL": "C"}
@@ -48,7 +49,7 @@ class Peer:
         self.flops = self.about["product_flops_per_second"]
 
     def ask(self, **job):
-        """The answer, or None for what this PyTorch cannot do."""
+        """The answer, or None if this PyTorch lacks the feature."""
         try:
             self.process.stdin.write(json.dumps(job) + "\n")
             line = self.process.stdout.readline()
@@ -71,7 +72,8 @@ def in_words(peer):
 
 
 def fast_enough(peers, peak):
-    """Those that may be compared with. Ends with an error if none may: a ratio against a slow BLAS says nothing about PyTorch."""
+    """The peers fit for comparison. Exits with an error if there is none: a ratio against a slow BLAS says nothing about
+    PyTorch."""
     fast = [peer for peer in peers if peer.flops >= LEAST_SHARE * peak]
     if not fast:
         found = "; ".join(in_words(peer) for peer in peers) or "no BLAS"

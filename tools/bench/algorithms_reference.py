@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The federated algorithms a second time: written from their papers in numpy and float64, held against the program's weights.
+"""An independent version of the federated algorithms, written from their papers in numpy and float64, compared with the program's
+weights.
 
     /usr/bin/python3 tools/bench/algorithms_reference.py --program build/release/fedstride      (Debian: python3-numpy)
 
-Every case is twenty rounds of softmax regression on Fashion-MNIST from the same first weights. Two kinds of clients, so that
+Every case is twenty rounds of softmax regression on Fashion-MNIST from the same initial weights. Two kinds of clients, so that
 the order in which a client reads its rows changes nothing:
   pictures   five clients of 20 to 150 rows, two classes each; one batch holds all rows of a client, so an epoch is one step
   copies     client k holds copies of a single picture, 10 to 70 of them, in batches of 10: all batches are the same, and
@@ -34,7 +35,7 @@ PICTURES = (20, 35, 60, 90, 150)  # rows of each client
 COPIES = (10, 20, 30, 45, 70)
 BATCH_OF_COPIES = 10
 TOLERANCE = 1e-5   # of |ours - theirs| / |ours|; the program computes in float32
-LEAST_EFFECT = 1e-2  # a case whose result is nearer than this to plain averaging would show nothing
+LEAST_EFFECT = 1e-2  # a case whose result is nearer than this to plain averaging shows nothing
 
 Weights = np.ndarray  # classes x (pixels + 1): the last column is the bias
 
@@ -43,7 +44,7 @@ Weights = np.ndarray  # classes x (pixels + 1): the last column is the bias
 
 @dataclass
 class Federation:
-    """What an algorithm is given."""
+    """The input of an algorithm."""
     inputs: list[np.ndarray]   # each client's rows, with a column of ones for the bias
     labels: list[np.ndarray]
     start: Weights
@@ -54,7 +55,7 @@ class Federation:
     momentum: float            # rho, of heavy-ball clients; 0: SGD
 
     def gradient(self, client: int, weights: Weights) -> Weights:
-        """Of the mean softmax cross-entropy over all rows of a client."""
+        """The gradient of the mean softmax cross-entropy over all rows of a client."""
         x, y = self.inputs[client], self.labels[client]
         scores = x @ weights.T
         p = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -85,7 +86,7 @@ class Federation:
         return self.importance[cohort] / self.importance[cohort].sum()
 
     def shares_of_all(self, cohort: list[int]) -> np.ndarray:
-        """What stands for the papers' 1/N: w_k over the sum of all clients' weights, present or not."""
+        """In place of the papers' 1/N: w_k over the sum of all clients' weights, present or not."""
         return self.importance[cohort] / self.importance.sum()
 
 
@@ -214,7 +215,7 @@ def accumulation(steps: int, rate: float, rho: float, mu: float) -> float:
     """|a|_1 of FedNova, Wang et al. 2020, section 4.1: a_j is the weight that the j-th gradient has in the change / -rate.
 
     Found by following every gradient through the local steps. It is steps for SGD; the paper's closed forms for
-    momentum and for a proximal term come out of it, too.
+    momentum and for a proximal term also follow from it.
     """
     now, m = np.zeros(steps), np.zeros(steps)
     for gradient in np.eye(steps):
@@ -255,12 +256,12 @@ def fair(federation: Federation, q: float) -> Weights:
 
 @dataclass
 class Case:
-    """Flags of the program beside the common ones, and the same algorithm here."""
+    """Flags of the program besides the common ones, and the same algorithm here."""
     flags: str
     reference: Callable[[Federation], Weights]
     copies: bool = False      # clients hold copies of one picture and take different numbers of steps
     everyone: bool = False    # all clients in every round instead of three of five
-    equal: bool = False       # all clients weigh the same
+    equal: bool = False       # all clients have equal weight
     momentum: float = 0.0
     rate: float = 0.002
     averages: bool = False    # is plain averaging, or may be
@@ -355,7 +356,7 @@ def training_rows(data_dir: Path | None, count: int = 5000) -> tuple[np.ndarray,
 
 
 class Data:
-    """A small data set with its partition: the clients' rows lie one client after another."""
+    """A small data set with its partition: the rows are in order of clients."""
 
     def __init__(self, folder: Path, pixels: np.ndarray, labels: np.ndarray, places: list[np.ndarray]):
         """Client k holds the pictures at places[k]. Writes the files that the program reads."""
@@ -364,7 +365,7 @@ class Data:
         self.rows = [list(range(end - len(p), end)) for p, end in zip(places, ends)]
         count, labels = len(self.labels), self.labels.astype(np.uint8)
         folder.mkdir()
-        for part in ("train", "t10k"):  # the test part has to be there; nothing here hangs on it
+        for part in ("train", "t10k"):  # the test part must exist but is not used here
             images = struct.pack(">4B3I", 0, 0, 8, 3, count, 28, 28) + self.pixels.tobytes()
             (folder / f"{part}-images-idx3-ubyte").write_bytes(images)
             (folder / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">4BI", 0, 0, 8, 1, count) + labels.tobytes())
@@ -407,11 +408,11 @@ def read_weights(path: Path) -> Weights:
 # ---------------------------------------------------------------------------------------------------- comparison
 
 class UnknownFlag(Exception):
-    """The program does not have what a case is about."""
+    """The program lacks the feature of a case."""
 
 
 class Comparison:
-    """The data, files and first weights that the cases share."""
+    """The data, files and initial weights shared by the cases."""
 
     def __init__(self, program: Path, data_dir: Path | None, folder: Path):
         self.program, self.folder = program, folder
@@ -423,7 +424,7 @@ class Comparison:
         write_weights(folder / "start.safetensors", self.start)
 
     def run(self, name: str, case: Case) -> Path:
-        """Lets the program train; returns the folder of the results."""
+        """Runs the program's training; returns the folder of the results."""
         out, data = self.folder / name, self.data[case.copies]
         words = command(self.program, dataset="fashion-mnist", data_dir=data.folder, clients=5, partition="file",
                         partition_file=data.partition_file, model="dense classes", init=self.folder / "start.safetensors", rounds=ROUNDS,
@@ -436,7 +437,7 @@ class Comparison:
         return out
 
     def federation(self, case: Case, out: Path) -> Federation:
-        """What the reference computes on; refuses a run that did not do what the case says."""
+        """The reference's input; refuses a run that did not follow the case."""
         data = self.data[case.copies]
         rows = data.rows
         if json.loads((out / "partition.json").read_text())["clients"] != rows:
@@ -454,7 +455,8 @@ class Comparison:
                           np.array([1.0 if case.equal else len(r) for r in rows]), case.rate, case.momentum)
 
     def compare(self, name: str, case: Case) -> tuple[float, float, float]:
-        """Errors relative to the weights and to how far they moved, and the distance from plain averaging, also by that."""
+        """Errors relative to the weights and to their movement, and the distance from plain averaging relative to the
+        movement."""
         out = self.run(name, case)
         federation = self.federation(case, out)
         ours, theirs = case.reference(federation), read_weights(out / "model.safetensors")
@@ -502,7 +504,7 @@ def main() -> int:
                 failures += 1
                 continue
             verdict = ""
-            if not error <= TOLERANCE:  # also where it is not a number
+            if not error <= TOLERANCE:  # also if it is NaN
                 verdict = "  ABOVE THE TOLERANCE"
             elif effect < LEAST_EFFECT and not case.averages:
                 verdict = "  TOO NEAR PLAIN AVERAGING TO SHOW ANYTHING"

@@ -29,7 +29,7 @@ def normalized(data):
 
 
 def cropped(data, random):
-    """Padded by 4 black pixels a side, a random 32 x 32 of it, mirrored half of the time: in 8 bits, as fedstride does."""
+    """Padded by 4 black pixels a side, a random 32 x 32 of it, mirrored half of the time: in 8 bits, as in fedstride."""
     padded = np.pad(data, ((0, 0), (0, 0), (4, 4), (4, 4)))
     result = np.empty_like(data)
     for i, (y, x, mirror) in enumerate(zip(random.integers(0, 9, len(data)), random.integers(0, 9, len(data)), random.random(len(data)))):

@@ -4,8 +4,8 @@
     tools/bench/compare.py build/release/fedstride                     (Debian: python3-torch; `--install` brings its BLAS)
     tools/bench/compare.py build/release/fedstride --rows 'logistic 10|adadp-cnn 10' --pairs 1 --seconds 0.3
 
-The rows are single steps, whole rounds, and rounds under example-level privacy beside vectorized per-example gradients. PyTorch
-is Debian's, and that of Debian unstable where tools/bench/sid has made build/sid, on every BLAS that is installed there, each in
+The rows are single steps, whole rounds, and rounds under example-level privacy against vectorized per-example gradients. PyTorch
+is Debian's, and Debian unstable's if tools/bench/sid has made build/sid, on every BLAS installed there, each in
 its fastest setting (pytorch.py); of each Debian the fastest BLAS counts. A BLAS whose product of 512x512 matrices is below a
 third of the core's peak is left out; if none is left there is no ratio.
 
@@ -50,7 +50,7 @@ def fedstride_step(program, row, seconds):
 
 
 def processor_seconds(program, row, rounds):
-    """Those of a run, start and final evaluation included, and the rounds' lines."""
+    """Seconds of a run, including start and final evaluation, and the rounds' lines."""
     private = dict(dp="example", noise_multiplier=1, clip=1) if row.optimizer == "private" else {}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     lines, _ = run(program, dataset="synthetic", model=row.name, optimizer="adadp" if row.optimizer == "adadp" else "sgd",
@@ -61,7 +61,7 @@ def processor_seconds(program, row, rounds):
 
 
 def fedstride_round(program, row, seconds):
-    """Examples a second of all rounds but the first, checkpoints included: a long run less a run of one round."""
+    """Examples per second of all rounds except the first, including checkpoints: a long run minus a run of one round."""
     once, lines = processor_seconds(program, row, 1)
     more = math.ceil(max(2, 2 * seconds / lines[0]["seconds"]))
     all_seconds, lines = processor_seconds(program, row, 1 + more)
@@ -69,7 +69,7 @@ def fedstride_round(program, row, seconds):
 
 
 def ask_time(peer, row, seconds, setting, quick=False):
-    """PyTorch's seconds an example, or None for a setting that it does not have for this model."""
+    """PyTorch's seconds per example, or None for a setting that it lacks for this model."""
     round_of = {"clients": 1 if quick else CLIENTS, "rows": ROWS} if row.work == "round" else {}
     return peer.ask(**row._asdict(), **round_of, seconds=seconds / 8 if quick else seconds, setting=setting, quick=quick)
 
@@ -79,7 +79,7 @@ def settings_in_words(setting):
 
 
 def fastest_setting(peer, row, seconds):
-    """After a short look at each setting, and another at the three fastest; None if this PyTorch has no way to do the work."""
+    """After a short test of each setting, and another of the three fastest; None if this PyTorch cannot do the work."""
     def look(setting):
         return ask_time(peer, row, seconds, setting, quick=True)
     looks = [(look(setting), setting) for setting in peer.ask(work="settings", name=row.name, optimizer=row.optimizer)]
@@ -132,7 +132,7 @@ def head(program, peak, peers, fast):
 
 
 def minutes(rows, peers, systems, pairs, seconds):
-    """About so many on an idle machine: a round takes PyTorch a second or more, of which a pair has three."""
+    """Approximate minutes on an idle machine: a round takes PyTorch a second or more, and a pair has three."""
     looks = peers * 11 * (seconds / 8 + 0.1)
     steps = sum(row.work == "step" for row in rows)
     rounds = len(rows) - steps
@@ -167,7 +167,7 @@ def main(words=None, make_peers=_peers.all_peers):
         print(f"{len(rows)} rows, about {minutes(rows, 2 * systems, systems, given.pairs, given.seconds):.0f} minutes on an idle machine")
         return
     peers = make_peers()
-    # The peak of a busy core fluctuates as its products do: the best of both.
+    # The peak of a busy core fluctuates like its products: take the best of both.
     peak = max(_peers.measured_peak(given.program) for _ in range(5))
     fast = _peers.fast_enough(peers, peak)
     results = head(given.program, peak, peers, fast)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a build from nothing costs: CPU seconds of every compiler call, in total and as a multiple of tools/bench/reference_unit.cpp,
-which is compiled beside the build once a minute. The multiple can be compared between machines, the seconds cannot.
+which is compiled during the build once a minute. The multiple can be compared between machines, the seconds cannot.
 
     tools/bench/compile_cost.py [--source FOLDER] [--preset release] [--target fedstride] [--jobs 2] [--top 15]
     tools/bench/compile_cost.py --touch FILE ...     after the build, touches these files and measures what is built again
@@ -22,7 +22,7 @@ from pathlib import Path
 
 
 def cpu_of(command, **options):
-    """Exit status and CPU seconds (user and system, of the process and what it starts) of a command."""
+    """Exit status and CPU seconds (user and system, including child processes) of a command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     status = subprocess.run(command, **options).returncode
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

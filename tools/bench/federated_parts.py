@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What parts of federated algorithms cost beside federated averaging, each in turn with it.
+"""The cost of parts of federated algorithms relative to federated averaging, measured in turn with it.
 
 - Objectives: a round of adadp-cnn on CIFAR-10 (five clients, SGD, batches of 10) under FedProx, SCAFFOLD and FedDyn, as a
   multiple of one under FedAvg.
@@ -17,7 +17,7 @@ SERVER_OPTIMIZERS = ("momentum", "adagrad", "adam", "yogi", "fedexp")
 
 
 def compare(title, pairs_of_each, names, measure, told):
-    """Measures the plain part and each other one in turn, so many times; told(plain, other) is what a pair says."""
+    """Measures the plain part and each other part in turn, this many times; told(plain, other) is the result of a pair."""
     print(title, flush=True)
     pairs = {name: [] for name in names}
     for _ in range(pairs_of_each):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A federated round beside a bare PyTorch loop of the same steps, on the same cores, in turn.
+"""A federated round compared with a bare PyTorch loop of the same steps, on the same cores, in turn.
 
-The federation of pfl-research's benchmark: 1,000 clients with 50 CIFAR-10 pictures each, 50 of them a round, one epoch in
-batches of 10, SGD, pfl-cnn. The loop does what the round must, and nothing else: for each of 50 clients it loads the global
+The federation of pfl-research's benchmark: 1,000 clients with 50 CIFAR-10 pictures each, 50 of them per round, one epoch in
+batches of 10, SGD, pfl-cnn. The loop does only what the round must: for each of 50 clients it loads the global
 weights, takes five steps (forward, backward, SGD) on pictures that are in memory already, and adds the change; then it
 applies the mean. The fastest of its settings counts: NCHW or channels-last, oneDNN on or off are tried with one client; one
 thread a process with as many processes as cores, or one process with as many threads, with rounds. fedstride's round is the median of the run's own `seconds`,
@@ -62,7 +62,7 @@ def train(clients, layout, onednn, threads, barrier, seconds):
 
 
 def timed(processes, threads, clients, layout, onednn):
-    """Seconds of a round of so many clients: the median of three."""
+    """Seconds of a round of this many clients: the median of three."""
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
         seconds = manager.list()

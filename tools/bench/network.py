@@ -20,7 +20,7 @@ from _measure import command, round_seconds, rounds_of, run, spread
 
 
 def compare_rounds(program, arguments):
-    """Pairs of runs one after the other; the first round of each, which starts threads and processes, is left out."""
+    """Pairs of consecutive runs; the first round of each, which starts threads and processes, is omitted."""
     ratios, hashes = [], set()
     for pair in range(arguments.pairs):
         seconds = {}

@@ -3,7 +3,7 @@
 
     LD_LIBRARY_PATH=FOLDER-OF-A-BLAS /usr/bin/python3 tools/bench/pytorch.py      (Debian: python3-torch)
 
-It reads jobs, one JSON object a line, and answers each in a line. A job's `work` is
+It reads jobs, one JSON object per line, and answers each with a line. A job's `work` is
 
 - `hello`: versions, the BLAS in use, and its speed in a product of 512x512 matrices;
 - `settings`: every setting that could help this model: NCHW or channels-last, oneDNN on or off, foreach or plain SGD,
@@ -130,7 +130,7 @@ class TransformerBlock(nn.Module):
 
 
 class Transformer(nn.Module):
-    """A score for each class at every position: classes in dimension 1, as the loss wants them."""
+    """A score for each class at every position: classes in dimension 1, as the loss requires."""
 
     def __init__(self):
         super().__init__()
@@ -156,7 +156,7 @@ def is_convolutional(name):
 
 
 def settings_of(name, optimizer):
-    """Those to try: dictionaries for `built`."""
+    """The settings to try: dictionaries for `built`."""
     layouts, others = [False, True] if is_convolutional(name) else [False], [True, False]
     if optimizer == "private":
         return [dict(channels_last=layout, onednn=onednn, per_example=way)
@@ -252,7 +252,7 @@ def private_step(model, parameters, rate, way, clip=1.0, noise=1.0):
     def step(inputs, labels):
         each = gradients(inputs, labels)
         with torch.no_grad():
-            # As Opacus does: squares would need memory of the gradients' size.
+            # As in Opacus: squares would need memory of the gradients' size.
             norms = torch.stack([g.reshape(len(inputs), -1).norm(2, dim=1) for g in each]).norm(2, dim=0)
             factors = (clip / norms).clamp_(max=1)
             for p, g in zip(parameters, each):
@@ -262,14 +262,14 @@ def private_step(model, parameters, rate, way, clip=1.0, noise=1.0):
 
 
 def step_work(name, batch, optimizer, foreach, **setting):
-    """One step, and its examples. The rate is so small that the weights do not change, and with them the share of zeros."""
+    """One step, and its examples. The rate is so small that neither the weights nor the share of zeros change."""
     model, inputs, labels = built(name, batch, **setting)
     step = sgd_step(model, list(model.parameters()), 1e-6, foreach)
     return lambda: step(inputs, labels), batch
 
 
 def round_work(name, batch, optimizer, clients, rows, foreach=True, per_example=None, **setting):
-    """A round of so many clients with so many rows each, and its examples."""
+    """A round of this many clients with this many rows each, and its examples."""
     model, inputs, labels = built(name, rows, **setting)
     parameters = list(model.parameters())
     start = [p.detach().clone() for p in parameters]
@@ -295,7 +295,7 @@ def round_work(name, batch, optimizer, clients, rows, foreach=True, per_example=
 
 
 def median_time(work, seconds, warm, least):
-    """Processor time of one call: the median of calls for so many seconds, and at least so many."""
+    """Processor time of one call: the median of calls for this many seconds, and at least this many calls."""
     for _ in range(warm):
         start = time.thread_time()
         work()
@@ -348,7 +348,7 @@ def hello():
 
 
 def answer(work, seconds=0.0, setting=None, quick=False, **job):
-    """A quick answer ranks settings by fewer calls after the first, which also prepares."""
+    """A quick answer ranks settings by fewer calls after the first, which also warms up."""
     if work == "hello":
         return hello()
     if work == "settings":
@@ -363,7 +363,7 @@ def answer(work, seconds=0.0, setting=None, quick=False, **job):
 
 
 def main():
-    # Only answers go to standard output, whatever PyTorch prints.
+    # Only answers go to standard output, none of PyTorch's messages.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     for line in sys.stdin:

@@ -1,5 +1,5 @@
-// The yardstick of tools/bench/compile_cost.py: a unit of the standard library alone, never changed, so that the cost of a build
-// can be given as a multiple of it on any machine. It is compiled, never linked.
+// The yardstick of tools/bench/compile_cost.py: a unit that uses only the standard library, never changed, so that the cost of a
+// build can be given as a multiple of it on any machine. It is compiled, never linked.
 #include <algorithm>
 #include <functional>
 #include <map>

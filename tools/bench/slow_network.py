@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""mpirun over a slower network than one machine's memory: every rank in a network namespace of its own, and between them a
+"""mpirun over a slower network than one machine's memory: every rank in its own network namespace, and between them a
 switch in this process that keeps each packet for as long as cables would. For root; nothing outside is touched.
 
     tools/bench/slow_network.py --ranks 4 --delay 5e-5 --rate 1e9 build/release/fedstride bench --fleet mpi --model adadp-cnn
 
 A packet takes bits / rate on its sender's link, `delay` seconds on its way, and bits / rate on its receiver's link; links are
 busy with one packet at a time, and the switch drops nothing. Namespaces share processors and disk, and memory is not shared:
-the ranks know each other by TCP alone, under host names of their own. How close the switch comes to its figures is measured
+the ranks reach each other only by TCP, under their own host names. How close the switch comes to its figures is measured
 first: the time of a small message there and back, and the bytes a second of one stream.
 """
 import argparse
@@ -26,7 +26,7 @@ from pathlib import Path
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 CLONE_NEWNET = 0x40000000
-NET = "10.77.0"  # inside the namespaces alone
+NET = "10.77.0"  # only inside the namespaces
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -41,7 +41,7 @@ def enter(namespace):
 
 
 class Hosts:
-    """Namespaces, and in each a network device whose other end this process holds."""
+    """Namespaces, each with a network device whose other end this process holds."""
 
     def __init__(self, count, mtu):
         self.names = [f"fedstride-{os.getpid()}-{k + 1}" for k in range(count)]
@@ -81,7 +81,7 @@ class Switch(threading.Thread):
     def __init__(self, devices, delay, rate):
         super().__init__(daemon=True)
         self.devices, self.delay, self.second_a_byte = devices, delay, 8 / rate
-        self.sends = [0.0] * len(devices)     # until when a host's link is busy
+        self.sends = [0.0] * len(devices)     # time until which a host's link is busy
         self.receives = [0.0] * len(devices)
         self.waker, self.woken = os.pipe()
         self.bytes = 0
@@ -154,7 +154,7 @@ def probe(hosts):
 
 
 def mpirun(hosts, command):
-    """mpirun in the first namespace; where it would use ssh it enters the host's namespace."""
+    """mpirun in the first namespace; instead of ssh it enters the host's namespace."""
     with tempfile.TemporaryDirectory() as folder:
         agent = Path(folder) / "agent"
         prefix = hosts.names[0].rsplit("-", 1)[0]

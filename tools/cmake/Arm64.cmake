@@ -1,5 +1,5 @@
 # Compiles for 64-bit ARM (Debian's crossbuild-essential-arm64) with the libraries that tools/arm-sysroot puts in build/arm64-sysroot;
-# what the build runs, and its tests, run under qemu.
+# programs that the build runs, and its tests, run under qemu.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

@@ -1,4 +1,4 @@
-# Libraries that CMake does not find well. HDF5's C library, the serial one where there are several: FEDSTRIDE_HDF5_INCLUDE and the
+# Libraries that CMake does not find well. HDF5's C library, the serial one if there are several: FEDSTRIDE_HDF5_INCLUDE and the
 # target fedstride::hdf5, to link with (CMake's own module needs a C compiler); libjpeg-turbo's simple interface: fedstride::turbojpeg.
 find_path(FEDSTRIDE_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial REQUIRED)
 find_library(FEDSTRIDE_HDF5_LIBRARY NAMES hdf5_serial hdf5 REQUIRED)

@@ -1,6 +1,6 @@
-# fedstride_headers(TARGET HEADER LEVEL OPTIONS): TARGET is compiled with the HEADER that most units include, read once: 2 to 3 seconds
-# of each unit. A target of its own for each level, since GCC compiles what includes precompiled headers at the level of those.
-# Without unity builds, which are for looking at one file's cost or its includes, each file has to name what it uses.
+# fedstride_headers(TARGET HEADER LEVEL OPTIONS): TARGET is compiled with the HEADER that most units include, read once: 2 to 3
+# seconds of each unit. Each level has its own target, since GCC compiles units with precompiled headers at the headers' level.
+# Without unity builds, meant for looking at one file's cost or includes, each file must include what it uses.
 function(fedstride_headers target header level options)
   # At -O1 and -O2 there are few units.
   if(NOT FEDSTRIDE_UNITY OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR level MATCHES "^-O[12]")
@@ -26,14 +26,14 @@ endfunction()
 
 # fedstride_compile(TARGET [OPTIMIZE level] [BATCH files] [SANITIZED] [HEADERS file])
 # Sets how a target of this project is compiled: warnings, sanitizers, several files a unit (their headers are then read once:
-# most of what compiling costs here), and, where speed does not matter, less optimized.
+# most of what compiling costs here), and, if speed does not matter, less optimized.
 function(fedstride_compile target)
   cmake_parse_arguments(COMPILE "SANITIZED" "OPTIMIZE;BATCH;HEADERS" "" ${ARGN})
-  set(level)   # that of the build type: -O3, if it is Release
+  set(level)   # the build type's: -O3 for Release
   if(COMPILE_OPTIMIZE STREQUAL "-O0" OR (CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT COMPILE_OPTIMIZE STREQUAL "-O3"))
     set(level ${COMPILE_OPTIMIZE})
   endif()
-  # What training runs through apart, indices are checked in what is shipped, too: what is tested is what is shipped.
+  # Outside the training path, indices are also checked in shipped builds: what is tested is what is shipped.
   if(level)
     list(APPEND level -D_GLIBCXX_ASSERTIONS)
   endif()
@@ -50,7 +50,7 @@ function(fedstride_compile target)
   target_compile_options(${target} PRIVATE ${FEDSTRIDE_WARNINGS} ${level} ${sanitized})
   fedstride_headers(${target} ${COMPILE_HEADERS} "${level}" "${sanitized}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Its garbage is not collected before there are 200 MB of it: 7 to 20 % of the time.
+    # GCC collects garbage only from 200 MB on: saves 7 to 20 % of the time.
     target_compile_options(${target} PRIVATE --param=ggc-min-expand=300 --param=ggc-min-heapsize=200000)
   endif()
   if(FEDSTRIDE_UNITY)
@@ -64,11 +64,11 @@ endfunction()
 # fedstride_folder(NAME [DEPENDS folder...] [LINK library...] [OPTIMIZE level] [HOT file...] [COLD file...] [PARTS file...] [UNIT_OF folder] [BATCH files]
 #                  [EXCEPT file...])
 # One static library of all .cpp files of the folder and its wings: its folders without a CMakeLists.txt (kernels/ has a target of
-# its own), linked with exactly the folders it may include, each named by its last word. HOT files are what training runs through: fully optimized, whatever the
-# folder's level. COLD files are those whose level training does not feel, in a folder that is fully optimized: it does not run
-# through them, or they only call what is hot. PARTS list the parts of families, which are compiled with them, fully optimized: a new part
-# compiles no other file. Each of the three is a unit of its own. UNIT_OF an earlier folder: compiled in its unit, at
-# its level, because most of what the two cost is the headers that both include.
+# its own), linked with exactly the folders it may include, each named by its last word. HOT files are on the training path: fully
+# optimized at any folder level. COLD files are off the training path in a fully optimized folder, or only call hot code. PARTS
+# list the parts of families, which are compiled with them, fully optimized: a new part compiles no other file. Each of the three
+# is its own unit. UNIT_OF an earlier folder: compiled in its unit, at its level, because most of what the two cost is the headers
+# that both include.
 function(fedstride_folder name)
   cmake_parse_arguments(FOLDER "" "OPTIMIZE;BATCH;UNIT_OF" "DEPENDS;LINK;HOT;COLD;PARTS;EXCEPT" ${ARGN})
   file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
@@ -144,7 +144,7 @@ function(fedstride_folder name)
   install(TARGETS fedstride_${name} EXPORT fedstride ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/fedstride COMPONENT development)
 endfunction()
 
-# fedstride_used_folders(RESULT TARGET...): the folders of these libraries and of all that they depend on.
+# fedstride_used_folders(RESULT TARGET...): the folders of these libraries and of all their dependencies.
 function(fedstride_used_folders result)
   set(seen)
   set(left ${ARGN})

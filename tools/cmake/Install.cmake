@@ -1,8 +1,8 @@
-# What a program outside the tree needs: the libraries, the public headers (cli/fedstride/, two of tests/kits/) with those that they
-# include (fedstride/internal/), and find_package(fedstride), which gives the target fedstride::fedstride.
+# What a program outside the tree needs: the libraries, the public headers (cli/fedstride/, two of tests/kits/) with the headers
+# they include (fedstride/internal/), and find_package(fedstride), which defines the target fedstride::fedstride.
 include(CMakePackageConfigHelpers)
 
-# included_headers(RESULT HEADER...): the project's headers that these include, and what those include, themselves among them.
+# included_headers(RESULT HEADER...): the project's headers that these include, directly or indirectly, and these themselves.
 function(included_headers result)
   set(found)
   set(left ${ARGN})

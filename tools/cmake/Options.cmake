@@ -3,7 +3,7 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-# The Python module (python/) is made of the same libraries. Hidden names cost nothing: no call goes through a table.
+# The Python module (python/) uses the same libraries. Hidden names cost nothing: no call goes through a table.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
@@ -15,10 +15,10 @@ option(FEDSTRIDE_UNITY "Several files a compiler call; off: one, to look at one 
 
 option(FEDSTRIDE_PACKAGE "For tools/make-packages: no tests, installed under a launcher beside builds for other processors" OFF)
 
-# The fleet on MPI (sim/mpi/): where an MPI is found, but not in packages, which would bring it along for everybody.
+# The fleet on MPI (sim/mpi/): if an MPI is found, but not in packages, where it would become a dependency for all users.
 set(FEDSTRIDE_MPI AUTO CACHE STRING "--fleet mpi: one run on the processes that mpirun or srun starts; AUTO: if an MPI is found")
 if(FEDSTRIDE_MPI)
-  # Debian's openmpi-bin has the compiler's wrapper without the headers that it names, on which FindMPI ends the configuration.
+  # Debian's openmpi-bin has the compiler's wrapper without the headers that it names, so FindMPI would abort the configuration.
   find_program(FEDSTRIDE_MPI_WRAPPER NAMES mpicxx mpic++ mpicxx.openmpi mpic++.openmpi)
   mark_as_advanced(FEDSTRIDE_MPI_WRAPPER)
   set(folders "")
@@ -39,7 +39,7 @@ if(FEDSTRIDE_MPI)
     message(FATAL_ERROR "FEDSTRIDE_MPI is ${FEDSTRIDE_MPI}, but MPI's headers are missing (${missing}); install libopenmpi-dev")
   endif()
 endif()
-# Decided anew each time, because an MPI may be installed after the first build.
+# Decided each time, because an MPI may be installed after the first build.
 if(FEDSTRIDE_MPI STREQUAL "AUTO")
   set(FEDSTRIDE_MPI OFF)
   if(MPI_CXX_FOUND)
@@ -49,13 +49,13 @@ endif()
 
 option(FEDSTRIDE_PYTHON "`import fedstride` (python/), where Python's headers and pybind11 are installed" ON)
 
-# ccache where it is installed; nothing depends on it.
+# ccache if installed; nothing depends on it.
 find_program(FEDSTRIDE_CCACHE ccache)
 if(FEDSTRIDE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${FEDSTRIDE_CCACHE})
 endif()
 
-# Links in a fifth of the time, where it is installed.
+# Links in a fifth of the time, if installed.
 find_program(FEDSTRIDE_LLD ld.lld)
 if(FEDSTRIDE_LLD AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=lld)
@@ -65,20 +65,20 @@ if(FEDSTRIDE_MARCH)
   add_compile_options(-march=${FEDSTRIDE_MARCH})
 endif()
 # GCC 12 with AVX-512 writes wrong constants: std::vector<double>{3, 3, 3, 0} becomes 3, 3, 3, 3. Copying constants in
-# pieces of 16 bytes avoids it; arithmetic is not touched.
+# pieces of 16 bytes avoids it; arithmetic is unaffected.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13 AND
    CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-mmove-max=128 -mstore-max=128)
 endif()
-# The compiler fuses nothing: where a multiply-add rounds once, the code says fma() (core/simd.hpp), so that every compiler gives the
-# same bits on every processor. `char` has a sign everywhere, as on x86.
+# The compiler fuses nothing: if a multiply-add rounds once, the code calls fma() (core/simd.hpp), so that every compiler gives
+# the same bits on every processor. `char` is signed everywhere, as on x86.
 add_compile_options(-ffp-contract=off -fno-math-errno -fsigned-char)
-# Debian's Eigen aligns to the widest vector of the build; state it, so that a portable build aligns alike.
+# Debian's Eigen aligns to the widest vector of the build; set it explicitly, so that a portable build aligns the same way.
 add_compile_definitions(EIGEN_MAX_ALIGN_BYTES=64)
 
 set(FEDSTRIDE_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC 12 sees overlapping copies in std::string's operator+ that are not there (its bug 105651).
+  # GCC 12 reports nonexistent overlapping copies in std::string's operator+ (its bug 105651).
   list(APPEND FEDSTRIDE_WARNINGS -Wno-psabi -Wno-restrict)
 endif()
 if(FEDSTRIDE_WERROR)
@@ -88,7 +88,8 @@ if(FEDSTRIDE_WERROR)
     list(APPEND FEDSTRIDE_WARNINGS -Wno-error=maybe-uninitialized -Wno-error=uninitialized)
   endif()
 endif()
-# What null, vptr, alignment and object-size cost of a build's time (a quarter) they do not return: AddressSanitizer finds it too.
+# null, vptr, alignment and object-size are not worth their share of build time (a quarter): AddressSanitizer finds the same
+# errors.
 set(FEDSTRIDE_SANITIZERS -fsanitize=address,undefined -fno-sanitize=null,vptr,alignment,object-size -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
 if(FEDSTRIDE_SANITIZE)

@@ -1,8 +1,8 @@
 # The program's side of `cmake --install` (component `program`; the library's is `development`) and the Debian packages that
-# tools/make-packages has CPack build of the two.
+# tools/make-packages builds from both with CPack.
 include(GNUInstallDirs)
 
-# Manual pages and completion, as the program itself writes them; made with all, since they are installed.
+# Manual pages and completion, written by the program itself; built with all, since they are installed.
 set(manual_folder ${PROJECT_BINARY_DIR}/manual)
 set(completion_folder ${PROJECT_BINARY_DIR}/completion)
 set(made ${manual_folder}/fedstride.1)
@@ -10,7 +10,7 @@ set(make_completion)
 set(pack_pages)
 set(packed ${FEDSTRIDE_PACKAGE})
 if(CMAKE_CROSSCOMPILING)
-  set(packed ON)   # for other machines: to be packed, without a launcher
+  set(packed ON)   # for other machines: packed, without a launcher
   set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 endif()
 if(packed)
@@ -21,7 +21,7 @@ foreach(shell bash zsh fish)
   list(APPEND make_completion COMMAND fedstride completion ${shell} > ${completion_folder}/${shell})
   list(APPEND made ${completion_folder}/${shell})
 endforeach()
-# The folder is made anew: a command that is gone takes its page along.
+# The folder is recreated, so the page of a removed command disappears.
 add_custom_command(OUTPUT ${made}
                    COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual_folder} ${completion_folder}
                    COMMAND ${CMAKE_COMMAND} -E make_directory ${completion_folder}
@@ -33,11 +33,11 @@ if(FEDSTRIDE_PACKAGE)
   add_executable(fedstride_launcher cli/launcher/launcher.cpp)
   set_target_properties(fedstride_launcher PROPERTIES OUTPUT_NAME fedstride
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/launcher)
-  # The last -march counts: the launcher starts on any processor, and says so where no build does.
+  # The last -march wins: the launcher starts on any processor, and reports if no build does.
   target_compile_options(fedstride_launcher PRIVATE ${FEDSTRIDE_WARNINGS} -march=x86-64 -O2)
   install(TARGETS fedstride_launcher DESTINATION bin COMPONENT program)
   install(TARGETS fedstride DESTINATION lib/fedstride/${FEDSTRIDE_MARCH} COMPONENT program)
-  # CPack strips the targets of this build alone.
+  # CPack strips only the targets of this build.
   foreach(level x86-64-v3 x86-64-v4)
     set(stripped ${PROJECT_BINARY_DIR}/${level}/fedstride)
     add_custom_command(OUTPUT ${stripped} DEPENDS ${PROJECT_SOURCE_DIR}/build/${level}/fedstride
@@ -47,7 +47,7 @@ if(FEDSTRIDE_PACKAGE)
     install(PROGRAMS ${stripped} DESTINATION lib/fedstride/${level} COMPONENT program)
   endforeach()
 
-  # The Python module: a build in a folder for each level, of which fedstride/_load.py takes one. The program is another package's.
+  # The Python module: a build in a folder for each level; fedstride/_load.py loads one. The program is in another package.
   if(TARGET fedstride_python)
     set(python_folder lib/python3/dist-packages/fedstride)
     install(DIRECTORY python/fedstride/ DESTINATION ${python_folder} COMPONENT python
@@ -79,10 +79,10 @@ install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
 install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
         PATTERN __pycache__ EXCLUDE)
 
-# Of a group of tools/packages those that are libraries: who links this one needs them too.
+# The libraries in a group of tools/packages: programs that link this one also need them.
 function(fedstride_packages_of group output)
   file(STRINGS ${PROJECT_SOURCE_DIR}/tools/packages lines REGEX "^${group} +[a-z0-9.+-]+-dev ")
-  list(FILTER lines EXCLUDE REGEX "libcli11-dev")   # the program alone reads a command line
+  list(FILTER lines EXCLUDE REGEX "libcli11-dev")   # only the program reads a command line
   set(names)
   foreach(line ${lines})
     string(REGEX REPLACE "^${group} +([^ ]+).*" "\\1" name "${line}")
@@ -113,7 +113,7 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 if(CMAKE_CROSSCOMPILING)
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
-  set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS OFF)   # tools/make-packages says what it depends on
+  set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS OFF)   # tools/make-packages sets its dependencies
 endif()
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "librsvg2-bin")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "dataset-fashion-mnist, bash-completion")

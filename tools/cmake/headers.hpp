@@ -1,4 +1,5 @@
-// What most units include (Folder.cmake). Every file still includes what it uses: with -DFEDSTRIDE_UNITY=OFF nothing of this is there.
+// The headers that most units include (Folder.cmake). Every file still includes what it uses: with -DFEDSTRIDE_UNITY=OFF this
+// file is unused.
 #include <algorithm>
 #include <array>
 #include <atomic>

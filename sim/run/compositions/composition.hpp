@@ -43,7 +43,7 @@ inline constexpr CompositionAskRow kCompositionAsks[] = {
 };
 const CompositionAskRow& row_of(CompositionAsk ask);
 
-/// Releases with the same sampling, and with the same noise multiplier or one each.
+/// Releases with the same sampling, and with one shared noise multiplier or one each.
 struct CompositionEvent {
   Sampling sampling = Sampling::poisson;
   double rate = 1;                         ///< in (0, 1]
@@ -80,13 +80,14 @@ std::string name_of(const CompositionCase& one);
 /// if its schedule is out of range.
 Spending spending_of(const CompositionCase& one);
 
-/// Computes the requested quantity. Throws Error (usage), without the case's name, for missing keys and what the accountant refuses.
+/// Computes the requested quantity. Throws Error (usage), without the case's name, for missing keys and anything the accountant
+/// refuses.
 PrivacyBound answer(const CompositionCase& one);
 
-/// The cases of a composition file (docs/compositions.md). A mistake in one case becomes that case's `error`: an unknown key or word, a
-/// missing field, a number out of range or not a number (including NaN, Infinity and 1e999), a duplicate key, a missing id or that of
-/// an earlier case. Throws Error (failure), naming the file, if it cannot be read, is larger than kMaxCompositionFile, is not JSON, or
-/// has another version, an unknown key outside the cases, or too many cases.
+/// The cases of a composition file (docs/compositions.md). A mistake in one case becomes that case's `error`: an unknown key or
+/// word, a missing field, a number out of range or not a number (including NaN, Infinity and 1e999), a duplicate key, a missing
+/// id or a repeated one. Throws Error (failure), naming the file, if it cannot be read, is larger than kMaxCompositionFile, is
+/// not JSON, or has another version, an unknown key outside the cases, or too many cases.
 std::vector<CompositionCase> read_compositions(const std::filesystem::path& path);
 
 }  // namespace fedstride

@@ -118,7 +118,7 @@ void check_list(const CompositionKey& key, const Json& value, const std::string&
                       std::to_string(key.most) + " are valid");
 }
 
-/// Throws Error (usage) unless this is an object with known keys only, no missing ones, and valid values.
+/// Throws Error (usage) unless this is an object with only known keys, none missing, and valid values.
 void check_object(const Json& object, std::span<const CompositionKey> known, const std::string& where) {
   if (!object.is_object()) throw usage_error(prefixed(where) + "it is " + shown(object) + "; it must be an object");
   std::vector<std::string> names;
@@ -170,7 +170,7 @@ std::optional<std::uint64_t> whole_at(const Json& object, std::string_view name)
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
 }
 
-/// Throws Error (usage) unless the object has, of the keys `governed`, exactly those in `needs`. `what` names the reason.
+/// Throws Error (usage) unless the object's keys among `governed` are exactly those in `needs`. `what` names the reason.
 void check_goes_with(const Json& object, std::string_view governed, std::string_view needs, const std::string& what,
                      const std::string& where) {
   const auto needed = split(needs, ' ');

@@ -15,9 +15,9 @@
 namespace fedstride {
 namespace {
 
-// The events of FedAT (Chai et al. 2021). Each tier of clients of like speed has rounds of its own, one after the other: tier-cohort
-// of its clients that are there, drawn uniformly, begin at once, and the round ends when the last of them has. A round with at least
-// one update makes a version, and the tier's next round begins from it.
+// The events of FedAT (Chai et al. 2021). Each tier of clients of similar speed has its own consecutive rounds: tier-cohort of
+// its available clients, drawn uniformly, begin at once, and the round ends when the last of them ends. A round with at least one
+// update makes a version, and the tier's next round begins from it.
 class TierSchedule final : public EventSchedule {
  public:
   TierSchedule(const TimeTerms& terms, std::size_t tiers, std::size_t cohort)
@@ -83,10 +83,10 @@ class TierSchedule final : public EventSchedule {
   }
 
  private:
-  // Of the tiers' rounds; kNever without one.
+  // Ends of the tiers' rounds; kNever without one.
   std::vector<Nanoseconds> ends() const {
     std::vector<Nanoseconds> ends(members_.size(), kNever);
-    for (const Flight& flight : flights_) ends[tier_[flight.client]] = flight.end;  // in order, so that the last remains
+    for (const Flight& flight : flights_) ends[tier_[flight.client]] = flight.end;  // in order, so the last one remains
     return ends;
   }
 

@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-/// What becomes of a task whose staleness would pass the cap.
+/// How to handle a task whose staleness would exceed the cap.
 enum class OverCap : std::uint8_t {
   drop,  ///< its update is dropped
   wait   ///< the server makes no version until it has arrived

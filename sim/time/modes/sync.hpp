@@ -8,9 +8,9 @@
 
 namespace fedstride {
 
-/// Synchronous rounds in virtual time (Bonawitz et al. 2019): a round asks a cohort, drawn from the clients that are there, and closes
-/// when enough of them have arrived, or at its deadline. Who arrives follows from TimeTerms alone. The others are not trained, and
-/// their states stay as they were.
+/// Synchronous rounds in virtual time (Bonawitz et al. 2019): a round asks a cohort, drawn from the available clients, and closes
+/// when enough updates have arrived, or at its deadline. Arrivals follow from TimeTerms alone. The others are not trained, and
+/// their states stay unchanged.
 class SynchronousRun final : public TimedRun {
  public:
   /// A round with fewer arrivals than the minimum changes nothing; with `tiers` it asks clients of one tier. The terms must outlive it.
@@ -29,8 +29,8 @@ class SynchronousRun final : public TimedRun {
     if (tiers_) tiers_->load(bytes);
   }
 
-  /// Those of a cohort, drawn for this question from the clients that are there when the last round has ended, whose updates arrive
-  /// before the round closes. Throws Error (failure) if no client will ever be there.
+  /// The clients of a cohort, drawn for this question from those available when the last round ended, whose updates arrive before
+  /// the round closes. Throws Error (failure) if no client will ever be available.
   std::vector<ClientId> arriving(const CohortPart& cohort, const CohortQuestion& question);
 
  private:

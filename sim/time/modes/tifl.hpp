@@ -18,14 +18,14 @@ namespace fedstride {
 /// coordinator does not have.) A tier has at most its credits in rounds, until all have used theirs.
 class TierDraw {
  public:
-  /// `tier_of` is by client; of `every` 0 the draws are uniform, of `credits` 0 a tier may have any number of rounds.
+  /// `tier_of` is by client; with `every` 0 the draws are uniform, with `credits` 0 a tier may have any number of rounds.
   TierDraw(std::vector<std::uint16_t> tier_of, std::uint32_t every, std::uint32_t credits);
 
   std::uint16_t tier_of(ClientId client) const { return tier_of_[client]; }
   /// The tier of a round.
   std::uint16_t draw(std::uint32_t round, std::span<const double> losses, RandomStream& random);
 
-  /// The state as bytes, and back: none if draws are uniform. load throws Error (failure) if they are no such state.
+  /// The state as bytes, and back: none if draws are uniform. load throws Error (failure) if they are not such a state.
   std::string save() const;
   void load(const std::string& bytes);
 
@@ -34,13 +34,13 @@ class TierDraw {
   std::size_t tiers_;
   std::uint32_t every_;
   std::uint32_t credits_;
-  std::vector<std::uint32_t> rounds_ = {};  // that each tier had; empty before the first
+  std::vector<std::uint32_t> rounds_ = {};  // of each tier; empty before the first
   std::vector<double> weights_ = {};
-  std::vector<double> before_ = {};  // losses at the last look; empty before it
+  std::vector<double> before_ = {};  // losses at the last check; empty before it
   std::uint16_t last_ = 0;
 };
 
-/// The mean of the losses that are known of each tier's clients; NaN for one without any.
+/// The mean of the known losses of each tier's clients; NaN for a tier without any.
 std::vector<double> tier_losses(std::size_t tiers, std::span<const std::uint16_t> tier_of, std::span<const double> losses);
 
 /// How a round of tifl draws its tier.
@@ -64,7 +64,7 @@ struct TiflSettings : TieredSettings {
           Field{"tier-credits", &TiflSettings::credits, "rounds that a tier may have while others still may; 0: any number",
                 Valid{.low = 0, .high = 1e6}, Shapes::model, &TiflSettings::adapts}});
 };
-/// Rounds whose cohort is drawn from one tier of clients of like speed: uniformly, or by the tiers' losses.
+/// Rounds whose cohort is drawn from one tier of clients of similar speed: uniformly, or by the tiers' losses.
 struct Tiered final : PartBase<ModePart, Tiered, TiflSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "tifl";
