@@ -10,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
@@ -18,6 +19,7 @@
 #include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/floating_point.hpp"
+#include "core/program_name.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 
@@ -30,7 +32,7 @@ int complain(const std::string& message, int code) {
   std::fflush(stdout);
   // A damaged file may be quoted whole: the beginning says what is wrong, the end what would be valid.
   constexpr std::size_t kBegin = 1500, kEnd = 400;
-  std::string line = one_line(message);
+  std::string line = in_own_name(one_line(message));
   if (line.size() > kBegin + kEnd + 5) line.replace(kBegin, line.size() - kBegin - kEnd, " ... ");
   std::fprintf(stderr, "fedstride: %s\n", line.c_str());
   return code;
@@ -39,11 +41,12 @@ int complain(const std::string& message, int code) {
 // Prints where to start, for 'fedstride' without a command; returns the exit code.
 int orientation() {
   std::fputs(
-      "fedstride simulates federated learning. Useful commands:\n"
-      "  fedstride run                 train on the built-in data; the results go to a new folder under runs/\n"
-      "  fedstride run --help          the most common settings\n"
-      "  fedstride data list           all data sets, and which are on this machine\n"
-      "  fedstride help                all commands; 'fedstride help privacy' and others explain a subject\n",
+      in_own_name("fedstride simulates federated learning. Useful commands:\n"
+                  "  fedstride run                 train on the built-in data; the results go to a new folder under runs/\n"
+                  "  fedstride run --help          the most common settings\n"
+                  "  fedstride data list           all data sets, and which are on this machine\n"
+                  "  fedstride help                all commands; 'fedstride help privacy' and others explain a subject\n")
+          .c_str(),
       stderr);
   return 2;
 }
@@ -172,7 +175,7 @@ bool has_flags(const CLI::App& app, int argc, char** argv) {
 
 std::unique_ptr<CLI::App> program_for(int argc, char** argv) {
   const auto make = [&] {
-    auto app = std::make_unique<CLI::App>(kDescription, "fedstride");
+    auto app = std::make_unique<CLI::App>(kDescription, program_name());
     add_commands(*app, argc > 1 ? argv[1] : "");
     return app;
   };
@@ -189,6 +192,10 @@ std::unique_ptr<CLI::App> program_for(int argc, char** argv) {
 
 int carry_out_command_line(int argc, char** argv) {
   const FloatingPointMode mode;
+  std::vector<std::string> names;
+  names.reserve(std::size(kCommands));
+  for (const auto& command : kCommands) names.emplace_back(command.name);
+  set_program_name(argc > 0 ? argv[0] : "", names);
   const std::unique_ptr<CLI::App> program = program_for(argc, argv);
   CLI::App& app = *program;
   try {

@@ -7,6 +7,7 @@
 #include "cli/fleet_flags.hpp"
 #include "cli/terminal/host.hpp"
 #include "cli/terminal/progress_bar.hpp"
+#include "core/program_name.hpp"
 #include "sim/run/run.hpp"
 
 namespace fedstride {
@@ -35,7 +36,7 @@ void carry_out(const RunCommandFlags& arguments, CLI::App& command, const FleetM
   const RunSummary summary = arguments.resume.empty() ? run(resolve(settings), settings, observer, fleet)
                                                       : resume(arguments.resume, settings, observer, fleet);
   const std::string on_ranks = arguments.fleet.on_ranks() ? "--fleet mpi " : "";
-  progress.end(summary, arguments.run.json, "fedstride run " + on_ranks + "--resume " + summary.folder);
+  progress.end(summary, arguments.run.json, program_name() + " run " + on_ranks + "--resume " + summary.folder);
 }
 
 // Rank 0 carries out the run and reports errors in the command line, which is the same on all ranks; the others work for it.

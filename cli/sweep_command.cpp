@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "core/program_name.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "sweep/cells/accounted.hpp"
@@ -189,7 +190,8 @@ void carry_out(const SweepFlags& arguments, CLI::App& command, const SweepAll& s
     show_end(summary);
   }
   for (const auto& [cell, error] : summary.failed)
-    std::cerr << "fedstride: cell (" << point_text(cell) << ") failed: " << error << "; repeat it with: " << cell.command << "\n";
+    std::cerr << "fedstride: cell (" << point_text(cell) << ") failed: " << error
+              << "; repeat it with: " << in_own_name(cell.command) << "\n";
   if (!summary.tables_error.empty()) throw failure(summary.tables_error);
   if (summary.interrupted && summary.finished + summary.failed.size() < summary.cells) {
     std::cerr << "fedstride: stopped; resume with: " << own_command(command) << "\n";
@@ -200,7 +202,8 @@ void carry_out(const SweepFlags& arguments, CLI::App& command, const SweepAll& s
   if (has_page) write_report({summary.results}, page.string());
   if (!summary.failed.empty()) throw CLI::RuntimeError(1);
   if (is_told)
-    std::printf("page: %s\n", has_page ? page.c_str() : ("fedstride report " + shell_quoted(summary.folder.string())).c_str());
+    std::printf("page: %s\n",
+                has_page ? page.c_str() : (program_name() + " report " + shell_quoted(summary.folder.string())).c_str());
 }
 
 Selection selection_of(const SweepFlags& arguments) {

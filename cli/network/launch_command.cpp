@@ -12,6 +12,7 @@
 #include "cli/terminal/host.hpp"
 #include "cli/terminal/progress_bar.hpp"
 #include "core/error.hpp"
+#include "core/program_name.hpp"
 #include "data/datasets.hpp"
 #include "partitions/own_rows.hpp"
 #include "sim/parties/turns.hpp"
@@ -109,7 +110,7 @@ void carry_out(const LaunchFlags& arguments) {
   clients.reset();
   const std::lock_guard lock(mutex);
   if (!client_failure.empty() && summary.interrupted) throw failure(client_failure);
-  progress.end(summary, arguments.run.json, "fedstride launch with the same settings and --out " + configuration.out);
+  progress.end(summary, arguments.run.json, program_name() + " launch with the same settings and --out " + configuration.out);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "cli/terminal/bar.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "core/program_name.hpp"
 #include "core/seconds_since.hpp"
 #include "core/text.hpp"
 #include "dp/ledger/statement.hpp"
@@ -66,11 +67,11 @@ void print_text(const RunSummary& summary, const Configuration& configuration) {
 
 // A command that is often useful after a run.
 std::string next_command(const RunSummary& summary, const std::string& resume_command) {
-  if (!summary.privacy.empty()) return "fedstride privacy audit " + summary.folder;
-  if (summary.idle_rounds == summary.rounds) return "fedstride help optimizers";
-  if (resume_command.starts_with("fedstride run ") && summary.halted.empty())
+  if (!summary.privacy.empty()) return program_name() + " privacy audit " + summary.folder;
+  if (summary.idle_rounds == summary.rounds) return program_name() + " help optimizers";
+  if (resume_command.starts_with(program_name() + " run ") && summary.halted.empty())
     return resume_command + " --rounds " + std::to_string(2 * summary.rounds);
-  return "fedstride evaluate " + summary.folder + "/model.safetensors";
+  return program_name() + " evaluate " + summary.folder + "/model.safetensors";
 }
 
 }  // namespace

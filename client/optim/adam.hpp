@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include "client/optim/schedule.hpp"
 
 namespace fedstride {
@@ -26,6 +29,38 @@ struct AdamState {
   template <class Archive>
   void serialize(Archive& archive) {
     archive(mean, square, mean_bias, square_bias);
+  }
+
+  void begin(std::size_t size) {
+    mean.assign(size, 0);
+    square.assign(size, 0);
+    mean_bias = square_bias = 1;
+  }
+
+  /// To be called before take().
+  void count_step(double beta1, double beta2) {
+    mean_bias *= beta1;
+    square_bias *= beta2;
+  }
+
+  /// Both means take the gradient, and weights -= rate / (1 - beta1^t) m / divisor(v), all in float.
+  void take(Vector& weights, Gradient gradient, double beta1, double beta2, double rate, auto divisor) {
+    const auto mean_stays = static_cast<float>(beta1), mean_joins = static_cast<float>(1 - beta1);
+    const auto square_stays = static_cast<float>(beta2), square_joins = static_cast<float>(1 - beta2);
+    const auto step = static_cast<float>(rate / (1 - mean_bias));
+    gradient(weights.data(), [&](std::size_t offset, std::span<const float> stretch) {
+      float* const __restrict w = weights.data() + offset;
+      float* const __restrict m = mean.data() + offset;
+      float* const __restrict v = square.data() + offset;
+      const float* const __restrict g = stretch.data();
+      const std::size_t size = stretch.size();
+      for (std::size_t i = 0; i < size; ++i) {
+        m[i] = mean_stays * m[i] + mean_joins * g[i];
+        v[i] = square_stays * v[i] + square_joins * (g[i] * g[i]);
+        w[i] -= step * m[i] / divisor(v[i]);
+      }
+      return 0.0;
+    });
   }
 };
 

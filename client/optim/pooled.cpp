@@ -18,7 +18,8 @@ constexpr double kMinFactor = 0.9;         // on the rate in one step, while V i
 constexpr double kMaxFactor = 1.1;
 constexpr double kMinRate = 1e-30;
 constexpr double kMostRate = 1e30;
-constexpr double kFirstBound = 0.3;  // on the tolerance, until max-tolerance auto is known; with known noise, for one direction
+constexpr double kFirstBound = 0.3;               // on the tolerance, until max-tolerance auto is known
+constexpr double kStepInOneNoisyDirection = 0.3;  // in place of kStepInOneDirection where the noise is known
 
 double rate_for(double tolerance, double mean_square) {
   return std::clamp(tolerance / std::sqrt(mean_square), kMinRate, kMostRate);  // never 0 / 0: tolerances are above 0
@@ -96,7 +97,7 @@ std::vector<double> PooledSteps::tell(std::uint32_t round) const {
   }
   const auto [first, last] = course.left_in(round);
   const KnownNoise known = known_noise(round);
-  const double above = rest(known);
+  const double above = signal(known);
   const double bound = limit(known, above);
   const double tolerance = tolerance_at(course.scale, bound, first);
   double v = 0;
@@ -111,21 +112,21 @@ std::vector<double> PooledSteps::tell(std::uint32_t round) const {
 }
 
 // The mean u, less the known noise.
-double PooledSteps::rest(const KnownNoise& known) const { return counted > 0 ? std::max(0.0, sum / counted) : known.gradients; }
+double PooledSteps::signal(const KnownNoise& known) const { return counted > 0 ? std::max(0.0, sum / counted) : known.gradients; }
 
 // The bound on the tolerance.
-double PooledSteps::limit(const KnownNoise& known, double rest) const {
+double PooledSteps::limit(const KnownNoise& known, double gradients) const {
   if (!finds_limit || (aligned == 0 && known.noise == 0)) return course.limit;
   constexpr double kLeast = 1e-12;
   double cosine = aligned == 0 ? 1 : std::max(alignment / aligned, kLeast);
   const bool is_noise = known.noise > 0;
   if (is_noise) {
-    const double share = known.noise / (known.noise + rest);
+    const double share = known.noise / (known.noise + gradients);
     const double other = 1 - share;
     cosine = std::min(cosine, share * (share + 2 * other) / known.directions + other * other);
     cosine = std::max(cosine, 1 / known.directions);
   }
-  return (is_noise ? kFirstBound : kStepInOneDirection) / std::sqrt(std::sqrt(cosine));
+  return (is_noise ? kStepInOneNoisyDirection : kStepInOneDirection) / std::sqrt(std::sqrt(cosine));
 }
 
 std::vector<NamedNumber> PooledSteps::numbers() const { return numbers_; }

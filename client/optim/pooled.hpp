@@ -91,8 +91,8 @@ struct PooledSteps final : PooledStatistic {
   void load(std::istream& bytes) override { read_archive(bytes, course, sum, counted, rate, alignment, aligned); }
 
  private:
-  double limit(const KnownNoise& known, double rest) const;
-  double rest(const KnownNoise& known) const;
+  double limit(const KnownNoise& known, double gradients) const;
+  double signal(const KnownNoise& known) const;
   KnownNoise known_noise(std::uint32_t round) const { return noise ? noise(round) : KnownNoise{}; }
   std::vector<NamedNumber> numbers_ = {};
 };

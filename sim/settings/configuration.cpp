@@ -276,6 +276,13 @@ Shapes shapes_of(std::string_view key) {
 
 namespace {
 
+/// What may be chosen: the parts' names, after "auto" where one may be found.
+std::vector<std::string> choices_of(const PartFamily& family) {
+  std::vector<std::string> names = family.names();
+  if (!automatic_summary(family.key()).empty()) names.insert(names.begin(), std::string(kAutomatic));
+  return names;
+}
+
 std::vector<KeyInfo> make_keys(const Configuration& defaults) {
   std::vector<KeyInfo> keys;
   for (const SettingInfo& info : settings_of<Configuration>()) add_key(keys, key_info(info, &defaults, "run", {}));
@@ -284,16 +291,12 @@ std::vector<KeyInfo> make_keys(const Configuration& defaults) {
     const std::string key(family.key());
     const std::string_view automatic = automatic_summary(key);
     std::vector<KnownName> known;
-    std::vector<std::string> names = family.names();
-    if (!automatic.empty()) {
-      known.push_back({std::string(kAutomatic), std::string(automatic)});
-      names.insert(names.begin(), std::string(kAutomatic));
-    }
+    if (!automatic.empty()) known.push_back({std::string(kAutomatic), std::string(automatic)});
     for (const auto& part : family.parts()) known.push_back({std::string(part->name()), std::string(part->summary())});
     add_key(keys, {.name = key,
                    .help = std::string(family.purpose()),
                    .default_text = automatic.empty() ? std::string(chosen->name()) : std::string(kAutomatic),
-                   .valid_text = "valid: " + joined(names),
+                   .valid_text = "valid: " + joined(choices_of(family)),
                    .group = key,
                    .parts = {},
                    .question = family.question(),
@@ -343,7 +346,9 @@ Configuration resolve_named(const Settings& settings) {
       const auto* name = std::get_if<std::string>(&setting->second.value);
       if (name == nullptr)
         throw usage_error(std::string(family.key()) + " is '" + value_text(setting->second.value) +
-                          "'; it must be a text; valid: " + joined(family.names()));
+                          "'; it must be a text; valid: " + joined(choices_of(family)));
+      if (std::ranges::none_of(family.parts(), [&](const auto& part) { return part->name() == *name; }))
+        throw usage_error(unknown_name(family.key(), *name, choices_of(family)));
       chosen->choose(*name);
       used.emplace(family.key());
       if (setting->second.from_command_line)

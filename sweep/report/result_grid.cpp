@@ -60,13 +60,22 @@ std::string interval_text(const SeedStatistics& all, const Decimals& decimals) {
   return decimals.text(all.low) + " to " + decimals.text(all.high);
 }
 
-GridCell cell_of(const Compared& entry, const Decimals& decimals, bool is_compared) {
+bool excludes_zero(const SeedStatistics& all) { return all.n > 1 && (all.low > 0 || all.high < 0); }
+
+/// True if the interval of the best one's lead over every other excludes 0.
+bool is_led(const std::vector<Compared>& column) {
+  return std::ranges::all_of(column,
+                             [](const Compared& one) { return one.is_best || one.statistics.n == 0 || excludes_zero(one.lead); });
+}
+
+/// `leads`: the best of the column may be called so, by its intervals, or because one seed has none.
+GridCell cell_of(const Compared& entry, const Decimals& decimals, bool is_compared, bool leads) {
   const SeedStatistics& all = entry.statistics;
   if (entry.never > 0) return {.mean = "never", .detail = counted(static_cast<std::uint64_t>(entry.never), "seed") + " never"};
   if (all.n == 0) return {};
   GridCell cell{.mean = decimals.text(all.mean),
                 .half = all.n < 2 ? "" : decimals.text(half_of(all)),
-                .is_best = is_compared && entry.is_best,
+                .is_best = is_compared && entry.is_best && leads,
                 .is_worse = is_compared && entry.p < kSignificant,
                 .detail = number_text(all.mean)};
   if (all.n > 1) cell.detail += "; 95 %: " + number_text(all.low) + " to " + number_text(all.high);
@@ -108,7 +117,9 @@ std::string note_of(const SweepResults& sweep, const Notes& notes) {
     add("Target: the first of " + std::to_string(kEvaluationsInARow) + " evaluations in a row with " +
         (target.metric == "r2" ? "R2" : target.metric) + (target.metric == "loss" ? " at or below " : " at or above ") +
         number_text(target.at) + (notes.has_never ? "; never: a seed that did not reach it." : "."));
-  if (notes.is_compared) add("Bold: the best mean of its column.");
+  if (notes.is_compared)
+    add(notes.most > 1 ? "Bold: the best mean of its column, if the interval of its lead over each other excludes 0."
+                       : "Bold: the best of its column.");
   if (notes.has_stars)
     add("*: differs from the best (p < 0.05; two-sided paired t-test over common seeds, Holm's correction within the column; the "
         "best was chosen by the same numbers).");
@@ -117,6 +128,19 @@ std::string note_of(const SweepResults& sweep, const Notes& notes) {
   else if (notes.is_compared && notes.pairs > 1)
     add("Fewer than " + std::to_string(kMinTestedPairs) + " seeds are too few for a test.");
   return text;
+}
+
+std::vector<GridCell> cells_of(const std::vector<Compared>& column, bool is_compared, Notes& notes) {
+  const bool has_intervals = std::ranges::any_of(column, [](const Compared& entry) { return entry.statistics.n > 1; });
+  const bool leads = !has_intervals || is_led(column);
+  const Decimals decimals = decimals_of(column);
+  std::vector<GridCell> cells;
+  cells.reserve(column.size());
+  for (const Compared& entry : column) {
+    cells.push_back(cell_of(entry, decimals, is_compared, leads));
+    notes.add(entry, cells.back(), is_compared);
+  }
+  return cells;
 }
 
 ResultGrid grid_by_condition(const SweepResults& sweep, const MethodTable& table, const std::string& metric) {
@@ -128,12 +152,7 @@ ResultGrid grid_by_condition(const SweepResults& sweep, const MethodTable& table
   const Comparison comparison = compare(table, metric);
   Notes notes;
   for (const auto& column : comparison.entries) {
-    const Decimals decimals = decimals_of(column);
-    auto& cells = grid.cells.emplace_back();
-    for (const Compared& entry : column) {
-      cells.push_back(cell_of(entry, decimals, comparison.is_compared));
-      notes.add(entry, cells.back(), comparison.is_compared);
-    }
+    grid.cells.push_back(cells_of(column, comparison.is_compared, notes));
   }
   grid.note = note_of(sweep, notes);
   return grid;
@@ -151,12 +170,7 @@ ResultGrid grid_by_metric(const SweepResults& sweep, const MethodTable& table) {
     std::vector<Compared> column;
     for (const auto& entries : comparison.entries) column.insert(column.end(), entries.begin(), entries.end());
     grid.columns.push_back({title_of_metric(metric)});
-    auto& cells = grid.cells.emplace_back();
-    const Decimals decimals = decimals_of(column);
-    for (const Compared& entry : column) {
-      cells.push_back(cell_of(entry, decimals, comparison.is_compared));
-      notes.add(entry, cells.back(), comparison.is_compared);
-    }
+    grid.cells.push_back(cells_of(column, comparison.is_compared, notes));
   }
   grid.note = note_of(sweep, notes);
   return grid;
@@ -182,12 +196,15 @@ class Sentences {
     if (!comparison_.is_compared) return without_methods();
     std::vector<std::string> sentences;
     std::vector<std::size_t> wins(table_.methods.size());
-    std::size_t contests = 0;
+    std::size_t contests = 0, led = 0;
+    bool has_intervals = false;
     for (std::size_t c = 0; c < table_.conditions.size(); ++c) {
       const auto best = best_of(c);
       if (best == wins.size()) continue;
       ++wins[best];
       ++contests;
+      has_intervals = has_intervals || comparison_.entries[c][best].statistics.n > 1;
+      if (is_led(comparison_.entries[c])) ++led;
       sentences.push_back(winner(c, best));
     }
     if (contests < 2) return sentences;
@@ -200,7 +217,10 @@ class Sentences {
         parts.push_back(method(m) + (parts.empty() ? " has the " + extreme() + " mean " + metric_ + " in " : " in ") +
                         std::to_string(wins[m]) + (parts.empty() ? " of " + std::to_string(contests) + " conditions" : ""));
     if (sentences.size() > kMaxSentences) sentences.clear();
-    sentences.insert(sentences.begin(), joined(parts) + ".");
+    const std::string sure =
+        !has_intervals ? ""
+                       : " The interval of the lead excludes 0 in " + (led == 0 ? "none" : std::to_string(led)) + " of them.";
+    sentences.insert(sentences.begin(), joined(parts) + "." + sure);
     return sentences;
   }
 

@@ -3,8 +3,12 @@ import json
 import re
 import statistics
 import subprocess
+import sys
 
 from conftest import PROGRAM, SOURCE
+
+sys.path.insert(0, str(SOURCE / "tools" / "bench"))
+import compare  # noqa: E402
 
 FIGURE = (SOURCE / "docs" / "results.svg").read_text()
 SPEEDS = json.loads((SOURCE / "tools" / "bench" / "results.json").read_text())
@@ -47,3 +51,9 @@ def test_accuracies_are_drawn_where_the_record_has_them():
         slope = (line[3] - line[0]) / (means_of_line[3] - means_of_line[0])
         return slope < 0 and all(abs(line[0] + slope * (m - means_of_line[0]) - y) < 0.02 for m, y in zip(means_of_line, line))
     assert ys and all(any(matches(line, of_line) for line in marks) for of_line in drawn)
+
+
+def test_the_page_on_speed_has_the_table_of_the_record():
+    page = (SOURCE / "tools" / "bench" / "README.md").read_text()
+    assert "\n".join(compare.table(SPEEDS)) in page
+    assert SPEEDS["date"] in page and SPEEDS["machine"]["processor"] in page

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -77,3 +78,16 @@ def test_libraries_lie_beside_the_program_wherever_it_is(tmp_path):
     assert f"liblzma-fedstride.so.5 => {moved}/bin/../lib/liblzma-fedstride.so.5" in loaded and "liblzma.so.5" not in loaded
     assert done(moved / "bin" / "xz", "--version").stdout.startswith("xz ")
     assert "copyright" in (moved / "licenses" / "liblzma5").read_text().lower()
+
+
+def test_development_builds_all_that_its_component_installs():
+    """docs/tutorial.md and docs/library.md build this target after ./quickstart, and install the component."""
+    build = pathlib.Path(os.environ["FEDSTRIDE_PROGRAM"]).parent
+    others = [cache.parent for cache in build.glob("*/**/CMakeCache.txt")]  # builds of tests
+    installed = {path for script in build.rglob("cmake_install.cmake") if not any(other in script.parents for other in others)
+                 for block in script.read_text().split('CMAKE_INSTALL_COMPONENT STREQUAL "development"')[1:]
+                 for path in re.findall(r'"([^"]+\.(?:a|so)[^"/]*)"', block.split("endif()")[0]) if path.startswith(str(build))}
+    # The tool "inputs" leaves out those of a phony target itself.
+    made = [line for tool in ("inputs", "query") for line in done("ninja", "-C", build, "-t", tool, "development").stdout.split("\n")]
+    assert len(installed) > 10
+    assert not installed - {str(build / line.strip()) for line in made}

@@ -116,6 +116,26 @@ def in_words(row):
     return words
 
 
+def counting(row):
+    """The peer that counts, of each system in the order of its name."""
+    return {peer["system"]: peer for peer in sorted(row["peers"], key=lambda peer: peer["system"]) if peer["counts"]}
+
+
+def table(results):
+    """A results file as lines of Markdown: for each kind of work, medians and spans of the ratios."""
+    rows = results["rows"]
+    batches = list(dict.fromkeys(row["batch"] for row in rows))
+    versions = {system: peer["pytorch"].split("+")[0] for row in rows for system, peer in counting(row).items()}
+    found = {(row["work"], row["name"], row["optimizer"], row["batch"]): counting(row) for row in rows}
+    heads = [f"{batch}: PyTorch {versions[system]}" for batch in batches for system in sorted(versions)]
+    lines = ["| work | " + " | ".join(heads) + " |", "|---" * (1 + len(heads)) + "|"]
+    for kind in dict.fromkeys(key[:3] for key in found):
+        cells = [spread(peer["ratios"], ".2f") if (peer := found.get((*kind, batch), {}).get(system)) else ""
+                 for batch in batches for system in sorted(versions)]
+        lines.append(f"| {kind[0]}, `{kind[1]}`, {kind[2]} | " + " | ".join(cells) + " |")
+    return lines
+
+
 def machine():
     lines = dict(re.findall(r"^([^\t:]+)\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE))
     return {"processor": f"{lines.get('model name', platform.machine())} (family {lines.get('cpu family')}, model {lines.get('model')})",
@@ -149,10 +169,14 @@ def main(words=None, make_peers=_peers.all_peers):
     parser.add_argument("--batches", type=int, nargs="+", default=[10, 50])
     parser.add_argument("--rows", default="", metavar="PATTERN", help="of the rows that --estimate lists, those that match")
     parser.add_argument("--results", type=Path, default=_peers.ROOT / "build" / "compare.json")
+    parser.add_argument("--table", action="store_true", help="print the results file as a table; measure nothing")
     parser.add_argument("--estimate", action="store_true", help="list the rows and the minutes that they take; measure nothing")
     parser.add_argument("--install", action="store_true",
                         help="first install the libraries of tools/packages' group 'bench', which NumPy and others then use too")
     given = parser.parse_args(words)
+    if given.table:
+        print("\n".join(table(json.loads(given.results.read_text()))))
+        return
     rows = rows_of(given.batches, given.rows)
     if not rows:
         parser.error(f"no row matches '{given.rows}'; --estimate lists them")

@@ -44,6 +44,10 @@ target_include_directories(fedstride_fedstride INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/fedstride/internal>)
 install(TARGETS fedstride_fedstride EXPORT fedstride COMPONENT development)
 
+# All that this component installs is built by one name.
+add_custom_target(development)
+add_dependencies(development fedstride_cli fedstride_kits)
+
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/fedstride)
 install(EXPORT fedstride NAMESPACE fedstride:: DESTINATION ${config_folder} COMPONENT development)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/tools/cmake/fedstrideConfig.cmake.in
