@@ -177,7 +177,11 @@ void DenseStage::for_each_stretch(Stretches stretches, int count, Compute&& comp
 
 template <class Compute>
 void DenseStage::report_weights(int piece, int pieces, int count, const GradientTarget& target, Compute&& compute) const {
-  for_each_stretch({first_stretch(piece, pieces), first_stretch(piece + 1, pieces)}, count, compute,
+  const auto of_group = [&](float* gradient, int first, int last) {
+    if (options_.frozen) std::fill_n(gradient, static_cast<std::size_t>(last - first) * options_.outputs, 0.0F);
+    compute(gradient, first, last);
+  };
+  for_each_stretch({first_stretch(piece, pieces), first_stretch(piece + 1, pieces)}, count, of_group,
                    [&](int slot, std::size_t offset, const float* gradient, std::size_t size) {
                      target.report(slot, options_.weight.offset + offset, gradient, size);
                    });

@@ -102,7 +102,7 @@ std::string caption(const SweepResults& sweep, const ResultGrid& grid) {
 
 std::string table_of(const SweepResults& sweep, const ResultGrid& grid, const std::string& label) {
   std::string text = "\\begin{table}\n\\centering\\footnotesize\\setlength{\\tabcolsep}{4pt}\n\\caption{" + caption(sweep, grid) +
-                     "}\n\\label{tab:fedstride-" + label + "}\n";
+                     "}\n\\label{tab:fedstride-" + label + "}\n\\vspace{1ex}\n";
   const auto parts = split_columns(grid, kMaxColumns);
   for (std::size_t i = 0; i < parts.size(); ++i) text += (i > 0 ? "\\\\[1ex]\n" : "") + tabular(parts[i]);
   return text + "\\end{table}\n";

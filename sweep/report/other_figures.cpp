@@ -90,8 +90,9 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
   }
   for (std::size_t i = 0; i < figure.plots.size() && figure.plots.size() > 1; ++i)
     figure.plots[i].panel = name_of(data, points[i]);
-  figure.caption = figure.plots.empty() ? "Nothing to draw yet: no matching finished cell has published its partition."
-                                        : "Rows of each class held by each client, mean over seeds; white: none, dark: most.";
+  figure.caption = figure.plots.empty()
+                       ? "Nothing to draw yet: no matching finished cell has published its partition."
+                       : "Rows of each class held by each client, mean over seeds: the stronger the color, the more.";
   if (maps > 1 || seen.size() < order.size()) figure.caption += " Configurations with the same partition are drawn once.";
   if (maps > kMaxMaps) figure.caption += " " + std::to_string(maps - kMaxMaps) + " more partitions are in summary.csv.";
   if (clients > kMaxMapClients)

@@ -28,7 +28,7 @@ const Message kMessages[] = {
     {{"run", "--learning-rate", "fast"}, "learning-rate is 'fast'; it must be a number above 0 and up to 1000000"},
     {{"evaluate", "a", "--threads", "-1"}, "threads is '-1'; it must be a whole number from 0 to 1024"},
     {{"run", "--optimizer", "agd"},
-     "optimizer 'agd' is unknown; did you mean 'sgd'? valid: adadp, sgd, heavy-ball, ema, adam, adambc, pooled, delta-sgd, "
+     "optimizer 'agd' is unknown; did you mean 'sgd'? valid: auto, adadp, sgd, heavy-ball, ema, adam, adambc, pooled, delta-sgd, "
      "fedsps, dog, "
      "prodigy, schedule-free"},
     {{"run", "--optimizer", "sgd", "--tolerance", "1"},
@@ -36,7 +36,7 @@ const Message kMessages[] = {
     {{"run", "--epsilon", "3"}, "epsilon does not go with dp 'none'; it goes with --dp example, client, both or user"},
     {{"run", "--lr", "0.1"}, "flag '--lr' is unknown; did you mean '--learning-rate'? 'fedstride run --help' lists them"},
     {{"run", "--optimizer", "fedprox"},
-     "optimizer 'fedprox' is unknown; FedProx is --local-objective prox; valid: adadp, sgd, heavy-ball, ema, adam, adambc, "
+     "optimizer 'fedprox' is unknown; FedProx is --local-objective prox; valid: auto, adadp, sgd, heavy-ball, ema, adam, adambc, "
      "pooled, "
      "delta-sgd, fedsps, dog, prodigy, schedule-free"},
     {{"run", "--dp", "example", "--out", "@/x"},

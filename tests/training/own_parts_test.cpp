@@ -144,7 +144,7 @@ TEST_CASE("an optimizer, a partition and a data set of one's own: installed, com
   CHECK(own.last_hash("parts") != own.last_hash("whole"));
   REQUIRE(own.shell("built/own-parts run " + kFederation.substr(0, kFederation.rfind(" --quiet")) + " --rounds 1 --out hints") ==
           0);
-  CHECK(names(own.output(), {"next: built/own-parts run --resume hints --rounds 2"}));
+  CHECK(own.output().find("next: built/own-parts run --resume hints --rounds 2\n") != std::string::npos);
   CHECK(own.shell("built/own-parts run --oops") == 2);
   CHECK(names(own.output(), {"'built/own-parts run --help' lists them"}));
   REQUIRE(own.shell("built/own-parts run --resume parts --rounds 4 --quiet --threads 1") == 0);
