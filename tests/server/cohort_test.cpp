@@ -122,7 +122,7 @@ TEST_CASE("a trace lists available clients, and impossible lines are refused") {
     return cohort;
   };
   const auto rows = same_rows(5);
-  TraceCohort good = trace("good.csv", "client,from,to\n3,1,2\n0,2,4\r\n3,2,3\n4,2,2\n");
+  TraceCohort good = trace("good.csv", "client,from,to\n3,1,2\n\n0,2,4\r\n3,2,3\n4,2,2\n");
   const auto there = [&](std::uint32_t round) { return good.sample({round, rows, kSource}); };
   CHECK(there(1) == std::vector<ClientId>{3});
   CHECK(there(2) == std::vector<ClientId>{0, 3, 4});
