@@ -47,13 +47,10 @@ struct Case {
 };
 
 // The default measurements.
-const Case kCases[] = {{"adadp-cnn"},
-                       {"pfl-cnn"},
-                       {"874-parameter MLP", 0, "dense 32 | relu | dense classes", {{1, 1, 16}, 10}},
-                       {"resnet20-gn"},
-                       {"femnist-cnn"},
-                       {"leaf-lstm"},
-                       {"small-transformer"}};
+const Case kCases[] = {
+    {"adadp-cnn"},        {"pfl-cnn"},     {"874-parameter MLP", 0, "dense 32 | relu | dense classes", {{1, 1, 16}, 10}},
+    {"resnet20-gn"},      {"femnist-cnn"}, {"leaf-lstm"},
+    {"small-transformer"}};
 
 Json measure(const Case& one, int batch, const BenchFlags& flags, double peak) {
   const NetworkSpeed speed = measure_network(Model::parse(one.line, one.form), batch, flags.seconds);
@@ -204,7 +201,8 @@ void add_bench_command(CLI::App& app) {
                               [](const BenchFlags& given) { given.fleet.on_ranks() ? bench_ranks(given) : bench(given); });
   add_flag(command, "--model", flags.model, {.word = "NAME", .known = known_models()},
            "a named model, or layers for 32x32x3 images (default: seven named models)");
-  add_number_flag(command, "--batch", flags.batch, {.low = 1, .high = 100000}, "examples in a batch (default: 10, 50 and 100 in turn)");
+  add_number_flag(command, "--batch", flags.batch, {.low = 1, .high = 100000},
+                  "examples in a batch (default: 10, 50 and 100 in turn)");
   add_number_flag(command, "--seconds", flags.seconds, {.low = 0, .high = 600, .low_included = false},
                   "seconds for each measurement");
   add_json_switch(command, flags.json);
