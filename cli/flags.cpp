@@ -258,35 +258,34 @@ std::vector<std::string> command_names(const CLI::App& command) {
 
 namespace {
 
-std::vector<std::string> given_flags(const CLI::App& command) {
-  std::vector<std::string> given;
+// Long names of the flags, or only of those given.
+std::vector<std::string> flag_names(const CLI::App& command, bool only_given) {
+  std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
-    if (option->count() > 0 && !option->get_lnames().empty()) given.push_back(option->get_lnames().front());
-  return given;
+    if (!only_given || option->count() > 0) names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
+  return names;
 }
 
 // What a word that belongs to no flag probably stands for: "did you mean '--rounds 10'? ".
 std::string meant_by(CLI::App& command, const std::string& word) {
-  const auto flag_of = [](const CLI::Option& option) { return "--" + option.get_lnames().front(); };
   const auto meant = [](const std::string& words) { return "did you mean '" + words + "'? "; };
   const std::size_t equals = word.find('=');
-  for (CLI::Option* option : command.get_options()) {
-    if (option->get_lnames().empty()) continue;
-    if (equals != word.npos && option->get_lnames().front() == word.substr(0, equals))
-      return meant(flag_of(*option) + " " + shell_quoted(word.substr(equals + 1)));
+  const std::string flag = "--" + word.substr(0, equals);
+  if (equals != word.npos && command.get_option_no_throw(flag) != nullptr)
+    return meant(flag + " " + shell_quoted(word.substr(equals + 1)));
+  for (const std::string& name : flag_names(command, false)) {
+    const std::vector<KnownName> known = value_of(*command.get_option("--" + name)).known;
+    if (std::ranges::find(known, word, &KnownName::name) != known.end()) return meant("--" + name + " " + word);
   }
-  for (CLI::Option* option : command.get_options()) {
-    const std::vector<KnownName> known = value_of(*option).known;
-    if (!option->get_lnames().empty() && std::ranges::find(known, word, &KnownName::name) != known.end())
-      return meant(flag_of(*option) + " " + word);
-  }
-  // A number behind the name of a part: probably one of the part's settings.
+  // A number after the name of a part: probably one of the part's settings.
   if (double number = 0; !parse_number(word, number)) return "";
-  for (const KeyInfo& key : all_keys())
-    for (CLI::Option* option : command.get_options())
-      if (!option->get_lnames().empty() && option->count() > 0 && option->get_lnames().front() == key.group &&
-          key.shown != Shown::seldom && std::ranges::find(key.parts, option->results().back()) != key.parts.end())
-        return meant(flag_of(*option) + " " + option->results().back() + " --" + key.name + " " + word);
+  for (const KeyInfo& key : all_keys()) {
+    const CLI::Option* const family = command.get_option_no_throw("--" + key.group);
+    if (family == nullptr || family->count() == 0 || key.shown == Shown::seldom) continue;
+    const std::string& part = family->results().back();
+    if (std::ranges::find(key.parts, part) != key.parts.end())
+      return meant("--" + key.group + " " + part + " --" + key.name + " " + word);
+  }
   return "";
 }
 
@@ -307,9 +306,6 @@ void check_flags(CLI::App& command) {
   }
   const auto unknown = command.remaining();
   if (unknown.empty()) return;
-  std::vector<std::string> flags;
-  for (const CLI::Option* option : command.get_options())
-    for (const auto& name : option->get_lnames()) flags.push_back(name);
   const std::string given = unknown.front().substr(0, unknown.front().find('='));
   const std::string full = full_name(command);
   const std::string see = "'" + full + " --help'";
@@ -317,7 +313,7 @@ void check_flags(CLI::App& command) {
     throw usage_error("'" + unknown.front() + "' was not expected after '" + full + "'; " + meant_by(command, unknown.front()) +
                       "see " + see);
   const std::string name = given.substr(given.find_first_not_of('-') == given.npos ? 0 : given.find_first_not_of('-'));
-  std::string hint = advice("flag", name, flags, given_flags(command));
+  std::string hint = advice("flag", name, flag_names(command, false), flag_names(command, true));
   if (names_algorithms(name) && unknown.size() > 1)
     if (std::string known = advice_on_algorithm(unknown[1]); !known.empty()) hint = std::move(known);
   throw usage_error("flag '" + given + "' is unknown; " + hint + see + " lists them");

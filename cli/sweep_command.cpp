@@ -17,6 +17,7 @@
 #include "core/program_name.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "data/shared_datasets.hpp"
 #include "sweep/cells/accounted.hpp"
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/cells/cell_state.hpp"
@@ -162,6 +163,7 @@ SweepPlan read_plan(const SweepFlags& arguments) {
 using SweepAll = std::function<SweepSummary(const SweepPlan& plan, const SweepObserver& observer)>;
 
 void carry_out(const SweepFlags& arguments, CLI::App& command, const SweepAll& sweep_all) {
+  const SharedDatasets datasets;  // the keys of cells share what is read with the cells
   check_flags(command);
   if (arguments.ranks_per_cell != 1 && !arguments.fleet.on_ranks())
     throw usage_error("ranks-per-cell is " + std::to_string(arguments.ranks_per_cell) + "; it needs --fleet mpi");

@@ -12,6 +12,7 @@
 #include "core/json.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
+#include "data/shared_datasets.hpp"
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/cells/grid.hpp"
 #include "sweep/cells/tune.hpp"
@@ -104,6 +105,7 @@ void show_winner(const TunePlan& plan, const TuneSummary& summary) {
 }
 
 void carry_out_tuning(const TuneFlags& arguments, CLI::App& command) {
+  const SharedDatasets datasets;  // the keys of cells and all rungs share what they read
   check_flags(command);
   const bool is_told = !arguments.quiet && !arguments.json;
   const TuneOptions options{.out = arguments.out,

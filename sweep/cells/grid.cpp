@@ -200,13 +200,12 @@ std::vector<std::string> exclusions(const Reason& reason, const std::vector<Cell
 
 // Where a file sets what only some of its cells may have: "; [when.partition.dirichlet] sets it for those cells alone".
 std::string place_for(const NotOfChosenPart& error, const Experiment& experiment) {
-  std::string place;
-  for_each_cell(experiment, [&](const Cell& cell) {
-    const std::string part = cell.value_of(error.key);
-    if (place.empty() && std::ranges::find(error.has_it, part) != error.has_it.end())
-      place = "; [when." + error.key + "." + part + "] sets it for those cells alone";
-  });
-  return place;
+  for (const Axis& axis : experiment.axes)
+    for (std::size_t k = 0; k < axis.keys.size(); ++k)
+      for (const Axis::Value& value : axis.values)
+        if (axis.keys[k] == error.key && std::ranges::find(error.has_it, value.labels[k]) != error.has_it.end())
+          return "; [when." + error.key + "." + value.labels[k] + "] sets it for those cells alone";
+  return "";
 }
 
 }  // namespace
@@ -217,8 +216,8 @@ void check_cells(const Experiment& experiment) {
   std::string first;
   std::size_t refused = 0;
   std::vector<Cell> valid;
-  const auto note = [&](const Cell& cell, const Error& error, const Refusal& refusal) {
-    if (refused++ == 0) first = "cell (" + point_text(cell) + "): " + (refusal.value.empty() ? refusal.reason : error.what());
+  const auto note = [&](const Cell& cell, const std::string& why, const Refusal& refusal) {
+    if (refused++ == 0) first = "cell (" + point_text(cell) + "): " + why;
     add_refusal(cell, refusal, reasons);
   };
   for_each_cell(experiment, [&](const Cell& cell) {
@@ -226,11 +225,12 @@ void check_cells(const Experiment& experiment) {
       check_cell(experiment, cell);
       valid.push_back(cell);
     } catch (const RefusedByRule& error) {
-      note(cell, error, error.refusal);
+      note(cell, error.what(), error.refusal);
     } catch (const NotOfChosenPart& error) {
-      note(cell, error, {.reason = error.what() + place_for(error, experiment)});
+      const std::string why = error.what() + place_for(error, experiment);
+      note(cell, why, {.reason = why});
     } catch (const Error& error) {
-      note(cell, error, {.reason = error.what()});
+      note(cell, error.what(), {.reason = error.what()});
     }
   });
   if (refused == 0) return;
