@@ -98,13 +98,13 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   const bool adds_noise = rules_.release && rules_.release->noise.by_clients;
   const UpdateClip* clip = clip_ ? &*clip_ : rules_.release ? &rules_.release->clip : nullptr;
   std::string remark = report.failure;
-  // A norm is at least its largest component, also in rounded arithmetic.
+  // A norm is at least its largest component, even in rounded arithmetic.
   const bool is_admitted = !has_failed && (report.update_norm < ExactSum::kMaxMagnitude || ExactSum::admits(update.change));
   report.payload = !is_admitted ? 0 : update.code.empty() ? rules_.plain_bytes : update.code.size();
   if (has_failed) {
   } else if (!is_admitted) {
     remark = "its training diverged: the update has a number that is not finite or at least 2^22";
-    // A client that adds a share of the noise always sends it.
+    // A client that adds a share of the noise always sends that share.
     if (!adds_noise) report.failure = remark;
   } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
     remark = "its update has norm " + number_text(report.update_norm) + "; max-update-norm is " +

@@ -35,15 +35,15 @@ struct SumRules {
   bool adds_noise() const { return release && !release->noise.by_clients; }
   std::size_t measured =
       0;  ///< how many numbers of an update change the model, if not all do and ClientReport::change_norm is wanted
-  std::uint64_t plain_bytes = 0;                  ///< of an update on a network, uncompressed
-  std::optional<SecureRules> secure = {};         ///< if single updates must stay hidden
-  std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes for updates kept one by one; the rest go to a file
+  std::uint64_t plain_bytes = 0;                  ///< size of an update on a network in bytes, uncompressed
+  std::optional<SecureRules> secure = {};         ///< set if single updates must stay hidden
+  std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes for individually kept updates; the rest go to a file
 };
 
 /// The squared norm (after scaling down) of a client's change in a round's sum, times its weight. The ratio of the exact totals
 /// of these and of the weights is the round's mean square. No release covers it: use it only if clients are not protected.
 double weighted_square(const SumRules& rules, const ClientReport& report);
-/// Their weighted mean; 0 if there are no changes.
+/// The weighted mean of the squared norms; 0 if there are no changes.
 double mean_square_norm(const SumRules& rules, std::span<const ClientReport> reports);
 
 /// The weighted sum of a round's changes in readable form: with noise under client-level privacy.
@@ -83,7 +83,7 @@ class OpenUpdates {
   std::shared_ptr<UpdateStore> store_;  ///< owns the changes
 };
 
-/// The contents of a part of an accumulator, which processes that trust each other exchange (sim/mpi/). Under client-level
+/// The contents of a part of an accumulator, exchanged between processes that trust each other (sim/mpi/). Under client-level
 /// privacy these sums are clipped but have no noise.
 struct PartOfSum {
   struct Update {
@@ -106,7 +106,7 @@ class SecureSum;
 /// over any number of accumulators that are merged later; the result is the same bit for bit.
 class Accumulator {
  public:
-  /// The form in which changes are kept: their sum, O(model) memory, or every update, O(clients x model).
+  /// What is kept of the changes: their sum, O(model) memory, or every update, O(clients x model).
   enum class Keeps : std::uint8_t { sum, updates };
 
   /// For the updates of `cohort`, each of `size` numbers, in this round; `expected` is the pooled_reference sent to the clients,
@@ -117,33 +117,34 @@ class Accumulator {
               Keeps keeps = Keeps::sum, double expected = 0, double bound = 0);
 
   /// Under SumRules::secure: agrees on keys with the cohort, which trains this model, unless the roles are played `elsewhere`
-  /// (Fleet::secures). Before the first add().
+  /// (Fleet::secures). Call before the first add().
   void secure(const Vector& model, bool elsewhere = false);
-  /// Under CentralRelease::correlation: the noise of all rounds, which release() advances by a step; null if it is independent.
-  /// It must outlive the accumulator.
+  /// Under CentralRelease::correlation: the noise of all rounds, which release() advances by one step; null if it is
+  /// independent. It must outlive the accumulator.
   void correlate(CorrelatedNoise* noise) { noise_ = noise; }
   /// The sum under masks; null if updates are not secured.
   SecureSum* secured() const { return secure_.get(); }
   /// Adds the report of a client that has failed or whose part is in a sum masked elsewhere.
   void add_report(const ClientReport& report);
 
-  /// Adds an update; callable from any thread. An update is left out if its report has a failure, or if it is not finite, outside
-  /// the exact sum's range or too long, which its report then states. Returns one line if the update was left out or scaled down
-  /// to SumRules::bound, otherwise an empty string. Throws Error (failure) if the client is not in the cohort or has been added
-  /// before (two updates of one client would move the sum by twice the clip bound), or if the update has another size. `scale` is
-  /// Task::scale: a public factor, at most 1, applied after clipping.
+  /// Adds an update; callable from any thread. An update is left out if its report has a failure, or if it is not finite,
+  /// outside the exact sum's range or too long; its report then says so. Returns one line if the update was left out or scaled
+  /// down to SumRules::bound, otherwise an empty string. Throws Error (failure) if the client is not in the cohort or has been
+  /// added before (two updates of one client would move the sum by twice the clip bound), or if the update has another size.
+  /// `scale` is Task::scale: a public factor, at most 1, applied after clipping.
   std::string add(const ClientUpdate& update, double scale = 1);
 
   /// An empty accumulator for the same round, to be filled by a thread or a part of the fleet and then merged into this one.
-  /// It cannot be released: a round's noise has one address, so the difference of two releases would cancel it.
+  /// It cannot be released: a round's noise has one address, so it would cancel in the difference of two releases.
   std::unique_ptr<Accumulator> fresh_part() const;
 
-  /// Adds everything in a part. Merging it again is refused, like a client's second update.
+  /// Adds a whole part. Merging it again is refused, like a second update from a client.
   void merge(const Accumulator& part);
 
-  /// Ends a part and returns its contents. Throws Error (failure) for a whole, which can only be released or opened.
+  /// Ends a part and returns its contents. Throws Error (failure) for a whole accumulator, which can only be released or
+  /// opened.
   PartOfSum hand_over() &&;
-  /// Adds the contents of other processes' parts. Here too, a client's second update is refused.
+  /// Adds the contents of other processes' parts. Here too, a second update from a client is refused.
   void merge(const PartOfSum& part);
 
   /// After the last add(), under SumRules::secure: removes the masks from the sum. If too few clients are left, nothing is
@@ -157,8 +158,8 @@ class Accumulator {
   /// The reports of all updates so far, including those left out, in order of clients.
   std::vector<ClientReport> reports() const;
 
-  /// Replaces the updates of simulated attackers that see what honest clients send. Throws Error (failure) unless this is a whole
-  /// that keeps updates; its sum can be released afterwards.
+  /// Replaces the updates of simulated attackers that see what honest clients send. Throws Error (failure) unless this is a
+  /// whole accumulator that keeps updates; its sum can still be released afterwards.
   void conspire(const AttackPlan& plan);
 
   /// Ends the accumulator and returns the sum, under client-level privacy with noise from the round's address. This is where
@@ -180,8 +181,8 @@ class Accumulator {
   std::size_t size_;
   Keeps keeps_;
   double expected_;
-  std::optional<UpdateClip> clip_;  ///< of this round, instead of the rules'
-  std::vector<bool> cohort_;        ///< by client
+  std::optional<UpdateClip> clip_;  ///< of this round, in place of that of the rules
+  std::vector<bool> cohort_;        ///< true for the clients of this round
   mutable std::mutex mutex_;        ///< guards the members below
   Stage stage_ = Stage::whole;
   std::vector<bool> added_;  ///< by client

@@ -15,8 +15,8 @@ class AggregationPart : public Part {
  public:
   static PartFamily& family();  ///< server/aggregations.cpp has the list
 
-  virtual Accumulator::Keeps reads() const = 0;            ///< the sum, or single updates
-  virtual std::size_t least_updates() const { return 0; }  ///< the fewest updates it can work with; 0 if it reads the sum
+  virtual Accumulator::Keeps reads() const = 0;            ///< whether it reads the sum or single updates
+  virtual std::size_t least_updates() const { return 0; }  ///< the minimum number of updates it needs; 0 if it reads the sum
   /// True if a parameter's change depends only on the clients' changes of that parameter, and a single update is returned
   /// unchanged. A fleet of several processes then computes it in slices.
   virtual bool is_by_coordinate() const { return false; }

@@ -11,8 +11,8 @@ struct BinsCohortSettings {
                        Valid{.low = 1, .high = 1e6}}};
 };
 
-/// Each client takes part in one round of every cycle of `cohort-bins` rounds, drawn independently and the same in all cycles; a
-/// round may be empty.
+/// Each client takes part in one round of every cycle of `cohort-bins` rounds, drawn independently of other clients and the
+/// same in all cycles; a round may be empty.
 struct BinsCohort final : PartBase<CohortPart, BinsCohort, BinsCohortSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = BallsInBins::kName;

@@ -15,16 +15,16 @@ namespace fedstride {
 /// the changes since, or w^ itself, whichever is shorter; the bits are the same.
 class Broadcast {
  public:
-  /// `whole` is the bytes of w^ on a network, which no kept list of changes exceeds.
+  /// `whole` is the size of w^ on a network in bytes; no kept list of changes is longer.
   Broadcast(ModelCoding coding, std::uint64_t whole) : coding_(std::move(coding)), whole_(whole) {}
 
-  /// The model that the clients of this next round train from.
+  /// The model from which the clients of the next round train.
   const Vector& advance(std::uint32_t round, const Vector& model);
-  /// The last changes, one per round, up to the last round.
+  /// The most recent changes, one per round.
   std::span<const ModelChange> changes() const { return changes_; }
 
   std::string save() const;
-  /// Throws Error (failure) if the bytes are not a state.
+  /// Throws Error (failure) if the bytes are not a valid state.
   void load(const std::string& bytes);
 
  private:
@@ -35,7 +35,7 @@ class Broadcast {
 };
 
 /// The changes up to round `to` that turn the model of round `from` into it; empty if some are missing or they are not shorter
-/// than `whole`, so that the model is sent. A change is preceded by 8 bytes of length.
+/// than `whole`, so that the model is sent. Each change is preceded by its length in 8 bytes.
 std::span<const ModelChange> changes_since(std::span<const ModelChange> changes, std::uint32_t from, std::uint32_t to,
                                            std::uint64_t whole);
 std::uint64_t change_bytes(std::span<const ModelChange> changes);

@@ -12,16 +12,15 @@
 
 namespace fedstride {
 
-/// The inputs of a cohort's draw.
+/// The inputs to the draw of a cohort.
 struct CohortQuestion {
   std::uint32_t round = 1;
-  std::span<const std::uint64_t> rows = {};  ///< of each client
+  std::span<const std::uint64_t> rows = {};  ///< number of rows of each client
   const RandomSource& source;
   /// Each client's last reported mean training loss, NaN if none; empty unless asks_for_losses().
   std::span<const double> losses = {};
-  /// The minimum number of rounds from one of a client's to its next. Each client has drawn, at its own address, one of this many
-  /// groups, and a
-  /// round asks one group, in turn. A failed client is not asked earlier.
+  /// The minimum distance between two rounds of the same client. Each client draws one of this many groups at its own address,
+  /// and the rounds ask the groups in turn. A failed client is not asked earlier.
   std::uint64_t separation = 1;
 
   bool is_in_turn(ClientId client) const {
@@ -37,21 +36,21 @@ class CohortPart : public Part {
  public:
   static PartFamily& family();  ///< server/cohorts.cpp has the list
 
-  /// The clients of the round, in order: a function of the question only.
+  /// The clients of the round, in order: they depend on the question only.
   virtual std::vector<ClientId> sample(const CohortQuestion& question) const = 0;
   /// The probability that a client takes part, on average.
   virtual double rate(std::size_t clients) const = 0;
   /// True if a client's participation does not depend on the other clients. If false, one client's presence displaces others, so
   /// no guarantee can hide that presence (sim/settings/neighbours.hpp).
   virtual bool is_independent() const = 0;
-  /// The draw that accounts for it if the cohort's members are secret.
+  /// The sampling that the accounting uses if the cohort's members are secret.
   virtual Sampling sampling() const { return Sampling::full; }
   virtual bool asks_for_losses() const { return false; }
   /// Its mutable setting for the number of clients in a round; null if none.
   virtual int* size_setting() { return nullptr; }
-  /// The most clients in a round. Throws Error (usage) if there are too few clients to draw from.
+  /// The maximum number of clients in a round. Throws Error (usage) if there are too few clients to draw from.
   virtual std::size_t most(std::size_t clients) const { return clients; }
-  /// The fewest clients in a round, except with probability 2^-40; 0 if unknown.
+  /// The minimum number of clients in a round, except with probability 2^-40; 0 if unknown.
   virtual std::size_t least(std::size_t /*clients*/) const { return 0; }
   /// The hash of the file it reads; empty if none. Throws Error if the file does not fit the number of clients.
   virtual std::string file_hash(std::size_t /*clients*/) const { return {}; }

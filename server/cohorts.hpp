@@ -29,8 +29,8 @@ struct AllClients final : PartBase<CohortPart, AllClients> {
   bool is_independent() const override { return true; }
 };
 
-/// The fewest of `clients` that independent draws at this rate select, except with probability 2^-40 (Chernoff's bound: P[X <= k]
-/// is at most exp(-n KL(k/n || rate))).
+/// The smallest number of `clients` that independent draws at this rate select, except with probability 2^-40 (Chernoff's
+/// bound: P[X <= k] is at most exp(-n KL(k/n || rate))).
 std::size_t fewest_drawn(std::size_t clients, double rate);
 
 struct PoissonCohortSettings {

@@ -38,7 +38,7 @@ struct FederatedForgetting : FederatedAdaptive {
 };
 
 /// The three adaptive servers of Reddi et al. 2021 (ICLR), Algorithm 2, as printed:
-///   m <- beta1 m + (1 - beta1) D,  v <- each one's own rule,  model += rate m / (sqrt(v) + tau)
+///   m <- beta1 m + (1 - beta1) D,  v by the rule of the server,  model += rate m / (sqrt(v) + tau)
 /// for the mean change D, from m = 0 and v = tau^2. There is no bias correction, and tau is outside the root; programs that start
 /// at v = 0, correct m and v, or put tau inside the root take different first steps.
 template <class Self, class Settings>

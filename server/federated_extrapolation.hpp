@@ -24,7 +24,7 @@ struct FederatedExtrapolationSettings {
 };
 
 struct FederatedExtrapolationState {
-  ChangeSpread spread = {};  ///< of the round; not saved, like the next one
+  ChangeSpread spread = {};  ///< of the round; like the next member, not saved
   double rate = 1;
   bool has_before = false;
   Vector before;  ///< the model before the last one
@@ -37,8 +37,8 @@ struct FederatedExtrapolationState {
 /// FedExP (Jhunjhunwala, Wang & Joshi 2023, Equation 3): model += rate D with
 ///   rate = max(1, sum_k p_k |D_k|^2 / (2 (|D|^2 + epsilon)))
 /// for the changes D_k of the round's clients, their weights p_k (1/|S| in the paper) and their mean D: the less the clients
-/// agree, the longer the step along the mean. As in the paper, where the last two models are on either side of the optimum, their
-/// mean is evaluated and saved (or the last one: server-answer).
+/// agree, the longer the step along the mean. As in the paper, since the last two models tend to lie on either side of the
+/// optimum, their mean is evaluated and saved (or the last one: server-answer).
 struct FederatedExtrapolation final
     : ServerOptimizerBase<FederatedExtrapolation, FederatedExtrapolationSettings, FederatedExtrapolationState> {
   using ServerOptimizerBase::ServerOptimizerBase;

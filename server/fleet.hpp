@@ -21,7 +21,7 @@ struct ClientTask {
   Task task;
 };
 
-/// The clients of a run, in one process, on a network or on a cluster; results do not depend on where. All functions except
+/// The clients of a run, in one process, on a network or on a cluster; the results are the same. All functions except
 /// progress() are called from one thread.
 class Fleet {
  public:
@@ -49,26 +49,26 @@ class Fleet {
   /// Clients of the last collect() that did not answer in time.
   virtual std::uint64_t absent() { return 0; }
 
-  /// For the last collect(), if its frames were really sent; without a network they are computed elsewhere.
+  /// The bytes of the last collect(), if its frames were actually sent; without a network they are computed elsewhere.
   virtual std::optional<RoundBytes> bytes() { return std::nullopt; }
 
-  /// Called when a round has ended and its checkpoint is not written yet; for fleets that keep clients' states on disk
+  /// Called when a round has ended but its checkpoint has not been written; for fleets that keep clients' states on disk
   /// (StateStore).
   virtual void end_round(std::uint32_t /*round*/) {}
-  /// Called when a round was interrupted. Returns the round the clients' states now belong to: the last, or the last
-  /// checkpoint's.
+  /// Called when a round was interrupted. Returns the round the clients' states now belong to: the last round, or that of the
+  /// last checkpoint.
   virtual std::uint32_t abandon_round(std::uint32_t last_round) { return last_round; }
   /// Called when the checkpoint of a round is on disk.
   virtual void checkpointed(std::uint32_t /*round*/) {}
 
-  /// The fleet's state in the checkpoint, as bytes, and back. load throws Error (failure) if the bytes do not fit.
+  /// Converts the fleet's state in the checkpoint to bytes and back. load throws Error (failure) if the bytes do not fit.
   virtual std::string save() { return {}; }
   virtual void load(const std::string& /*bytes*/) {}
 
-  /// True if its clients run secure aggregation themselves, and it puts their sum into Accumulator::secured().
+  /// True if its clients run secure aggregation themselves; it then puts their sum into Accumulator::secured().
   virtual bool secures() const { return false; }
 
-  /// Evaluates a model; empty if the process with the fleet must evaluate it instead.
+  /// Evaluates a model; empty if the process that holds the fleet must evaluate it instead.
   virtual std::optional<Evaluation> evaluate(const Vector& /*model*/, EvaluatedOn /*examples*/) { return std::nullopt; }
 
   /// Called after the last round of a run that was not interrupted.

@@ -9,7 +9,7 @@
 namespace fedstride {
 
 struct LengthRestoringState {
-  ChangeSpread spread = {};  ///< of the round; not saved, like the next two
+  ChangeSpread spread = {};  ///< of the round; like the next two members, not saved
   double rate = 1;
   double cosine = 0;  ///< between the mean change and the model's last change; 0: none
   bool has_before = false;
@@ -23,10 +23,10 @@ struct LengthRestoringState {
 /// model += gamma D for the mean D of the round's changes D_k, with weights p_k that add up to 1, and
 ///   q = sum_k p_k |D_k|^2 / |D|^2,   gamma = max(1, min(q / 2, sqrt(q)))
 /// gamma = sqrt(q) moves the model by the root mean square of the clients' own lengths: it restores the length that averaging
-/// lost to disagreement, and never goes farther. q / 2, the rate of FedExP (server/federated_extrapolation.hpp), is smaller while
-/// q is below 4. As in FedExP, the mean of the last two models is evaluated and saved. With a mean of 0 the model stays. Under
-/// client-level privacy the mean of |D_k|^2 is released together with D (ReleasedBeside), and D is used with its noise, so that
-/// gamma D is no longer than D or the clip bound.
+/// lost to disagreement, and never goes farther. q / 2, the rate of FedExP (server/federated_extrapolation.hpp), is smaller
+/// while q is below 4. As in FedExP, the mean of the last two models is evaluated and saved. With a mean of 0 the model does
+/// not change. Under client-level privacy the mean of |D_k|^2 is released together with D (ReleasedBeside), and D is used with
+/// its noise, so that gamma D is no longer than D or the clip bound.
 struct LengthRestoring final : ServerOptimizerBase<LengthRestoring, NoSettings, LengthRestoringState> {
   using ServerOptimizerBase::ServerOptimizerBase;
   static constexpr std::string_view kName = "restore";

@@ -10,9 +10,9 @@ struct MajorityVoteSettings {
       std::tuple{Field{"server-learning-rate", &MajorityVoteSettings::server_learning_rate, kServerRateHelp, kPositive}};
 };
 
-/// model += rate sign(mean change), 0 where the mean is 0: the rate is the step of a round in each number. With clients of equal
-/// weight that send signs of one magnitude (compress-up sign with up-magnitude), it is signSGD with majority vote (Bernstein,
-/// Wang, Azizzadenesheli & Anandkumar 2018, Algorithm 1).
+/// model += rate sign(mean change), 0 where the mean is 0: the rate is the step of each parameter in a round. With clients of
+/// equal weight that send signs of one magnitude (compress-up sign with up-magnitude), it is signSGD with majority vote
+/// (Bernstein, Wang, Azizzadenesheli & Anandkumar 2018, Algorithm 1).
 struct MajorityVote final : ServerOptimizerBase<MajorityVote, MajorityVoteSettings> {
   using ServerOptimizerBase::ServerOptimizerBase;
   static constexpr std::string_view kName = "sign";

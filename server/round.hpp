@@ -43,8 +43,8 @@ struct RoundRules {
   Accumulator::Keeps keeps() const { return attack.attack->conspires() ? Accumulator::Keeps::updates : aggregation->reads(); }
 };
 
-/// The end of a round whose updates are in `updates`: sums are unmasked, failures counted, attackers that wait for the others'
-/// updates act, reports are taken; `change`, if any, turns the mean update into the model's change. Returns and throws like
+/// Ends a round whose updates are in `updates`: unmasks sums, counts failures, lets attackers that wait for the others' updates
+/// act, and processes reports; `change`, if any, turns the mean update into the model's change. Returns and throws like
 /// run_round.
 inline std::vector<ClientReport> end_round(
     std::uint32_t round, const RoundRules& rules, Accumulator&& updates, Server& server, Vector& model,
@@ -65,10 +65,10 @@ inline std::vector<ClientReport> end_round(
 /// Federated averaging, one round:
 ///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighted, added
 ///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimizer -> the next model.
-/// `releases` is how many releases of example-level privacy each client may spend (Task); those without any left are excluded.
-/// Under secure aggregation only the sums of updates and reports are read (server/secure_sum.hpp). A round without a mean update,
-/// because no client finished and there is no client-level privacy, changes nothing. Returns the reports in order of clients.
-/// Throws FailedRound, with nothing changed, if more than RoundRules::accepted clients failed.
+/// `releases` is the number of releases of example-level privacy that each client may make (Task); those without any left are
+/// excluded. Under secure aggregation only the sums of updates and reports are read (server/secure_sum.hpp). A round without a
+/// mean update, because no client finished and there is no client-level privacy, changes nothing. Returns the reports in order
+/// of clients. Throws FailedRound, with nothing changed, if more than RoundRules::accepted clients failed.
 inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, std::vector<ClientId> cohort,
                                            Fleet& fleet, Server& server, Vector& model,
                                            std::span<const std::uint64_t> releases = {}, ForEachPiece for_each_piece = serially) {
@@ -83,7 +83,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
   return end_round(round, rules, std::move(updates), server, model, for_each_piece);
 }
 
-/// The same with the cohort drawn by the rules, all of whom arrive.
+/// The same, with a cohort drawn by the rules, all of whose clients arrive.
 inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
                                            Vector& model, std::span<const std::uint64_t> releases = {},
                                            ForEachPiece for_each_piece = serially) {

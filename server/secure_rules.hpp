@@ -18,12 +18,12 @@ struct SecureRules {
   secagg::Grid grid = {};
   double dropouts = 0;   ///< share of a round's clients that may drop out
   double colluders = 0;  ///< share of them that may collude with the coordinator
-  int degree = 0;        ///< of the graph; 0: the least that suffices
+  int degree = 0;        ///< of the graph; 0: the smallest that suffices
   double leaving = 0;    ///< probability that a simulated client drops out before each of its messages
   RandomSource draws{std::uint64_t{0}};
   secagg::Secret signing_keys = {};              ///< from which the simulated clients' keys are derived
-  bool lengths = false;                          ///< the sum has the mean square length of the changes
-  unsigned minimum = 0;                          ///< survivors; 0: all but the drop-outs
+  bool lengths = false;                          ///< the sum includes the mean square length of the changes
+  unsigned minimum = 0;                          ///< minimum number of survivors; 0: all but the drop-outs
   std::shared_ptr<const NoiseShare> noise = {};  ///< added by clients to everything they then send; null: none
   RandomSource own{std::uint64_t{0}};            ///< of the clients' noise
 

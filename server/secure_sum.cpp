@@ -29,8 +29,8 @@ void for_each_secured(auto& report, auto&& visit) {
 /// A client's part of RoundTotals.
 struct SecurePart {
   std::vector<ExactTotal> totals =
-      {};  ///< doubles as whole integers: the report's; loss x examples; weighted square of the change
-  std::vector<std::uint64_t> counts = {};  ///< weight; the report's; examples with a loss
+      {};  ///< doubles as whole integers: those of the report; loss x examples; weighted square of the change
+  std::vector<std::uint64_t> counts = {};  ///< weight; those of the report; examples with a loss
 };
 
 SecurePart secure_part_of(const SecureRules& rules, const ClientReport& report, std::uint64_t weight, double square) {
@@ -122,7 +122,7 @@ secagg::Leaves SecureSum::leaves(ClientId client) const {
   return static_cast<Leaves>(stage);
 }
 
-// As in the protocol: fewer clients than the minimum end the round.
+// As in the protocol, a round with fewer clients than the minimum ends.
 void SecureSum::enough(const std::vector<Leaves>& clients, Leaves stage, const char* did) const {
   const auto left = static_cast<std::size_t>(std::ranges::count_if(clients, [&](Leaves one) { return one > stage; }));
   if (left < plan_.minimum)
@@ -167,7 +167,7 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::size_t 
 
 std::size_t SecureSum::length() const { return rules_.noise ? rules_.noise->length() : size_ + part_length(rules_); }
 
-// Reports name the round anyway.
+// Reports name the round elsewhere.
 void SecureSum::end(const std::string& why) { ended_ = without_round(why, round_); }
 
 std::string SecureSum::objection(ClientId client, std::span<const float> change) const {

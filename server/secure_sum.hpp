@@ -59,11 +59,11 @@ class SecureSum {
   std::unique_ptr<secagg::Rehearsal> rehearsal_;  ///< null: no masks
   std::mutex mutex_;
   std::string ended_;
-  secagg::Ring ring_;        ///< without masks
+  secagg::Ring ring_;        ///< the sum if there are no masks
   std::size_t clients_ = 0;  ///< of put()
   secagg::Plan plan_;
-  std::vector<secagg::Leaves> when_;   ///< the cohort's clients leave
-  std::vector<secagg::Leaves> added_;  ///< the same for clients whose updates came, without masks
+  std::vector<secagg::Leaves> when_;   ///< when the cohort's clients leave
+  std::vector<secagg::Leaves> added_;  ///< the same for clients whose updates have arrived, without masks
 };
 
 }  // namespace fedstride

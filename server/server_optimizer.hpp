@@ -19,7 +19,7 @@
 
 namespace fedstride {
 
-/// How far apart a round's changes D_k are, with weights p_k that add up to 1, as aggregated.
+/// The spread of a round's changes D_k, with weights p_k that add up to 1, as aggregated.
 struct ChangeSpread {
   double mean_square = 0;     ///< sum_k p_k |D_k|^2
   double square_of_mean = 0;  ///< |sum_k p_k D_k|^2
@@ -73,7 +73,7 @@ inline constexpr std::string_view kServerRateHelp = "factor on the mean change o
 /// A server optimizer that has been chosen; the default is federated averaging.
 using ServerOptimizer = Chosen<ServerOptimizerPart>;
 
-/// A server optimizer with its state, and the server's sides of the local objective and the local optimizer, if any. A checkpoint
+/// A server optimizer with its state, and the server sides of the local objective and the local optimizer, if any. A checkpoint
 /// holds all of them.
 class Server {
  public:
@@ -110,21 +110,21 @@ class Server {
     if (pool_) pool_->prolong(rounds);
   }
   void set_schedule(const ServerSchedule& schedule) { schedule_ = schedule; }
-  /// From now on, the bounds of rounds, which follow counts: of updates, or of examples' gradients, which clients receive. A
+  /// From now on, uses adaptive bounds, which follow counts of updates or of examples' gradients; clients receive the latter. A
   /// checkpoint holds the round's bound.
   void bound_updates(BoundCourse bounds) { bounds_ = std::move(bounds); }
   void bound_lots(BoundCourse bounds) {
     bounds_ = std::move(bounds);
     bounds_lots_ = true;
   }
-  /// This round's bound of updates; 0: the rules'.
+  /// This round's bound on updates; 0: the rules' bound applies.
   double clip() const { return bounds_lots_ ? 0 : counted_clip(); }
-  /// This round's bound that follows counts, of updates or of examples' gradients; 0: none.
+  /// This round's adaptive bound, on updates or on examples' gradients; 0: none.
   double counted_clip() const { return bounds_ ? bounds_->bound() : 0; }
-  /// From now on, releases have this noise, for sums of this many numbers. A checkpoint holds its state.
+  /// From now on, releases use this noise, for sums of this many numbers. A checkpoint holds its state.
   void correlate_noise(const Correlation& correlation, std::size_t size) { noise_.emplace(correlation, size); }
   CorrelatedNoise* noise() { return noise_ ? &*noise_ : nullptr; }
-  /// Computes the next model from the mean update of that round, and what CentralRelease::beside releases with it.
+  /// Computes the next model from the mean update of that round and what CentralRelease::beside releases with it.
   void apply(Vector& model, Vector mean_update, std::uint32_t round = 1, const SumRules& rules = {});
 
   /// The numbers behind the last round's step: of the server optimizer and of the local optimizer's server side.
@@ -132,7 +132,7 @@ class Server {
   /// The model to evaluate and to save, after a round that ended in `model`.
   Vector answer(const Vector& model) const { return optimizer_->answer(*state_, model); }
 
-  /// The state as bytes, and back. load throws Error (failure) if the bytes belong to another optimizer or model.
+  /// Converts the state to bytes and back. load throws Error (failure) if the bytes belong to another optimizer or model.
   std::string save() const;
   void load(const std::string& bytes);
 

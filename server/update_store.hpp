@@ -21,9 +21,8 @@ class UpdateStore {
   UpdateStore(const UpdateStore&) = delete;
   UpdateStore& operator=(const UpdateStore&) = delete;
 
-  /// Copies the values; the copy never moves. Throws Error (failure) if the folder for temporary files ($TMPDIR, otherwise /tmp)
-  /// is
-  /// full.
+  /// Copies the values; the copy never moves. Throws Error (failure) if the folder for temporary files ($TMPDIR, otherwise
+  /// /tmp) is full.
   std::span<const float> keep(std::span<const float> values);
 
   /// Bytes in the file so far.

@@ -12,8 +12,8 @@
 
 namespace fedstride {
 
-// For aggregations that compare updates. Work is cut into pieces only by the number and size of the updates, and each piece runs
-// in a computing thread's floating-point mode, so the bits depend neither on threads nor on their mode.
+// For aggregations that compare updates. The cut of work into pieces depends only on the number and size of the updates, and
+// each piece runs in a computing thread's floating-point mode, so the bits depend neither on threads nor on their mode.
 
 /// Changes of the same size, in order of clients; at least one.
 using Changes = std::vector<std::span<const float>>;

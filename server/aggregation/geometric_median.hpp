@@ -20,7 +20,7 @@ struct GeometricMedianSettings {
 /// The geometric median (RFA; Pillutla, Kakade & Harchaoui 2022, Algorithm 2, smoothed Weiszfeld): from the weighted mean z of
 /// the changes x_k, with clients' shares p_k of the total weight, repeat `iterations` times:
 ///   z <- sum of b_k x_k / sum of b_k,  b_k = p_k / max(smoothing, |x_k - z|)
-/// Weights count. Norms are L2, in units of a weight's change.
+/// Updates are weighted. Norms are L2, in units of a weight's change.
 struct GeometricMedian final : PartBase<ComparingAggregation, GeometricMedian, GeometricMedianSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "geometric-median";

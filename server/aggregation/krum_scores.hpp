@@ -9,24 +9,24 @@
 
 namespace fedstride {
 
-/// Krum's scores (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4): for r changes, f of them by attackers, the score of
-/// a change is the sum of squared distances to its r - f - 2 nearest neighbors (at least one, if any), nearest first. Changes are
-/// identified by their positions in order of clients; ties go to the smaller place.
+/// Krum's scores (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4): for r changes, f of them by attackers, the score
+/// of a change is the sum of squared distances to its r - f - 2 nearest neighbors (at least one, if any), nearest first.
+/// Changes are identified by their positions in order of clients; ties go to the smaller position.
 class KrumScores {
  public:
   KrumScores(const Changes& changes, std::size_t attackers, ForEachPiece for_each_piece);
 
-  /// The places of all changes, best first. Call before the first take_best().
+  /// The positions of all changes, best first. Call before the first take_best().
   std::vector<std::size_t> ranking() const;
-  /// Removes the best change and returns its place; the scores are then those among the rest.
+  /// Removes the best change and returns its position; the scores are then those among the rest.
   std::size_t take_best();
 
  private:
   /// Removing a change removes a term from every score. The term is subtracted, and `error` bounds the difference from a fresh
   /// sum, which is computed only if the bound leaves open which change is best. So a huge subtracted term never decides a
-  /// comparison, and removing n changes usually takes O(n^2).
+  /// comparison, and removing n changes usually takes O(n^2) time.
   struct Candidate {
-    std::vector<std::uint32_t> others;  ///< places, nearest first
+    std::vector<std::uint32_t> others;  ///< positions, nearest first
     std::size_t farthest = 0;           ///< index of the last one in the score
     double score = 0;
     double error = 0;

@@ -6,8 +6,8 @@
 namespace fedstride {
 
 /// The coordinate-wise median (Yin, Chen, Ramchandran & Bartlett 2018, Definition 1): each parameter's change is the median of
-/// the clients' changes of that parameter; for an even number of clients, the mean of the two middle values. Weights do not
-/// count.
+/// the clients' changes of that parameter; for an even number of clients, the mean of the two middle values. Weights are
+/// ignored.
 struct Median final : PartBase<ComparingAggregation, Median> {
   static constexpr std::string_view kName = "median";
   static constexpr std::string_view kSummary = "coordinate-wise median (Yin et al. 2018)";

@@ -16,8 +16,8 @@ struct NormBoundedSettings {
 };
 
 /// The weighted mean of updates scaled down to an L2 norm of at most norm-bound (Sun, Kairouz, Suresh & McMahan 2019, "Can you
-/// really backdoor federated learning?", section 3) or, if that is 0, of at most the median of the round's norms. Longer updates
-/// keep their direction. Weights count. The paper's second defense, noise, is not included.
+/// really backdoor federated learning?", section 3) or, if that is 0, of at most the median of the round's norms. Longer
+/// updates keep their direction. Updates are weighted. The paper's second defense, noise, is not included.
 struct NormBounded final : PartBase<ComparingAggregation, NormBounded, NormBoundedSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "norm-bounded";

@@ -16,7 +16,7 @@ struct TrimmedMeanSettings {
 };
 
 /// The coordinate-wise trimmed mean (Yin, Chen, Ramchandran & Bartlett 2018, Definition 2): of the n changes of each parameter,
-/// the floor(trim n) smallest and equally many largest are left out and the rest averaged. Weights do not count.
+/// the floor(trim n) smallest and equally many largest are left out and the rest averaged. Weights are ignored.
 struct TrimmedMean final : PartBase<ComparingAggregation, TrimmedMean, TrimmedMeanSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "trimmed-mean";
