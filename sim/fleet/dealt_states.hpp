@@ -19,9 +19,10 @@ std::filesystem::path state_store_path(const std::filesystem::path& run_folder, 
 void for_each_state(const std::filesystem::path& run_folder, const std::string& run, std::uint32_t round,
                     function_ref<bool(ClientId)> wants, function_ref<void(ClientId, std::string_view)> use);
 
-/// Redistributes the states of a run, whose last checkpoint is of `round`, over this many processes (home[client] is each client's) if
-/// the run used another number before; for round 0, creates the folder of the stores. Only one process may call this, while no store is
-/// open. If it is killed, the stores are in the old or the new state. Throws Error (failure).
+/// Redistributes the states of a run, whose last checkpoint is of `round`, over this many processes (home[client] is the
+/// process of each client) if the run used another number before; for round 0, creates the folder of the stores. Only one
+/// process may call this, while no store is open. If it is killed, the stores are in either the old or the new state. Throws
+/// Error (failure).
 void deal_out_states(const std::filesystem::path& run_folder, const std::string& run, std::uint32_t round,
                      const std::vector<std::size_t>& home, std::size_t processes);
 

@@ -41,7 +41,7 @@ void InProcessFleet::collect_each(const std::vector<ClientTask>& tasks, const st
                                   Accumulator& updates) {
   const bool keeps = training_.keeps_clients();
   if (keeps && !states_) states_.emplace(StateStore::temporary());
-  std::vector<const ClientTask*> order;  // the needed ones, then those ahead
+  std::vector<const ClientTask*> order;  // required tasks, then those trained ahead
   for (const ClientTask& one : tasks) {
     const auto found = ready_.extract(one.client);
     if (found.empty() || found.mapped().round != one.task.round) {

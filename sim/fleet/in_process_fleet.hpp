@@ -17,7 +17,7 @@ namespace fedstride {
 /// keep_in gives another); the large objects, one Trainer per thread, belong to the threads.
 class InProcessFleet : public LocalFleet {
  public:
-  /// The references must outlive the fleet. rows[k] are client k's.
+  /// The references must outlive the fleet. rows[k] are those of client k.
   InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training, const ClientRows& rows,
                  Threads& threads);
 

@@ -34,7 +34,7 @@ struct PageHead {
 static_assert(sizeof(PageHead) == 16);
 constexpr std::uint16_t kBranch = 0x01;
 constexpr std::uint16_t kLeaf = 0x02;
-constexpr std::uint16_t kOverflow = 0x04;  // lower and upper then form one number of pages
+constexpr std::uint16_t kOverflow = 0x04;  // lower and upper then form a single number of pages
 constexpr std::uint16_t kMeta = 0x08;
 
 struct Node {
@@ -62,7 +62,7 @@ struct Tree {
 };
 static_assert(sizeof(Tree) == 48);
 constexpr std::uint16_t kIntegerKey = 0x08;
-constexpr std::uint16_t kNoSubfolder = 0x4000;  // a flag of the file, among those of its table of free pages
+constexpr std::uint16_t kNoSubfolder = 0x4000;  // a flag of the file, stored with those of its table of free pages
 
 struct Meta {
   std::uint32_t magic;
@@ -253,7 +253,7 @@ class PageCheck {
     free_pages(entry, list);
   }
 
-  /// Reads the heads in order and with readahead, which from a disk takes a tenth of the time.
+  /// Reads the heads in order and with readahead, which takes a tenth of the time from a disk.
   void check_large_values() {
     constexpr std::size_t kAhead = 512;
     std::ranges::sort(large_values_);

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kForm = "fedstride states 2";
 constexpr std::string_view kMarkKey = "mark";
-constexpr std::uint64_t kAddresses = std::uint64_t{1} << 40;  // of the mapping; unused addresses cost nothing
+constexpr std::uint64_t kAddresses = std::uint64_t{1} << 40;  // bytes of the mapping; unused addresses cost nothing
 constexpr std::uint64_t kLeastAddresses = std::uint64_t{1} << 30;
 constexpr std::size_t kMostUnwritten = std::size_t{64} << 20;  // bytes of a transaction in memory
 constexpr std::array kTables{StateTable{"marks"}, StateTable{"states", sizeof(std::uint64_t)},
@@ -75,7 +75,7 @@ class SlotSum {
   friend std::istream& operator>>(std::istream& in, SlotSum& sum) { return in >> sum.parts_[0] >> sum.parts_[1]; }
 
  private:
-  // An entry without a state counts like no entry.
+  // An entry without a state counts as no entry.
   void change(ClientId client, const SlotEntry& entry, std::uint64_t times) {
     if (entry.slot == SlotEntry::kNoSlot) return;
     const auto digest = Hash().value(client).value(entry.slot).bytes(entry.check.data(), entry.check.size()).digest();
@@ -93,8 +93,8 @@ class SlotSum {
 using state_slots::SlotEntry;
 using state_slots::SlotSum;
 
-// LMDB is used without its own locks: no other process has the file, and all accesses are under one mutex, in one write transaction at a
-// time.
+// LMDB is used without its own locks: no other process has the file open, and all accesses are under one mutex, in one write
+// transaction at a time.
 struct StateStore::Impl {
   enum class Mode : std::uint8_t { write, read, temporary };
 
@@ -201,12 +201,12 @@ struct StateStore::Impl {
     if (transaction != nullptr) return;
     start("change");
     if (mode == Mode::read || now != base || undo_is_of_base) return;
-    // The first change after a checkpoint: from now on nothing can be restored beyond it.
+    // The first change after a checkpoint: from now on no earlier state can be restored.
     require("change", ::mdb_drop(transaction, undo, 0));
     undo_is_of_base = true;
   }
 
-  // `round` is the states' round; empty in the middle of a round.
+  // `round` is the round of the states; empty in the middle of a round.
   void commit(std::optional<std::uint32_t> round) {
     std::ostringstream text;
     text << kForm << '\n'
@@ -444,7 +444,7 @@ struct StateStore::Impl {
   SlotSum written_sum;  ///< of the entries on disk
   Mode mode;
   mutable bool broken = false;
-  bool reads_undo = false;       ///< for clients in `undo`, the state of the checkpoint is there
+  bool reads_undo = false;       ///< reads the checkpoint's state for clients in `undo`
   bool undo_is_of_base = false;  ///< the table `undo` leads to `base`, not to an earlier checkpoint
   bool in_parts = false;         ///< a part of the round is on disk
   std::uint64_t mapped = 0;

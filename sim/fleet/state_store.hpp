@@ -11,18 +11,18 @@
 
 namespace fedstride {
 
-/// Clients' states on disk, in one LMDB file (only the implementation knows LMDB). A round's changes are one transaction, or several if
-/// they are large, so that memory does not grow with the number of clients or the size of their states, and a round's cost depends on
-/// its cohort only. The file is locked by one process at a time.
+/// Clients' states on disk, in one LMDB file (only the implementation knows LMDB). A round's changes are one transaction, or
+/// several if they are large, so that memory does not grow with the number of clients or the size of their states, and a
+/// round's cost depends on its cohort only. The file is locked by one process at a time.
 ///
 /// A run continues from its last checkpoint, which is written after the transaction. So the clients' states at that checkpoint
-/// stay in the file until the next checkpoint is written, and a store ahead of its checkpoint is taken back to it. States are
-/// checked when they are read (SHA-256); pages (sim/fleet/state_pages.hpp) and the assignment of states to clients, when the file
-/// is opened.
+/// stay in the file until the next checkpoint is written, and a store ahead of its checkpoint is rolled back to it. States are
+/// checked when they are read (SHA-256); pages (sim/fleet/state_pages.hpp) and the assignment of states to clients, when the
+/// file is opened.
 class StateStore {
  public:
   /// The store of the run with this identity, whose last checkpoint is of `round`: created for round 0, otherwise opened and
-  /// taken back to that round. Throws Error (failure) if the file is missing, truncated, damaged, in use, of another run or of
+  /// rolled back to that round. Throws Error (failure) if the file is missing, truncated, damaged, in use, of another run or of
   /// other rounds.
   StateStore(std::filesystem::path file, std::string run, std::uint32_t round);
   /// The same store, of round 1 or later, opened for reading at this checkpoint; the file is not changed.
@@ -42,8 +42,8 @@ class StateStore {
 
   /// Commits everything written as the states after this round.
   void end_round(std::uint32_t round);
-  /// Discards what was written since the last round. Returns the states' round now: the last one, or the last checkpoint's if a
-  /// part of the round was already on disk.
+  /// Discards what was written since the last round. Returns the round the states now belong to: the last one, or that of the
+  /// last checkpoint if a part of the round was already on disk.
   std::uint32_t abandon_round();
   /// Call when a checkpoint of this round, the last one that ended, is on disk, and before the next round's first change.
   void checkpointed(std::uint32_t round);

@@ -27,7 +27,7 @@ class Threads {
   /// Runs the pieces of one task with the help of idle threads. While waiting, the calling thread runs only pieces of its own task, never
   /// another task, since its workspace is in use.
   void for_each_piece(int count, function_ref<void(int)> piece);
-  /// The same, so that Threads is a ForEachPiece.
+  /// Equivalent to for_each_piece, so that Threads is a ForEachPiece.
   void operator()(int count, function_ref<void(int)> piece) { for_each_piece(count, piece); }
 
   /// Runs a single task, with whose pieces the other threads help.
@@ -35,7 +35,7 @@ class Threads {
     for_each_task(1, [&](std::size_t) { task(); });
   }
 
-  /// The number of pieces that ran on a thread other than their task's.
+  /// The number of pieces that ran on a thread other than that of their task.
   std::uint64_t pieces_helped() const { return helped_.load(std::memory_order_relaxed); }
 
  private:

@@ -33,7 +33,7 @@ std::vector<Answer> gathered(Ranks& ranks, const Answer& own, std::uint64_t most
   return answers;
 }
 
-/// The first line in which two texts differ, from each of them.
+/// The first line in which two texts differ, as it stands in each.
 std::pair<std::string, std::string> first_difference(const std::string& here, const std::string& there) {
   const auto a = split(here, '\n');
   const auto b = split(there, '\n');

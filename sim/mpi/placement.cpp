@@ -10,7 +10,7 @@ std::vector<std::vector<std::size_t>> placed_by_cost(std::span<const double> cos
   std::vector<std::size_t> order(costs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return costs[i]; });
-  using Load = std::pair<double, std::size_t>;  // and the worker's number
+  using Load = std::pair<double, std::size_t>;  // a worker's load and its number
   std::priority_queue<Load, std::vector<Load>, std::greater<>> least;
   for (std::size_t worker = 0; worker < workers; ++worker) least.emplace(0, worker);
   std::vector<std::vector<std::size_t>> placed(workers);

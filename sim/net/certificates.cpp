@@ -198,7 +198,7 @@ class FolderAuthority {
   /// True if the existing certificate can be kept.
   bool keep(const std::string& name) {
     const TlsFiles files = files_of(folder_, name);
-    const bool has_own_key = exists_at(request_of(folder_, name));  // its key is with the client
+    const bool has_own_key = exists_at(request_of(folder_, name));  // the client has its key
     if (!exists_at(files.certificate) || (!exists_at(files.key) && !has_own_key)) return false;
     const Identity identity = has_own_key ? Identity{read_certificate(files.certificate), nullptr} : read_identity(files);
     X509* certificate = identity.certificate.get();

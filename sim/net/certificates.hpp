@@ -56,7 +56,7 @@ struct CertificateRules {
 
 /// A report on the certificates made.
 struct CertificateReport {
-  int made = 0;         ///< certificates, including the authority's
+  int made = 0;         ///< certificates, including that of the authority
   int kept = 0;         ///< requested certificates that already existed
   std::string expires;  ///< the earliest of all these: "2027-11-21 20:00 UTC"
 };

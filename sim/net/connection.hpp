@@ -41,7 +41,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     wait,   ///< its body waits until read_on() is called
     refuse  ///< the connection ends; `Handlers::admit` has called end() with the reason
   };
-  /// The owner's handlers, called on the io thread; `ended` is called once, as the last.
+  /// The owner's handlers, called on the io thread; `ended` is called once, after all others.
   struct Handlers {
     std::function<Verdict(const FrameHeader& header)> admit;  ///< before the body is allocated
     std::function<void(FrameKind kind, std::string body)> received;

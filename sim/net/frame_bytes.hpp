@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-// The length of frames, headers included, by their contents.
+// The sizes of frames in bytes, including their headers.
 
 /// An update whose numbers have this many bytes: ClientReport::payload, or UpdateCoding::most_bytes before training.
 std::uint64_t update_frame_bytes(std::uint64_t payload, std::size_t release_runs = 0);
@@ -15,7 +15,7 @@ std::uint64_t model_frame_bytes(std::uint64_t payload);
 /// The request to train it, with this many numbers for the optimizer (Task::told).
 std::uint64_t train_frame_bytes(std::size_t told);
 
-/// The transfers of a client's round, known from public facts before it begins: the largest possible.
+/// Upper bounds on the transfers of a client's round, known from public facts before it begins.
 struct TransferBytes {
   std::uint64_t down = 0;
   std::uint64_t up = 0;

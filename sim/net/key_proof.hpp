@@ -8,8 +8,8 @@
 
 namespace fedstride {
 
-/// Proves that a client's long-term signing key belongs to the holder of its certificate: the certificate, and its signature of
-/// the name and the key. Throws Error (failure) if the files cannot be used.
+/// Proves that a client's long-term signing key belongs to the holder of its certificate: the certificate, and its signature
+/// over the name and the key. Throws Error (failure) if the files cannot be used.
 std::string key_proof(const TlsFiles& files, ClientId client, const secagg::Bytes32& key);
 
 /// Checks such proofs against this side's authorities.

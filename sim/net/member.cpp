@@ -166,7 +166,7 @@ class Member {
                 return;
               }
               if (!connection) {
-                // It was most likely queued: giving up just as early next time would only lose its place again.
+                // The call was most likely queued: giving up just as early next time would only lose its place again.
                 if (Clock::now() - called >= call_time_) call_time_ = std::min(call_time_ * 2, kMaxCallTime);
                 return dial_later(rules_.connect.text() + ": " + reason);
               }
@@ -397,7 +397,7 @@ class Member {
   Ready ready_;
   Packings packings_;
   std::shared_ptr<const ModelMessage> model_;
-  std::shared_ptr<const ModelMessage> held_;  // the last model to train, which changes begin from
+  std::shared_ptr<const ModelMessage> held_;  // the last model to train, to which changes apply
   std::optional<Train> requested_;
   std::optional<Train> answered_;
   Frame answer_;

@@ -16,7 +16,7 @@ namespace {
 constexpr char kLittleEndian = 1;                     // first byte of every body, so that a message has exactly one encoding
 constexpr std::uint32_t kMaxShortTextBytes = 1024;    // a digest, a version, a reason
 constexpr std::uint32_t kMaxLongTextBytes = 1 << 20;  // an experiment
-constexpr std::uint32_t kMaxSchemaBytes = 1 << 23;    // of some 100,000 columns
+constexpr std::uint32_t kMaxSchemaBytes = 1 << 23;    // enough for some 100,000 columns
 
 /// A text: its length in 32 bits, then its bytes, at most `most` of them. In a text of one line, which may be logged, characters that
 /// are not printable ASCII are sent as question marks.
@@ -210,9 +210,9 @@ std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters) {
     case FrameKind::update:
       return kSmall + parameters * sizeof(float) + kMaxReleaseRuns * 3 * sizeof(double);
     case FrameKind::secure:
-      return std::uint64_t{1} << 26;  // of a cohort's adverts, or its certificates
+      return std::uint64_t{1} << 26;  // a cohort's adverts or certificates
     case FrameKind::secured:
-      return 8 * kSmall;  // of 254 neighbors' shares
+      return 8 * kSmall;  // the shares of 254 neighbors
     case FrameKind::masked:
       return kSmall + parameters * sizeof(__int128);
     default:
@@ -243,7 +243,7 @@ Frame encode(const Message& message) {
   stream << std::string(kHeaderBytes, '\0');
   {
     cereal::PortableBinaryOutputArchive archive(stream, cereal::PortableBinaryOutputArchive::Options::LittleEndian());
-    fields(archive, const_cast<Message&>(message));  // cereal names one function for both directions
+    fields(archive, const_cast<Message&>(message));  // cereal uses one function for both directions
   }
   return make_frame(Message::kKind, std::move(stream).str());
 }

@@ -71,7 +71,7 @@ struct ModelMessage {
   static constexpr FrameKind kKind = FrameKind::model;
   std::uint32_t round = 0;
   std::string model_hash;
-  std::uint32_t base = 0;  ///< the round whose model the changes begin from; 0: the model follows, whole
+  std::uint32_t base = 0;  ///< the round of the model to which the changes apply; 0: the model follows, whole
   std::string changes =
       {};             ///< codes (ModelCoding) of the changes of rounds base + 1 to round, each following its length in 64 bits
   Vector model = {};  ///< empty if there is a base
@@ -88,7 +88,7 @@ struct Train {
   bool tests = false;             ///< Task::tests
 };
 
-/// coordinator -> a client that offers it, after the model: a request to evaluate it.
+/// coordinator -> a client that offers evaluation, after the model: a request to evaluate it.
 struct Evaluate {
   static constexpr FrameKind kKind = FrameKind::evaluate;
   std::uint32_t round = 0;  ///< the round that produced the model

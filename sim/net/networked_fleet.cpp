@@ -109,7 +109,7 @@ struct NetworkedFleet::Impl {
         }) {}
 
   ~Impl() {
-    // The thread ends when the last connection has closed, each within its own time limit.
+    // The thread ends when all connections have closed, each within its own time limit.
     asio::post(io, [this] {
       reception.close();
       deadline.cancel();
@@ -182,7 +182,7 @@ struct NetworkedFleet::Impl {
   void on_update(ClientId client, UpdateMessage message) {
     const std::string who = "client " + std::to_string(client);
     const std::uint32_t current = round ? round->number : last_round;
-    // In an asynchronous run, whose clients count their own tasks, a client may repeat one unknown to a coordinator that was
+    // In an asynchronous run clients count their own tasks, so a client may repeat one unknown to a coordinator that was
     // killed.
     if (message.round > std::max(current, reception.last_round(client) + 1))
       return reception.dismiss(
@@ -278,7 +278,7 @@ struct NetworkedFleet::Impl {
     if (is_over()) conclude();
   }
 
-  /// All updates have arrived, or all that will.
+  /// Called when no more updates are expected.
   void conclude() {
     if (!round->secured) return end_round();
     secure->begin();
@@ -299,7 +299,7 @@ struct NetworkedFleet::Impl {
 
   // --- evaluation by a client ---
 
-  /// Asks the first client that offers it; false if none does.
+  /// Asks the first client that offers evaluation; false if none does.
   bool begin_evaluation(Test fresh, const Frame& model) {
     const std::vector<ClientId> clients = reception.evaluating();
     if (clients.empty()) return false;
@@ -326,7 +326,7 @@ struct NetworkedFleet::Impl {
 
   void on_left(ClientId client) {
     if (test && test->client == client) end_evaluation(std::nullopt);
-    // Later: the loss may be noticed inside a call of the attempt.
+    // Deferred: the loss may be noticed inside a call of the attempt.
     if (round && round->secured)
       asio::post(io, [this, client, number = round->number] {
         if (round && round->secured && round->number == number) secure->lost(client);
@@ -387,7 +387,7 @@ struct NetworkedFleet::Impl {
     return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client], round->told);
   }
 
-  /// The number of answers with which a round can end.
+  /// The minimum number of answers with which a round can end.
   std::size_t fewest() const {
     const std::size_t secured = round->secured ? secure->fewest() : 0;
     return std::max(secured, std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients)));
@@ -471,7 +471,7 @@ struct NetworkedFleet::Impl {
   std::vector<std::uint64_t> missed;  // by client
   std::vector<std::uint32_t> held;    // by client: the round whose model it holds; 0: none
   SigningKeys keys;
-  RoundBytes bytes = {};                 // of the current round, or of the last
+  RoundBytes bytes = {};                 // of the current or the last round
   std::atomic<std::uint64_t>& progress;  // of the fleet
   const std::atomic<bool>* stop = nullptr;
   bool is_stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
@@ -484,7 +484,7 @@ struct NetworkedFleet::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   asio::steady_timer deadline;
   Reception reception;
-  std::unique_ptr<SecureRound> secure;  // of the current round, or of the last; null without secure aggregation
+  std::unique_ptr<SecureRound> secure;  // of the current or the last round; null without secure aggregation
   std::thread thread;
 };
 

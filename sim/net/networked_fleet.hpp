@@ -28,7 +28,7 @@ struct RoundTerms {
 struct FleetStatus {
   std::vector<ClientStatus> clients;
   std::uint32_t round = 0;  ///< the current one; 0: none
-  std::size_t asked = 0;    ///< clients in its cohort, or in the last round's
+  std::size_t asked = 0;    ///< clients in the cohort of this round, or of the last
   std::size_t answered = 0;
   double seconds_in_round = 0;
   std::uint64_t received = 0;
@@ -52,9 +52,9 @@ class NetworkedFleet : public Fleet {
   /// clients have reported for the current round.
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
 
-  /// Asks a client that offers it to evaluate the model produced by the last round. Returns nullopt if no such client is
-  /// connected, if it does not answer in time (the round's deadline, or ten minutes), if it reports impossible numbers, or if the
-  /// run is stopped. The coordinator cannot verify the numbers beyond that.
+  /// Asks a client that offers evaluation to evaluate the model produced by the last round. Returns nullopt if no such client
+  /// is connected, if it does not answer in time (the round's deadline, or ten minutes), if it reports impossible numbers, or
+  /// if the run is stopped. The coordinator cannot verify the numbers beyond that.
   std::optional<Evaluation> test_by_client(const Vector& model);
   /// Calls test_by_client if only clients can evaluate the model; the evaluation is unknown if no client has reported one.
   std::optional<Evaluation> evaluate(const Vector& model, EvaluatedOn examples) override;

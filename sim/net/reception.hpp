@@ -30,7 +30,7 @@ struct RosterEntry {
 struct FederationTerms {
   Welcome welcome;  ///< except its heartbeat, which comes from ReceptionRules
   std::string data_hash;
-  std::string_view metric = Evaluation().metric;  ///< of evaluations
+  std::string_view metric = Evaluation().metric;  ///< the metric of evaluations
   std::vector<RosterEntry> roster;                ///< by client
   Packings packings = {};
   bool secure = false;  ///< clients have signing keys, and mask their updates

@@ -21,15 +21,15 @@ secagg::Session secure_session(const SecureRules& rules, std::uint32_t round, co
 
 /// What a client knows about its experiment's cohorts, regardless of its coordinator.
 struct DrawnClients {
-  std::size_t among = 0;  ///< in the federation
-  std::size_t least = 0;  ///< in a round
+  std::size_t among = 0;  ///< number of clients in the federation
+  std::size_t least = 0;  ///< smallest number of clients in a round
   std::size_t most = 0;
   std::string_view cohort = {};  ///< the kind
 };
 
 /// A client's session, made from its coordinator's invitation: the one place that limits an invitation's numbers. `check_key`
-/// throws for a key that is not its owner's. Throws Error (failure), one line without the round, if an honest coordinator could
-/// not have sent this.
+/// throws for a key that does not belong to its owner. Throws Error (failure), one line without the round, if an honest
+/// coordinator could not have sent this.
 secagg::Session invited_session(const SecureRules& rules, const secagg::Invitation& invitation, const DrawnClients& drawn,
                                 const Train& train, std::uint64_t length,
                                 const std::function<void(const secagg::Invitation::Invited&)>& check_key);

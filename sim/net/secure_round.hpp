@@ -22,7 +22,7 @@ class SigningKeys {
 
   /// Why a client's announced signing key is refused: not its own, changed, or missing; empty if it is accepted.
   std::string objection(ClientId client, const Ready& ready);
-  /// For a client that has announced its key.
+  /// The invitation of a client that has announced its key.
   secagg::Invitation::Invited invited(ClientId client) const { return {{client, keys_[client].key}, keys_[client].proof}; }
 
  private:
@@ -46,11 +46,11 @@ class SecureRound {
     double stage_deadline = 60;            ///< RoundTerms
     std::filesystem::path survivors = {};  ///< RoundTerms
   };
-  /// What the fleet knows and does.
+  /// Callbacks to the fleet.
   struct Calls {
     std::function<bool()> is_over;      ///< no further update is expected
     std::function<bool()> is_overdue;   ///< the round is past its deadline
-    std::function<void(ClientId)> ask;  ///< for the client's lost update
+    std::function<void(ClientId)> ask;  ///< requests the client's lost update again
     std::function<void(const std::vector<ClientReport>& reports, const std::vector<ClientId>& missing)>
         end;  ///< the sum is done, or failed; these clients' updates are excluded
     std::function<void(std::uint64_t sent, std::uint64_t received)> count;  ///< bytes
@@ -64,14 +64,14 @@ class SecureRound {
   std::vector<ClientId> take_part(const std::vector<ClientId>& cohort);
   /// With fewer updates nothing can be unmasked, and the round waits for more; 0 if no number suffices.
   std::size_t fewest() const { return minimum_; }
-  /// The client's update is ready, or has failed.
+  /// Called when the client's update is ready, or has failed.
   void trained(ClientId client, ClientReport report, bool failed);
   /// Begins an attempt, unless one is in progress: all updates are ready, or all that will be.
   void begin();
   bool is_attempting() const { return attempt_ != nullptr; }
-  /// A message of a client in an attempt.
+  /// Called for a message of a client in an attempt.
   void take(ClientId client, std::uint32_t attempt, std::uint32_t stage, const std::string& message);
-  /// A client's connection has ended.
+  /// Called when a client's connection has ended.
   void lost(ClientId client);
   /// Ends all attempts.
   void close();
@@ -94,8 +94,8 @@ class SecureRound {
   std::uint32_t planned_ = 0;                 ///< clients in the cohort
   std::size_t minimum_ = 0;                   ///< Plan::minimum
   std::map<ClientId, ClientReport> trained_;  ///< those whose update is ready, or failed
-  std::set<ClientId> silent_;                 ///< in a stage of the attempt, past its deadline
-  std::vector<ClientId> kept_;                ///< for which an earlier attempt was unmasked; empty: none
+  std::set<ClientId> silent_;                 ///< clients that missed the deadline of a stage of the attempt
+  std::vector<ClientId> kept_;                ///< clients for which an earlier attempt was unmasked; empty: none
   std::unique_ptr<SecureAttempt> attempt_;
   std::uint32_t attempts_ = 0;
   struct Timer;

@@ -91,7 +91,7 @@ class BoundedStream : public httplib::Stream {
 class BoundedQueue : public httplib::TaskQueue {
  public:
   explicit BoundedQueue(ConnectionSlots& connections) : connections_(connections) {}
-  // Whether it is accepted: newer versions of the library ask.
+  // Newer versions of the library expect to be told whether the task was accepted.
   using Enqueued = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
   Enqueued enqueue(std::function<void()> task) override {
     connections_.reserve();
@@ -112,7 +112,7 @@ class HttpServer : public httplib::Server {
   HttpServer() {
     new_task_queue = [this] { return new BoundedQueue(connections_); };
   }
-  /// Allows a larger backlog than the library's five: a client without a place retries only after a second.
+  /// Allows a larger backlog than the library's five, since a client that finds it full retries only after a second.
   void enlarge_backlog() { ::listen(svr_sock_, kMaxBacklog); }
   void end_connections() {
     responses_.end();

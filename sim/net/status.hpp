@@ -38,14 +38,14 @@ struct PrivacySpent {
   double epsilon = 0;
   double delta = 0;
   double budget = 0;    ///< limit on epsilon; 0: none
-  bool seeded = false;  ///< epsilon is that of the mechanism, valid only if the seed were secret
+  bool seeded = false;  ///< epsilon is that of the mechanism, which would hold only if the seed were secret
 };
 
-/// One round, a point of the curves.
+/// One round: a point on the curves.
 struct RoundPoint {
   std::uint32_t round = 0;
   std::string_view metric = "accuracy";  ///< "R2" for numeric targets
-  std::optional<double> accuracy = {};   ///< the test's value of it, if the round was evaluated
+  std::optional<double> accuracy = {};   ///< value of the metric on the test part, if the round was evaluated
   double train_loss = 0;                 ///< NaN: no client finished
   double seconds = 0;
   std::uint32_t answered = 0;            ///< clients in the sum
@@ -91,11 +91,11 @@ std::string status_page(const FederationStatus& status);
 std::string load_or_create_status_token(const std::filesystem::path& path);
 std::string new_status_token();
 
-/// Serves these three over HTTP from its own threads, read-only, until destroyed. Supports only GET and HEAD; any other
-/// path gives 404, any other method 405. On a loopback address, a Host header that names neither a loopback address nor localhost
-/// is refused, so that other sites cannot read the page through a visitor's browser (DNS rebinding). With a token, requests must
+/// Serves these three over HTTP from its own threads, read-only, until destroyed. Supports only GET and HEAD; any other path
+/// gives 404, any other method 405. On a loopback address, a Host header that names neither a loopback address nor localhost is
+/// refused, so that other sites cannot read the page through a visitor's browser (DNS rebinding). With a token, requests must
 /// present it, as "Authorization: Bearer TOKEN" or as the password of Basic authentication; others receive 401. Requests are
-/// limited in size, time and number; above that, the address with most connections loses its oldest (sim/net/places.hpp).
+/// limited in size, time and number; above that, the address with the most connections loses its oldest (sim/net/places.hpp).
 class StatusServer {
  public:
   /// Port 0: any free port. Throws Error (failure) if it cannot listen on the address, for example because the port is in use.

@@ -21,8 +21,9 @@ inline Source source_of(const asio::ip::address& address) {
 /// A connection is ready for its handshake when its first record is complete and starts like a ClientHello.
 ///
 /// Silent connections cannot keep others out: when all slots are taken, the oldest silent connection of the source that holds
-/// most slots is evicted for a new one, but never before a grace period. So any number of silent connections from one source
-/// never evict those of another, and a connection from the same source has at least the grace period for its first bytes.
+/// the most slots is evicted for a new one, but never before a grace period. So any number of silent connections from one
+/// source never evict those of another, and a connection from the same source has at least the grace period for its first
+/// bytes.
 class PendingConnections : public std::enable_shared_from_this<PendingConnections> {
  public:
   struct Limits {

@@ -16,7 +16,7 @@ struct ClientMemory {
   std::string experiment;    ///< Welcome::experiment
   std::string terms;         ///< experiment_digest computed by this client, which the coordinator cannot choose
   std::uint32_t round = 0;   ///< the last round answered; 0: none
-  std::string model_hash;    ///< of the model to train in that round, and of the numbers sent with it
+  std::string model_hash;    ///< hash of the model to train in that round and of the numbers sent with it
   std::string state_before;  ///< its serialized state before that round, so that the round can be repeated
   std::string state_after;   ///< its serialized state after that round
   LedgerMark ledger;

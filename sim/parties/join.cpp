@@ -239,7 +239,7 @@ class Participant {
     std::optional<Trainer> trainer;
   };
 
-  // Both return the client's state after training.
+  // Both functions return the client's state after training.
   std::string train_here(Experiment& at, const Task& task, const std::string& before, const Trainer::Signals& signals,
                          UpdateSink send) {
     ClientState state;
@@ -277,7 +277,7 @@ class Participant {
     return after;
   }
 
-  /// Holds a place while training, even if it throws.
+  /// Holds a turn while training, and gives it back even if training throws.
   struct TurnsTaken {
     explicit TurnsTaken(Turns& all) : turns(all) { turns.begin(); }
     ~TurnsTaken() { turns.end(); }
@@ -286,7 +286,7 @@ class Participant {
     Turns& turns;
   };
 
-  /// What enters the sum instead of an update; another attempt needs the same bits.
+  /// What enters the sum in place of an update; another attempt needs the same bits.
   struct Input {
     Train train;
     secagg::Ring ring;
@@ -298,7 +298,7 @@ class Participant {
     std::unique_ptr<secagg::Client> client = nullptr;
   };
 
-  // The update as its own sum of one: clipped, weighted and rounded as in a run in one process.
+  // The update as a sum of one client: clipped, weighted and rounded as in a run in one process.
   void prepare_input(const ClientUpdate& update, const Train& train, UpdateMessage& message) {
     const SumRules& rules = experiment_->setup.rules.sum;
     Accumulator own(rules, train.round, std::span(&options_.client, 1),
@@ -353,7 +353,8 @@ class Participant {
     const std::size_t clients = setup.clients.rows.size();
     const std::string round = "round " + std::to_string(asked.round) + ": ";
     const auto invitation = secagg::decode<secagg::Invitation>(asked.message);
-    // The plan is the round's, not the attempt's. Under example-level privacy clients whose budget is spent are no longer drawn.
+    // The plan belongs to the round, not to the attempt. Under example-level privacy clients whose budget is spent are no
+    // longer drawn.
     DrawnClients drawn{.among = clients,
                        .least = setup.privacy.example ? 0 : cohort.least(clients),
                        .most = cohort.most(clients),
@@ -453,7 +454,7 @@ class Participant {
 
 MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool>* stop) {
   const FloatingPointMode mode;
-  const StopLater until_left;  // a stopped client still says goodbye
+  const StopLater until_left;  // a stopped client still announces that it leaves
   const MemberRules rules{.client = options.client,
                           .connect = options.connect,
                           .transport = transport_of(options),

@@ -22,7 +22,7 @@ struct JoinOptions {
   ClientId client = 0;
   Endpoint connect;
   std::filesystem::path certificates;  ///< folder or bundle (client_files_at); empty: plain TCP, to loopback only
-  std::filesystem::path folder;        ///< the client's own: answers, ledger, key
+  std::filesystem::path folder;        ///< the client's own folder: answers, ledger, key
   std::string data = {};               ///< as Configuration::data
   std::string data_dir;                ///< as Configuration::data_dir
   int threads = 0;
@@ -39,7 +39,7 @@ struct JoinOptions {
   OutsideTraining train = {};
   std::function<Evaluation(const Vector& model)> evaluate = {};  ///< tests models for the coordinator; empty: not offered
   std::function<void(const Setup& setup)> prepared =
-      {};  ///< called for this code once the experiment and the client's rows are known
+      {};  ///< called for user code once the experiment and the client's rows are known
 };
 
 /// Takes part until the coordinator ends the federation or `stop` becomes true. The experiment comes from the coordinator; data, ledger

@@ -123,7 +123,7 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   return {};
 }
 
-/// Rereads the deny list on request, and warns once a day of a certificate that expires soon.
+/// Rereads the deny list on request, and warns once a day about a certificate that expires soon.
 class CertificateWatcher {
  public:
   CertificateWatcher(const ServeOptions& options, std::time_t expires, std::function<void(DenyList)> deny)
@@ -167,7 +167,7 @@ class CertificateWatcher {
   std::jthread thread_;
 };
 
-/// What the status page shows besides the fleet's status.
+/// What the status page shows in addition to the fleet's status.
 class RunStatus {
  public:
   void begin(const Setup& setup, const std::string& folder, std::uint32_t rounds_done) {
@@ -312,7 +312,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
         .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
         .updates_in_flight = static_cast<std::size_t>(options.updates_in_flight)};
     RoundTerms round_terms = options.round;
-    round_terms.survivors = task.folder / "survivors";  // `out` is not kept: a resumed run does not know it
+    round_terms.survivors = task.folder / "survivors";  // `out` is not saved, so a resumed run does not know it
     round_terms.clients_evaluate = !setup.model.has_layers();
     FederationTerms terms = terms_of(setup);
     if (terms.secure && !options.certificates.empty())

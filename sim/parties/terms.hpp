@@ -13,11 +13,11 @@ namespace fedstride {
 // The terms on which coordinator and clients of an experiment must agree.
 
 /// Digest of everything that determines the model except the build: the lasting settings, the data and their assignment. For a
-/// client with its own rows, it covers its own data and the form it was given.
+/// client with its own rows, it covers the client's own data and the form that the client received.
 std::string experiment_digest(const Setup& setup);
 
-/// The coordinator's welcome without the heartbeat and the client's rows: settings, their digest, the model's line, the form of the
-/// data. Throws Error (usage) if it would be too long to send with some client's rows.
+/// The coordinator's welcome without the heartbeat and the client's rows: settings, their digest, the model's line, the form of
+/// the data. Throws Error (usage) if it would be too long to send with any client's rows.
 Welcome welcome_to(const Setup& setup);
 /// Adds the client's rows to its welcome for partitions that read a file, which only the coordinator has. Does nothing for other
 /// partitions, which each side computes itself.

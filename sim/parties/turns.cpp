@@ -38,7 +38,7 @@ void Turns::begin() {
   for (const Descriptor& place : places_)
     if (held_ < 0 && ::flock(place.get(), LOCK_EX | LOCK_NB) == 0) held_ = place.get();
   if (held_ < 0) {
-    // Waits for one place chosen by process, which is nearly as good as waiting for any.
+    // Waits for one place chosen by process id, which is nearly as good as waiting for any.
     held_ = places_[static_cast<std::size_t>(getpid()) % places_.size()].get();
     uninterrupted([this] { return ::flock(held_, LOCK_EX); });
   }

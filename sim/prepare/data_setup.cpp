@@ -39,7 +39,7 @@ RunData load(const Configuration& configuration) {
   return with_evaluation_rows(load_dataset(configuration.dataset, data_options(configuration)), configuration);
 }
 
-// Clients whose rows are elsewhere; only their numbers are known here.
+// Clients whose rows are elsewhere; only their row counts are known here.
 RunClients remote_clients(std::vector<std::uint64_t> row_counts, std::string partition_hash) {
   ClientRows none{Assignment(row_counts.size())};
   return {.rows = std::move(none), .row_counts = std::move(row_counts), .partition_hash = std::move(partition_hash)};
@@ -133,10 +133,10 @@ DataSetup outside_setup(const Configuration& configuration, const OutsideRows& o
   return setup;
 }
 
-// The clients have the rows: of the data set here, only the test part and the normalization are used.
+// The clients have the rows: of the coordinator's data set, only the test part and the normalization are used.
 DataSetup roster_setup(const Configuration& configuration, const OwnRows& own) {
   DataSetup setup{.configuration = configuration, .data = load(configuration)};
-  setup.data.has_public_test = true;  // the coordinator's rows are no client's
+  setup.data.has_public_test = true;  // the coordinator's rows belong to no client
   for (std::string& fact : setup.data.facts) fact += ", of the coordinator's rows, which are no client's";
   setup.data.validation_rows =
       split_validation(setup.data.train.size(), configuration.validation_fraction, configuration.seed).second;
@@ -255,7 +255,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
     throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
                       std::to_string(configuration.clients - 1));
   DataOptions options = data_options(configuration);
-  // As in the roster: a hash of the rows only, regardless of the facts set by the experiment.
+  // As in the roster, a hash of the rows only, regardless of the facts set by the experiment.
   DataOptions plain = options;
   plain.read = {
       .format = options.read.format,

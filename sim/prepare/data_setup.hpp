@@ -32,7 +32,7 @@ struct RunClients {
 
 /// A configuration with its data and clients: the first step of `prepare`, and all that `fedstride partition` needs.
 struct DataSetup {
-  Configuration configuration;  ///< with the number of clients from the data, if the data decide it
+  Configuration configuration;  ///< with the number of clients from the data, if the data determine it
   RunData data = {};
   RunClients clients = {};
   std::vector<std::string> notes = {};  ///< notes for the user: tensors taken by --init, rows not used
@@ -56,7 +56,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
 /// A client's rows as sent by the coordinator.
 struct ToldRows {
   std::string partition_hash;
-  std::vector<std::uint64_t> row_counts;  ///< of every client
+  std::vector<std::uint64_t> row_counts;  ///< number of rows of every client
   std::vector<Row> rows;                  ///< its training rows, followed by those on which its personal model is tested
 };
 

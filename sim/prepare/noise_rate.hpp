@@ -16,8 +16,8 @@ double mean_noise(const Setup& setup);
 ///     G = min(b |x_0| sqrt(3 / (2 R)) / (tau sqrt(d)), L / C),    L = 0.21 d^(1/4)
 ///
 /// with tau = mean_noise() and C the bound on an update. Noise correlated between rounds moves the weights by less or more, in
-/// the ratio of |C^-T f| to |f| for the rates' course f; the first of the two is divided by this ratio. L bounds the step of the
-/// signal if there is little noise. Throws Error (usage) if |x_0| is 0.
+/// the ratio of |C^-T f| to |f| for the sequence f of rates; the first argument of min is divided by this ratio. L bounds the
+/// step of the signal if there is little noise. Throws Error (usage) if |x_0| is 0.
 double noise_rate(const Setup& setup);
 
 /// The rate in words, as a constant assumed public by the guarantee.

@@ -12,15 +12,15 @@
 
 namespace fedstride {
 
-/// Noise that clients add in shares, before its multiplier is known: each share's variance is the sum's, (multiplier x bound)^2,
-/// divided by the number of shares that are certainly in the sum and known to no one else.
+/// Noise that clients add in shares, before its multiplier is known: each share's variance is that of the sum, (multiplier x
+/// bound)^2, divided by the number of shares that are certainly in the sum and known to no one else.
 struct SharePlan {
   NoiseLaw law = {};
   double bound = 0;           ///< norm of a client's vector, including CentralRelease::beside
   std::size_t size = 0;       ///< its length
-  std::size_t clients = 0;    ///< the most in a round
-  std::size_t survivors = 0;  ///< the fewest in a sum
-  std::size_t colluders = 0;  ///< the most with shares known to the coordinator
+  std::size_t clients = 0;    ///< maximum number in a round
+  std::size_t survivors = 0;  ///< minimum number in a sum
+  std::size_t colluders = 0;  ///< maximum number whose shares the coordinator knows
   secagg::Grid grid = {};     ///< the given grid
 
   std::size_t shares() const { return survivors - colluders; }
@@ -42,7 +42,7 @@ std::optional<SharePlan> plan_shares(const DataSetup& setup, const Model& model)
 
 /// The parameters of secure aggregation in a configuration.
 SecureRules secure_settings(const Configuration& configuration);
-/// What the server needs from each client under client-level privacy, besides the mean of the clipped updates.
+/// What the server needs from each client under client-level privacy, in addition to the mean of the clipped updates.
 ReleasedBeside released_beside(const Configuration& configuration);
 
 }  // namespace fedstride

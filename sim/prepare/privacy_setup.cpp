@@ -128,7 +128,7 @@ std::string choose_user_lots(const UserSettings& settings, const DataSetup& setu
   if (rules.bound == 1) return text + ", who bring the mean of all their examples at the cost of one example each";
   const Optimizer& optimizer = setup.configuration.optimizer;
   double epsilon = settings.noise_multiplier > 0 ? 0 : settings.epsilon;
-  const auto deviation_of = [&](LotUnit unit) {  // of the noise on the mean, in clip bounds; infinite if nothing reaches epsilon
+  const auto deviation_of = [&](LotUnit unit) {  // of the noise on the mean, in clip bounds; infinite if none suffices
     PrivateRules tried = rules;
     tried.unit = unit;
     const std::vector<LotSizes> sizes = lot_sizes(setup, tried);

@@ -41,12 +41,12 @@ struct LevelSetup {
 struct PrivacySetup {
   std::optional<LevelSetup> example = {};
   std::optional<LevelSetup> client = {};
-  /// Example level: plans by a client's numbers of rows and units, and each client's.
+  /// Example level: plans by a client's numbers of rows and units, and each client's plan.
   std::map<LotSizes, std::shared_ptr<const PrivatePlan>> plans = {};
   std::vector<LotSizes> sizes = {};
-  std::string user_lots = {};            ///< what was chosen for users, and why; empty: nothing
+  std::string user_lots = {};            ///< what was chosen for users, and why; empty if nothing
   Releases client_release = {};          ///< client level: one round in the accountant's terms; see client_releases
-  std::optional<SharePlan> shares = {};  ///< client level: of noise added by clients
+  std::optional<SharePlan> shares = {};  ///< client level: shares of noise added by clients
   double largest_weight = 1;             ///< client level: the weight in the sensitivity
   Spending components = {};              ///< of the private components; empty without them
 

@@ -244,7 +244,7 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
 
 // --- rounds ---
 
-// What the server needs from each client under client-level privacy, besides the mean of the clipped updates.
+// What the server needs from each client under client-level privacy, in addition to the mean of the clipped updates.
 // The bits counted by a bound are weighted like updates, so clients are counted in units of the largest weight.
 ReleasedBeside released_beside(const Configuration& configuration, const PrivacySetup& privacy, double expected_weight) {
   ReleasedBeside beside = released_beside(configuration);
@@ -333,7 +333,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0,
                                        [](double sum, std::uint64_t weight) { return sum + static_cast<double>(weight); });
   rules.sum.denominator = participation_rate(configuration, setup.clients.size()) * total;
-  if (!configuration.mode->is_asynchronous()) rules.separation = minimum_separation(configuration);  // else the schedule keeps it
+  if (!configuration.mode->is_asynchronous()) rules.separation = minimum_separation(configuration);  // else by the schedule
   if (!settings->place().is_central()) return rules;
   std::vector<ParameterRange> trained = trained_parameters(model, training);
   const UpdateClip clip = update_clip(*settings, trained);
@@ -341,7 +341,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const std::size_t size = configuration.objective->update_size(model.size());
   const double deviation = privacy.client->noise_multiplier * privacy.client->clip * privacy.largest_weight;
   note_noise(deviation, privacy.client->clip, trained, rules.sum.denominator, setup.notes);
-  if (beside.count() > 0) trained.push_back({size, beside.count()});  // their noise is not dropped
+  if (beside.count() > 0) trained.push_back({size, beside.count()});  // keeps the noise on these numbers
   rules.sum.release = CentralRelease{clip,
                                      {.standard_deviation = deviation * beside.growth(),
                                       .discrete = settings->place().is_on_integers(),

@@ -23,7 +23,7 @@ struct Setup : DataSetup {
   RoundRules rules;
   ModelCoding broadcast;       ///< how the server codes its model
   Vector initial;              ///< the initial weights, from `init` or drawn
-  std::string time_hash = {};  ///< of the files that determine virtual time; empty without one, and as below
+  std::string time_hash = {};  ///< hash of the files that determine virtual time; empty if there is none, or as for cohort_hash
   std::string cohort_hash;     ///< of the file that determines cohorts; empty without one, and in processes that draw no cohorts
 };
 
@@ -46,7 +46,7 @@ void poison(Setup& setup);
 Configuration lasting_configuration(const Setup& setup);
 /// The same, except for the given number of rounds.
 Configuration lasting_configuration(const Configuration& given);
-/// Its text, identical from any folder: input files appear by name, without their folder.
+/// The text of that configuration, identical from any folder: input files appear by name, without their folder.
 std::string lasting_settings(const Setup& setup);
 
 /// Digest of everything that determines the results, including the numerics version but not the number of rounds: a run continues
@@ -61,7 +61,8 @@ std::string releases_identity(const Setup& setup);
 std::string run_identity(const Setup& setup, const std::optional<SecretKey>& key);
 
 /// The source of noise, lots and cohorts. Its key is derived from the seed, or the secret key and the version, and from
-/// releases_identity: other data, settings or builds draw other noise even if no check notices; the same run repeats its draws.
+/// releases_identity: different data, settings or builds draw different noise even if no check notices; the same run repeats
+/// its draws.
 RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& key);
 
 /// Set the source of noise, lots and cohorts; under privacy, use_secrets sets it to private_source.

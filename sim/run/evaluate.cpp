@@ -68,7 +68,7 @@ void require_covered(const Configuration& run, const std::string& folder, bool t
         "(--data FILE), or a run with evaluate private");
 }
 
-// R^2 compares with the mean over all clients' rows; a client evaluated alone used its own rows' mean.
+// R^2 compares with the mean over all clients' rows; a client evaluated alone used the mean over its own rows.
 void compare_with_all(std::vector<GroupEvaluation>& clients, const std::vector<GroupEvaluation>& together) {
   for (std::size_t client = 0; client < clients.size(); ++client) {
     GroupEvaluation& one = clients[client];

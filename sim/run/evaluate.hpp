@@ -49,7 +49,7 @@ struct ClientsEvaluation {
 /// Evaluates the model in a run's folder on each client's own test rows; if `epochs` is above 0, also each client's model after
 /// this many local epochs with the run's optimizer, without privacy and local objective; and the personal models in the run's
 /// folder (a client without one has the run's model). Empty `data` and `data_dir` mean the run's own. Throws Error: usage for a
-/// run without client-test, or with its rows at its clients.
+/// run without client-test, or whose clients hold the rows.
 ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads,
                                    const std::string& data = {});
 

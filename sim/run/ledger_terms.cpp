@@ -132,7 +132,7 @@ class LedgerComparer {
     }
   }
 
-  /// After all others: the recorded settings not yet compared.
+  /// Call after all others: compares the recorded settings not yet compared.
   void recorded(const LedgerHeader& header) {
     if (header.settings.empty()) return not_compared("settings, which the ledger does not record");
     const auto compare = [&](const std::string& key, const std::string& own, const std::string& other) {
@@ -161,7 +161,7 @@ class LedgerComparer {
     return found == terms_.end() ? nullptr : &*found;
   }
 
-  // Releases other than sums.
+  // Compares releases other than sums.
   void noisy(const std::string& round, const LedgerGroup& group) {
     const auto* settings = example_level(configuration_.privacy);
     const auto [name, noise] = group.quantity == Quantity::components
@@ -202,7 +202,7 @@ class LedgerComparer {
       contradiction(what + " is " + std::string(settings) + " in config.toml, " + std::string(ledger) + " in the ledger");
   }
   void contradiction(const std::string& line) {
-    constexpr std::size_t kMaxContradictions = 100;  // later rounds repeat the first one's
+    constexpr std::size_t kMaxContradictions = 100;  // later rounds repeat those of the first
     if (result_.contradictions.size() < kMaxContradictions) result_.contradictions.push_back(line);
   }
   void not_compared(const std::string& line) {

@@ -36,7 +36,8 @@ struct ClientCanaries {
   double bound = 0;   ///< of the round
 };
 
-// Passes the other clients to the run's own fleet; adds the canaries' updates of `size` numbers like any client's.
+// Passes the other clients to the run's own fleet; adds the updates of the canaries, of `size` numbers, like those of any
+// client.
 class CanaryFleet final : public Fleet {
  public:
   CanaryFleet(std::shared_ptr<Fleet> fleet, ClientCanaries& clients, double clip, std::size_t size)
@@ -76,7 +77,7 @@ class CanaryFleet final : public Fleet {
   std::size_t size_;
 };
 
-// The run's aggregation, which also shows its noisy sum to the canaries. In no list of parts, so it cannot be chosen.
+// The run's aggregation, which also shows its noisy sum to the canaries. It is in no list of parts, so it cannot be chosen.
 struct ScoredAggregation final : PartBase<SummingAggregation, ScoredAggregation> {
   static constexpr std::string_view kName{"scored"};
   static constexpr std::string_view kSummary = "the run's aggregation; canaries see what it sees";
@@ -166,7 +167,7 @@ MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& le
     found.bounds.push_back({std::move(view), std::move(method), epsilon, 1 - each});
   };
 
-  // The fit: half of its significance for noise and bound, over all groups; the other half for the rate, over all canaries and
+  // The fit spends half of its significance on noise and bound, over all groups, and half on the rate, over all canaries and
   // for each.
   const std::vector<ScoreFit>& fits = canaries.fits();
   const double of_group = each / 2 / static_cast<double>(fits.size());
@@ -233,7 +234,7 @@ class Measuring {
     release_moments(setup_, once);
     project_on_components(setup_, once);
     poison(setup_);
-    // Coins must differ from a client's own draws; this purpose has no other reader.
+    // Coins must differ from a client's own draws; nothing else draws for this purpose.
     coins_ = source_of(setup_);
     place_among_clients();
     place_in_lots();
@@ -326,7 +327,7 @@ class Measuring {
     const double significance = (1 - options_.confidence) / static_cast<double>(std::max<std::size_t>(statements.size(), 1));
     for (const PrivacyStatement& statement : statements) {
       const bool of_examples = statement.level == Level::example;
-      Vector moved(model.size());  // steps go down the gradient
+      Vector moved(model.size());  // steps go against the gradient
       for (std::size_t i = 0; i < moved.size(); ++i)
         moved[i] = of_examples ? setup_.initial[i] - model[i] : model[i] - setup_.initial[i];
       const Canaries& canaries = of_examples ? *setup_.training.privacy->canaries : clients_->canaries;

@@ -12,7 +12,7 @@ namespace fedstride {
 
 struct MeasureOptions {
   std::uint64_t canaries = 0;  ///< for each level; 0: kExampleCanaries, kClientCanaries
-  double confidence = 0.99;    ///< of all bounds together
+  double confidence = 0.99;    ///< joint confidence of all bounds
   const std::atomic<bool>* stop = nullptr;
 
   static constexpr std::uint64_t kExampleCanaries = 1000;
@@ -32,11 +32,11 @@ struct MeasuredLevel {
   PrivacyStatement ledger = {};  ///< the upper bound
   std::uint64_t canaries = 0;
   std::uint64_t releases = 0;       ///< scored
-  double ratio = 0;                 ///< a canary's mean in the noise, divided by the claimed one: 1 as claimed
+  double ratio = 0;                 ///< a canary's mean in the noise, divided by the claimed one: 1 if the claim holds
   double least_ratio = 0;           ///< the largest lower end over the groups of canaries
   double rate = 0;                  ///< how often a canary was in a release
   double least_rate = 0;            ///< the lower end, also over single canaries
-  double largest_contribution = 0;  ///< of a row to the sum, in clip bounds; 0: none was measured
+  double largest_contribution = 0;  ///< largest contribution of a row to the sum, in clip bounds; 0: none was measured
   std::vector<LowerBound> bounds = {};
   std::string contradiction = {};  ///< one line; empty if nothing contradicts the ledger
 };
@@ -44,7 +44,7 @@ struct MeasuredLevel {
 struct Measurement {
   std::vector<MeasuredLevel> levels = {};
   std::uint32_t rounds = 0;
-  double seconds = 0;  ///< of the rounds
+  double seconds = 0;  ///< total time of the rounds
 };
 
 /// Trains as run() does, with the program's own rounds, cohorts, lots, clips, sums and noise, but with canaries among the rows of

@@ -41,7 +41,7 @@ class PrivateEvaluation {
 class BackdoorTest {
  public:
   explicit BackdoorTest(const Setup& setup);
-  /// The share of them that a model classifies as the target.
+  /// The share of these images that a model classifies as the target.
   double success(const Vector& model, ForEachPiece for_each_piece) { return evaluator_.evaluate(model, for_each_piece).accuracy; }
 
  private:
@@ -55,7 +55,7 @@ class ModelTests {
   /// The arguments must outlive it.
   ModelTests(const Setup& setup, Threads& threads, Fleet& fleet);
 
-  /// Adds the evaluation of a round's model to its record; nothing if it cannot be evaluated here.
+  /// Adds the evaluation of a round's model to its record; adds nothing if it cannot be evaluated here.
   void test(const Vector& model, RoundRecord& record);
 
   /// Evaluates the model after `round` and adds the time to `seconds`; returns nothing, and adds no time, if it cannot be evaluated

@@ -10,13 +10,14 @@
 namespace fedstride {
 
 /// How often clients take part in the versions of a buffered run: a function of the schedule, which is made before the run from
-/// public facts alone (TimeTerms). A client's failures count too: the schedule does not know them.
+/// public facts alone (TimeTerms). A client's failures count too, since the schedule cannot know them.
 class Participations {
  public:
   /// The setup must outlive it.
   explicit Participations(const Setup& setup);
 
-  /// The most versions up to this one with the same client. Throws Error (failure) if clients will never be available.
+  /// The largest number of versions, up to this one, with the same client. Throws Error (failure) if clients will never be
+  /// available.
   std::uint64_t most(std::uint32_t version);
   /// The clients in a version, ascending.
   const std::vector<ClientId>& clients(std::uint32_t version);

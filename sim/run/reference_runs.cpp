@@ -69,7 +69,7 @@ std::vector<ReferenceRun> runs_of(const Document& document) {
   return runs;
 }
 
-/// The text with other hashes and this build's version. Throws Error (usage) unless each is unchanged in its line.
+/// The text with the new hashes and this build's version. Throws Error (usage) unless each old one is still in its line.
 std::string updated(const std::string& text, const Document& document, const std::vector<ReferenceRun>& runs,
                     const std::vector<std::string>& hashes) {
   struct Edit {

@@ -16,10 +16,10 @@ struct ReferenceRun {
   std::size_t line = 0, column = 0;  ///< of the hash in the file, from 1
 };
 
-/// Reads a file of reference runs, TOML: `numerics-version`, a table [common] with settings of all runs, and for each run a table
-/// [run.NAME] with its own settings and its hash. Data files are expected next to the file. Throws Error (usage): not such a
-/// file, or another numerics version. `to_update`: any version, but its hashes must be where update_reference_runs can replace
-/// them.
+/// Reads a file of reference runs, TOML: `numerics-version`, a table [common] with settings of all runs, and for each run a
+/// table [run.NAME] with its own settings and its hash. Data files are expected next to the file. Throws Error (usage) for a
+/// file of another form or another numerics version. With `to_update`, any version is accepted, but its hashes must be where
+/// update_reference_runs can replace them.
 std::vector<ReferenceRun> read_reference_runs(const std::string& path, bool to_update = false);
 
 /// Carries out the run in a temporary folder, and returns its model's hash; empty if `stop` ended it. 0 threads: one per

@@ -154,7 +154,7 @@ std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary)
   return notes;
 }
 
-// True if a number of a client's report is in its entry, and in the totals of clients that have none.
+// True if a number of a client's report is written to its entry, and to the totals over clients without an entry.
 bool is_written(const auto& field, const RoundRecord& record, const ClientReport& report) {
   if (field.is(ReportRule::shown)) return !record.totals.is_secured || field.is(ReportRule::open);
   if (record.totals.is_secured) return false;
@@ -261,7 +261,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["train_loss"] = number_or_null(record.totals.sums.loss);
   for (const NamedNumber& number : record.numbers) json[std::string(number.name)] = number_or_null(number.value);
   json["examples"] = record.totals.sums.examples;
-  if (!record.totals.is_secured) {  // masked updates and their keys have other bytes
+  if (!record.totals.is_secured) {  // masked updates and their keys take a different number of bytes
     json["uplink_bytes"] = record.bytes.uplink;
     json["downlink_bytes"] = record.bytes.downlink;
     json["wasted_bytes"] = record.bytes.wasted;

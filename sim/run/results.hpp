@@ -63,7 +63,7 @@ struct RunSummary {
   std::uint64_t idle_rounds = 0;                      ///< RoundRecord::is_idle
   std::uint64_t failures = 0;                         ///< updates left out in this session
   std::uint64_t session_rounds = 0;                   ///< rounds finished in this session
-  std::uint64_t failed_rounds = 0;                    ///< of these, rounds with updates left out
+  std::uint64_t failed_rounds = 0;                    ///< rounds among these with updates left out
   std::map<std::string, std::uint64_t> reasons = {};  ///< why, and how often
   std::string failed = {};                            ///< why it ended with a round that failed; empty if it did not
   std::string board_failure = {};                     ///< why TensorBoard's file ends early; empty if it does not
@@ -87,8 +87,8 @@ std::string failures_text(const RunSummary& summary);
 /// "cannot write 'FILE': No space left on device; the run went on without TensorBoard"
 std::string board_failure_text(const RunSummary& summary);
 
-/// "in 3 of 40 rounds every step of every client was undone; start with a --learning-rate below 0.1, ...": the number of idle rounds
-/// (RoundRecord::is_idle) with advice; and the advice only.
+/// "in 3 of 40 rounds every step of every client was undone; start with a --learning-rate below 0.1, ...": the number of idle
+/// rounds (RoundRecord::is_idle) with advice, or only the advice.
 std::string idle_rounds_text(const Configuration& configuration, std::uint64_t idle, std::uint64_t rounds);
 std::string idle_rounds_advice(const Configuration& configuration);
 

@@ -130,7 +130,7 @@ class Session {
     return summary_.interrupted = !summary_.failed.empty();
   }
 
-  // Noise can drive a model so far that all clients fail, and its budget is spent. The best model is chosen by the test rows
+  // Noise can drive a model so far off that all clients fail, with its budget spent. The best model is chosen by the test rows
   // alone, never by clients.
   void keep_if_good(const RoundRecord& record) {
     if (!setup_.privacy.client || !record.test || !(record.test->loss < good_.loss)) return;
@@ -289,7 +289,7 @@ Start begin_in_new_folder(Setup& setup, RunFolder& folder, const std::string& se
   }
 }
 
-// Throws Error (failure) if the checkpoint is not this run's.
+// Throws Error (failure) if the checkpoint belongs to another run.
 Start from_checkpoint(Setup& setup, const RunFolder& folder, Checkpoint saved, const std::string& name) {
   const std::optional<SecretKey> key = secrets_of(setup, folder.path());
   if (run_identity(setup, key) != saved.configuration)
@@ -305,7 +305,7 @@ Start from_checkpoint(Setup& setup, const RunFolder& folder, Checkpoint saved, c
   return {.checkpoint = std::move(saved), .privacy{setup, folder.path(), ledger, key}};
 }
 
-// Carries out the run from there, after charging and releasing moments of the inputs and private components.
+// Carries out the run from `start`, after charging and releasing moments of the inputs and private components.
 RunSummary continue_run(Setup& setup, RunFolder& folder, Start start, const RunObserver& observer, const FleetMaker& make_fleet) {
   start.privacy.enter_once();
   const RandomSource once = private_source(setup, secrets_of(setup, folder.path()));

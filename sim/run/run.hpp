@@ -32,7 +32,7 @@ struct RunObserver {
 /// accept-failures allows; finished rounds stay on disk.
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
                const FleetMaker& make_fleet);
-/// In this process.
+/// The same, in this process.
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {});
 /// The same, for the configuration of these settings. Throws Error (usage) like resolve().
 RunSummary run(const Settings& settings, const RunObserver& observer = {});

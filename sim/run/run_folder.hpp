@@ -30,7 +30,7 @@ class RunFolder {
   static RunFolder create(const std::string& name, const Configuration& configuration);
   /// Opens the folder of an earlier run. Throws Error (usage) if it has no run, FolderInUse if another process uses it.
   static RunFolder open(const std::string& name);
-  /// Throws Error (usage), which begins with the key that named the folder if given, if the folder has no run.
+  /// Throws Error (usage) if the folder has no run; the message begins with the key that named the folder, if given.
   static void require(const std::string& name, const std::string& key = "");
 
   const std::filesystem::path& path() const { return path_; }  ///< absolute
@@ -38,9 +38,9 @@ class RunFolder {
 
   void write_configuration(const std::string& text) const;
   void write_partition(const Setup& setup) const;
-  /// The schema of the run's data. Does nothing if only clients' code knows their form.
+  /// The schema of the run's data. Does nothing if only the clients' own code knows their form.
   void write_schema(const Setup& setup) const;
-  /// Null before it has been written. Throws Error (failure) if it is damaged.
+  /// The schema; null before it has been written. Throws Error (failure) if it is damaged.
   std::shared_ptr<const Schema> schema() const;
   /// Returns the checkpoint; nothing if the run ended before its first one. Throws Error (failure) if it is damaged.
   std::optional<Checkpoint> load() const;

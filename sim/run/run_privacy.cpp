@@ -85,7 +85,7 @@ std::vector<std::string> constants_of(const Setup& setup, Participations* partic
   return constants;
 }
 
-/// A release without the terms of its run: multiplier and number.
+/// A release without the terms that depend on its run: multiplier and number.
 Releases one_of(Releases releases) {
   releases.noise_multiplier = Releases{}.noise_multiplier;
   releases.count = Releases{}.count;
@@ -356,8 +356,8 @@ std::string RunPrivacy::beyond(const PrivacyLimit& limit, std::uint32_t round, s
 
 void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& reports) {
   if (!ledger_) return;
-  // As reserved, but with the releases that each client made; clients of a group with the same releases stay together. If clients
-  // are protected, a client that made fewer counts in full, since fewer would reveal that it was drawn.
+  // Like the reserved groups, but with the releases that each client made; clients of a group with the same releases stay
+  // together. If clients are protected, a client that made fewer counts in full, since fewer would reveal that it was drawn.
   LedgerGroups executed;
   std::map<ClientId, const ClientReport*> by_client;
   for (const ClientReport& report : reports) by_client.emplace(report.client, &report);

@@ -51,11 +51,11 @@ class RunPrivacy {
     std::string refusal = {};
     std::vector<std::uint64_t> releases = {};  ///< by client; empty without example-level privacy
   };
-  /// Reserves the round in the ledger and syncs it to disk, before anything is released. `clip` is the round's bound, if it adapts; 0:
-  /// the first round's.
+  /// Reserves the round in the ledger and syncs it to disk, before anything is released. `clip` is the round's bound, if it
+  /// adapts; 0: that of the first round.
   Permission reserve(std::uint32_t round, const std::string& model_hash, double clip = 0);
-  /// For a client's own ledger: why the client must not make `releases` more noisy releases in this round, which would exceed the
-  /// limit at a level that the experiment protects; empty if it may. Reserves nothing.
+  /// For a client's own ledger, the reason why the client must not make `releases` more noisy releases in this round, which
+  /// would exceed the limit at a level that the experiment protects; empty if it may. Reserves nothing.
   std::string beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const;
   void record(std::uint32_t round, const std::vector<ClientReport>& reports);
   /// The ledger's contents for the last recorded round.
@@ -91,13 +91,13 @@ class RunPrivacy {
   /// True if the round has an accounted evaluation; with_evaluation adds it to the spending.
   bool evaluates(std::uint32_t round) const;
   Spending with_evaluation(Spending spending, const LevelSetup& level, std::uint32_t round) const;
-  /// Client level: 1, or 0 if by a public schedule the largest number of rounds of any client has not grown.
+  /// Client level: 1, or 0 if a public schedule shows that the largest number of rounds of any client has not grown.
   std::uint64_t charged_updates(std::uint32_t round) const;
   /// Client level: the spending after one more round.
   Spending after_update(const SpendingTotals& before, std::uint32_t round) const;
   /// The number of planned releases that the budget covers; 0 if they do not suffice for a step.
   std::uint64_t allowed(const Class& alike, std::uint32_t round) const;
-  /// These add to reserved_; reserve_update returns why it refuses, or nothing.
+  /// These functions add to reserved_; reserve_update returns the reason for a refusal, or nothing.
   std::string reserve_update(const SpendingTotals& before, std::uint32_t round, double clip);
   Permission reserve_lots(const SpendingTotals& before, std::uint32_t round, double clip);
   void add_noisy(LedgerGroups& groups, Quantity quantity, double noise_multiplier, std::uint64_t first) const;

@@ -24,12 +24,12 @@ class VirtualTime {
   VirtualTime(const Setup& setup, const std::filesystem::path& folder, std::string identity);
 
   TimedRun& run() { return *run_; }
-  /// Called when a round or version is done: its time, now part of the run's.
+  /// Adds the time of a finished round or version to the run's, and returns it.
   const RoundTime& commit(std::uint32_t round);
   const TimeTotals& totals() const { return totals_; }
 
-  /// The state in the checkpoint, and back. load throws Error (failure) if it, or a version's file, is damaged or of another run;
-  /// empty bytes are the state of a run that has not begun.
+  /// Converts the state in the checkpoint to bytes and back. load throws Error (failure) if it, or a version's file, is damaged
+  /// or of another run; empty bytes are the state of a run that has not begun.
   std::string save() const;
   void load(const std::string& bytes, std::uint32_t round);
   /// Called before a checkpoint is written: writes the models that it needs; and after: removes the others.

@@ -15,12 +15,12 @@
 
 namespace fedstride {
 
-/// The most bytes that one client's round takes on a network, a function of the settings and the model alone: used before a round
-/// begins, and under privacy, where savings by compression may depend on rows.
+/// The maximum number of bytes that one client's round takes on a network, a function of the settings and the model alone: used
+/// before a round begins, and under privacy, where savings by compression may depend on rows.
 TransferBytes transfer_bytes(const Setup& setup);
 
-/// A fleet as over a network: its clients train from the model that they hold if the server compresses, and every frame of a
-/// round is counted, even if it is only simulated.
+/// A fleet treated as if on a network: its clients train from the model that they hold if the server compresses, and every
+/// frame of a round is counted, even if it is only simulated.
 class WiredFleet final : public Fleet {
  public:
   /// The setup must outlive the fleet.
@@ -28,8 +28,8 @@ class WiredFleet final : public Fleet {
 
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
   void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) override;
-  /// For the last round, with these reports and, in virtual time, these tasks: each received the model, and each that ended in
-  /// time sent an update. Tasks outside the sum are not carried out and count their planned bytes.
+  /// The bytes of the last round, with these reports and, in virtual time, these tasks: each received the model, and each that
+  /// ended in time sent an update. Tasks outside the sum are not carried out and count their planned bytes.
   RoundBytes bytes_of(std::span<const ClientReport> reports, std::span<const TimedTask> tasks);
 
   const std::atomic<std::uint64_t>& progress() const override { return fleet_->progress(); }
@@ -48,11 +48,11 @@ class WiredFleet final : public Fleet {
  private:
   const Setup& setup_;
   const std::shared_ptr<Fleet> fleet_;
-  std::uint64_t model_bytes_;             ///< of the floats of a whole model
+  std::uint64_t model_bytes_;             ///< size of the floats of a whole model
   std::optional<Broadcast> broadcast_;    ///< if the server compresses
   std::vector<std::uint32_t> held_ = {};  ///< by client: the round whose model it then holds; 0: none
   std::uint64_t downlink_ = 0;
-  std::uint64_t whole_ = 0;  ///< of a client that receives the whole model
+  std::uint64_t whole_ = 0;  ///< bytes for a client that receives the whole model
 };
 
 }  // namespace fedstride

@@ -276,7 +276,7 @@ Shapes shapes_of(std::string_view key) {
 
 namespace {
 
-/// What may be chosen: the parts' names, after "auto" where one may be found.
+/// The possible choices: the parts' names, after "auto" where one may be found.
 std::vector<std::string> choices_of(const PartFamily& family) {
   std::vector<std::string> names = family.names();
   if (!automatic_summary(family.key()).empty()) names.insert(names.begin(), std::string(kAutomatic));

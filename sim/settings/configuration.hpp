@@ -44,7 +44,7 @@ constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
 /// How test rows are evaluated: plainly, or, if they are protected, by an accounted release.
 enum class EvaluateRule { plain, privately };
 constexpr auto choice_names(EvaluateRule) { return names("plain", "private"); }
-/// Whether updates are added without revealing any: with all messages and keys, or by the same arithmetic alone.
+/// Whether and how updates are added without revealing any: with all messages and keys, or by the same arithmetic alone.
 enum class SecureAggregation { none, ring, real };
 constexpr auto choice_names(SecureAggregation) { return names("none", "ring", "real"); }
 enum class Randomness { seeded, secret };
@@ -173,14 +173,14 @@ bool is_private(const Configuration& configuration);
 bool has_time(const Configuration& configuration);
 /// The average share of clients with an update in a round.
 double participation_rate(const Configuration& configuration, std::size_t clients);
-/// The minimum number of rounds between two of one client.
+/// The minimum number of rounds between two rounds of the same client.
 std::uint64_t minimum_separation(const Configuration& configuration);
-/// The most updates of a round: of a cohort's clients, or of a buffer.
+/// The maximum number of updates in a round: from a cohort's clients, or in a buffer.
 std::size_t most_updates(const Configuration& configuration, std::size_t clients);
 /// True if a client keeps its optimizer's state between rounds; true if its weight is its number of examples.
 bool keeps_state(const Configuration& configuration);
 bool weighs_examples(const Configuration& configuration);
-/// The number of attackers, given a known number of clients; not whole if the setting is not.
+/// The number of attackers, given a known number of clients; not an integer if the setting is not.
 double attackers_among(const Configuration& configuration);
 /// True if user code trains the clients of this process; true if it declares that it uses examples only through sums
 /// clipped and noised here (client/outside_lots.hpp).
@@ -190,9 +190,10 @@ bool is_clipped_outside(const Configuration& configuration);
 /// Throws Error (usage) if the number of clients must be read from the data, which is impossible over a network.
 void require_client_count(const Configuration& configuration);
 
-/// True for settings of how the user's own files are read; `fedstride data` and `evaluate` also have flags for them.
+/// True for settings that determine how the user's own files are read; `fedstride data` and `evaluate` also have flags for
+/// them.
 bool is_about_reading(std::string_view key);
-/// True for settings of how inputs are normalized, which apply to any data set.
+/// True for settings that determine how inputs are normalized, which apply to any data set.
 bool is_about_normalizing(std::string_view key);
 
 /// The options for reading a configuration's data set. Under dp its rows are protected, unless clients have their own rows and
@@ -237,7 +238,7 @@ const KeyInfo* find_key(std::string_view name);
 /// What a key shapes. Throws Error (usage) for an unknown key.
 Shapes shapes_of(std::string_view key);
 
-/// The error of a setting of a part that was not chosen.
+/// The error for a setting of a part that was not chosen.
 class NotOfChosenPart : public Error {
  public:
   NotOfChosenPart(const std::string& message, std::string family, std::vector<std::string> parts)

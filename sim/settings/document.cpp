@@ -1,6 +1,6 @@
 #include "sim/settings/document.hpp"
 
-#include <toml++/toml.h>  // slow to compile: nowhere else
+#include <toml++/toml.h>  // slow to compile: included only here
 
 #include <algorithm>
 #include <cctype>

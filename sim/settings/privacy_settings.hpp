@@ -166,11 +166,11 @@ struct BothSettings : ExampleSettings, ClientSettings {
                      ClientSettings::kBothFields);
 };
 
-/// Whether users' examples are drawn individually, or whole users, each with its examples' mean gradient.
+/// How users' lots are drawn: individual examples, or whole users, each with its examples' mean gradient.
 enum class UserSampling { automatic, examples, users };
 constexpr auto choice_names(UserSampling) { return names("auto", "examples", "users"); }
 
-/// Settings of user-level privacy inside clients: its example-level settings, and what a user is.
+/// Settings of user-level privacy inside clients: its example-level settings, and the definition of a user.
 struct UserSettings : ExampleSettings {
   std::string user_column = {};
   UserSampling user_sampling = UserSampling::automatic;

@@ -16,7 +16,7 @@ namespace {
 // A key of a configuration: of the run, a family, or a chosen part. `name` is the key in this configuration.
 struct Key {
   std::string_view name;
-  ChosenPart* chosen = nullptr;       ///< the family's, or the part that has the setting; null: a setting of the run
+  ChosenPart* chosen = nullptr;       ///< the part of the family, or the part that has the setting; null: a setting of the run
   const SettingInfo* info = nullptr;  ///< null: the choice of a part
 
   SettingValue get(const Configuration& c) const {
@@ -172,7 +172,7 @@ void check_rules(const Configuration& configuration, RuleScope scope) {
 
 namespace {
 
-// Refuses settings of the user's own files with another data set.
+// Refuses settings for the user's own files with another data set.
 void check_reading(const Configuration& configuration) {
   const std::span<const DatasetSource> sources = dataset_sources();
   const auto source = std::ranges::find(sources, configuration.dataset, &DatasetSource::name);

@@ -10,7 +10,7 @@ namespace fedstride {
 
 struct Configuration;
 
-/// The word that leaves the choice of the local or the server optimizer to the program, for both the default.
+/// The word that leaves the choice of the local or the server optimizer to the program, and the default of both.
 inline constexpr std::string_view kAutomatic = "auto";
 
 /// The family's summary of "auto", or empty if the family has no such word.

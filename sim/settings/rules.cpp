@@ -441,7 +441,7 @@ const Rule kLocalRowsRules[] = {
      ": the clients bring their rows, and only 'fedstride serve' can coordinate them"},
     {"cohort",
      [](C c) {
-       constexpr std::size_t kFewest = 3;  // secagg/plan.cpp
+       constexpr std::size_t kFewest = 3;  // as in secagg/plan.cpp
        return is_secure(c) && has_count(c) && c.cohort->is_independent() && !is<AllClients>(c.cohort) &&
               c.cohort->least(clients(c)) < kFewest;
      },

@@ -32,7 +32,7 @@ struct Rule {
 };
 std::span<const Rule> rules(RuleScope scope);
 
-/// A word in braces that reasons may use besides keys.
+/// A word in braces that reasons may use in addition to keys.
 struct Fact {
   std::string_view name;
   std::string (*text)(const Configuration&);
@@ -48,7 +48,7 @@ struct Refusal {
   std::vector<std::string> keys = {};  ///< the rule's keys, as named in this configuration
   std::string text() const { return subject + " is " + value + reason + (remedy.empty() ? "" : "; " + remedy); }
 };
-/// The error of a configuration that breaks a rule.
+/// The error for a configuration that breaks a rule.
 class RefusedByRule : public Error {
  public:
   explicit RefusedByRule(Refusal why) : Error(Kind::usage, why.text()), refusal(std::move(why)) {}

@@ -71,7 +71,7 @@ std::string devices_text(const TimeTerms& terms) {
     for (const double percent : kPercentiles) words.push_back(short_number(percentile(column, percent)));
     text += fields(words);
   }
-  // Clients by the length of a task, in steps of equal width up to the 99th percentile; the last is open-ended.
+  // Counts clients by the length of a task, in steps of equal width up to the 99th percentile; the last step is open-ended.
   constexpr std::size_t kBars = 12;
   constexpr std::size_t kWidest = 50;
   const DeviceColumn& task = columns.back();

@@ -53,7 +53,7 @@ namespace {
 struct TableUnit {
   std::string_view column;
   double Device::*member;
-  double scale;  // of the member; of a speed, the seconds are its inverse
+  double scale;  // factor to the member's unit; a speed is inverted to seconds
 };
 constexpr TableUnit kTableUnits[] = {{"seconds_per_example", &Device::example_seconds, 1},
                                      {"milliseconds_per_example", &Device::example_seconds, 1e-3},

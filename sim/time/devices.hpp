@@ -27,7 +27,7 @@ struct DeviceQuestion {
   double example_flops = 0;  ///< of training on one example: forward, and backward at twice that
 };
 
-/// A kind of devices: each client's, drawn once at the address (devices, client).
+/// A model of the clients' devices: each client's is drawn once at the address (devices, client).
 class DevicesPart : public Part {
  public:
   static PartFamily& family();  ///< sim/time/devices.cpp has the list

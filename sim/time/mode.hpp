@@ -22,13 +22,13 @@ class ModePart : public Part {
 
   /// True if clients start and end by themselves; a round of the run is then one version of the server's model.
   bool is_asynchronous() const { return buffer() > 0; }
-  virtual int buffer() const { return 0; }  ///< updates of a version; 0: it has rounds
+  virtual int buffer() const { return 0; }  ///< updates in a version; 0: it has rounds
   /// If is_asynchronous(): the events of such a run. The terms must outlive it. Throws like begin.
   virtual std::unique_ptr<EventSchedule> schedule(const TimeTerms& terms) const;
   virtual int concurrency() const { return 0; }           ///< clients at work at once; 0: no such setting
-  virtual double over_selection() const { return 1; }     ///< clients asked for each that a round needs
-  virtual int tiers() const { return 0; }                 ///< of clients by speed; 0: none
-  virtual bool asks_for_losses() const { return false; }  ///< of clients, for CohortQuestion::losses
+  virtual double over_selection() const { return 1; }     ///< clients asked per client that a round needs
+  virtual int tiers() const { return 0; }                 ///< number of tiers of clients by speed; 0: none
+  virtual bool asks_for_losses() const { return false; }  ///< whether it needs clients' losses (CohortQuestion::losses)
 };
 using Mode = Chosen<ModePart>;
 

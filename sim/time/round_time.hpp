@@ -18,7 +18,7 @@ enum class TaskFate : std::uint8_t {
   arrived,  ///< its update is in the sum
   late,     ///< the round was over; nothing was sent
   lost,     ///< its client went away
-  dropped   ///< its update arrived but is in no sum: too stale, or in a round with too few
+  dropped   ///< its update arrived but is in no sum: too stale, or in a round with too few arrivals
 };
 
 TaskFate fate_of(const TaskEnd& end);
@@ -36,7 +36,7 @@ struct TimedTask {
 struct RoundTime {
   Nanoseconds start = 0;
   Nanoseconds end = 0;
-  std::vector<TimedTask> tasks = {};  ///< that ended in it, in order of ending
+  std::vector<TimedTask> tasks = {};  ///< tasks that ended in it, in order of their ends
   bool is_abandoned = false;          ///< too few clients arrived, and none is in the sum
 
   std::uint64_t count(TaskFate fate) const;

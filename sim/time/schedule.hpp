@@ -18,9 +18,9 @@ struct Flight {
   Nanoseconds end = 0;
   TaskFate fate = TaskFate::arrived;
   ClientId client = 0;
-  std::uint64_t sequence = 0;  ///< number of the tasks that began before it
-  std::uint32_t count = 1;     ///< of this client's tasks, this one included: its address (Task::round)
-  std::uint32_t version = 0;   ///< from which it began
+  std::uint64_t sequence = 0;  ///< number of tasks that began before it
+  std::uint32_t count = 1;     ///< number of this client's tasks up to this one: its address (Task::round)
+  std::uint32_t version = 0;   ///< version from which it began
   Nanoseconds start = 0;
 
   /// The order of events: by time, arrivals before losses, then by client and sequence. Starts come after all ends at an instant.
@@ -32,8 +32,8 @@ struct Flight {
   }
 };
 
-/// The events of an asynchronous run: which tasks begin and end when, and which make each version. A function of TimeTerms alone,
-/// made on demand; memory is the tasks at work and a number for each client that has worked.
+/// The events of an asynchronous run: when tasks begin and end, and which tasks make each version. A function of TimeTerms
+/// alone, made on demand; memory is the tasks at work and a number for each client that has worked.
 class EventSchedule {
  public:
   EventSchedule() = default;
@@ -51,9 +51,9 @@ class EventSchedule {
   virtual Version next() = 0;
 
   std::uint32_t version() const { return version_; }            ///< versions made so far
-  const std::set<Flight>& flights() const { return flights_; }  ///< at work, in order of ending
+  const std::set<Flight>& flights() const { return flights_; }  ///< tasks at work, in order of their ends
 
-  /// The state as bytes, and back. load throws Error (failure) if they are not such a schedule's state.
+  /// Converts the state to bytes and back. load throws Error (failure) if they are not such a schedule's state.
   virtual std::string save() const = 0;
   virtual void load(const std::string& bytes) = 0;
 
@@ -67,7 +67,7 @@ struct BufferRules {
   std::size_t concurrency = 0;      ///< clients at work at once
   std::size_t buffer = 1;           ///< updates of a version
   std::uint32_t staleness_cap = 0;  ///< 0: none
-  bool waits = false;               ///< for an update that would exceed the cap; otherwise it is dropped
+  bool waits = false;               ///< waits for an update that would exceed the cap; otherwise it is dropped
 };
 
 /// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from the available clients

@@ -20,15 +20,15 @@ class TimedRun {
  public:
   virtual ~TimedRun() = default;
 
-  /// Makes the next round or version. Returns and throws like run_round, whose arguments these are.
+  /// Makes the next round or version. Takes the same arguments as run_round, and returns and throws like it.
   virtual std::vector<ClientReport> advance(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
                                             Vector& model, std::span<const std::uint64_t> releases = {},
                                             ForEachPiece for_each_piece = serially) = 0;
   /// The time of the last round or version.
   const RoundTime& last() const { return last_; }
 
-  /// The state as bytes, and back, at the end of the last round. load throws Error (failure) if they are not such a state. The
-  /// models of versions() belong to it but are in files.
+  /// Converts the state at the end of the last round to bytes and back. load throws Error (failure) if they are not such a
+  /// state. The models of versions() belong to it but are in files.
   virtual std::string save() const = 0;
   virtual void load(const std::string& bytes, Nanoseconds now) = 0;
   /// Versions before the model's from which running tasks began.

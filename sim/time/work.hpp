@@ -24,7 +24,7 @@ struct TimeTerms {
   Nanoseconds deadline = kNever;  ///< of a round, or of an asynchronous task
   std::uint64_t seed = 0;
   std::size_t clients = 0;
-  std::uint64_t separation = 1;  ///< minimum number of versions between two with updates of one client
+  std::uint64_t separation = 1;  ///< minimum number of versions between two with updates of the same client
   std::size_t cohort_goal = 0;   ///< updates at which a synchronous round closes; 0: the whole cohort
   double flops = 0;              ///< example_flops
   TransferBytes traffic = {};

@@ -65,7 +65,7 @@ PrivacyBound smallest_noise(const CompositionCase& one) {
 
 bool any_adaptive(const CompositionCase& one) { return std::ranges::any_of(one.events, &CompositionEvent::adaptive); }
 
-/// The filter of a case, planned for releases like the first event's, the only ones known in advance.
+/// The filter of a case, planned for releases like those of the first event, the only ones known in advance.
 PrivacyFilter filter_of(const CompositionCase& one) {
   const Accountant accountant = make_accountant(one.accountant);
   if (const auto* zcdp = std::get_if<Zcdp>(&accountant))

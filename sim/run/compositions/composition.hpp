@@ -43,7 +43,7 @@ inline constexpr CompositionAskRow kCompositionAsks[] = {
 };
 const CompositionAskRow& row_of(CompositionAsk ask);
 
-/// Releases with the same sampling, and with one shared noise multiplier or one each.
+/// Releases with the same sampling, which share a noise multiplier or have one each.
 struct CompositionEvent {
   Sampling sampling = Sampling::poisson;
   double rate = 1;                         ///< in (0, 1]

@@ -83,7 +83,7 @@ class TierSchedule final : public EventSchedule {
   }
 
  private:
-  // Ends of the tiers' rounds; kNever without one.
+  // The ends of the tiers' rounds; kNever for a tier without one.
   std::vector<Nanoseconds> ends() const {
     std::vector<Nanoseconds> ends(members_.size(), kNever);
     for (const Flight& flight : flights_) ends[tier_[flight.client]] = flight.end;  // in order, so the last one remains

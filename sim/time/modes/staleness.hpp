@@ -50,7 +50,7 @@ struct AsynchronousSettings {
     }
     return 1;
   }
-  /// The mean of these weights over the updates in a version's sum; 1 without any.
+  /// The mean of these weights over the updates in a version's sum; 1 if there are none.
   double mean_weight(const SummedUpdates& updates) const {
     double sum = 0;
     for (const SummedUpdates::Update& update : updates.all) sum += update.weight * weight(update.staleness);

@@ -31,7 +31,7 @@ std::vector<ClientId> SynchronousRun::drawn(const CohortPart& cohort, const Coho
                     " virtual seconds; the run cannot go on (--availability)");
     last_.start = std::exchange(next, kNever);
   }
-  // The cohort is drawn from the available clients as if they were all.
+  // The cohort is drawn from the available clients as if there were no others.
   std::vector<std::uint64_t> rows;
   std::vector<double> losses;
   for (const ClientId client : there) {
@@ -53,7 +53,8 @@ std::vector<ClientId> SynchronousRun::arriving(const CohortPart& cohort, const C
   }
   std::ranges::sort(tasks,
                     [](const TimedTask& a, const TimedTask& b) { return std::tie(a.end, a.client) < std::tie(b.end, b.client); });
-  // The round closes when the goal has arrived, when no other client can, or at the deadline, by which every task has ended.
+  // The round closes when the goal is reached, when no further update can arrive, or at the deadline, by which every task has
+  // ended.
   const std::size_t goal = terms_.cohort_goal > 0 ? terms_.cohort_goal : tasks.size();
   std::size_t arrived = 0;
   last_.end = last_.start;

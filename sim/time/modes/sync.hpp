@@ -8,9 +8,9 @@
 
 namespace fedstride {
 
-/// Synchronous rounds in virtual time (Bonawitz et al. 2019): a round asks a cohort, drawn from the available clients, and closes
-/// when enough updates have arrived, or at its deadline. Arrivals follow from TimeTerms alone. The others are not trained, and
-/// their states stay unchanged.
+/// Synchronous rounds in virtual time (Bonawitz et al. 2019): a round asks a cohort, drawn from the available clients, and
+/// closes when enough updates have arrived, or at its deadline. Arrivals follow from TimeTerms alone. Clients whose updates do
+/// not arrive are not trained, and their states stay unchanged.
 class SynchronousRun final : public TimedRun {
  public:
   /// A round with fewer arrivals than the minimum changes nothing; with `tiers` it asks clients of one tier. The terms must outlive it.

@@ -12,20 +12,22 @@
 
 namespace fedstride {
 
-/// How a round of tifl draws its tier (Chai et al. 2020, Section 4.4, Algorithm 2). Every I rounds, if the loss of the tier of the last
-/// round is no lower than I rounds ago, the tiers' weights follow the rank of their losses: of n, the highest has n, the lowest 1. A
-/// tier's loss is the mean of its clients' last reports; one without any ranks first. (The paper ranks accuracies on test rows, which the
-/// coordinator does not have.) A tier has at most its credits in rounds, until all have used theirs.
+/// How a round of tifl draws its tier (Chai et al. 2020, Section 4.4, Algorithm 2). Every I rounds, if the loss of the tier of
+/// the last round is no lower than I rounds ago, the tiers' weights follow the rank of their losses: of n, the highest has n,
+/// the lowest 1. A tier's loss is the mean of its clients' last reports; a tier without reports ranks first. (The paper ranks
+/// accuracies on test rows, which the coordinator does not have.) A tier is drawn at most as often as it has credits, until all
+/// tiers have used theirs.
 class TierDraw {
  public:
-  /// `tier_of` is by client; with `every` 0 the draws are uniform, with `credits` 0 a tier may have any number of rounds.
+  /// `tier_of` is indexed by client; with `every` 0 the draws are uniform, with `credits` 0 a tier may have any number of
+  /// rounds.
   TierDraw(std::vector<std::uint16_t> tier_of, std::uint32_t every, std::uint32_t credits);
 
   std::uint16_t tier_of(ClientId client) const { return tier_of_[client]; }
   /// The tier of a round.
   std::uint16_t draw(std::uint32_t round, std::span<const double> losses, RandomStream& random);
 
-  /// The state as bytes, and back: none if draws are uniform. load throws Error (failure) if they are not such a state.
+  /// Converts the state to bytes and back: none if draws are uniform. load throws Error (failure) if they are not such a state.
   std::string save() const;
   void load(const std::string& bytes);
 
