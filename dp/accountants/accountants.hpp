@@ -32,11 +32,11 @@ struct Covers {
 /// Turns a spending into (epsilon, delta). Both functions compose sequences of different releases fixed in advance; an empty
 /// spending gives epsilon 0, delta 0. Both throw Error (usage) if unsound() is not empty, or for numbers out of range: noise
 /// multiplier outside [1e-100, 1e100], rate outside [1e-100, 1], 2^63 releases or more, delta outside (0, 1), epsilon < 0. Time
-/// and memory are bounded for all others: if an exact answer would take more, the result is an upper bound, and the warning says
-/// so. Long computations throw Stopped (core/stop.hpp).
+/// and memory are bounded for all other inputs: if an exact answer would take more, the result is an upper bound, and the
+/// warning says so. Long computations throw Stopped (core/stop.hpp).
 ///
 /// A Part has kName, kSummary, kFields (core/family.hpp), kCovers, and least_epsilon and least_delta, its answers to a spending
-/// that passed these checks. A Part that composes (epsilon, delta) steps has instead composed(kinds, delta), the epsilon of at
+/// that passed these checks. A Part that composes (epsilon, delta) steps instead has composed(kinds, delta), the epsilon of at
 /// most kMaxKinds different steps; delta is then found by a search.
 template <class Part>
 struct AccountantPart {
@@ -103,7 +103,7 @@ struct Zcdp : AccountantPart<Zcdp> {
 double zcdp_rho(std::span<const Releases> spending);
 /// rho + 2 sqrt(rho ln(1/delta)) (Bun, Steinke 2016, Proposition 1.3).
 double zcdp_epsilon_classical(double rho, double delta);
-/// The least over all real orders of the improved conversion (Canonne, Kamath, Steinke 2020, Proposition 12).
+/// The smallest value of the improved conversion over all real orders (Canonne, Kamath, Steinke 2020, Proposition 12).
 double zcdp_epsilon(double rho, double delta);
 double zcdp_log_delta(double rho, double epsilon);  ///< rho > 0
 

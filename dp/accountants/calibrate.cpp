@@ -70,7 +70,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     return usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
                        number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
   };
-  // The least n that is not short, between a short `low` and a `high` that is not.
+  // The smallest n that is not short, between a `low` that is short and a `high` that is not.
   const auto between = [&](const auto& is_short, std::uint64_t low, std::uint64_t high) {
     while (high - low > 1) {
       const std::uint64_t middle = low + (high - low) / 2;
@@ -78,7 +78,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     }
     return high;
   };
-  // Such a pair from n on, in doubling steps; n twice if it is not short.
+  // Finds such a pair from n on, in doubling steps; n twice if it is not short.
   const auto upward = [&](const auto& is_short, std::uint64_t n) {
     std::uint64_t low = n;
     for (std::uint64_t step = 1; is_short(n); step *= 2) {
@@ -102,7 +102,8 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     }
     return between([&](std::uint64_t n) { return fails(by, n); }, low, high);
   };
-  // Starts at the least n by delta: rarely more than a step, or than rounding if noise is large.
+  // Starts at the smallest n by the bound on delta, which is rarely off by more than a step, or by more than rounding if noise
+  // is large.
   const auto reached_from = [&](std::uint64_t n) {
     const auto is_short = [&](std::uint64_t at) {
       check_stop();
@@ -115,7 +116,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
   const bool is_slow = std::holds_alternative<Tight>(accountant) &&
                        std::ranges::any_of(at_one, [](const Releases& some) { return draw_of(some.sampling).has_curve(); });
   if (!is_slow) return reached_from(least(accountant));
-  // A quick bound gives the start: a step or two from the answer.
+  // A quick bound provides the starting value, a step or two from the answer.
   Tight quick = std::get<Tight>(accountant);
   quick.quick = true;
   const auto fails_slowly = [&](std::uint64_t n) { return fails(accountant, n); };
@@ -139,7 +140,7 @@ std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases>
       return meets(by, spending, epsilon, delta);
     });
   };
-  // A cheap accountant gives the start; successive accountants differ by a small factor.
+  // A cheap accountant provides a starting value; those of successive accountants differ by a small factor.
   const bool helps = !std::holds_alternative<Rdp>(accountant) && Rdp{}.unsound(spending).empty();
   const std::uint64_t by_delta = found(accountant, helps ? found(Rdp{}, 1) : 1);
   return largest_count(by_delta, by_delta, [&](std::uint64_t count) {

@@ -14,8 +14,8 @@ namespace {
 struct Sums {
   double epsilon = 0;
   double square = 0;
-  double drift = 0;   ///< of epsilon (exp(epsilon) - 1)
-  double centre = 0;  ///< of epsilon (exp(epsilon) - 1) / (exp(epsilon) + 1)
+  double drift = 0;   ///< sum of epsilon (exp(epsilon) - 1)
+  double centre = 0;  ///< sum of epsilon (exp(epsilon) - 1) / (exp(epsilon) + 1)
 };
 
 Sums sums(std::span<const ApproximateSteps> steps) {
@@ -34,7 +34,7 @@ Sums sums(std::span<const ApproximateSteps> steps) {
 double binomial_below(double count, double p, double bound) {
   if (bound <= 0) return 0;
   if (bound > count) return 1;
-  // kRounding below covers the benefit of long double.
+  // kRounding below covers what long double would gain.
   return incomplete_beta_complement(bound, count - bound + 1, p);
 }
 

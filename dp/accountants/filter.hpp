@@ -14,16 +14,16 @@ namespace fedstride {
 /// in advance, except that its order is fixed as well: sums at the best order in hindsight are not covered.
 class PrivacyFilter {
  public:
-  /// Rényi divergences at the order of the grid that is best for the budget if all releases are like `planned`. Throws Error
-  /// (usage) if no order can prove (epsilon, delta).
+  /// A filter on Rényi divergences at the order of the grid that is best for the budget if all releases are like `planned`.
+  /// Throws Error (usage) if no order can prove (epsilon, delta).
   static PrivacyFilter by_rdp(double epsilon, double delta, const Releases& planned, OrderGrid grid = OrderGrid::standard,
                               Conversion conversion = Conversion::improved);
-  /// rho, for full releases only, continuous or discrete Gaussian: no order to choose (Whitehouse, Ramdas, Rogers, Wu
-  /// 2023). The budget is the largest rho that the conversion turns into (epsilon, delta).
+  /// A filter on rho, for full releases only, continuous or discrete Gaussian: there is no order to choose (Whitehouse, Ramdas,
+  /// Rogers, Wu 2023). The budget is the largest rho that the conversion turns into (epsilon, delta).
   static PrivacyFilter by_zcdp(double epsilon, double delta, Neighbours neighbours, Conversion conversion = Conversion::improved);
 
-  /// True if these releases still fit. Throws Error (usage) for releases without a sound bound, and for neighbors other than the
-  /// filter's.
+  /// True if these releases still fit. Throws Error (usage) for releases without a sound bound, and for neighbors other than
+  /// those of the filter.
   bool admits(const Releases& releases) const;
   /// Throws Error as admits() does; throws Error (failure), charging nothing, if they do not fit.
   void charge(const Releases& releases);

@@ -29,7 +29,7 @@ bool is_far(double mu, double epsilon) { return upper_end(mu, epsilon) <= kFar; 
 /// `end`, corrected for its subtraction's rounding error.
 double rounded_end(double end, double mu) { return end + 1e-15 * mu; }
 
-/// If is_far().
+/// Valid if is_far().
 double far_log_delta(double mu, double epsilon) {
   const double a = rounded_end(upper_end(mu, epsilon), mu);
   const double b = lower_end(mu, epsilon);

@@ -37,14 +37,14 @@ struct Releases {
   double rate = 1;              ///< in (0, 1]; 1 if sampling is full
   double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, for every kind of neighbors
   std::uint64_t count = 1;
-  std::uint64_t passes = 0;  ///< draws with passes: the most releases one record can be in (epochs they span)
+  std::uint64_t passes = 0;  ///< draws with passes: maximum number of releases with one record (epochs they span)
   bool adaptive = false;     ///< noise or rate was chosen after looking at earlier outputs
   NoiseLaw law = NoiseLaw::gaussian;
   NoiseShares shares = {};  ///< for another law; the noise multiplier refers to their sum
   Correlation correlation = {};
   std::uint64_t rounds = 0;  ///< correlated: the run's rounds up to the last release; they determine the cost, not `count`
-  std::uint64_t most = 0;    ///< correlated: the most of these with one record; 0: as many as the separation allows
-  /// Full, Poisson: the most rows of a record, each drawn independently and moving the sum by a bound.
+  std::uint64_t most = 0;    ///< correlated: maximum number of these with one record; 0: as many as the separation allows
+  /// Full, Poisson: the maximum number of rows of a record, each drawn independently and moving the sum by one bound.
   std::uint64_t rows = 1;
   bool operator==(const Releases&) const = default;
 

@@ -77,7 +77,7 @@ double one_run_p_value(const Guesses& guesses, double epsilon, double delta) {
   double alpha = 0, more = 0;
   log = start;
   for (double i = 1; i <= v; ++i) {
-    const double right = v - i;  // from right + 1
+    const double right = v - i;  // reached from right + 1
     log += std::log((right + 1) / (r - right)) - epsilon;
     const double chance = std::exp(log);
     more += chance * (1 + kRounding);

@@ -6,7 +6,7 @@
 namespace fedstride {
 
 /// An audit in one run: `canaries` records were each included or left out by a fair coin; of `guesses` about some of them,
-/// `right` were.
+/// `right` were correct.
 struct Guesses {
   std::uint64_t canaries = 0;
   std::uint64_t guesses = 0;
@@ -22,7 +22,7 @@ double one_run_epsilon(const Guesses& guesses, double delta, double significance
 /// True if training that is mu-Gaussian-private gives guesses this good with probability below `significance` (the recursion of
 /// Mahloujifar, Melis & Chaudhuri 2024, Algorithm 3, for fair coins).
 bool one_run_refutes(const Guesses& guesses, double mu, double significance);
-/// The epsilon at `delta` of the largest refuted mu: a lower bound for mechanisms whose trade-off curve is a Gaussian's.
+/// The epsilon at `delta` of the largest refuted mu: a lower bound for mechanisms whose trade-off curve is that of a Gaussian.
 double one_run_gaussian_epsilon(const Guesses& guesses, double delta, double significance);
 
 /// Both bounds from the canaries' scores (higher: more likely in), over all thresholds at the corners of the ROC curve's convex
@@ -34,11 +34,11 @@ struct ScoredAudit {
 };
 ScoredAudit one_run_audit(std::span<const double> in, std::span<const double> out, double delta, double significance);
 
-/// A Gaussian fitted to scores that are each one known direction of a noisy release: mu, the distance of the means in (pooled)
-/// deviations, its lower end at this confidence (Student's t and chi-squared, half of the significance each), and the epsilon at
-/// `delta` of that lower end. Detects halved noise with a few hundred canaries, where the bounds above do not; valid only if
-/// scores are Gaussian, as in a white-box audit of Gaussian noise (Andrew et al. 2023). Throws Error (usage) with fewer than 10
-/// scores of either kind.
+/// A Gaussian fitted to scores that are each a noisy release's component in one known direction: mu, the distance of the means
+/// in (pooled) deviations, its lower end at this confidence (Student's t and chi-squared, half of the significance each), and
+/// the epsilon at `delta` of that lower end. Detects halved noise with a few hundred canaries, where the bounds above do not;
+/// valid only if scores are Gaussian, as in a white-box audit of Gaussian noise (Andrew et al. 2023). Throws Error (usage) with
+/// fewer than 10 scores of either kind.
 struct FittedAudit {
   double mu = 0;
   double least_mu = 0;

@@ -28,7 +28,7 @@ Rdp moments_as_rdp() {
   return rdp;
 }
 
-/// The least cost(order) over orders above 1; any order gives a valid bound.
+/// The smallest cost(order) over orders above 1; any order gives a valid bound.
 template <class Cost>
 double least_over_orders(const Cost& cost) {
   std::uintmax_t rounds = 500;

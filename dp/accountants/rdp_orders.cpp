@@ -102,7 +102,7 @@ std::span<const double> order_grid(OrderGrid grid) {
 
 namespace {
 
-/// For several rows of a record. The values are cached, since every round of a run needs them.
+/// The divergences for several rows of a record. The values are cached, since every round of a run needs them.
 std::vector<double> mixture_rdp(const Releases& release, std::span<const double> orders) {
   using Key = std::tuple<std::uint64_t, double, double, double>;
   static std::mutex mutex;

@@ -11,8 +11,8 @@ class ScoreFit {
   void add(double x, double score);
   /// The estimate of (mean / x) / deviation: 1 as claimed, 2 with halved noise. 0 if nothing was included.
   double ratio() const;
-  /// Its lower end at this significance: Student's t for the mean and chi-squared for the deviation, half of it for each, exact
-  /// for any number of scores. Throws Error (usage) for a significance outside (0, 1).
+  /// The lower end of the ratio at this significance: Student's t for the mean and chi-squared for the deviation, half of the
+  /// significance for each, exact for any number of scores. Throws Error (usage) for a significance outside (0, 1).
   double least_ratio(double significance) const;
   std::uint64_t scores() const { return scores_; }
 
@@ -23,11 +23,11 @@ class ScoreFit {
   double xx_ = 0, xy_ = 0, yy_ = 0;
 };
 
-/// Of `trials`, `hits` came true: the Clopper-Pearson lower bound on the probability.
+/// The Clopper-Pearson lower bound on a probability, given `hits` successes in `trials`.
 double least_probability(std::uint64_t hits, std::uint64_t trials, double significance);
 
-/// The lower end of (an estimate in standard deviations, with deviation `spread`) / deviation; the latter is estimated with this
-/// many degrees of freedom: as in ScoreFit::least_ratio.
+/// The lower end of the ratio of an estimate, in standard deviations and with deviation `spread`, to a deviation that is itself
+/// estimated with this many degrees of freedom, as in ScoreFit::least_ratio.
 double least_in_deviations(double estimate, double spread, double freedom, double significance);
 
 }  // namespace fedstride

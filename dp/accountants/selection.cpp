@@ -43,7 +43,8 @@ double negative_binomial_gamma(double shape, double mean) {
 
 std::uint64_t draw_runs(const Selection& selection, RandomStream& random) {
   constexpr std::uint64_t kMostRuns = 100'000'000;
-  // The least number whose cumulative probability is above a uniform draw; `rise` is the probability of k + 1 divided by that of k.
+  // The smallest number whose cumulative probability is above a uniform draw; `rise` is the probability of k + 1 divided by
+  // that of k.
   const auto invert = [&](std::uint64_t first, double probability, auto rise) {
     double left = random.uniform() - probability;
     std::uint64_t k = first;

@@ -25,7 +25,7 @@ struct Selection {
 double negative_binomial_mean(double shape, double gamma);
 double negative_binomial_gamma(double shape, double mean);
 
-/// The number of runs, drawn from it. Throws Error (usage) for a law that selection_epsilon refuses.
+/// The number of runs, drawn from this law. Throws Error (usage) for a law that selection_epsilon refuses.
 std::uint64_t draw_runs(const Selection& selection, RandomStream& random);
 
 /// The epsilon of the published result at `delta`, from the Rényi divergences of one run at these orders (equally many, all above

@@ -28,7 +28,7 @@ Spending exposure(std::span<const ReleaseRun> runs, const Releases& like);
 Spending as_in_papers(std::span<const ReleaseRun> runs, const Releases& like);
 
 /// At most `most` kinds (at least 100) that together cost no less: noise is lowered and rates are raised to a grid, no coarser
-/// than needed. Returns the spending itself if it has no more kinds.
+/// than needed. Returns the spending itself if it has no more kinds than that.
 Spending coarser(const Spending& spending, std::size_t most);
 
 bool is_correlated(std::span<const Releases> spending);

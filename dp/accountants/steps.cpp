@@ -13,7 +13,7 @@
 namespace fedstride {
 namespace {
 
-// Beyond this, the optimal composition's binomials take too long; the others are then within one percent of it.
+// Beyond this count, the optimal composition's binomials take too long; the others are then within one percent of it.
 constexpr std::uint64_t kMaxOptimalCount = 100'000;
 
 double total_count(const Spending& kinds) {

@@ -34,7 +34,7 @@ constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 // Below this the exact value does not matter: Chernoff's bound replaces the integral.
 constexpr double kLogNoMatter = -150;
 
-// Limits on values times (parts + 1) of a contour: before outcomes leak, after, and if that does not help.
+// Limits on the work of a contour, values times (parts + 1): before outcomes leak, after, and if that does not help.
 constexpr double kFirstWork = 3e4;
 constexpr double kLeakWork = 1e4;
 constexpr double kMaxWork = 4e5;
@@ -61,7 +61,7 @@ bool may_leak(const Composition& composition, double log_delta) {
 
 /// Lowers log_delta as far as the contour can; true if that is as far as required.
 bool lower_log_delta(const Composition& composition, double epsilon, double& log_delta, double most_work) {
-  // Less work first: its result shows what precision the next needs.
+  // Starts with less work; the result shows what precision the next attempt needs.
   for (int attempt = 0; attempt < 6; ++attempt) {
     const auto at = tight::crossing(composition, epsilon, log_delta);
     Contour contour(composition, at);
@@ -144,8 +144,8 @@ bool lower_epsilon(const Composition& composition, double target, double& epsilo
   return true;
 }
 
-/// Lowers a small epsilon, which is already an upper bound, to where the bound on delta also holds: it is within a share of
-/// delta, so sharper there. By secants, aimed slightly below log delta, with bisection if they leave the bracket.
+/// Lowers a small epsilon, which is already an upper bound, to where the bound on delta also holds, which is within a share of
+/// delta and so sharper there. Uses secants aimed slightly below log delta, and bisection if they leave the bracket.
 double sharper_if_small(const Composition& composition, double target, double epsilon) {
   constexpr double kClose = 1e-8;  // in log delta
   if (epsilon > kSmallEpsilon || composition.parts.size() > kMaxLeakingParts || !matters(composition, target)) return epsilon;
@@ -170,7 +170,7 @@ double bulk_epsilon(const Composition& composition, double delta) {
   const double target = std::log(delta);
   auto [epsilon, c] = tight::chernoff_epsilon(composition, delta);
   if (!composition.open.empty()) {
-    // Without them delta falls by at most the probability of a draw.
+    // Without the open releases delta falls by at most the probability of a draw.
     const double drawn = composition.drawn();
     return drawn < delta / 2 ? std::min(epsilon, bulk_epsilon(composition.closed(), delta - drawn)) : epsilon;
   }

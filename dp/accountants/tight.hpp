@@ -32,8 +32,9 @@ struct Moments {
 /// A bound on one release's M(c) in closed form, close if noise is small: with p = 1 + c, M(c) = |P/Q|_p^p in L^p(Q), and
 /// P/Q <= ((1-q) N(0) + q N(1)) / (r N(0)), r = 1 for `remove`, 1 - q for `replace`; by Minkowski's inequality
 ///   M(c) <= r^{-c} (1 - q + q e^{c / (2 sigma^2)})^{1+c}.
-/// `add` is never above `remove` (Mironov, Talwar, Zhang 2019, Theorem 5). For `replace` the least of this and a release that
-/// also reveals whether it drew the record, since dropping that is post-processing: M(c) = 1 - q + q e^{2 c (c+1) / sigma^2}.
+/// `add` is never above `remove` (Mironov, Talwar, Zhang 2019, Theorem 5). For `replace`, the smaller of this and the bound for
+/// a release that also reveals whether it drew the record, since dropping that is post-processing:
+///   M(c) = 1 - q + q e^{2 c (c+1) / sigma^2}.
 struct Drawn {
   double rate;
   double sigma;
@@ -54,7 +55,7 @@ class Loss {
   /// that of the remaining outcomes, its mass M(0) slightly below 1. Proof: docs/privacy-tight.md.
   Loss leaking(double log_leak) const;
 
-  /// By quadrature over x; Drawn's if that needs more than kMaxNodes nodes.
+  /// By quadrature over x, or those of Drawn if that needs more than kMaxNodes nodes.
   Moments moments(double c) const;
   double sigma() const { return sigma_; }
   /// Log of an upper bound on |M(c + it)| / M(c) that holds for every t from `t` on; never above 0.
@@ -114,7 +115,7 @@ class LossLine {
  private:
   struct Node {
     std::complex<double> log_weight, weight;
-    std::complex<double> start, rate;  // the term at t is weight e^{start + t rate}, less weight
+    std::complex<double> start, rate;  // the term at t is weight e^{start + t rate}, minus weight
   };
   void renew();
 
@@ -168,7 +169,7 @@ struct Composition {
   /// Error of log M(c + it) by interpolation, t up to a few times 1 / spread: twice the largest error of the
   /// checks, for every step. 0 if nothing is interpolated.
   double log_error(double c, double spread) const;
-  /// Bound on the probability that an open release draws the record, and the composition without open releases.
+  /// A bound on the probability that an open release draws the record; and the composition without open releases.
   double drawn() const;
   Composition closed() const;
   double largest() const;  ///< of the loss
@@ -200,7 +201,7 @@ Crossing crossing(const Composition& composition, double epsilon, double most);
 /// upper bound. docs/privacy-tight.md has the proof.
 class Contour {
  public:
-  /// Valid for epsilons in a neighborhood of the crossing's.
+  /// Valid for epsilons near the crossing's.
   Contour(const Composition& composition, const Crossing& at);
   /// False if there is no integral to compute because the moments there are inexact. No other function may then be called.
   bool usable() const { return moments_.exact && std::isfinite(h_); }

@@ -287,7 +287,7 @@ Contour::Value Contour::at(double epsilon) const {
     slope -= std::erfc((epsilon / w + w / 2) / std::numbers::sqrt2) / 2 * std::exp(epsilon) * rise;
     density += std::exp(-0.5 * (epsilon / w - w / 2) * (epsilon / w - w / 2)) / (w * kRootTwoPi) * rise;
   }
-  // Without its leak, a leaking composition may lack that much relative to the subtracted 1, also in its aliases.
+  // Without its leak, a leaking composition may lack that much relative to the subtracted 1, and so may its aliases.
   const double scaled_leak = composition_.leak * (1 + 1e-6) * std::exp(c_ * epsilon - log_scale_);
   bound += scaled_leak;
   Value value;

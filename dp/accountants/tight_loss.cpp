@@ -46,7 +46,7 @@ std::complex<double> expm1(std::complex<double> w) {
 
 namespace {
 
-/// log (1 - q + q e^{scale f(c)}) for a function with this value, slope and curvature at c, as a moment.
+/// The moments of log (1 - q + q e^{scale f(c)}), for a function f with this value, slope and curvature at c.
 Moments mixed(double rate, double scale, double value, double slope, double curvature) {
   const double exponent = scale * value;
   Moments result;

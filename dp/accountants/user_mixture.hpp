@@ -15,16 +15,16 @@ struct UserMixture {
   double noise_multiplier = 1;
 };
 
-/// Of one release: the larger direction, rounded up. Throw Error (usage) unless 1 <= bound <= 1000, 0 < rate <= 1, noise multiplier in
-/// [0.1, 1e4].
+/// The delta and the epsilon of one release: the larger direction, rounded up. Throw Error (usage) unless 1 <= bound <= 1000, 0
+/// < rate <= 1, noise multiplier in [0.1, 1e4].
 double user_mixture_delta(const UserMixture& mixture, double epsilon);
 double user_mixture_epsilon(const UserMixture& mixture, double delta);
 
 /// The larger Rényi divergence of one release at an order above 1: trapezoid rule, whose relative error is below 1e-9.
 double user_mixture_rdp(const UserMixture& mixture, double order);
-/// At several orders, for little more than the cost of the largest.
+/// The divergences at several orders, for little more than the cost of the largest.
 std::vector<double> user_mixture_rdp(const UserMixture& mixture, std::span<const double> orders);
-/// For many releases, with the standard grid's orders and the improved conversion: an upper bound.
+/// The epsilon of many releases, with the standard grid's orders and the improved conversion: an upper bound.
 double user_mixture_epsilon(const UserMixture& mixture, std::uint64_t releases, double delta);
 
 }  // namespace fedstride

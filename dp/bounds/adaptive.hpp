@@ -31,7 +31,8 @@ struct AdaptiveBound final : PartBase<BoundPart, AdaptiveBound, AdaptiveBoundSet
   static constexpr std::string_view kSummary = "begins with clip and follows a quantile of the norms (Andrew et al.)";
 
   bool counts() const override { return true; }
-  /// Without a setting, max(expected / 20, z): the first is the paper's, the second keeps the noise on the sum within 15.5 percent of z.
+  /// If not set, max(expected / 20, z): the first is from the paper, the second keeps the noise on the sum within 15.5 percent
+  /// of z.
   double count_noise(double noise_multiplier, double expected) const override {
     if (!(expected > 0) || !std::isfinite(expected))
       throw usage_error("expected clients in a round are " + number_text(expected) + "; they must be a positive number");

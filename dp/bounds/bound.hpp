@@ -15,9 +15,9 @@ inline constexpr double kMostClip = 1e6;
 /// The rule of the bound S on a record's contribution to a noisy sum: an example's gradient to a lot's sum, or a client's update
 /// to a round's sum.
 ///
-/// A bound may follow counts. Each contribution then brings a bit, 1/2 if its norm was at most S, -1/2 if it was above, and 0 if
-/// it was
-/// absent; the noisy sum of bits, the count, is one Gaussian release with the sum of contributions (noise_beside_count).
+/// A bound may follow counts. Each contribution then brings a bit, 1/2 if its norm was at most S, -1/2 if it was above, and 0
+/// if it was absent; the noisy sum of bits, the count, is one Gaussian release with the sum of contributions
+/// (noise_beside_count).
 class BoundPart : public Part {
  public:
   static constexpr std::string_view kKey = "clip-rule", kPurpose = "what bounds contributions, under both those of clients";
@@ -39,8 +39,8 @@ class BoundPart : public Part {
 
   /// True if the bound follows counts; the functions below are for these.
   virtual bool counts() const { return false; }
-  /// Standard deviation of the noise on the count, if the release has this noise multiplier and `expected` contributions on average.
-  /// Throws Error (usage) for numbers out of range, and as noise_beside_count.
+  /// Standard deviation of the noise on the count, if the release has this noise multiplier and `expected` contributions on
+  /// average. Throws Error (usage) for numbers out of range, and like noise_beside_count.
   virtual double count_noise(double /*noise_multiplier*/, double /*expected*/) const { return 0; }
   /// The next round's bound, from the count divided by the expected number of contributions.
   virtual double next(double bound, double /*mean_bit*/) const { return bound; }

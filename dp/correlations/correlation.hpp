@@ -71,14 +71,13 @@ class MechanismPart : public Part {
   virtual bool restarts() const { return false; }
   /// Why these cannot be its parameters, phrased to follow the name: "has ..."; empty if they can.
   virtual std::string objection(const Correlation& correlation) const = 0;
-  /// Its settings as implied by the parameters, by name.
+  /// The settings that the parameters imply, by name.
   virtual std::vector<std::pair<std::string_view, std::uint64_t>> stated(const Correlation& /*correlation*/) const { return {}; }
 
   /// Like correlated_sensitivity below; `rounds` is above 0.
   virtual double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const = 0;
-  /// If sampling within the groups of a separation amplifies, the norm, rounded up, with which each of a record's rounds then
-  /// counts
-  /// (Choquette-Choo et al. 2023, Theorem 1); otherwise 0.
+  /// If sampling within the groups of a separation amplifies privacy, the norm, rounded up, with which each of a record's
+  /// rounds then counts (Choquette-Choo et al. 2023, Theorem 1); otherwise 0.
   virtual double norm_in_groups(const Correlation& /*correlation*/) const { return 0; }
 
   virtual std::size_t kept_vectors(const Correlation& correlation) const = 0;
@@ -94,7 +93,7 @@ Correlation plan_correlation(const MechanismPart& mechanism, std::uint64_t separ
 /// The objection to coefficients if a mechanism has none.
 std::string refuse_coefficients(const Correlation& correlation);
 
-/// Why it cannot be accounted for, in one line; empty if it can.
+/// Why the correlation cannot be accounted for, in one line; empty if it can.
 std::string objection(const Correlation& correlation);
 
 /// How many model-sized vectors its noise keeps from round to round.
@@ -102,7 +101,7 @@ inline std::size_t kept_vectors(const Correlation& correlation) { return mechani
 
 inline constexpr double kSensitivityRoundedUp = 1 + 1e-12;
 
-/// The most of the first `rounds` rounds that one record can be in; at most `most` if that is not 0.
+/// The maximum number of the first `rounds` rounds that one record can be in; at most `most` if that is not 0.
 std::uint64_t participations(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most);
 
 /// The largest change of the noise-free part of the first `rounds` rounds' releases, for clip 1, rounded up, if a record is in at

@@ -8,7 +8,7 @@ namespace fedstride {
 /// When a record takes part in a run's releases: any two of its rounds are at least `separation` apart.
 struct Participation {
   std::size_t separation = 1;
-  std::size_t most = 0;  ///< of its rounds; 0: as many as fit
+  std::size_t most = 0;  ///< maximum number of its rounds; 0: as many as fit
 };
 
 /// The most rounds that a record can take part in.
@@ -25,16 +25,15 @@ struct Sensitivity {
   bool exact = false;  ///< otherwise an upper bound
 };
 
-/// For a lower triangular C with `steps` rows and columns, row by row. Columns at least as far apart as C has bands are
-/// orthogonal, so
-/// their squared norms add up: exact, if the separation is at least that. Otherwise a bound: contributions in any directions move
-/// C x by at most sqrt(sum over pairs of |(C^T C)_ij|), which dynamic programming over rows bounds for all patterns at once.
-/// Throws Error (usage) unless C is finite, lower triangular, of at most 1024 steps.
+/// The sensitivity of a lower triangular C with `steps` rows and columns, row by row. Columns at least as far apart as C has
+/// bands are orthogonal, so their squared norms add up: exact, if the separation is at least that. Otherwise a bound:
+/// contributions in any directions move C x by at most sqrt(sum over pairs of |(C^T C)_ij|), which dynamic programming over
+/// rows bounds for all patterns at once. Throws Error (usage) unless C is finite, lower triangular, of at most 1024 steps.
 Sensitivity matrix_sensitivity(std::span<const double> matrix, std::size_t steps, const Participation& participation);
 
-/// For the Toeplitz matrix with this first column (shorter columns continue with zeros). Exact if the separation is at least the
-/// number of bands, and for nonnegative coefficients that never rise, whose worst pattern is the first rounds exactly
-/// `separation` apart (Kalinin & Lampert 2024, Theorem 2). Others are bounded as above.
+/// The sensitivity of the Toeplitz matrix with this first column (shorter columns continue with zeros). Exact if the separation
+/// is at least the number of bands, and for nonnegative coefficients that never rise, whose worst pattern is the first rounds
+/// exactly `separation` apart (Kalinin & Lampert 2024, Theorem 2). Others are bounded as above.
 Sensitivity toeplitz_sensitivity(std::span<const double> coefficients, std::size_t steps, const Participation& participation);
 
 }  // namespace fedstride

@@ -71,7 +71,7 @@ std::vector<double> optimal_banded_toeplitz(std::size_t bands, std::size_t steps
   if (static_cast<double>(bands) * static_cast<double>(steps) > kMostOptimized)
     throw usage_error(std::to_string(bands) + " bands over " + std::to_string(steps) +
                       " steps take too long to optimize; valid: at most 4194304 bands x steps");
-  // Of log(|c| |B|); with w = 1 / c and B its prefix sums, dw = -w * w * dc.
+  // The gradient of log(|c| |B|); with w = 1 / c and B its prefix sums, dw = -w * w * dc.
   const auto value = [&](std::span<const double> at, std::span<double> gradient) {
     std::vector<double> c(1, 1.0);
     c.insert(c.end(), at.begin(), at.end());

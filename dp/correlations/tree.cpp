@@ -57,7 +57,7 @@ class Patterns {
     return all;
   }
 
-  /// Two rows in sequence; if they are the halves of a node, plus its own term.
+  /// Two rows in sequence, with the node's own term if they are the halves of a node.
   Steps joined(const Steps& left, const Steps& right, bool is_node) const {
     if (left.best.empty() || right.best.empty()) return left.best.empty() ? right : left;
     check_stop();
@@ -79,7 +79,7 @@ class Patterns {
  private:
   static constexpr double kMaxUnits = 40;
 
-  /// A node no wider than the separation, so with one participation at most, and the nodes within it.
+  /// A node no wider than the separation, and so with at most one participation, and the nodes within it.
   Steps single(std::size_t height) const {
     Steps node{.width = std::ldexp(1.0, static_cast<int>(height)), .best = std::vector<double>(size_ * size_)};
     for (std::size_t a = 0; a < size_; ++a)
@@ -128,7 +128,7 @@ double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint
   const bool limited = most > 0 && most < fit;
   const auto all = static_cast<double>(limited ? most : fit);
   if (all == 1) return std::sqrt(static_cast<double>(tree_depth(length))) * kTreeRoundedUp;
-  // Lagrange: at any price of a participation, the most that patterns add net of it, plus the price of all allowed ones.
+  // Lagrangian bound: for any price per participation, the maximum over patterns net of it, plus the price of all allowed ones.
   const auto at_price = [&](double price) {
     const Patterns patterns(separation, all, price);
     const Steps trees = patterns.repeated(patterns.tree(length), steps / length);

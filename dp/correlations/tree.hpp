@@ -7,8 +7,8 @@
 
 namespace fedstride {
 
-// Noise of prefix sums by a binary tree (DP-FTRL: Kairouz et al. 2021): each node over 2^h aligned steps has the noisy sum of its
-// steps; a prefix sum adds the nodes that tile it. A restarting tree begins again after a fixed number of steps.
+// Noise of prefix sums by a binary tree (DP-FTRL: Kairouz et al. 2021): each node over 2^h aligned steps holds the noisy sum of
+// its steps; a prefix sum adds the nodes that tile it. A restarting tree begins again after a fixed number of steps.
 
 /// The nodes over one step in a tree of this many steps, ceil(log2(steps + 1)): the squared sensitivity for each participation in
 /// a tree.

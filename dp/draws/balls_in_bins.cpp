@@ -83,8 +83,8 @@ std::vector<double> sum_quantiles(const BinsSum& sum, std::size_t count) {
   return found;
 }
 
-/// Which points of the other sum are paired with a point: smaller ones, those and an equal one, or, for a sum with itself, those
-/// twice and the point itself once.
+/// The points of the other sum that are paired with a point: smaller ones, smaller or equal ones, or, for a sum with itself,
+/// smaller ones twice and the point itself once.
 enum class Pairs { smaller, smaller_or_equal, both };
 
 /// Adds the pairs of a point and one of the other sum that is not larger. Most are so much smaller that they stay in the point's
@@ -206,7 +206,7 @@ BinsCurve::BinsCurve(double noise_multiplier, std::uint64_t bins, std::uint64_t 
     throw usage_error("noise multiplier " + number_text(noise_multiplier) + " over " + std::to_string(epochs) +
                       " epochs with the same bins is as " + number_text(1 / mu_) + " over one; valid: 0.1 to 1e4");
   if (bins == 1) return;
-  // Beyond that delta is below 1e-14 for a Gaussian, which is never better.
+  // Beyond this value delta is below 1e-14 for a Gaussian, which is never better.
   const double last = bins_ * std::exp(gaussian_epsilon(mu_, 1e-14));
   const auto doublings = static_cast<double>(std::bit_width(bins)) + std::popcount(bins) - 2;
   const double ratio = coarseness * std::min(1.2e-3 * std::sqrt(doublings), 5e-3);
@@ -260,8 +260,8 @@ LotSize BallsInBins::fitted(LotSize wanted, std::size_t /*records*/, std::uint64
   return {1 / (std::clamp(steps, 1.0, most) * static_cast<double>(lots_per_step)), wanted.lot};
 }
 
-// The bin of a record is its own draw, so that one more record moves no other, made at round 0, which is no training round, so
-// that it is the same in all.
+// The bin of a record is drawn independently, so that one more record moves no other, and at round 0, which is not a training
+// round, so that it is the same in all rounds.
 Lots BallsInBins::lots(const LotQuestion& question) const {
   std::vector<std::vector<std::uint32_t>> bins(lots_an_epoch(question.rate));
   for (const std::uint32_t record : question.records) {

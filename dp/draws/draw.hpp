@@ -25,10 +25,10 @@ enum class Neighbours {
 };
 constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one", "zero-out"); }
 
-/// The exact curve of a record in one of `lots` equal releases of each of some passes.
+/// The exact curve of a record that is in one of `lots` equal releases in each of several passes.
 class DrawCurve {
  public:
-  static constexpr double kLeastMu = 1e-4;  ///< of sqrt(passes) / noise multiplier
+  static constexpr double kLeastMu = 1e-4;  ///< smallest sqrt(passes) / noise multiplier
   static constexpr double kMostMu = 10;
 
   virtual ~DrawCurve() = default;
@@ -74,7 +74,7 @@ class Draw {
 
   /// True if a record's draw does not depend on the others, so that adding one moves no other.
   virtual bool is_independent() const { return true; }
-  /// What is required of a wrong rate, "it must be 1"; empty for a right one.
+  /// What a wrong rate violates, "it must be 1"; empty for a valid rate.
   virtual std::string wrong_rate(double /*rate*/) const { return {}; }
   /// The most of `count` consecutive releases, made within `epochs` epochs, that a record is in, if it is in at most one per
   /// pass; 0 for draws without passes.
@@ -89,8 +89,8 @@ class Draw {
   virtual bool grows_with_rate() const { return true; }
   /// True for draws with their own curve, slow to compute and valid only for equal releases.
   virtual bool has_curve() const { return false; }
-  /// This curve, with an error that grows with `coarseness` (1: least) as the time falls; null without. Throws Error (usage) for
-  /// numbers out of range.
+  /// This curve, with an error that grows with `coarseness` (1: least) as the time falls; null if there is none. Throws Error
+  /// (usage) for numbers out of range.
   virtual std::unique_ptr<const DrawCurve> curve(double /*noise_multiplier*/, std::uint64_t /*lots*/, std::uint64_t /*passes*/,
                                                  double /*coarseness*/) const {
     return nullptr;

@@ -16,7 +16,7 @@ namespace fedstride {
 struct DistributedNoise {
   double step = 0;             ///< of the grid to which vectors are rounded (gamma)
   double local_deviation = 0;  ///< of a client's noise, in the vectors' unit
-  std::uint64_t shares = 0;    ///< of noise certainly in the sum and known to no one else: survivors less colluders
+  std::uint64_t shares = 0;    ///< of noise certainly in the sum and known to no one else: survivors minus colluders
   double clip = 0;             ///< L2 norm of a vector before rounding
   std::uint64_t dimension = 0;
   double distance = 1;  ///< largest change by a neighbor, in rounded vectors: 2 for replace-one

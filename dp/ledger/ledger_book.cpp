@@ -30,7 +30,7 @@ SpendingTotals::SpendingTotals(std::uint32_t clients, const LedgerStatement* sta
   histories_[0].clients = clients;
 }
 
-// A client's spending is the number of sums it was in, all alike: the largest is the spending of all.
+// A client's spending is the number of equal sums it was in; the largest number is the spending of all clients.
 bool SpendingTotals::is_taken_more_often(const LedgerGroup& group) {
   if (group.quantity != Quantity::sums) return true;
   if (taken_runs_.empty()) taken_runs_ = group.runs;

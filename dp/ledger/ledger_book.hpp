@@ -24,10 +24,9 @@ class SpendingTotals {
   /// `statement`: the client-level one; null: none.
   explicit SpendingTotals(std::uint32_t clients, const LedgerStatement* statement = nullptr);
 
-  /// Adds a group: at example level to its clients, at client level to all clients. If it names the clients in a sum, only if
-  /// this raises the largest number of such sums a client has been in, or if its noise is correlated; the cost then follows from
-  /// that number.
-  /// number of sums.
+  /// Adds a group: at example level to its clients, at client level to all clients. If it names the clients in a sum, it is
+  /// added only if this raises the largest number of such sums a client has been in, or if its noise is correlated; the cost
+  /// then follows from that number.
   void add(const LedgerGroup& group);
 
   const Spending& examples(ClientId client) const { return histories_[history_of_[client]].spent; }
@@ -52,7 +51,7 @@ class SpendingTotals {
   std::vector<History> histories_;
   std::vector<std::uint32_t> history_of_;
   History updates_;
-  std::vector<std::uint32_t> taken_;  // sums that named a client, by client; empty without any
+  std::vector<std::uint32_t> taken_;  // sums that named a client, by client; empty if there are none
   std::uint32_t most_taken_ = 0;      // including sums of all clients
   std::uint32_t taken_by_all_ = 0;
   std::vector<ReleaseRun> taken_runs_;  // of all these sums; a sum with other runs is always charged
@@ -111,7 +110,8 @@ class LedgerBook {
   static constexpr std::uint64_t kAllRounds = std::uint64_t{1} << 33;
 
   LedgerHeader header_;
-  // What is kept of each round, in its own memory: among a round's buffers it would leave holes too small for the next ones.
+  // The records kept of each round, in their own memory: among a round's buffers they would leave holes too small for the next
+  // ones.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_ = std::make_unique<std::pmr::monotonic_buffer_resource>();
   std::pmr::map<std::uint32_t, Round> rounds_{memory_.get()};
   std::vector<std::uint32_t> last_of_;       // the last sum that named a client, by client; empty without a separation

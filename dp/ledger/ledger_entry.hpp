@@ -42,10 +42,10 @@ struct LedgerStatement {
   double bound = 0;             ///< client level: S, the largest norm of an update
   std::string noise_at = {};    ///< client level: who adds the noise (dp/places/)
   bool own_code = false;        ///< example level: user code computes the gradients
-  std::uint64_t survivors = 0;  ///< noise in shares: the fewest clients in a round's sum
-  std::uint64_t colluders = 0;  ///< the same: those that may reveal their noise to the coordinator
+  std::uint64_t survivors = 0;  ///< noise in shares: minimum number of clients in a round's sum
+  std::uint64_t colluders = 0;  ///< noise in shares: maximum number of clients that may reveal their noise to the coordinator
   ClipRule clip_rule =
-      {};  ///< if not the default, the bound (S) is the first round's, and then follows counts in the same releases
+      {};  ///< if not the default: the bound (S) is that of the first round, and then follows counts in the same releases
   bool participations = false;  ///< client level: sums name their clients, a public fact; others are not charged
   bool own_tasks = false;       ///< the same in a client's own ledger: rounds are its tasks, of unknown versions
   bool users = false;           ///< example level: a record is all rows of one user inside a client

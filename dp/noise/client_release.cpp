@@ -126,7 +126,7 @@ void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& sour
 
 void ReleasedBeside::set_bit(double noise_multiplier, double deviation) {
   bit_share = 0;
-  const double most = noise_beside_count(noise_multiplier, deviation) / noise_multiplier;  // sqrt(1 + b^2 / 4), no x and w
+  const double most = noise_beside_count(noise_multiplier, deviation) / noise_multiplier;  // sqrt(1 + b^2 / 4), without x and w
   bit_share = noise_multiplier * growth() * most / deviation;
 }
 

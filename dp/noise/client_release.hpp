@@ -61,7 +61,7 @@ struct ClientNoise {
 /// Noise is drawn in rows of this many components, each with its own row of the address, and several rows per piece.
 inline constexpr std::size_t kComponentsPerRow = 1024;
 inline constexpr std::size_t kRowsPerPiece = 8;
-/// In units of an ExactSum. Throws Error (usage) unless it is above 0 and at most 2^22.
+/// The deviation in units of an ExactSum. Throws Error (usage) unless it is above 0 and at most 2^22.
 double scaled_deviation(double standard_deviation);
 
 /// Adds an independent draw to each component of the sum, a function of source, address and component only. Each 1,024
@@ -81,7 +81,7 @@ struct ReleasedBeside {
   bool statistic = false;  ///< w
   double bit_share = 0;    ///< b; 0: no such number
 
-  /// Chosen so that noise with multiplier z growth() on the sum of all numbers has this deviation on the sum of bits of 1/2 or
+  /// Sets b so that noise with multiplier z growth() on the sum of all numbers has this deviation on the sum of bits of 1/2 or
   /// -1/2:
   /// b = z growth() / deviation. Throws Error (usage) unless z is below twice the deviation.
   void set_bit(double noise_multiplier, double deviation);

@@ -12,7 +12,7 @@ namespace {
 
 // Stretches per piece of work: some tens of microseconds with the noise.
 constexpr std::size_t kStretchesPerPiece = 16;
-// For an example; a larger norm may not fit a float.
+// The largest factor on an example; a larger norm may not fit a float.
 constexpr double kMostFactor = 1e30;
 
 }  // namespace

@@ -35,9 +35,9 @@ struct ReleaseRules {
   double denominator = 1;       ///< public constant that divides the noisy sum, never the number of examples drawn
   RandomSource source;          ///< of the noise
   Address address;              ///< purpose noise; round, client and step must never be used for two releases
-  /// Above 0: the sum is released with a count, of 1/2 for each example whose norm is at most `clip` and -1/2 for each other,
-  /// with noise of this deviation. The noise on the sum is larger, so that both together cost as much as the noise multiplier
-  /// alone.
+  /// Above 0: the sum is released with a count, of 1/2 for each example whose norm is at most `clip` and -1/2 for every other
+  /// one, with noise of this deviation. The noise on the sum is larger, so that both together cost as much as the noise
+  /// multiplier alone.
   double count_noise = 0;
   const BoundPart* bound = nullptr;  ///< the rule of `clip`; null: longer ones are scaled down to it
 
@@ -125,7 +125,7 @@ class ClippedSum {
  private:
   /// The factor of each example, rounded down unless it is 1; 0 for an example whose norm is not finite.
   void set_factors(std::span<const double> norms, const ReleaseRules& rules, LotReport& report);
-  /// For the examples added to a report.
+  /// The noisy count of the examples added to a report.
   static double noisy_count(const ReleaseRules& rules, const LotReport& before, const LotReport& after);
   double copy(std::size_t offset, std::span<const float> part);
   double add(std::size_t offset, std::span<const float> part);

@@ -27,7 +27,7 @@ class CorrelatedNoise {
   const Correlation& correlation() const { return correlation_; }
   std::uint32_t rounds() const { return rounds_; }  ///< completed
 
-  /// The state as bytes, and back. load throws Error (failure) if they are not a valid state.
+  /// Converts the state to bytes and back. load throws Error (failure) if they are not a valid state.
   std::string save() const;
   void load(const std::string& bytes);
 

@@ -29,13 +29,13 @@ Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& non
 /// draws from row i of the address.
 void add_symmetric_noise(Eigen::MatrixXd& matrix, double sigma, const RandomSource& source, Address address);
 
-/// Principal components by private PCA (Abadi et al. 2016, 4; after Dwork et al. 2014): the eigenvectors of the k largest
-/// eigenvalues of the noisy sum. sigma is the noise multiplier for sensitivity 1, the change by adding or removing one row; 0 <
-/// k <= d. There is no division by the number of rows, which is private.
+/// Principal components by private PCA (Abadi et al. 2016, section 4; after Dwork et al. 2014): the eigenvectors of the k
+/// largest eigenvalues of the noisy sum. sigma is the noise multiplier for sensitivity 1, the change by adding or removing one
+/// row; 0 < k <= d. There is no division by the number of rows, which is private.
 Components private_components(RowVisitor rows, int d, int k, double sigma, const RandomSource& source, Address address);
 
-/// Their privacy cost: one release of every row. Replacing one row moves the sum by sqrt(2), not by the 2 that replace-one
-/// assumes for a clipped sum, so under replace-one the multiplier is entered as sqrt(2) sigma.
+/// The privacy cost of the components: one release of every row. Replacing one row moves the sum by sqrt(2), not by the 2 that
+/// replace-one assumes for a clipped sum, so under replace-one the multiplier is entered as sqrt(2) sigma.
 Releases components_release(double sigma, Neighbours neighbours);
 
 }  // namespace fedstride

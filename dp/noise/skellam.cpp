@@ -98,7 +98,7 @@ Poisson::Table::Table(std::uint64_t m, unsigned precision) : rate(m) {
 
 std::uint64_t Poisson::Table::operator()(RandomStream& random) const {
   if (rate == 0) return 0;
-  // Beyond the weights: two units for the rounding of each entry, one for each end.
+  // The total beyond the weights: two units for the rounding of each entry, one for each end.
   const std::uint64_t total = ends.back() + 2 * ends.size() + 2;
   for (;;) {
     const std::uint64_t at = random.below(total);
@@ -124,7 +124,7 @@ std::uint64_t Poisson::Table::left_over(std::uint64_t at, RandomStream& random, 
     found = occurs(excess, ratio.denominator, random);
     return first + entry;
   }
-  // Beyond the table: the last entry's ratio times a dominating geometric series, then the rest of each factor.
+  // A number beyond the table: the last entry's ratio times a dominating geometric series, then the rest of each factor.
   const bool is_up = at == 2 * ends.size();
   const std::uint64_t last = is_up ? first + ends.size() - 1 : first;
   if (!is_up && last == 0) return 0;

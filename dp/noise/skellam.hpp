@@ -16,7 +16,8 @@ class Poisson {
   static constexpr double kUnit = 0x1p-16;                           ///< of rates
   static constexpr std::uint64_t kMaxRate = std::uint64_t{1} << 46;  ///< in units: a rate of 2^30
 
-  /// The rate in units of 2^-16, from 1. `precision`: log2 of the sum of the table's weights, at most 62; tests choose less.
+  /// The rate in units of 2^-16, at least 1. `precision`: log2 of the sum of the table's weights, at most 62; tests choose
+  /// less.
   explicit Poisson(std::uint64_t rate, unsigned precision = 62);
 
   std::uint64_t operator()(RandomStream& random) const;
