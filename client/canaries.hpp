@@ -19,10 +19,9 @@ namespace fedstride {
 
 /// Records (or clients) made for measuring a run's privacy. Their contributions are random directions, each in or out by a fair
 /// coin. They go through the run's own sampler, clip, sum and noise, and each noisy release is scored in the direction of every
-/// canary, less what other records added to it, which the guarantee's adversary knows. Directions share no coordinate, so scores
-/// are independent: half of the canaries have coordinates in all layers, the others in one layer, so that each layer has its own.
-/// Used by one thread at a time, except for hear() and know() of different coordinates.
-/// Used by one thread at a time, except for hear() and know() of different coordinates.
+/// canary, minus the contribution of other records, which the guarantee's adversary knows. Directions share no coordinate, so
+/// scores are independent: half of the canaries have coordinates in all layers, the others in one layer, so that each layer has
+/// its own. Used by one thread at a time, except for hear() and know() of different coordinates.
 class Canaries {
  public:
   static constexpr std::size_t kMostSpread = 64;  ///< coordinates per canary
@@ -46,18 +45,18 @@ class Canaries {
   bool in_lot() const { return !drawn_.empty(); }
   std::span<const double> norms() const { return norms_; }
   void weighted_sum(std::span<const float> factors, GradientSink sink);
-  /// The contribution of other records to the sum.
+  /// Receives the contribution of other records to the sum.
   void know(std::size_t offset, std::span<const float> part);
   /// Occasionally measures the contribution of one row to the sum (largest_contribution()).
   void probe(Network& network, std::span<const float> factors, ForEachPiece for_each_piece);
-  /// The release, divided by the denominator passed to score().
+  /// Receives the release, divided by the denominator passed to score().
   void hear(std::size_t offset, std::span<const float> values);
   void score(double denominator);
 
   // --- one release, client level ---
   /// A canary's update under this bound, in a vector of its size.
   void write(std::uint32_t canary, double bound, Vector& update) const;
-  /// A release of canaries `drawn`, with contributions of this norm and noise of this standard deviation.
+  /// Scores a release of the canaries `drawn`, with contributions of this norm and noise of this standard deviation.
   void score(std::span<const float> released, std::span<const float> known, double denominator,
              std::span<const std::uint32_t> drawn, double contribution, double deviation);
 
@@ -65,18 +64,18 @@ class Canaries {
   std::uint64_t releases() const { return releases_; }
   /// The sums of the included (or excluded) canaries over all releases.
   std::vector<double> totals(bool in) const;
-  /// Their scores in another vector.
+  /// The canaries' scores in another vector.
   std::vector<double> scores(std::span<const float> vector, bool in) const;
   /// The fit of each group: first canaries in all layers, then those in one.
   const std::vector<ScoreFit>& fits() const { return fits_; }
   /// How often each included canary was in a release.
   const std::vector<std::uint64_t>& hits() const { return hits_; }
-  /// Of a probed row, in clip bounds; 0: none was probed.
+  /// The largest contribution of a probed row, in clip bounds; 0: none was probed.
   double largest_contribution() const { return largest_; }
 
  private:
   static constexpr Row kFirst = 0xF000'0000;
-  /// The positions in coordinates_ of those in a stretch.
+  /// The positions in coordinates_ of the coordinates in a stretch.
   std::pair<std::size_t, std::size_t> within(std::size_t offset, std::size_t size) const;
   void score(std::span<const std::uint32_t> drawn, double contribution, double deviation);
 
@@ -88,7 +87,7 @@ class Canaries {
   std::vector<std::uint32_t> present_;
   std::size_t extent_ = 0;  ///< end of the last parameter
 
-  /// Norm of its contribution before clipping, in clip bounds.
+  /// Norm of the canary's contribution before clipping, in clip bounds.
   double length_of(std::uint32_t canary) const { return alternates_ && canary % 2 == 0 ? 0.999 : 10; }
 
   bool alternates_ = false;

@@ -20,7 +20,7 @@ struct ModelCoding {
   bool on() const { return compression->codes(); }
   /// The code of `model` minus `held`, the model that clients hold; `held` then becomes the decoded model.
   std::string advance(std::uint32_t round, const Vector& model, Vector& held) const;
-  /// Applies this code at clients. False, with any contents, if it is invalid.
+  /// Applies this code on a client. Returns false, with arbitrary contents, if it is invalid.
   bool apply(std::string_view code, std::uint32_t round, Vector& held) const;
 };
 

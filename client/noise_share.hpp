@@ -25,7 +25,7 @@ class NoiseShare {
   /// deviation up. Throws Error (usage) if the noise cannot be drawn.
   NoiseShare(NoiseLaw law, double bound, double deviation, double step, std::size_t size);
 
-  /// Length of the summed vector: the least power of two not below the size.
+  /// Length of the summed vector: the smallest power of two not below the size.
   std::size_t length() const { return length_; }
   double step() const { return step_; }
   double variance() const { return noise_.variance; }  ///< of a client's noise, in squared steps

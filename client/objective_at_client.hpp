@@ -38,8 +38,8 @@ class ObjectiveAtClient {
   }
 
   /// Ends the round: fills `update` with the change of the weights, followed by what is sent with it. If the change is unusable
-  /// (ExactSum::admits), `kept` is unchanged. `weight` is the client's in the mean. Returns ObjectiveScale::measure if the
-  /// objective scales; otherwise 0.
+  /// (ExactSum::admits), `kept` is unchanged. `weight` is the client's weight in the mean. Returns ObjectiveScale::measure if
+  /// the objective scales; otherwise 0.
   double end(const Task& task, const Vector& weights, Vector& kept, Vector& update, double weight = 1) const;
 
  private:

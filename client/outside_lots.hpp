@@ -30,8 +30,8 @@ struct OutsideLotsTerms {
   int epochs = 1;
   std::uint64_t reserved = 0;  ///< releases reserved in the ledger
 
-  /// The terms as bytes, and back, for a process that trains on behalf of this one. They are secret: anyone who has them can
-  /// repeat every draw. load throws Error (failure) if the bytes are not valid terms.
+  /// Converts the terms to bytes and back, for a process that trains on behalf of this one. They are secret: anyone who has
+  /// them can repeat every draw. load throws Error (failure) if the bytes are not valid terms.
   std::string save() const;
   static OutsideLotsTerms load(std::string_view bytes);
 };
@@ -58,7 +58,7 @@ class OutsideLots {
   /// Draws the next lot; false if the round has no more. Throws Error (usage) if the previous lot was not released: skipping a
   /// lot because of its contents would reveal something about them.
   bool next();
-  /// The lot's examples, numbered from 0 among the client's.
+  /// The lot's examples, numbered from 0 within the client's examples.
   std::span<const Row> drawn() const { return drawn_; }
   /// The lot's noisy gradient, with zeros between tensors: the examples from `part`, called until it returns nothing, are clipped
   /// and summed, and the noisy sum is divided by the expected number of examples. Throws Error: usage if there are not as many

@@ -39,7 +39,8 @@ class PersonalAtClient {
 
   /// Copies the client's own parameters into a model received; does nothing before the client's first round.
   void restore_own(const Vector& kept, Vector& weights) const;
-  /// Keeps the client's own parameters of trained weights. If they are not finite, keeps nothing: the client then starts afresh.
+  /// Keeps the client's own parameters of trained weights. If they are not finite, keeps nothing: the client then starts from
+  /// the model received.
   void keep_own(const Vector& weights, Vector& kept) const;
   /// Resets the client's own parameters to those received, so that their change is 0.
   void reset_own(const Vector& received, Vector& weights) const;

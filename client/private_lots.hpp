@@ -38,8 +38,8 @@ class PrivateBuffers {
   Vector of_user_;  ///< the mean gradient of a user
 };
 
-/// One client's noisy gradients in one round: draws a lot, has the network compute it part by part, releases the clipped and
-/// noised sum. The training loop uses it like the batches of a client without privacy.
+/// One client's noisy gradients in one round: draws a lot, has the network compute it part by part, and releases the clipped
+/// and noised sum. The training loop uses it like the batches of a client without privacy.
 class PrivateLots {
  public:
   struct Places {  ///< the objects it uses; all must outlive it

@@ -38,7 +38,7 @@ struct PrivateRules {
   int target_epochs = 1;      ///< local epochs over which the schedules of clip and noise run
   LotUnit unit = LotUnit::examples;
   std::uint64_t bound = 1;  ///< LotUnit::some_examples
-  Bound clip_rule = {};     ///< if it counts, the clip is the first round's
+  Bound clip_rule = {};     ///< if it counts, the clip is that of the first round
 };
 
 /// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
@@ -60,14 +60,14 @@ class PrivatePlan {
   double denominator() const { return denominator_; }  ///< expected number of examples in a lot, a public constant
   const NoisePlan& noise() const { return noise_; }
   LotUnit unit() const { return unit_; }
-  std::uint64_t bound() const { return bound_; }  ///< the most units of a record
+  std::uint64_t bound() const { return bound_; }  ///< maximum number of units of a record
 
   /// The deviation of the noise on a lot's count (ReleaseRules::count_noise); 0: lots have none. Throws Error (usage) if it is
   /// too small for the noise multiplier.
   double count_noise() const;
   bool counts() const { return clip_rule_->counts(); }
   const Bound& clip_rule() const { return clip_rule_; }
-  /// The round's bound from the server's numbers; 0: noise()'s. Throws Error (failure) if they lack it.
+  /// The round's bound from the server's numbers; 0: the one in noise(). Throws Error (failure) if the numbers lack it.
   double round_clip(std::span<const double> told) const;
   /// noise().runs(first, count), at the bound `clip` of the round if it follows counts.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count, double clip) const;
@@ -100,7 +100,8 @@ class PrivatePlan {
     }
   }
 
-  /// The most of `count` consecutive releases, made within `epochs` epochs, that a record is in; 0 if not counted by passes.
+  /// The maximum number of `count` consecutive releases, made within `epochs` epochs, with one record; 0 if not counted by
+  /// passes.
   std::uint64_t passes(std::uint64_t count, int epochs) const;
   /// `count` releases from number `first` on, made within `epochs` epochs, as the accountants see them.
   Spending spending(std::uint64_t first, std::uint64_t count, int epochs) const;

@@ -15,9 +15,9 @@ ClientReport sendable(ClientReport report);
 /// report returned by sendable() is always possible.
 std::string impossible(const ClientReport& report);
 
-/// What a report says about its client outside the sum, under secure aggregation.
+/// What remains of a report outside the sum under secure aggregation.
 ClientReport stripped(const ClientReport& report);
-/// True if it has any other number.
+/// True if the report has any other number.
 bool is_more_than_stripped(const ClientReport& report);
 
 /// The sum of reports: of the additive numbers, exact and rounded once, omitting impossible ones. Its loss is the mean over

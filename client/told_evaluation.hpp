@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kMaxTestedExamples = std::numeric_limits<Row>::ma
 
 /// The metric that `accuracy` stands for with these targets.
 std::string_view metric_of(Targets targets);
-/// Its name in file keys: "accuracy", "r2" (test_r2).
+/// The metric's name in file keys: "accuracy", "r2" (test_r2).
 constexpr std::string_view metric_key(std::string_view metric) { return metric == "R2" ? "r2" : metric; }
 
 /// An evaluation in the form that may be sent: numbers of a diverged model, such as an infinite loss, become NaN.

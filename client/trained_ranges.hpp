@@ -15,7 +15,7 @@ std::vector<bool> either(const std::vector<bool>& one, const std::vector<bool>& 
 /// objective sends with it. `frozen` has one flag per layer, or is empty.
 std::vector<ParameterRange> trained_ranges(const Model& model, const std::vector<bool>& frozen, std::size_t copies = 1);
 
-/// Those of the same consecutive tensors that have more than one dimension, as matrices by rows: the outputs of a layer by its
+/// The tensors among these that have more than one dimension, as matrices by rows: the outputs of a layer by its
 /// inputs, or the reverse for dense layers.
 std::vector<CodedMatrix> trained_matrices(const Model& model, const std::vector<bool>& frozen);
 

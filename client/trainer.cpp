@@ -173,7 +173,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   report.measure = objective_.end(task, weights_, state.kept_, update_, weight);
   if (training_.attack.has(client)) falsify(task.round, client);
   if (training_.keep_state || training_.local_release) {
-    // With a diverged state the client would diverge in every later round, so its next round starts with a fresh state.
+    // With a diverged state the client would diverge in every later round, so it starts the next round with a fresh state.
     if (!ExactSum::admits(view(std::as_const(update_))))
       kept = nullptr;
     else if (training_.local_release)
@@ -381,7 +381,7 @@ void Trainer::train_personal(const Task& task, ClientId client, std::span<const 
   const std::span<const Row> tested = task.tests && training_.test_rows ? training_.test_rows(client) : std::span<const Row>();
   if (tested.empty()) return;
   if (!ExactSum::admits(view(std::as_const(weights_))))
-    weights_ = task.model;  // the client starts afresh from the model received
+    weights_ = task.model;  // the client then restarts from the model received
   tester_.regroup({tested}, {training_.skew_of(client)});
   const GroupEvaluation result = tester_.evaluate(weights_, for_each_piece).front();
   report.personal_examples = result.answers;

@@ -76,7 +76,7 @@ struct LocalTraining {
 /// The largest number of examples a network processes at once for clients with at most `max_rows` rows.
 int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 
-/// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, its plan's.
+/// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, those of its plan.
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
 
 /// The gradient examples that a client with `rows` rows computes in a round, as planned: a function of its number of rows and the
@@ -87,8 +87,8 @@ double planned_examples(const LocalTraining& training, ClientId client, std::siz
 /// compression's kept error, all empty before its first round.
 class ClientState {
  public:
-  /// The state as bytes, and back; training continues with the same bits. load throws Error (failure) if the bytes are not a
-  /// state of this kind.
+  /// Converts the state to bytes and back; training continues with the same bits. load throws Error (failure) if the bytes are
+  /// not a state of this kind.
   std::string save(const LocalTraining& training) const;
   void load(const LocalTraining& training, std::string bytes);
 
@@ -165,7 +165,7 @@ class Trainer {
   GroupEvaluator tester_;
   Vector held_;                       ///< values of the weights that are not training at present
   std::vector<ParameterRange> sent_;  ///< the trained parameters of an update, if attackers falsify updates
-  Vector scratch_;                    ///< the optimizer's
+  Vector scratch_;                    ///< for the optimizer
   std::vector<Row> order_;
   AnswerRoom answers_;
   std::optional<PrivateBuffers> private_buffers_;

@@ -31,7 +31,7 @@ using KeptBack = std::vector<std::int64_t>;
 struct UpdateCoding {
   UpCompression compression = {};
   ErrorFeedback feedback = ErrorFeedback::none;
-  std::vector<ParameterRange> sent = {};  ///< of one vector
+  std::vector<ParameterRange> sent = {};  ///< ranges of one vector
   std::size_t spread = 0;                 ///< numbers of one vector, padding included
   int copies = 1;                         ///< vectors in an update
   std::uint64_t seed = 0;
@@ -41,7 +41,7 @@ struct UpdateCoding {
   bool keeps() const { return on() && feedback != ErrorFeedback::none; }
   /// The numbers that one vector sends.
   std::size_t size() const;
-  /// The most bytes of an update's numbers on a network: a public fact.
+  /// The maximum number of bytes of an update's numbers on a network: a public fact.
   std::uint64_t most_bytes() const;
 
   /// Codes an update, which becomes the decoded code (ef21: g). Empty, with the update unchanged, if updates are not compressed

@@ -15,8 +15,8 @@ namespace fedstride {
 struct AttackRound {
   std::uint64_t seed = 0;
   std::uint32_t round = 0;
-  double clients = 0;    ///< in a round, on average
-  double attackers = 0;  ///< among them, on average
+  double clients = 0;    ///< number in a round, on average
+  double attackers = 0;  ///< number of attackers among them, on average
 };
 
 /// A simulated attack on a federation, to show what an aggregation can withstand. All attackers of a run do the same.
@@ -42,7 +42,7 @@ class AttackPart : public Part {
   virtual void conspire(const AttackRound& /*round*/, std::span<const std::span<const float>> /*honest*/,
                         std::size_t /*attackers*/, std::span<float> /*out*/) const {}
 
-  /// True if pictures with the trigger, which trigger() adds to one, should be classified as target().
+  /// True if pictures with the trigger, which trigger() adds, should be classified as target().
   virtual bool has_backdoor() const { return false; }
   virtual void trigger(Dataset& /*data*/, Row /*row*/) const {}
   virtual Label target() const { return 0; }

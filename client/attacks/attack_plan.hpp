@@ -12,8 +12,8 @@ struct AttackPlan {
   Attack attack = {};
   std::vector<bool> attackers = {};  ///< by client; empty if none
   std::uint64_t seed = 0;
-  double clients_a_round = 0;    ///< on average
-  double attackers_a_round = 0;  ///< among them
+  double clients_a_round = 0;    ///< number of clients in a round, on average
+  double attackers_a_round = 0;  ///< number of attackers among them, on average
 
   bool has(std::uint32_t client) const { return client < attackers.size() && attackers[client]; }
   AttackRound at(std::uint32_t round) const { return {seed, round, clients_a_round, attackers_a_round}; }

@@ -12,7 +12,7 @@
 
 namespace fedstride {
 
-/// The bytes of this many bits.
+/// The number of bytes that hold this many bits.
 constexpr std::uint64_t bytes_of_bits(std::uint64_t bits) { return (bits + 7) / 8; }
 
 /// Appends bits to a text, the lowest of a byte first. The last byte is padded with zeros on destruction.
@@ -27,7 +27,7 @@ class BitWriter {
   BitWriter(const BitWriter&) = delete;
   BitWriter& operator=(const BitWriter&) = delete;
 
-  /// The lowest `count` bits, at most 32; those above must be 0.
+  /// Appends the lowest `count` bits, at most 32; those above must be 0.
   void put(std::uint32_t bits, int count) {
     word_ |= std::uint64_t{bits} << used_;
     used_ += count;
@@ -36,7 +36,7 @@ class BitWriter {
     used_ -= 64;
     word_ = used_ > 0 ? std::uint64_t{bits} >> (count - used_) : 0;
   }
-  /// This many ones and a zero.
+  /// Appends this many ones and a zero.
   void put_unary(std::uint64_t ones) {
     for (; ones >= 32; ones -= 32) put(0xFFFFFFFF, 32);
     put((std::uint32_t{1} << ones) - 1, static_cast<int>(ones) + 1);
@@ -53,7 +53,7 @@ class BitWriter {
   int used_ = 0;
 };
 
-/// Reads them. Beyond the end it returns zeros, which ended() reports.
+/// Reads such bits. Beyond the end it returns zeros, which ended() reports.
 class BitReader {
  public:
   explicit BitReader(std::string_view text) : text_(text) {}
@@ -65,7 +65,7 @@ class BitReader {
     have_ -= count;
     return bits;
   }
-  /// The ones before the next zero; more than `most` are `most` + 1.
+  /// The number of ones before the next zero, at most `most` + 1.
   std::uint64_t take_unary(std::uint64_t most) {
     std::uint64_t ones = 0;
     for (;;) {
@@ -82,7 +82,7 @@ class BitReader {
       if (ones > most) return most + 1;
     }
   }
-  /// True if exactly everything was read, and the padding of the last byte is zeros.
+  /// True if all bytes and no more were read, and the last byte is padded with zeros.
   bool ended() const { return at_ == text_.size() && !beyond_ && have_ < 8 && word_ == 0; }
 
  private:
@@ -126,7 +126,8 @@ inline void pack(std::span<const std::uint32_t> numbers, int width, std::string&
   text.resize(at + size);
 }
 
-/// The inverse, for the text of this many numbers: take(i, number i) for each. False if the padding of the last byte is not 0.
+/// The inverse of pack for the text of this many numbers: take(i, number i) for each. False if the padding of the last byte is
+/// not 0.
 bool unpack(std::string_view text, std::size_t count, int width, auto&& take) {
   const std::uint64_t bits = count * static_cast<std::uint64_t>(width), mask = (std::uint64_t{1} << width) - 1;
   const std::size_t whole =

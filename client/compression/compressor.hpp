@@ -42,19 +42,20 @@ class Compressor : public Part {
  public:
   /// False for the part that sends uncompressed floats.
   virtual bool codes() const { return true; }
-  /// True if the mean of the clients' decoded codes is the decoded code of their mean, up to the grid: codes that may be added up
-  /// before anyone decodes them, as secure aggregation requires. Each number is coded by itself (no norm, no order).
+  /// True if the mean of the clients' decoded codes is the decoded code of their mean, up to the grid: codes that may be added
+  /// up before anyone decodes them, as secure aggregation requires. Each number is coded separately (no norm, no order).
   virtual bool is_linear() const { return false; }
-  /// True if the error that is kept back and added to the next update stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is.
+  /// True if the error that is kept back and added to the next update stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is
+  /// bounded.
   virtual bool suits_feedback() const { return true; }
-  /// The most bytes a code of d numbers has: at most 4 d + 64, which bounds the frames of docs/reference/WIRE.md.
+  /// The maximum number of bytes in a code of d numbers: at most 4 d + 64, which bounds the frames of docs/reference/WIRE.md.
   virtual std::uint64_t most_bytes(std::size_t d) const = 0;
   /// The same, for a vector with these matrices.
   virtual std::uint64_t most_bytes_with(std::span<const CodedMatrix> /*matrices*/, std::size_t d) const { return most_bytes(d); }
   /// Appends the code of finite numbers below 2^22 in magnitude.
   virtual void encode(std::span<const float> numbers, const CodeAddress& address, std::string& code) const = 0;
-  /// Fills `numbers`. False, with any contents, unless `code` is a possible output of encode for this many numbers; then they are
-  /// finite.
+  /// Fills `numbers`. Returns false, with arbitrary contents, unless `code` is a possible output of encode for this many
+  /// numbers; then they are finite.
   virtual bool decode(std::string_view code, const CodeAddress& address, std::span<float> numbers) const = 0;
 };
 
@@ -73,7 +74,7 @@ class DownCompressor : public Compressor {
 using UpCompression = Chosen<UpCompressor>;
 using DownCompression = Chosen<DownCompressor>;
 
-/// How many of d numbers are kept: the setting is a share below 1, and a number from 1.
+/// How many of d numbers are kept: the setting is a share if it is below 1, otherwise a number.
 std::size_t kept_of(double keep, std::size_t d);
 
 template <class Way>

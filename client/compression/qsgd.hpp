@@ -28,7 +28,7 @@ struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
   static constexpr std::string_view kName = "qsgd";
   static constexpr std::string_view kSummary = "levels of a bucket's norm, rounded stochastically (Alistarh et al. 2017)";
 
-  /// Of a level; the sign takes one bit more.
+  /// The bits of a level; the sign takes one more.
   int width() const { return std::bit_width(static_cast<unsigned>(this->levels)); }
   bool suits_feedback() const override {
     const double d = this->bucket, s = this->levels;

@@ -16,7 +16,7 @@ std::vector<std::uint32_t> largest_places(std::span<const float> numbers, std::s
 /// b = 1 + floor(log2(ln(phi - 1) / ln(1 - k / d))), at least 0. Nothing is written if all d are selected.
 int golomb_bits(std::size_t count, std::size_t d);
 void put_places(BitWriter& bits, std::span<const std::uint32_t> places, std::size_t d);
-/// The most bits this takes.
+/// The maximum number of bits this takes.
 std::uint64_t most_bits_of_places(std::size_t count, std::size_t d);
 /// Reads `count` places below d; nothing if they are invalid.
 std::optional<std::vector<std::uint32_t>> take_places(BitReader& bits, std::size_t count, std::size_t d);

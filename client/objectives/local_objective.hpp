@@ -32,14 +32,14 @@ struct ObjectiveScale {
 
 /// Facts about a round's updates, for the server's side.
 struct ObjectiveRound {
-  double share = 1;   ///< total weight in the mean over that of all clients; under client-level privacy the public expected value
-  double weight = 1;  ///< total weight in the mean over the number of all clients
+  double share = 1;    ///< weight in the mean / weight of all clients; under client-level privacy the public expected value
+  double weight = 1;   ///< weight in the mean / number of all clients
   double measure = 0;  ///< weighted mean of the clients' ObjectiveScale::measure
 };
 
 /// A local objective: what clients minimize in addition to their loss f_k, and its state between rounds. A step sees
 ///   grad f_k(theta) + pull (theta - theta_0) + fixed,
-/// where theta_0 is the model received and `fixed` a vector that is constant within the round. The state is the server's.
+/// where theta_0 is the model received and `fixed` a vector that is constant within the round. The state belongs to the server.
 class LocalObjectivePart : public StatefulPart {
  public:
   static PartFamily& family();  ///< client/objectives/local_objectives.cpp has the list

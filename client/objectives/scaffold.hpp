@@ -24,7 +24,7 @@ struct ScaffoldSettings {
 };
 
 /// SCAFFOLD (Karimireddy et al. 2020, Algorithm 1): a client steps along its gradient - c_k + c, where c_k is its own control
-/// variate and c the server's. After its steps:
+/// variate and c that of the server. After its steps:
 ///   option one   c_k <- its gradient at the model received, over all its rows
 ///   option two   c_k <- c_k - c + (theta_0 - theta_k) / R_k with its reach R_k: K eta in the paper; in general the sum of the
 ///                rates of the steps that were kept, with momentum amplified as a mean gradient is (UnitWeight)

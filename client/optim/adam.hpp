@@ -37,13 +37,13 @@ struct AdamState {
     mean_bias = square_bias = 1;
   }
 
-  /// To be called before take().
+  /// Call before take().
   void count_step(double beta1, double beta2) {
     mean_bias *= beta1;
     square_bias *= beta2;
   }
 
-  /// Both means take the gradient, and weights -= rate / (1 - beta1^t) m / divisor(v), all in float.
+  /// Both means take in the gradient, and weights -= rate / (1 - beta1^t) m / divisor(v), all in float.
   void take(Vector& weights, Gradient gradient, double beta1, double beta2, double rate, auto divisor) {
     const auto mean_stays = static_cast<float>(beta1), mean_joins = static_cast<float>(1 - beta1);
     const auto square_stays = static_cast<float>(beta2), square_joins = static_cast<float>(1 - beta2);

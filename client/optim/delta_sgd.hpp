@@ -35,11 +35,11 @@ struct DeltaSgdState {
 /// last two iterates, and grows slowly. With g(x) the gradient of the step's own batch at x:
 ///   eta_k = min(gamma |x_k - x_k-1| / (2 |g(x_k) - g(x_k-1)|), sqrt(1 + delta theta_k-1) eta_k-1)
 ///   theta_k = eta_k / eta_k-1,  x_k+1 = x_k - eta_k g(x_k);  eta_0 = learning-rate, theta_0 = 1
-/// A quotient with a part of 0 does not count. As in the authors' code (and with its constants: gamma 2, delta 0.1, eta_0 0.2),
-/// both gradients use the same batch, so a step reads one batch and costs two gradients (in a client's first step, the same one
-/// twice), and clients start afresh each round; their code also lets the first rate grow, and adds a small constant to all. Under
-/// example-level privacy, the two gradients are releases of different lots: their difference is mostly noise, and the rate falls
-/// by about a factor of gamma / sqrt(8) per step.
+/// A quotient with a 0 in it is ignored. As in the authors' code (and with its constants: gamma 2, delta 0.1, eta_0 0.2), both
+/// gradients use the same batch, so a step reads one batch and costs two gradients (in a client's first step, the same one
+/// twice), and clients start afresh each round; their code also lets the first rate grow, and adds a small constant to all.
+/// Under example-level privacy, the two gradients are releases of different lots: their difference is mostly noise, and the
+/// rate falls by about a factor of gamma / sqrt(8) per step.
 struct DeltaSgd final : OptimizerBase<DeltaSgd, DeltaSgdSettings, DeltaSgdState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "delta-sgd";

@@ -69,7 +69,7 @@ class OptimizerPart : public StatefulPart {
   virtual int gradients_per_batch() const { return 1; }
   /// The number of batches a step reads without example-level privacy.
   int batches_per_step(Progress progress = {}) const { return gradients_per_step(progress) / gradients_per_batch(); }
-  /// The first epoch in which that number differs from epoch 0's, if it changes (once).
+  /// The first epoch in which that number differs from that in epoch 0, if it changes (once).
   virtual int epoch_of_change() const { return kNoChange; }
   /// True if a client keeps its state between rounds by default.
   virtual bool keeps_state() const { return false; }

@@ -13,7 +13,7 @@
 namespace fedstride {
 namespace {
 
-constexpr double kDefaultTolerance = 0.1;  // ADADP's, for steps without a server
+constexpr double kDefaultTolerance = 0.1;  // as in ADADP, for steps without a server
 constexpr double kMinFactor = 0.9;         // on the rate in one step, while V is unknown
 constexpr double kMaxFactor = 1.1;
 constexpr double kMinRate = 1e-30;

@@ -56,7 +56,7 @@ struct PooledState {
   double sum = 0;            ///< of the client's own u: in this round, or in all if V is unknown
   std::uint64_t count = 0;
   std::uint64_t steps = 0;  ///< in this round
-  double kept = 0;          ///< squared norm of the difference in the scratch, compared with the next step's; 0: none
+  double kept = 0;          ///< squared norm of the difference in the scratch, for comparison with the next step; 0: none
   std::array<double, kPooledNumbers> told = {};
   template <class Archive>
   void serialize(Archive& archive) {

@@ -3,7 +3,7 @@
 namespace fedstride {
 namespace {
 
-// Both compute a + share (b - a), so that equal numbers stay unchanged.
+// Both functions compute a + share (b - a), so that equal numbers stay unchanged.
 
 /// Replaces x by y, and saves x.
 void interpolate(float* __restrict weights, float* __restrict average, const float* __restrict iterate, std::size_t size,

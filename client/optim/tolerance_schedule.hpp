@@ -37,7 +37,8 @@ struct ToleranceCourse {
 
   /// Throws Error (usage), naming the optimizer, if all initial weights are 0 or the run has no steps.
   static ToleranceCourse plan(std::string_view optimizer, const PoolPlan& plan, ToleranceSchedule course, double share);
-  /// The tolerance at the start and at the end of a round (1, 2, ...); at the end of the last one, the last step's.
+  /// The tolerance at the start and at the end of a round (1, 2, ...); at the end of the last round, the tolerance of the last
+  /// step.
   std::array<double, 2> of_round(std::uint32_t round) const;
   /// 1 - t/T at the start and at the end of a round, 1 if the course is constant; after the last round 1/T.
   std::array<double, 2> left_in(std::uint32_t round) const;
