@@ -23,10 +23,10 @@ std::string library_versions();
 /// The date in SOURCE_DATE_EPOCH (reproducible-builds.org), "2026-11-27"; empty if the variable is not set. Throws Error (usage)
 /// if it is not a number of seconds.
 std::string source_day();
-/// "2026-11-27", UTC; empty for a time without one.
+/// "2026-11-27", UTC; empty for a time that has no date.
 std::string day_text(std::time_t time);
 
-/// Incremented whenever some configuration gives different results or a setting gets another default. A result is recomputed only
+/// Incremented whenever some configuration gives different results or a setting gets a new default. A result is recomputed only
 /// if this number, its configuration or its data has changed.
 inline constexpr int kNumericsVersion = 9;
 

@@ -95,7 +95,7 @@ Scale y_scale(const Plot& plot) {
     scale.add(std::max(point.low, plot.log_y ? point.y / 10 : plot.least));
     scale.add(std::min(point.high, plot.most));
   });
-  // Intervals from two seeds can be many times as long as the range of the lines: they get at most the height of the lines again,
+  // Intervals from two seeds can be many times as long as the range of the lines: they extend the scale by at most this range,
   // above and below.
   if (Scale limit = numbers; numbers.low < numbers.high) {
     limit.widen(1);
@@ -216,7 +216,7 @@ std::vector<Tick> x_ticks(const Plot& plot, const Scale& x) {
 /// few pixels apart.
 struct Spacing {
   std::size_t step = 1;            ///< one point in this many is marked
-  std::size_t phase = 0;           ///< from one line to the next
+  std::size_t phase = 0;           ///< shift of the marked points from one line to the next
   std::vector<double> shift = {};  ///< of each line, in pixels
 
   Spacing(const Plot& plot, const Scale& x) : shift(plot.lines.size(), 0.0) {
@@ -344,7 +344,7 @@ struct Canvas {
     for (std::size_t i = 0; i < line.points.size(); ++i) {
       const PlotPoint& point = line.points[i];
       const double value = is_map ? line.values[i] : point.x, here = x.at(point.x), row = y.at(point.y);
-      // A small value still shows.
+      // A small value remains visible.
       const double share = value > 0 ? std::max(value / most, 0.05) : 0;
       const double left = is_map ? x.at(point.x - half) : x.from, right = is_map ? x.at(point.x + half) : here;
       path("M" + at(left, y.at(point.y - half)) + "H" + px(right) + "V" + px(y.at(point.y + half)) + "H" + px(left) + "z",
@@ -358,7 +358,7 @@ struct Canvas {
   }
 
   // Entries side by side while they fit; returns the end. A line that has other names in other panels ("sgd,
-  // learning-rate 0.01") goes by the common part.
+  // learning-rate 0.01") is listed by the common part.
   double legend(std::span<const Plot> panels, double left, double top, double right) {
     constexpr double kRow = 21;
     std::vector<PlotLine> entries;
@@ -481,7 +481,7 @@ std::string chart_svg(std::span<const Plot> panels, const std::string& label, Ch
   const double right = width - kRight;
   if (!first.x_label.empty()) canvas.text((left + right) / 2, top + 10, "middle", first.x_label), top += 24;
   const double height = std::ceil(canvas.legend(panels, left, top + 16, right) + 16);
-  const char* kind = target == ChartFor::file ? " xmlns=\"http://www.w3.org/2000/svg\""  // a page knows
+  const char* kind = target == ChartFor::file ? " xmlns=\"http://www.w3.org/2000/svg\""  // implied within a page
                      : is_narrow              ? " class=\"narrow\""
                                               : " class=\"broad\"";
   return "<svg" + std::string(kind) + " viewBox=\"0 0 " + at(width, height) + "\" role=\"img\" aria-label=\"" + escaped(label) +

@@ -24,10 +24,11 @@ struct PlotLine {
   std::vector<PlotPoint> points = {};
   std::vector<double> values = {};  ///< only of a map: one for each point
   bool is_reference = false;        ///< a level without an x: drawn from end to end without markers
-  std::string thing = {};           ///< its name without what was chosen for it ("sgd" of "sgd, learning-rate 0.01")
-  /// Keys and values that say what it shows, except its panel's; equal values have one look on the whole page. Empty: its name.
+  std::string thing = {};           ///< its name without the value chosen for it ("sgd" of "sgd, learning-rate 0.01")
+  /// Keys and values that say what it shows, except those of its panel; equal values have one look on the whole page. Empty:
+  /// its name.
   std::vector<std::pair<std::string, std::string>> identity = {};
-  bool is_part = false;  ///< of a run (a client, an accountant), not a run or several
+  bool is_part = false;  ///< part of a run (a client, an accountant), not one or several runs
   std::size_t look = 0;  ///< in kLooks
 };
 

@@ -21,15 +21,15 @@ struct ReleaseRun {
   bool operator==(const ReleaseRun&) const = default;
 };
 
-/// A mean training loss above this means that training diverged, and is not reported: one client's could mask all others in the
-/// mean. (An untrained model has a loss of about ln(classes).)
+/// A mean training loss above this means that training diverged, and is not reported: one client's loss could mask all others
+/// in the mean. (An untrained model has a loss of about ln(classes).)
 inline constexpr double kMaxLoss = 1e6;
 /// The largest learning rate and gradient norm: weights are floats and would overflow with larger ones.
 inline constexpr double kMaxRate = std::numeric_limits<float>::max();
 /// A sum of statistics above this is not pooled: it squares a difference of gradients that overflow floats.
 inline constexpr double kMaxStatistic = 1e200;
 
-/// A client's report on its training; kReportFields says what its members are. No privacy guarantee covers any of it.
+/// A client's report on its training; kReportFields describes its members. No privacy guarantee covers any of it.
 struct ClientReport {
   ClientId client = 0;
   std::uint64_t rows = 0;
@@ -148,7 +148,7 @@ template <class Visitor>
 constexpr void for_each_report_field(Visitor&& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, kReportFields);
 }
-/// The same for numeric members.
+/// Calls visit(field) for every numeric member.
 template <class Visitor>
 constexpr void for_each_report_number(Visitor&& visit) {
   for_each_report_field([&]<class Field>(const Field& field) {

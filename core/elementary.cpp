@@ -8,8 +8,8 @@
 namespace fedstride::portable {
 namespace {
 
-// A number as the sum of two doubles, about 106 bits. Products split their factors (Dekker), sums are Knuth's: exact with any
-// compiler, since nothing is contracted.
+// A number as the sum of two doubles, about 106 bits. Products split their factors (Dekker), sums use Knuth's method: exact
+// with any compiler, since nothing is contracted.
 struct Pair {
   double high;
   double low;

@@ -9,10 +9,10 @@
 
 namespace fedstride {
 
-/// A weighted sum of vectors that is exact once each component has been quantized: the order of the additions, the
-/// number of threads and the number of processes cannot change a single bit. Components are rounded to multiples of
-/// 2^-40 (so each contribution is off by at most 2^-41 a component) and added in doubles while every sum is exact there, otherwise
-/// as 128-bit integers. Not thread-safe (but see integers): threads that share one must lock.
+/// A weighted sum of vectors that is exact once each component has been quantized: the order of the additions, the number of
+/// threads and the number of processes cannot change a single bit. Components are rounded to multiples of 2^-40 (so each
+/// contribution is off by at most 2^-41 per component) and added in doubles while every sum is exact there, otherwise as
+/// 128-bit integers. Not thread-safe (but see integers): threads that share one must lock.
 class ExactSum {
  public:
   static constexpr double kScale = 0x1.0p40;
@@ -51,8 +51,8 @@ class ExactSum {
   std::uint64_t weight_ = 0;
 };
 
-/// The sum of numbers that are not negative, kept as one long integer and rounded once, in value(): the order in which they are
-/// added changes no bit. For one number a client; vectors use ExactSum.
+/// The sum of nonnegative numbers, kept as one long integer and rounded once, in value(): the order in which they are
+/// added changes no bit. For one number per client; vectors use ExactSum.
 class ExactTotal {
  public:
   /// Requires 0 <= value < infinity, and fewer than 2^64 calls.

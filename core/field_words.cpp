@@ -143,7 +143,7 @@ constexpr FieldWord kFieldWords[] = {
     {"init config", "fedstride run --help"},
 };
 
-// Without case and punctuation: "Batch_Size" is "batchsize".
+// The name without case and punctuation: "Batch_Size" is "batchsize".
 std::string comparable(std::string_view name) {
   std::string text;
   for (const char letter : name)
@@ -152,7 +152,7 @@ std::string comparable(std::string_view name) {
   return text;
 }
 
-// How the name is spelled in the words, or an empty text.
+// The spelling of the name in the words, or an empty text.
 std::string_view spelling(const FieldWord& word, const std::string& name) {
   for (const std::string_view one : split(word.words, ' '))
     if (comparable(one) == name) return one;
@@ -165,7 +165,7 @@ bool is_in(std::span<const std::string> names, std::string_view flag) {
   return std::ranges::find(names, flag.substr(2)) != names.end();
 }
 
-// What to suggest where these flags or keys are valid and those are given; empty for nothing that is valid there.
+// The suggestion where these flags or keys are valid and those are given; empty if nothing in it is valid there.
 std::string_view suggestion(const FieldWord& word, std::span<const std::string> valid, std::span<const std::string> given) {
   const auto last = word.here.substr(std::min(word.here.rfind("--"), word.here.size()));
   const auto all = split(word.here, ' ');

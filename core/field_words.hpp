@@ -20,7 +20,7 @@ std::span<const FieldWord> field_words();
 /// and keys come without dashes. If a row's first flag is among those `given`, only its last one is suggested.
 std::string advice(std::string_view what, std::string_view name, std::span<const std::string> valid,
                    std::span<const std::string> given = {});
-/// What such an algorithm is here, empty if it is none of the table's: "FedProx is --local-objective prox; ".
+/// What this algorithm is called here, empty if it is not in the table: "FedProx is --local-objective prox; ".
 std::string advice_on_algorithm(std::string_view name);
 /// True for words such as "strategy", whose value names an algorithm.
 bool names_algorithms(std::string_view name);

@@ -123,7 +123,7 @@ FileTarget target_of(const std::filesystem::path& path) {
   FileTarget target{.path = path};
   struct stat status {};
   for (int links = 0; ::lstat(target.path.c_str(), &status) == 0 && S_ISLNK(status.st_mode); ++links) {
-    constexpr int kMostLinks = 40;  // as the kernel's
+    constexpr int kMostLinks = 40;  // as in the kernel
     if (links == kMostLinks) throw cannot("write", path, ELOOP);
     struct statfs where {};
     // An entry of /proc/self/fd is already open, and /dev/stdout leads there: a pipe, or a file with earlier output.
@@ -153,7 +153,7 @@ void write_with(const std::filesystem::path& path, function_ref<bool(int file)> 
   const FileTarget target = target_of(path);
   if (target.kind == FileTarget::Kind::written_into) return write_into(target.path, write);
   const std::filesystem::path temporary = temporary_name(target.path);
-  ::unlink(temporary.c_str());  // a killed process's may have another mode, or be a link
+  ::unlink(temporary.c_str());  // the file of a killed process may have another mode, or be a link
   const bool is_there = target.kind == FileTarget::Kind::replaced;
   const Descriptor file = opened(temporary, O_WRONLY | O_CREAT | O_EXCL, is_there ? S_IRUSR | S_IWUSR : target.mode);
   if (!file) throw cannot("write", path, errno);

@@ -27,9 +27,10 @@ struct FileTarget {
 /// Throws Error (failure) for a folder, a disk, a socket, and circular links.
 FileTarget target_of(const std::filesystem::path& path);
 
-/// Writes the file that the path leads to, through links. A regular one is replaced atomically: a temporary file is written next
-/// to it, synced and renamed, and the folder synced. A pipe is waited for until it has a reader or the program is to stop.
-/// Throws Error (failure) that names the path and the reason; then the temporary file is removed and a regular file is unchanged.
+/// Writes the file that the path leads to, through links. A regular one is replaced atomically: a temporary file is written
+/// next to it, synced and renamed, and the folder synced. For a pipe, waits until it has a reader or the program is asked to
+/// stop. Throws Error (failure) that names the path and the reason; then the temporary file is removed and a regular file is
+/// unchanged.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
 /// A file to write, with its permissions (0600: readable only by its owner, from its first byte on).
@@ -56,8 +57,8 @@ void make_folder(const std::filesystem::path& folder);
 /// Opens a regular file for reading from its beginning as a stream. Throws Error (failure).
 std::ifstream opened_stream(const std::filesystem::path& path);
 
-/// The size of a regular file, followed through links. Throws Error (failure) that names the kind of anything else: a pipe would
-/// be waited for, a device may have no end.
+/// The size of a regular file, followed through links. For anything else, throws Error (failure) that names its kind: reading a
+/// pipe could wait, and a device may have no end.
 std::uint64_t size_of_file(const std::filesystem::path& path);
 
 /// Reads a whole regular file. Throws Error (failure) if it cannot be read, is not regular or is larger than `limit` bytes.
@@ -79,8 +80,8 @@ bool is_there(const std::filesystem::path& path);
 void write_sealed(const std::filesystem::path& path, std::string_view kind, function_ref<void(std::ostream&)> body);
 void write_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view body);
 
-/// Returns the body; check lengths in it as in any file. Throws Error (failure) if the file cannot be
-/// read, is damaged, or has another version; `what` names it in messages ("checkpoint").
+/// Returns the body; check lengths in it as in any file. Throws Error (failure) if the file cannot be read, is damaged, or has
+/// another version; `what` names it in messages ("checkpoint").
 std::string read_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view what);
 
 }  // namespace fedstride

@@ -130,9 +130,9 @@ class Json {
   /// Throws JsonError if there is no such element.
   const Json& at(std::size_t place) const;
   const Json& at(std::string_view key) const;
-  /// The value of the key, or the other one. Throws JsonError unless it is an object.
+  /// The value of the key, or `otherwise`. Throws JsonError unless it is an object.
   Json value(std::string_view key, Json otherwise) const;
-  /// As at(); on a mutable value, a missing key is added as null, and null becomes an object.
+  /// Like at(); on a mutable value, a missing key is added as null, and null becomes an object.
   template <class Key>
   const Json& operator[](const Key& key) const {
     if constexpr (std::integral<Key>)
@@ -187,7 +187,7 @@ class Json {
   } held_ = {};
 };
 
-/// Everything a parser meets, in its order; an event that returns false stops the parser.
+/// The events of a parser, in the order of the text; an event that returns false stops the parser.
 struct JsonEvents {
   virtual ~JsonEvents() = default;
   /// null, a flag, a number or a text.

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 // A folder with one of these belongs to the program.
 constexpr std::string_view kMarks[] = {"checkpoint", "ledger.jsonl", "rounds.jsonl",  "sweep.json",    "tune.json",
                                        "memory",     "runs.key",     "authority.pem", "statement.json"};
-// What else it keeps there, files and folders; tests/cli/outputs_test.cpp checks that the list is complete.
+// Other files and folders that it keeps there; tests/cli/outputs_test.cpp checks that the list is complete.
 constexpr std::string_view kKept[] = {
     "config.toml", "schema.json",      "partition.json",  "partition.rows.npy", "partition.sizes.npy", "summary.json",
     "states",      "states.new",       "states.old",      "survivors",          "timeline.events",     "versions",
@@ -36,7 +36,7 @@ bool is_marked(const fs::path& folder) {
   return std::ranges::any_of(kMarks, [&](std::string_view mark) { return is_there(folder / mark); });
 }
 
-// Whether the program keeps this file, or a parent folder of it, in one of its folders.
+// True if the program keeps this file, or a parent folder of it, in one of its folders.
 bool is_program_s(const fs::path& file, const fs::path& own) {
   for (fs::path inner = file; inner.has_relative_path(); inner = inner.parent_path()) {
     const fs::path folder = inner.parent_path();

@@ -74,8 +74,8 @@ class PartFamily {
 
   std::string_view key() const { return key_; }          ///< "optimizer": flag and key that choose
   std::string_view purpose() const { return purpose_; }  ///< "how clients train"
-  Question question() const { return question_; }        ///< that its flag and its parts' settings answer
-  Shown shown() const { return shown_; }                 ///< how often another part than the default is chosen
+  Question question() const { return question_; }        ///< the question answered by its flag and its parts' settings
+  Shown shown() const { return shown_; }                 ///< how often a part other than the default is chosen
   std::span<const std::unique_ptr<Part>> parts() const { return parts_; }
   std::vector<std::string> names() const;
 

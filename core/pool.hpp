@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// Objects that are expensive to make and used by one thread at a time: as many are made as are ever in use at once.
+/// Objects that are expensive to make and used by one thread at a time: only as many are made as are in use at once.
 template <class T>
 class Pool {
  public:

@@ -13,7 +13,7 @@ namespace fedstride {
 
 struct ClientReport;
 
-/// The most numbers that a server sends its clients besides the model.
+/// The maximum number of values that a server sends its clients in addition to the model.
 inline constexpr std::size_t kMaxTold = 8;
 
 /// The server's side of a local optimizer that adapts to the whole federation: it takes a statistic of all clients' steps and
@@ -42,11 +42,11 @@ inline double pooled_reference(std::span<const double> told) { return told.empty
 /// gradients, over the steps of all clients.
 struct KnownNoise {
   double noise = 0;       ///< mean square of the noise alone
-  double gradients = 0;   ///< the most that clipped gradients' mean square adds
+  double gradients = 0;   ///< largest mean square added by clipped gradients
   double directions = 0;  ///< dimension of the noise
 };
 
-/// The course of a run, as known at its beginning.
+/// The plan of a run, as known at its start.
 struct PoolPlan {
   double start_norm = 0;                                      ///< of the first weights
   double steps_a_round = 0;                                   ///< of a client, on average

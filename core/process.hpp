@@ -30,7 +30,7 @@ class ChildProcess {
   void signal(int number) const;
   /// Waits for the exit: its code, or minus the signal that ended the child.
   int wait();
-  /// The same, or nothing if it is still running.
+  /// The exit code as from wait(), or nothing if the process is still running.
   std::optional<int> ended();
 
  private:
@@ -46,8 +46,8 @@ struct Streams {
   int err;
 };
 
-/// The words as a null-terminated argv of pointers, valid as long as the words are. The exec functions take them without const
-/// but change nothing.
+/// The words as a null-terminated argv of pointers, valid as long as the words exist. The exec functions take them without
+/// const but change nothing.
 std::vector<char*> argument_pointers(std::span<const std::string> words);
 
 /// Starts a program, found on PATH as in a shell. On failure returns no process and sets errno.

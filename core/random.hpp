@@ -141,8 +141,8 @@ class RandomSource {
   bool is_secret() const { return secret_; }
   RandomStream at(const Address& address) const;
 
-  /// The source as bytes, and back, for processes that draw from one source: anyone who has them can repeat every draw. load
-  /// throws Error (failure) if the bytes are not those of a source.
+  /// Converts the source to bytes and back, for processes that draw from one source: anyone who has them can repeat every draw.
+  /// load throws Error (failure) if the bytes are not those of a source.
   std::string save() const;
   static RandomSource load(std::string_view bytes);
 

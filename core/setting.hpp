@@ -25,7 +25,7 @@ namespace fedstride {
 /// What kind of path a text is.
 enum class Place { none, file, folder, output };  // output: a file that is written
 
-/// A name that a setting may have, and its meaning (empty if the name says it).
+/// A name that a setting may have, and its meaning (empty if the name explains itself).
 struct KnownName {
   std::string name;
   std::string summary = {};
@@ -48,7 +48,7 @@ struct Valid {
   std::string text(bool whole) const;
 };
 
-/// A number, or "auto": found by the part itself.
+/// A number, or "auto": determined by the part itself.
 struct AutoNumber {
   double value = 0;
   bool is_auto = false;
@@ -101,9 +101,9 @@ struct Field {
   std::string_view help;
   Valid valid = {};
   Shapes shapes = Shapes::model;
-  /// True if the owner's other settings let this one count at all; null: always.
+  /// True if the owner's other settings leave this one in effect; null: always.
   bool (Owner::*is_read)() const = nullptr;
-  Question question = {};  ///< a part's setting has its family's
+  Question question = {};  ///< a part's setting has the question of its family
   Shown shown = Shown::seldom;
 
   constexpr Field often() const { return with(question, Shown::often); }
@@ -161,7 +161,7 @@ struct SettingInfo {
   std::string valid_text() const;
   /// Throws Error (usage) that names the setting, the value and what is valid. A whole number is accepted for a number.
   void check(const SettingValue& value) const;
-  /// Checks the value, then sets the owner's member. Throws as check().
+  /// Checks the value, then sets the owner's member. Throws like check().
   void assign(void* owner, const SettingValue& value) const {
     check(value);
     set(owner, value);

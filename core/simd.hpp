@@ -33,12 +33,12 @@ inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 16;
 #endif
 
-/// Sums along a vector: element i goes to lane i % kSumLanes, on every processor. As many as AVX-512 has, so it pays nothing.
+/// Sums along a vector: element i goes to lane i % kSumLanes, on every processor. AVX-512 has this many, so it loses nothing.
 inline constexpr int kSumLanes = 16;
 /// The registers they occupy.
 inline constexpr int kSumParts = kSumLanes / kLanes;
 
-/// Whether fma() rounds once. Without such an instruction it rounds twice, and results differ (x86-64 before 2013).
+/// True if fma() rounds once. Without such an instruction it rounds twice, and results differ (x86-64 before 2013).
 #if defined(__FMA__) || defined(__aarch64__)
 inline constexpr bool kFused = true;
 #else
@@ -154,8 +154,7 @@ FEDSTRIDE_INLINE void store_first(float* to, Lanes value, int count) {
 }
 
 /// Stores that bypass the caches, for data read much later; `to` must be aligned to a vector. Another thread sees the data once
-/// this
-/// one has done an atomic read-modify-write, as it does at the end of every task.
+/// this thread has done an atomic read-modify-write, as it does at the end of every task.
 FEDSTRIDE_INLINE void store_past_caches(float* to, Lanes value) {
 #if defined(__AVX512F__)
   _mm512_stream_ps(to, reinterpret_cast<__m512>(value));
@@ -229,7 +228,7 @@ FEDSTRIDE_INLINE void transpose(Lanes (&rows)[kLanes]) { detail::transpose_steps
 
 namespace detail {
 
-/// Lanes in the order of their numbers' bits read backwards.
+/// Lanes in bit-reversed order.
 template <int... kLane>
 FEDSTRIDE_INLINE Lanes bits_reversed(Lanes a, std::integer_sequence<int, kLane...>) {
   constexpr auto reversed = [](int lane) {

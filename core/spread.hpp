@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// How numbers are spread, one per client.
+/// The spread of numbers, one per client.
 struct Spread {
   double mean = 0;
   double deviation = 0;  ///< square root of the mean squared distance to the mean

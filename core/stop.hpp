@@ -28,7 +28,7 @@ class StopLater {
   static inline std::atomic<int> count_{0};
 };
 
-/// For computations that may take more than a tenth of a second. Throws Stopped once the program was asked to stop.
+/// For computations that may take more than a tenth of a second. Throws Stopped once the program has been asked to stop.
 inline void check_stop() {
   if (stop_requested.load(std::memory_order_relaxed) && !StopLater::any()) throw Stopped();
 }

@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// The coded change from the clients' model of the previous round to this round's (server/broadcast.hpp).
+/// The coded change from the clients' model of the previous round to that of this round (server/broadcast.hpp).
 struct ModelChange {
   std::uint32_t round = 0;
   std::string code;

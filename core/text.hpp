@@ -32,7 +32,7 @@ std::string one_line(std::string text);
 /// "1 client", "5 clients"; `plural` for nouns that take more than an s: counted(2, "class", "classes").
 std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural = {});
 
-/// A number in four significant digits, rounded so that a printed bound is still a bound: rounded_up(0.00012345) is
+/// A number with four significant digits, rounded so that a printed bound is still a bound: rounded_up(0.00012345) is
 /// "0.0001235". "infinite" for infinity. number >= 0.
 std::string rounded_up(double number);
 std::string rounded_down(double number);

@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// The input of a block besides its number; see RandomStream.
+/// The input of a block in addition to its number; see RandomStream.
 struct BlockKey {
   const std::uint32_t* key;      ///< 2 words (Philox) or 8 (ChaCha20)
   const std::uint32_t* address;  ///< counter[1..3]
