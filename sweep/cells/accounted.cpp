@@ -179,7 +179,7 @@ class SecretChoice {
                         "' contains something other than an accounted sweep; name a new or empty folder");
   }
 
-  // The state of a sweep that was killed.
+  // Loads the state of a sweep that was killed.
   void take_up() {
     std::error_code error;
     if (!fs::exists(state_file(), error)) return write_state();
@@ -209,7 +209,7 @@ class SecretChoice {
     write_files(choice_.folder, std::span(&file, 1));
   }
 
-  // Removes the runs that are neither the best nor next.
+  // Removes the runs that are neither the best nor the next one.
   void drop_others() const {
     make_folder(choice_.folder / "runs");
     fs::permissions(choice_.folder / "runs", fs::perms::owner_all);

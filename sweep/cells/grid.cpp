@@ -198,7 +198,7 @@ std::vector<std::string> exclusions(const Reason& reason, const std::vector<Cell
   return good;
 }
 
-// Where a file sets what only some of its cells may have: "; [when.partition.dirichlet] sets it for those cells alone".
+// The place for a setting that only some cells may have: "; [when.partition.dirichlet] sets it for those cells alone".
 std::string place_for(const NotOfChosenPart& error, const Experiment& experiment) {
   for (const Axis& axis : experiment.axes)
     for (std::size_t k = 0; k < axis.keys.size(); ++k)

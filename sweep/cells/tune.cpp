@@ -206,7 +206,7 @@ class Tune {
     return false;
   }
 
-  // Its score after a round: the mean over its seeds.
+  // The score of a configuration after a round: the mean over its seeds.
   Score score_of(std::size_t configuration, std::uint32_t round) {
     std::vector<double> values;
     double rows = 0;

@@ -20,7 +20,7 @@ struct TuneOptions {
   int min_rounds = 1;  ///< minimum in the first rung
   bool hyperband = false;
   std::size_t draws = 0;        ///< configurations drawn from the grid; 0: all
-  std::uint64_t draw_seed = 1;  ///< of these draws, and of Hyperband's
+  std::uint64_t draw_seed = 1;  ///< seed of these draws, and of those of Hyperband
 };
 
 /// The result of a rung of a bracket.
@@ -30,7 +30,7 @@ struct RungResult {
   Rung plan = {};
   RungOrder order = {};
   std::string metric =
-      {};  ///< of its scores: TunePlan::metric, or "validation_r2" if that is an accuracy and answers are numbers
+      {};  ///< metric of its scores: TunePlan::metric, or "validation_r2" if that is an accuracy and answers are numbers
 };
 
 /// The brackets of a grid, before anything is read or run.
@@ -42,19 +42,19 @@ struct TunePlan {
   std::vector<std::vector<std::size_t>> configurations = {};  ///< cells that differ only in the seed, by number
   std::vector<std::size_t> pool = {};                         ///< configurations in the order in which brackets take them
   std::vector<Bracket> brackets = {};
-  std::vector<std::vector<std::size_t>> entries = {};  ///< of each bracket: its configurations
-  std::string text = {};                               ///< "successive halving of 9 configurations, eta 3, ..."
-  std::uint64_t work = 0;  ///< the most rounds that all brackets take; a promoted cell's are counted once
+  std::vector<std::vector<std::size_t>> entries = {};    ///< of each bracket: its configurations
+  std::string text = {};                                 ///< "successive halving of 9 configurations, eta 3, ..."
+  std::uint64_t work = 0;                                ///< maximum rounds of all brackets; a promoted cell's count once
   std::string name_of(std::size_t configuration) const;  ///< its point without the seed
 };
 
-/// Throws Error (usage): a grid with fewer than two configurations, cells that are private or lack validation rows, rungs without
-/// evaluation, unsuitable settings.
+/// Throws Error (usage) for a grid with fewer than two configurations, for cells that are private or lack validation rows, for
+/// rungs without evaluation, and for unsuitable settings.
 TunePlan plan_tuning(const Experiment& experiment, const TuneOptions& options);
 
 struct TuneObserver {
   std::function<SweepObserver(const RungResult& rung)> begin = {};  ///< the observer of a rung's cells
-  std::function<void(const RungResult& rung)> end = {};             ///< the rung is decided
+  std::function<void(const RungResult& rung)> end = {};             ///< called once the rung is decided
   const std::atomic<bool>* stop = nullptr;
 };
 
@@ -70,14 +70,14 @@ struct TuneSummary {
 };
 
 /// Carries out the plan in a sweep's folder (sweep.hpp): cells of a rung run with the horizon of all rounds, pause after the
-/// rung's last, and continue from their checkpoints if promoted, so that a cell equals the sweep's. Scores are read from the
-/// cells, so a rerun continues where it stopped. Writes tune/rungs.csv and tune/tune.json after each rung, and tune/winner.toml
-/// and the sweep's tables at the end. A rung with a failed cell is not decided. Throws Error: usage if the folder has another
-/// tune, FolderInUse.
+/// rung's last, and continue from their checkpoints if promoted, so that a cell is the same as in the sweep. Scores are read
+/// from the cells, so a rerun continues where it stopped. Writes tune/rungs.csv and tune/tune.json after each rung, and
+/// tune/winner.toml and the sweep's tables at the end. A rung with a failed cell is not decided. Throws Error: usage if the
+/// folder has another tune, FolderInUse.
 TuneSummary tune(const Experiment& experiment, const TunePlan& plan, const TuneOptions& options,
                  const TuneObserver& observer = {});
 
-/// Its contents for tune.json.
+/// The contents of tune.json.
 std::string tune_json(const TunePlan& plan, const TuneSummary& summary);
 
 }  // namespace fedstride

@@ -75,7 +75,7 @@ struct FigureRequest {
   std::vector<int> ranks = {1};  ///< which ranks of a tuned grid are drawn
   std::optional<bool> log_x = {};
   std::optional<bool> log_y = {};
-  std::optional<Cost> by = {};  ///< of figures by round; empty: the experiment's
+  std::optional<Cost> by = {};  ///< for figures by round; empty: as for the experiment
 };
 
 /// One axis of the grid, with several keys for zipped lists. A value is a group of settings.

@@ -181,7 +181,7 @@ void check_overlaps(const Document& document, const ExperimentDraft& draft) {
                                        std::to_string(swept->line) + "; keep one of them");
 }
 
-// Refuses a condition that no cell can meet, unless an override causes that: it is a misspelling.
+// Refuses a condition that no cell can meet, which is a misspelling unless an override causes it.
 void check_conditions(const Document& document, const ExperimentDraft& draft, bool is_run) {
   for (const Section& section : draft.sections) {
     if (section.key == "variant" || draft.overridden.contains(section.key)) continue;

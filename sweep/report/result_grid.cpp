@@ -62,13 +62,13 @@ std::string interval_text(const SeedStatistics& all, const Decimals& decimals) {
 
 bool excludes_zero(const SeedStatistics& all) { return all.n > 1 && (all.low > 0 || all.high < 0); }
 
-/// True if the interval of the best one's lead over every other excludes 0.
+/// True if the interval of the best method's lead over every other one excludes 0.
 bool is_led(const std::vector<Compared>& column) {
   return std::ranges::all_of(column,
                              [](const Compared& one) { return one.is_best || one.statistics.n == 0 || excludes_zero(one.lead); });
 }
 
-/// `leads`: the best of the column may be called so, by its intervals, or because one seed has none.
+/// `leads`: the best of the column may be marked, because of its intervals, or because a single seed has none.
 GridCell cell_of(const Compared& entry, const Decimals& decimals, bool is_compared, bool leads) {
   const SeedStatistics& all = entry.statistics;
   if (entry.never > 0) return {.mean = "never", .detail = counted(static_cast<std::uint64_t>(entry.never), "seed") + " never"};
@@ -240,7 +240,7 @@ class Sentences {
                       : " (95 % interval " + interval_text(all, decimals) + ", " + std::to_string(all.n) + " seeds)");
   }
 
-  // The best, and its lead over the next.
+  // The best method, and its lead over the next.
   std::string winner(std::size_t condition, std::size_t best) const {
     const auto& column = comparison_.entries[condition];
     const std::string number = with_interval(column[best].statistics);
@@ -490,7 +490,7 @@ ResultsText results_text(const SweepResults& results, std::size_t width) {
   while (most > 1 && !fits(most)) --most;
   ResultsText text{.table = grid.metric.empty() ? "" : title_of_metric(grid.metric) + "\n"};
   for (const ResultGrid& part : split_columns(grid, most)) text.table += grid_lines(part);
-  // Here a word marks the best.
+  // In text, a word marks the best.
   text.sentences = {grid.note};
   if (const auto bold = grid.note.find("Bold:"); bold != std::string::npos) text.sentences.front().replace(bold, 4, "best");
   if (auto said = result_sentences(results); !said.empty()) text.sentences.push_back(std::move(said.front()));

@@ -183,7 +183,7 @@ std::vector<Plot> plots_of(const FigureData& data, const FigureDraft& draft, con
     if (const auto key = splitting_key(lines, keys); !key.empty()) panels.push_back(key);
 
   std::vector<Plot> plots;
-  std::vector<Point> points;  // of the panels
+  std::vector<Point> points;  // identities of the panels
   std::map<Point, std::size_t> last;
   std::size_t left_out = 0;
   for (const auto& [identity, group] : lines) {

@@ -33,7 +33,7 @@ std::vector<std::string> varying_keys(const SweepResults& results) {
   return keys;
 }
 
-/// A valid folder name: letters, digits and a few signs.
+/// A valid folder name: letters, digits and a few symbols.
 std::string folder_name(const std::string& text) {
   std::string name;
   for (const char c : text) {

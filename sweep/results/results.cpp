@@ -153,7 +153,7 @@ void choose_measure(SweepResults& results) {
   if (tuning.metric == "accuracy" && !any_has(tuning.on + "_accuracy") && any_has(tuning.on + "_r2")) tuning.metric = "r2";
 }
 
-// A folder may contain a run other than the cell's, or only part of it.
+// A folder may contain only a part of the cell's run, or another run.
 void check_state(CellResult& cell, const CellState& state, const fs::path& folder) {
   if (state.kind == CellState::Kind::unfinished) cell.status = "unfinished";
   if (state.kind != CellState::Kind::damaged) return;

@@ -33,7 +33,7 @@ std::vector<std::string> names_of(const std::vector<SweepResults>& runs) {
     const std::string& name = run.experiment.name;
     names.push_back(counts[name] == 1 ? name : run.folder.string());
   }
-  // For a folder given more than once.
+  // Numbers the names of a folder that is given more than once.
   std::map<std::string, int> used;
   for (auto& name : names)
     if (const int times = ++used[name]; times > 1) name += " (" + std::to_string(times) + ")";

@@ -47,7 +47,7 @@ struct SummaryLine {
   SeedStatistics statistics = {};
 };
 
-/// The lines to visit besides the federation's after the last round.
+/// The lines to visit in addition to those of the federation after the last round.
 struct SummaryKinds {
   bool rounds = true;                        ///< of the federation by round
   bool clients = true;                       ///< of clients after the last round
