@@ -23,7 +23,7 @@ struct BenchFlags {
   double seconds = 1;
   bool json = false;
 
-  /// One batch size would hide where speed falls with it.
+  /// A single batch size would hide the sizes at which speed drops.
   std::vector<int> batches() const { return batch ? std::vector{*batch} : std::vector{kBatch, 50, 100}; }
   int one_batch() const { return batch.value_or(kBatch); }
 

@@ -167,7 +167,7 @@ bool has_flags(const CLI::App& app, int argc, char** argv) {
       const bool is_help = word == "-h" || word == "--help" || word == "--help-all";
       if (is_help ? command != &app : command->get_option_no_throw(word.substr(0, word.find('='))) == nullptr) return false;
     } else if (*argv[i - 1] != '-' && !takes_words(*command)) {
-      return false;  // a word too many, which may stand for a flag
+      return false;  // an extra word, which may stand for a flag
     }
   }
   return true;

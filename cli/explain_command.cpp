@@ -47,7 +47,7 @@ constexpr ExplainedNumber kExplained[] = {
     {"change_cosine", "cosine", "between the mean change and the model's change one round earlier"},
 };
 constexpr std::size_t kExplainedNumbers = std::size(kExplained);
-/// With two significant digits.
+/// The number with two significant digits.
 std::string shown(double number) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", number);

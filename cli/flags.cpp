@@ -266,7 +266,7 @@ std::vector<std::string> flag_names(const CLI::App& command, bool only_given) {
   return names;
 }
 
-// What a word that belongs to no flag probably stands for: "did you mean '--rounds 10'? ".
+// What a word that belongs to no flag probably means: "did you mean '--rounds 10'? ".
 std::string meant_by(CLI::App& command, const std::string& word) {
   const auto meant = [](const std::string& words) { return "did you mean '" + words + "'? "; };
   const std::size_t equals = word.find('=');

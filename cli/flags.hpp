@@ -37,7 +37,7 @@ enum class Needed { no, yes };
 template <class Value>
 CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, const FlagValue& kind, const std::string& help,
                       Needed needed = Needed::no);
-/// Adds one that takes a file or a folder.
+/// Adds a flag, or an argument, that takes a file or a folder.
 template <class Value>
 CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, Place place, const std::string& help,
                       Needed needed = Needed::no) {
@@ -69,8 +69,8 @@ std::vector<std::string> choices_of() {
   return {kChoiceNames<E>.begin(), kChoiceNames<E>.end()};
 }
 
-/// Adds a flag for each key of all_keys() that `wanted` accepts. Values given are stored in `settings`, marked as coming from the
-/// command line. Unknown flags are left to check_flags. `listed`: in the help.
+/// Adds a flag for each key of all_keys() that `wanted` accepts. Values given are stored in `settings`, marked as coming from
+/// the command line. Unknown flags are left to check_flags. `listed`: shown in the help.
 void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted,
                         bool listed = true);
 
@@ -147,7 +147,7 @@ Command<Flags> add_command(CLI::App& parent, const std::string& name, const std:
 /// in a script. Throws like check_output() for an output that cannot be written.
 void check_flags(CLI::App& command);
 
-/// The command line as given, quoted for a shell, to resume with.
+/// The command line as given, quoted for a shell, for use in resuming.
 std::string own_command(const CLI::App& command);
 
 /// "fedstride data verify"

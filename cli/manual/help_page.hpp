@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// Which flags a help page shows: the common ones, or all.
+/// The flags that a help page shows: the common ones, or all.
 enum class Extent { usual, all };
 
 /// The text of --help (usual) and of --help-all, for a terminal of this many columns.

@@ -70,7 +70,7 @@ void ClientProcesses::ended(int client, int code) {
     rules_.log(who + " was killed by signal " + std::to_string(-code) + "; restarting it");
     return start(client);
   }
-  if (code == 0) return;  // it learned before us that all is done
+  if (code == 0) return;  // it learned before us that the federation has finished
   rules_.failed(who + " exited with code " + std::to_string(code) + ": " +
                 last_line(rules_.folder / std::to_string(client) / "log.txt"));
 }

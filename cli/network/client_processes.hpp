@@ -22,7 +22,7 @@ class ClientProcesses {
     /// The arguments after the program's name for client K.
     std::function<std::vector<std::string>(int client, const std::string& folder)> arguments;
     NetworkLog log;
-    /// Called with the reason if a client exits before all is done ("client 3 exited with code 1: ...").
+    /// Called with the reason if a client exits before the federation has finished ("client 3 exited with code 1: ...").
     std::function<void(const std::string& reason)> failed;
   };
   /// Throws Error (failure) if a folder cannot be created.
@@ -30,7 +30,7 @@ class ClientProcesses {
   /// Stops them: at once or, after expect_end(), after a few seconds in which they can exit by themselves.
   ~ClientProcesses();
 
-  /// Call when all is done and the clients know it.
+  /// Call when the federation has finished and the clients know it.
   void expect_end() { ending_ = told_ = true; }
 
  private:

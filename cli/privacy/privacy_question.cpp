@@ -15,7 +15,7 @@ bool is_word_of(const std::string& list, std::string_view word) {
   return false;
 }
 
-/// "rdp, zcdp"
+/// The accountants with this setting: "rdp, zcdp".
 std::string accountants_with(std::string_view setting) {
   std::vector<std::string> names;
   for (const auto& name : part_names<Accountant>())
@@ -23,7 +23,7 @@ std::string accountants_with(std::string_view setting) {
   return joined(names);
 }
 
-/// Their names: "shuffle or ..."
+/// The names of the draws with passes: "shuffle or ...".
 std::string draws_with_passes() {
   std::vector<std::string_view> names{kChoiceNames<Sampling>.begin(), kChoiceNames<Sampling>.end()};
   std::erase_if(names, [](std::string_view name) { return !has_passes(sampling_named(name)); });

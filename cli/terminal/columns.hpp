@@ -9,7 +9,7 @@ namespace fedstride {
 /// The width of the terminal on standard output, or `otherwise` if it is not a terminal.
 std::size_t terminal_columns(std::size_t otherwise);
 
-/// Its height in rows.
+/// The height of that terminal in rows.
 std::size_t terminal_rows(std::size_t otherwise);
 
 /// Wraps the text at spaces into lines of at most `columns` characters. The first line starts at column `first_column`; the others

@@ -32,7 +32,7 @@ class LiveLines {
 
   /// Draws the lines that `lines` returns for a width in columns, five times a second until end().
   void begin(std::function<std::vector<std::string>(std::size_t columns)> lines);
-  /// Removes them.
+  /// Removes the changing lines.
   void end();
   /// Prints text, which ends with a newline, above the changing lines; they return at the next drawing.
   void print(const std::string& text);
