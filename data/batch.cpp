@@ -137,7 +137,7 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
                   out.begin() + static_cast<std::ptrdiff_t>(i * columns));
     return;
   }
-  const std::size_t means = data.mean.size();  // a column's, or a channel's
+  const std::size_t means = data.mean.size();  // a table has a mean per column, other data have one per channel
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float* from = data.features.data() + data.place(rows[i]) * columns;
     float* to = out.data() + i * columns;

@@ -39,8 +39,8 @@ struct ClientSkew {
   std::uint32_t client_of(Row row) const { return is_of_test ? row % clients : client; }
 };
 
-/// Writes the rows, normalized, as floats with channels innermost: out has rows.size() x shape.size() elements. They are examples
-/// of the skew's client, whose version is augmented. Noise drawn at each reading comes after augmentation.
+/// Writes the rows, normalized, as floats with channels innermost: out has rows.size() x shape.size() elements. They are
+/// examples of the skew's client, whose skewed version is augmented. Noise drawn at each reading comes after augmentation.
 void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
                 std::span<float> out, const ClientSkew& skew = {});
 

@@ -25,7 +25,7 @@ struct DataOptions {
 struct DataPlace {
   std::string_view name;                         ///< its folder's name
   std::string_view file;                         ///< a file that must exist, plain or with ".gz" appended
-  std::array<std::string_view, 2> aliases = {};  ///< other names of its folder: the archive's, other programs'
+  std::array<std::string_view, 2> aliases = {};  ///< other names of its folder, in the archive or in other programs
   std::string_view system_folder = {};           ///< the folder of a system package
   bool is_own = false;                           ///< a user's own: not in `fedstride data get`
 };

@@ -84,7 +84,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   reading.targets = settings.targets;
   reading.class_names = settings.class_names;
   reading.shape = settings.shape;
-  reading.kept_by_types = settings.rows_are_protected;  // to match these
+  reading.kept_by_types = settings.rows_are_protected;  // to match the types of these rows
   DataPair pair = load_own_files(settings.public_data, reading, false);
   settle_missing(pair, reading);
   fill_in_means(pair, reading);
@@ -240,7 +240,7 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
                          (replaced == 1 ? "was" : "were") + " replaced");
   pair.hash = content_hash(pair.train, pair.test);
   if (source.read) pair.hash = with_names(std::move(pair.hash), pair);
-  // Constants from another file, or from keys of the data's, follow neither from rows nor from settings.
+  // Constants from another file, or from keys in the data's own file, follow neither from rows nor from settings.
   if (from || says_normalization)
     pair.hash = Hash()
                     .text(pair.hash)

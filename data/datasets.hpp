@@ -37,7 +37,7 @@ std::vector<DatasetSource> shipped_datasets();
 /// The data set that --data names.
 inline constexpr std::string_view kOwnFile = "file";
 
-/// These and the added ones.
+/// The shipped data sets and the added ones.
 std::span<const DatasetSource> dataset_sources();
 
 /// Registers a custom data set under its name. Must be called before the other functions here. Throws Error (usage) if the name
@@ -50,10 +50,10 @@ const DatasetSource& dataset_source(std::string_view name);
 /// The folder of the data set, or its file for a user's own; empty if built in. Throws Error (failure) if it is not found.
 std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options);
 
-/// Reads (or generates) a data set: both parts named, normalized (normalization.hpp), checked for consistency, hashed.
-/// If there is no test part, a sixth of the rows becomes the test part (split.hpp), and the notes say so. If rows are protected
-/// (ReadSettings), only named or published facts, or types, are known of their contents (docs/privacy.md). Throws Error: usage
-/// for an unknown name, failure for anything missing or wrong in its files.
+/// Reads (or generates) a data set: both parts named, normalized (normalization.hpp), checked for consistency, hashed. If there
+/// is no test part, a sixth of the rows becomes the test part (split.hpp), and the notes say so. If rows are protected
+/// (ReadSettings), only named or published facts, or types, are known about their contents (docs/privacy.md). Throws Error:
+/// usage for an unknown name, failure for anything missing or wrong in its files.
 DataPair load_dataset(std::string_view name, const DataOptions& options);
 
 /// The rows that a client supplies: the training part, or every row of a set without a test part. The test part is empty, the

@@ -11,7 +11,7 @@ namespace fedstride {
 constexpr std::uint64_t kMaxUnpacking = 256;
 constexpr std::uint64_t kAlwaysUnpacked = std::uint64_t{64} << 20;
 
-/// The most bytes that may come out of a file of `size` bytes.
+/// The maximum number of bytes that may come out of a file of `size` bytes.
 constexpr std::uint64_t most_unpacked(std::uint64_t size) { return kAlwaysUnpacked + kMaxUnpacking * size; }
 
 /// A file read once from front to back, unpacked on the way if gzipped. Every error is an Error (failure) that

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kObject = ".object", kNew = ".new-";
 constexpr std::size_t kMaxTop = std::size_t{1} << 16;  // bytes read of a file to find its source
 
-/// Empty if no folder is named.
+/// The folder of the kept objects; empty if none is named.
 fs::path objects_folder() {
   const fs::path cache = cache_folder();
   return cache.empty() ? cache : cache / "objects";
@@ -32,7 +32,7 @@ Error folder_error(const fs::path& folder, const std::string& why) {
   return failure("the folder of converted data '" + folder.string() + "' " + why);
 }
 
-/// Restricts it to its owner.
+/// Restricts the folder to its owner.
 void close_to_others(const fs::path& folder) {
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0) throw folder_error(folder, std::string("cannot be used: ") + std::strerror(errno));

@@ -31,13 +31,13 @@ struct KeptObject {
   std::time_t last_used = 0;
 };
 
-/// All of them, the last used first; none if there is no folder.
+/// All kept objects, the last used first; none if there is no folder.
 std::vector<KeptObject> kept_objects();
 
-/// Removes the one whose name begins with this. Throws Error (usage) unless exactly one matches.
+/// Removes the kept object whose name begins with this. Throws Error (usage) unless exactly one matches.
 KeptObject forget_object(std::string_view beginning);
 
-/// Removes all of them and the key.
+/// Removes all kept objects and the key.
 void forget_objects();
 
 }  // namespace fedstride

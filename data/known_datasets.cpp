@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a data set's authors publish, and users agree on, besides its files.
+/// What a data set's authors publish, and users agree on, in addition to its files.
 struct Published {
   std::vector<float> mean = {};
   std::vector<float> deviation = {};

@@ -20,7 +20,7 @@ std::vector<std::string> named_classes(const std::string& text);
 /// The columns and words of the categories setting. Throws Error (usage) unless it is "COLUMN=WORD,WORD;COLUMN=WORD,WORD" without
 /// empty or repeated names.
 std::vector<NamedCategories> named_categories(const std::string& text);
-/// The same as a text; empty if a word has a character that separates words.
+/// The categories as a text; empty if a word has a character that separates words.
 std::string categories_text(const std::vector<NamedCategories>& categories);
 
 /// A constant that is subtracted from a column.
@@ -30,7 +30,7 @@ struct NamedOffset {
 };
 /// The columns and constants of the offsets setting. Throws Error (usage) unless it is "COLUMN=NUMBER;COLUMN=NUMBER".
 std::vector<NamedOffset> named_offsets(const std::string& text);
-/// The same as a text.
+/// The offsets as a text.
 std::string offsets_text(const std::vector<NamedOffset>& offsets);
 
 /// A note on a decision that a setting left open: "targets auto: WHAT; to change it: --targets values".

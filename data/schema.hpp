@@ -46,7 +46,7 @@ struct Schema {
   std::string offsets = {};               ///< subtracted from columns before they are stored (ReadSettings::offsets)
   std::vector<std::string> words = {};    ///< of sentences, in the order of their tokens
   Missing missing = Missing::error;
-  std::vector<float> fill = {};  ///< a column's value if missing, unless its mean below
+  std::vector<float> fill = {};  ///< replaces missing values, by column; empty: the mean below
   std::vector<float> mean = {};  ///< Dataset::mean
   std::vector<float> deviation = {};
   std::string normalized_by = {};  ///< the source of mean and deviation

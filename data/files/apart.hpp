@@ -19,14 +19,14 @@ class RecordWriter {
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
 
-  /// Begins a record; `kind` is up to the reader.
+  /// Begins a record; the reader defines the meaning of `kind`.
   void begin(std::uint8_t kind);
   void number(std::uint64_t value);
   void bytes(std::span<const std::uint8_t> bytes);
   void text(std::string_view text);
   void flush();
 
-  /// Which of the processes that send in turn this is, and how many there are.
+  /// The number of this process among those that send in turn, and how many there are.
   int process() const { return process_; }
   int processes() const { return processes_; }
   /// Switches to the next process's records, after the last one to the first. Ended processes are skipped.
@@ -41,7 +41,7 @@ class RecordWriter {
   std::vector<char> buffer_;
 };
 
-/// The same records as they arrive.
+/// The same records on arrival.
 class RecordReader {
  public:
   /// The other process is gone, or has sent something other than records.

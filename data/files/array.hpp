@@ -16,10 +16,10 @@
 
 namespace fedstride {
 
-/// An array as NumPy and HDF5 know them, in memory: numbers in this machine's byte order, the last index fastest.
+/// An in-memory array like NumPy's and HDF5's: numbers in this machine's byte order, the last index fastest.
 struct Array {
   std::string key;  ///< its name in the file, for messages
-  /// NumPy's: b truth values, i and u whole numbers, f floating point, U texts of 4-byte characters, S of bytes.
+  /// NumPy's kind: b truth values, i and u whole numbers, f floating point, U texts of 4-byte characters, S of bytes.
   char kind = 'f';
   std::size_t item = 4;            ///< bytes per element
   std::vector<std::size_t> shape;  ///< none: one element

@@ -223,7 +223,7 @@ void Assembly::order_columns(DataPair& pair) {
   table.inputs = wanted;
 }
 
-/// Which answers become classes, and why, as text for a note; empty: they keep their form.
+/// The kinds of answers that become classes, and why, as text for a note; empty if the answers keep their form.
 std::string Assembly::classes_of_other_forms(TargetsAre asked) const {
   using Answering = PartBuilder::Answering;
   if (train.answering_ == Answering::words || (asked != TargetsAre::classes && asked != TargetsAre::automatic)) return "";
@@ -285,7 +285,7 @@ Targets Assembly::targets_of(TargetsAre asked) const {
   const std::vector<std::size_t>& each = train.answers_each_;
   const bool zero_or_one = train.zero_or_one_ && test.zero_or_one_;
   const bool by_position = is_by_position();
-  const PartBuilder& other = train.zero_or_one_ ? test : train;  // the one with a non-flag answer
+  const PartBuilder& other = train.zero_or_one_ ? test : train;  // the part with an answer that is not a flag
   const auto refused = [&](std::string_view valid, const PartBuilder* part = nullptr) {
     return (part == nullptr ? train : *part)
         .wrong_answers("targets is '" + std::string(choice_name(asked)) + "', which does not fit these answers; they must be " +

@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-/// Both parts of a data set being read, and the data set they form.
+/// The two parts of a data set being read, and the data set that they form.
 class Assembly {
  public:
   /// `settings` must outlive it. Throws Error (usage) for an invalid named fact.

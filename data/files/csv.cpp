@@ -62,7 +62,7 @@ bool has_thousands_separators(std::string_view text) {
          std::all_of(groups.begin() + 1, groups.end() - (has_both ? 1 : 0), has_three);
 }
 
-/// Continues an error about a field with a number that the inputs cannot hold.
+/// The end of an error message about a field with a number that the inputs cannot hold.
 std::string beyond_floats(std::string_view field) {
   const bool is_infinite = field.find_first_of("nN") != field.npos;  // "inf"
   return is_infinite ? "which is not finite" : "which is too large; numbers go up to 3.4e38";
@@ -105,7 +105,7 @@ bool is_missing(std::string_view field) {
 
 std::string shown_field(std::string_view field) { return one_line(std::string(field.substr(0, 40))); }
 
-/// The labels of a table: whole numbers, numbers to predict, or words; only the last one may decide which.
+/// The labels of a table: whole numbers, numbers to predict, or words; only the last label may decide which.
 class CsvLabels {
  public:
   /// `columns` labels per example. If rows are protected, a label decides nothing about the others: an invalid field is the
@@ -144,7 +144,7 @@ class CsvLabels {
   bool is_missing_label(std::string_view field) const {
     return is_missing(field) && (shared_ == nullptr || shared_->named_classes.find(field) == shared_->named_classes.size());
   }
-  /// Passes them to the part. Throws Error (failure) that begins with `file`.
+  /// Passes the labels to the part. Throws Error (failure) that begins with `file`.
   void give(PartBuilder& part, const std::string& key, TargetsAre targets, const std::string& file, bool first_may_be_header) {
     if (words_ == 1 && first_is_word_ && numbers_.size() > 1)
       throw failure(file +
@@ -305,7 +305,7 @@ class CsvReader {
                   std::to_string(fields_.size()) + ", or a name from its first line: " + names +
                   (fields_.size() > kNamesInNote ? ", ..." : ""));
   }
-  /// The columns that the setting names; if none, the schema's.
+  /// The columns that the setting names; if it names none, those of the schema.
   std::vector<std::size_t> columns_of(const std::string& text, std::string_view setting,
                                       std::vector<std::string> TableColumns::*of_schema = nullptr) {
     std::vector<std::size_t> columns;
@@ -411,7 +411,7 @@ class CsvReader {
     return targets.empty() ? last.value_or(fields_.size() - 1) : targets.front();
   }
 
-  /// The inputs in the model's order: the schema's, or that of the columns named in its place; otherwise the file's.
+  /// The inputs in the model's order: that of the schema or of the columns named in its place, otherwise that of the file.
   std::vector<std::size_t> columns_in_order() {
     std::vector<std::size_t> columns;
     if (schema_ == nullptr) {
@@ -703,7 +703,7 @@ class CsvReader {
     if (!rows.empty()) flush();
   }
 
-  // A missing word is a row of zeros, like one without a category, unless its row is dropped.
+  // A missing word becomes a row of zeros, like a word without a category, unless its row is dropped.
   void add_word(std::size_t k, float number, const std::vector<std::uint32_t>& places, std::vector<float>& rows) const {
     const std::size_t begin = rows.size();
     const bool drops = into_.shared.missing == Missing::drop && std::isnan(number);
@@ -717,7 +717,7 @@ class CsvReader {
     return has_header_ ? "'" + shown_field(header_[column]) + "'" : "column " + std::to_string(column + 1);
   }
 
-  // How the table was read; a test part must have the same columns.
+  // Notes how the table was read; a test part must have the same columns.
   void say() {
     if (left_out_ > 0 && !is_protected())
       into_.notes.push_back(counted(left_out_, "row") + " without a label or client left out");
@@ -808,7 +808,7 @@ class CsvReader {
   Blocks<float> values_;  ///< of the inputs, from value_of
   std::size_t unknown_words_ = 0;
   bool header_by_name_ = false;
-  bool are_mapped_ = false;  ///< other columns are named in place of the schema's
+  bool are_mapped_ = false;  ///< other columns are named in place of those in the schema
   std::size_t rows_ = 0;
   std::size_t left_out_ = 0;  ///< records without a label or a client
   bool has_header_ = false;

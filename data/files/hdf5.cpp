@@ -1,4 +1,4 @@
-#define H5_USE_110_API  // there a link gives its object's address
+#define H5_USE_110_API  // in this API a link gives its object's address
 #include "data/files/hdf5.hpp"
 
 #include <hdf5.h>

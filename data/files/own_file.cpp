@@ -118,7 +118,7 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
 
 /// The form of a file by its first bytes.
 FileForm form_of_bytes(const fs::path& file) {
-  if (file.extension() == ".bin") return FileForm::cifar;  // before its first label looks like a packed file's
+  if (file.extension() == ".bin") return FileForm::cifar;  // by name: its first label could look like a packed file
   InputFile input(file);
   std::array<std::uint8_t, 512> bytes{};
   const std::size_t count = input.read(bytes);
@@ -134,7 +134,7 @@ FileForm form_of_bytes(const fs::path& file) {
                 "idx, or CIFAR binary (.bin)");
 }
 
-/// Finds them: `path` is a file, with its form given by its first bytes, or a folder, with files identified by name
+/// Finds the files: `path` is a file, with its form given by its first bytes, or a folder, with files identified by name
 /// (docs/data.md). Throws Error (failure) with the names that would be found.
 OwnFiles find_own_files(const fs::path& path, FileForm asked) {
   std::error_code error;

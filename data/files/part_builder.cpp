@@ -114,7 +114,7 @@ void PartBuilder::begin_offsets(std::size_t size) {
   if (shared_.finds_offsets && each_.size() <= 1) spans_.resize(size);
 }
 
-// For the examples; offsets of answers are found once it is known whether they are values.
+// Finds the offsets of the examples; those of answers are found once it is known whether they are values.
 void PartBuilder::find_offsets() {
   for (std::size_t i = 0; i < spans_.size(); ++i)
     if (const std::optional<double> offset = spans_[i].offset()) shared_.offsets.push_back({std::to_string(i + 1), *offset});
@@ -155,7 +155,7 @@ bool PartBuilder::is_refused(float number) const {
   return !std::isnan(number) || shared_.missing == Missing::error;
 }
 
-// Adds them if all fit; otherwise everything so far becomes numbers, and the caller adds these as numbers.
+// Adds the numbers as bytes if all fit; otherwise everything so far becomes numbers, and the caller adds these as numbers.
 void PartBuilder::add_bytes(const Array& x) {
   const std::size_t count = x.rows() * x.row_size();
   bool fit = true;

@@ -74,7 +74,7 @@ struct SharedNames {
   std::size_t named_categories = 0;             ///< how many of these are named
   std::vector<NamedOffset> offsets;             ///< named, and those needed by columns of the training part if none are named
   bool finds_offsets = false;
-  bool rows_are_protected = false;                    ///< no fact is read off a row, and no row is refused for its contents
+  bool rows_are_protected = false;                    ///< no fact is inferred from a row, and no row refused for its contents
   bool kept_by_types = false;                         ///< numbers that could be 8-bit stay numbers if their type differs
   std::uint64_t replaced = 0;                         ///< invalid values that were replaced, if rows are protected
   bool planes_are_known = false;                      ///< the file's form says that channels are first
@@ -95,11 +95,11 @@ inline constexpr std::size_t kMaxFloatClasses = 100;
 std::string dimensions_text(const std::vector<std::size_t>& dimensions);
 
 /// Takes one part of a data set from a file, some rows at a time, and keeps it as small as possible: 8-bit numbers stay 8-bit.
-/// docs/data.md has the rules by which types and shapes become pictures, numbers or tokens, and answers one of Targets.
-/// Every error is an Error (failure) that names the file and the key. If rows are protected, the storage of values follows only
-/// from types and dimensions, and a value that would be refused is replaced by a function of it alone: an input that is not
-/// finite by NaN, a label without a class by class 0, a token outside the vocabulary by token 0, an answer that is not finite by
-/// 0.
+/// docs/data.md has the rules by which types and shapes become pictures, numbers or tokens, and by which answers become one of
+/// Targets. Every error is an Error (failure) that names the file and the key. If rows are protected, the storage of values
+/// follows only from types and dimensions, and a value that would be refused is replaced by a function of it alone: an input
+/// that is not finite by NaN, a label without a class by class 0, a token outside the vocabulary by token 0, an answer that is
+/// not finite by 0.
 class PartBuilder {
  public:
   /// `file`: "'path'", for messages.

@@ -59,7 +59,7 @@ struct ReadSettings {
   Header header = Header::automatic;
   DecimalMark decimal_mark = DecimalMark::automatic;
   std::string offsets = {};  ///< "time=1700000000": constants that are subtracted from columns before they are stored
-  /// Rows are protected (dp): no fact is read off them, and none is refused for its contents. Not a setting.
+  /// Rows are protected (dp): no fact is inferred from them, and none is refused for its contents. Not a setting.
   bool rows_are_protected = false;
   /// Types and dimensions decide how values are kept, as for protected rows: 255ths stay numbers. Not a setting.
   bool kept_by_types = false;
@@ -70,7 +70,7 @@ struct ReadSettings {
 
   /// Other data are read through a run's schema: its contents are fixed, unless a setting names them. Not a setting.
   std::shared_ptr<const Schema> schema = {};
-  bool keeps_constants = false;  ///< mean, deviation and missing inputs are also the schema's. Not a setting.
+  bool keeps_constants = false;  ///< mean, deviation and missing inputs also come from the schema. Not a setting.
   bool is_test_part = false;     ///< a whole file without a test part is one. Not a setting.
 
   /// The rule that `missing` stands for: never `automatic`.

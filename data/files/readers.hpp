@@ -42,7 +42,7 @@ void read_csv(const std::filesystem::path& path, const ReadSettings& settings, A
 /// (Characters::leaf); a y is a number, a text, a list of numbers, or, if x is a text, the character that follows it. It is read
 /// as a stream: memory is that of the data.
 void read_leaf_json(const std::filesystem::path& path, Assembly& into, bool as_test);
-/// The same for a file's bytes.
+/// The same for the bytes of a file.
 void read_leaf_json(std::span<const std::uint8_t> bytes, Assembly& into);
 
 /// A NumPy archive (numpy.savez, savez_compressed): x, y and optionally client; x_test, y_test, client_test if the file has a
@@ -50,7 +50,7 @@ void read_leaf_json(std::span<const std::uint8_t> bytes, Assembly& into);
 /// give their numbers. A name in `settings` replaces x, y or client (and NAME_test or test_NAME). Other arrays are not read. With
 /// `as_test`, x, y and client are the test part.
 void read_npz(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test);
-/// The same for a file's bytes.
+/// The same for the bytes of a file.
 void read_npz(std::span<const std::uint8_t> bytes, const ReadSettings& settings, Assembly& into);
 /// The same for arrays in memory, possibly lent, by key; `name` stands for the file in messages. `others`: names of other arrays,
 /// for a message about a missing one.

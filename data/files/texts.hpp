@@ -21,10 +21,11 @@ inline constexpr std::size_t kMaxFrequentWords = 10000;
 /// A benchmark's published one-character tokens for Shakespeare.
 class Characters {
  public:
-  /// LEAF's (models/utils/language_utils.py, ALL_LETTERS): 80 letters from 0, then one token for every other character.
+  /// The tokens of LEAF (models/utils/language_utils.py, ALL_LETTERS): 80 letters from 0, then one token for every other
+  /// character.
   static Characters leaf();
-  /// TensorFlow Federated's (simulation/baselines/shakespeare, CHAR_VOCAB): 0 pads, 86 characters from 1, then one token for every other, and the
-  /// beginning and the end of a text: 90.
+  /// The tokens of TensorFlow Federated (simulation/baselines/shakespeare, CHAR_VOCAB): 0 pads, 86 characters from 1, then one
+  /// token for every other, and the beginning and the end of a text: 90.
   static Characters tensorflow_federated();
 
   /// The tokens of a text in UTF-8, one per character.

@@ -15,7 +15,7 @@ class FeatureSkewPart : public Part {
  public:
   static PartFamily& family();  ///< data/skew/feature_skews.cpp has the list
 
-  /// Why it does not apply to these data, as in "which changes pictures; data set 'csv' has none"; "" if it applies.
+  /// Why the skew does not apply to these data, as in "which changes pictures; data set 'csv' has none"; "" if it applies.
   virtual std::string objection(const Dataset& /*data*/) const { return {}; }
   /// Throws Error (usage) if it has an objection, listing the kinds that do not.
   void check_data(const Dataset& data) const;
