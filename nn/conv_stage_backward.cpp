@@ -204,7 +204,7 @@ void ConvStage::sum_spots(int piece, int first, int last, const Signal& in, int 
                           float* gradient, float* bias_gradient) {
   SpotList* lists = lists_.data() + piece * max_rows_;
   const float** inputs = inputs_.data() + piece * max_rows_;
-  // As many pictures at once as fit in the second-level cache while each channel in turn reads them.
+  // Takes as many pictures at once as fit in the second-level cache while each channel in turn reads them.
   for (int row = 0; row < rows; row += group()) {
     const int end = std::min(row + group(), rows);
     for (int c = first; c < last; ++c) {

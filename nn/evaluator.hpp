@@ -63,7 +63,7 @@ class Evaluator {
 
   Evaluation evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
 
-  /// The blocks [first, last) of blocks(), for several processes that evaluate together.
+  /// For several processes that evaluate together: the number of blocks, and an evaluation of the blocks [first, last).
   std::size_t blocks() const { return (rows_.size() + kMaxEvaluated - 1) / kMaxEvaluated; }
   EvaluatedBlocks evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,
                                   ForEachPiece for_each_piece = serially);

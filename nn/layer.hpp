@@ -126,7 +126,7 @@ struct Embedding {
   static constexpr std::string_view kName = "embedding";
   static constexpr LayerTraits kTraits{.has_parameters = true};
   int size = 1;
-  int vocabulary = 1;  ///< the data's
+  int vocabulary = 1;  ///< that of the data
 };
 
 /// positions: adds a learned vector to each position of a sequence, initialized from N(0, 1).
@@ -136,7 +136,7 @@ struct Positions {
 };
 
 /// lstm UNITS: long short-term memory (Hochreiter & Schmidhuber 1997, with forget gates by Gers et al. 2000), as PyTorch's
-/// nn.LSTM with one layer; outputs the sequence of its outputs. Starts from zeros for every example.
+/// nn.LSTM with one layer; outputs the whole sequence. Starts from zeros for every example.
 struct Lstm {
   static constexpr std::string_view kName = "lstm";
   static constexpr LayerTraits kTraits{.has_parameters = true};
@@ -207,7 +207,7 @@ struct Extended<std::variant<Kinds...>, More...> {
 };
 }  // namespace detail
 
-/// Those layers and the ones that blocks consist of.
+/// The layers that a line may name and those that blocks consist of.
 using Layer = detail::Extended<WrittenLayer, Fork, Add, Subsample>::type;
 
 }  // namespace fedstride

@@ -19,9 +19,9 @@ namespace fedstride {
 // Layers are numbered in reading order, those of a repeated block once. In the model, a residual block is a Fork, its body, its
 // shortcut's layers and an Add, in this order; so are its parameters.
 
-/// The most layers of a model, blocks expanded; a residual block counts as four more than its body.
+/// The maximum number of layers of a model, blocks expanded; a residual block counts as four more than its body.
 inline constexpr std::size_t kMaxLayers = 1000;
-/// The most blocks around a layer.
+/// The maximum number of blocks around a layer.
 inline constexpr std::size_t kMaxDepth = 16;
 
 /// A layer or the beginning of a block, in reading order.
@@ -37,7 +37,7 @@ struct WrittenItem {
 /// Layers in the order of the model, blocks expanded. Slot 0 holds the model's input, slot i + 1 the output of layer i.
 struct LaidLayer {
   Layer layer;
-  LayerPlace place;  ///< for a shortcut's layers, the block's last layer's
+  LayerPlace place;  ///< for a shortcut's layers, that of the block's last layer
   Flow input;
   Flow output;
   int from = 0;    ///< the slot it reads

@@ -14,7 +14,7 @@ namespace fedstride {
 
 /// The text of a layer, its output shape and its tensors; model_line.cpp has one section with all of this for each layer.
 
-/// The most values of one example anywhere in the line: before, between and after the layers.
+/// The maximum number of values of one example anywhere in the line: before, between and after the layers.
 inline constexpr std::size_t kMaxValues = std::size_t{1} << 28;
 
 /// A layer's place in a model line, with which its errors begin.
@@ -37,12 +37,12 @@ struct Flow {
   Form form = Form::picture;
 };
 
-/// One tensor of a layer; its shape is PyTorch's.
+/// One tensor of a layer; its shape is as in PyTorch.
 struct TensorForm {
   ParameterRole role;
   ParameterLayout layout;
   std::vector<std::int64_t> shape;
-  std::string_view name = {};  ///< PyTorch's, if it does not follow from the role: "weight_hh_l0"
+  std::string_view name = {};  ///< PyTorch's name, if it does not follow from the role: "weight_hh_l0"
   std::int64_t fan_in = 0;     ///< Parameter::fan_in
 };
 

@@ -13,7 +13,7 @@ struct NamedModel {
   std::string_view line;
   Initialization initialization;
   std::string_view summary;
-  ExampleForm form = {{32, 32, 3}, 10};  ///< examples that it can read; only pictures may differ from its source's
+  ExampleForm form = {{32, 32, 3}, 10};  ///< examples that it can read; only pictures may differ from those in its source
 };
 
 /// The registry: a new named model is a line here.

@@ -76,10 +76,10 @@ struct ByRole {
 
 /// One tensor in the flat parameter vector.
 struct Parameter {
-  std::string name;  ///< "conv1.weight", "fc1.bias", "gn1.weight": PyTorch's, counted per kind from 1
+  std::string name;  ///< "conv1.weight", "fc1.bias", "gn1.weight": as in PyTorch, counted per kind from 1
   ParameterRole role = ParameterRole::weight;
   ParameterLayout layout = ParameterLayout::same;
-  std::vector<std::int64_t> shape;  ///< PyTorch's
+  std::vector<std::int64_t> shape;  ///< as in PyTorch
   std::size_t offset = 0;           ///< into the flat vector, a multiple of 16 floats
   std::size_t size = 0;
   int layer = 0;            ///< index into Model::layers()

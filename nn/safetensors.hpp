@@ -43,7 +43,7 @@ Vector exact(const Model& model, const SafeTensors& file);
 std::string tensor_line_of(const SafeTensors& file);
 
 struct InitReport {
-  std::vector<std::string> taken;    ///< tensors whose name and shape match the model's
+  std::vector<std::string> taken;    ///< tensors whose name and shape match the model
   std::vector<std::string> ignored;  ///< the file's other tensors; with both shapes if only the name matches
   std::vector<std::string> missing;  ///< the model's other tensors, which keep their weights
 };

@@ -26,8 +26,8 @@ struct RowRange {
 struct Signal {
   Rows value;
   Rows gradient;
-  /// For a stage that adds: the values it adds. For a stage whose output is read twice: the same values, with the second
-  /// reader's gradient.
+  /// For a stage that adds: the values it adds. For a stage whose output is read twice: the same values, with the gradient from
+  /// the second reader.
   const Signal* beside = nullptr;
 };
 
@@ -101,13 +101,13 @@ class LayerCursor {
 
   const Model& model() const { return model_; }
   int max_rows() const { return max_rows_; }
-  int max_pieces() const { return max_pieces_; }  ///< the most pieces into which the rows are cut
-  /// True if something behind the next layer's inputs trains, and so needs their gradient.
+  int max_pieces() const { return max_pieces_; }  ///< maximum number of pieces of the rows
+  /// True if a layer before the next one trains, so that the gradient of the next one's inputs is needed.
   bool data_gradient() const {
     const auto [from, added] = reads();
     return needs_gradient_[static_cast<std::size_t>(from)] || (added >= 0 && needs_gradient_[static_cast<std::size_t>(added)]);
   }
-  /// Sets that for the output of the last layer taken.
+  /// Sets whether the output of the last layer taken needs a gradient.
   void output_needs_gradient(bool needs) { needs_gradient_[next_] = needs; }
 
  private:

@@ -38,7 +38,7 @@ std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>
     if (slot < 0) return SignalPlace{};
     return std::exchange(signals[static_cast<std::size_t>(slot)], {signals[static_cast<std::size_t>(slot)].number, true});
   };
-  // The signal that the next stage reads, and whether something behind its values trains.
+  // The signal that the next stage reads, and whether an earlier stage trains.
   SignalPlace input, added;
   bool data_gradient = false;
   const auto push = [&](PlacedStage stage, std::size_t stride) {

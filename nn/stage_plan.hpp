@@ -10,8 +10,9 @@
 
 namespace fedstride {
 
-// The registry: a new stage is a line here, unless it is an activation's. It begins with this kind of layer and takes the layers
-// it computes from the cursor. Dense is a DenseStage; Flatten needs no stage, since the output of every stage is already flat.
+// The registry: a new stage is a line here, unless it is that of an activation. It begins with this kind of layer and takes the
+// layers it computes from the cursor. Dense is a DenseStage; Flatten needs no stage, since the output of every stage is already
+// flat.
 
 using RowStagePointer = std::unique_ptr<RowStage>;
 using ParameterStagePointer = std::unique_ptr<RowStageWithParameters>;
@@ -52,7 +53,7 @@ Products products_of(const Attention& layer, const LayerCursor& layers);
 /// A signal of a network: stage s outputs number s + 1; number 0 is the input.
 struct SignalPlace {
   int number = -1;     ///< -1 for none
-  bool again = false;  ///< the second reading, after another stage's
+  bool again = false;  ///< read a second time, after another stage
 };
 
 /// A stage with its place in the network.
@@ -62,7 +63,7 @@ struct PlacedStage {
   std::optional<DenseStage> dense = {};
   std::size_t output_stride = 0;  ///< floats from one example's output to the next
   bool trains = false;            ///< it has trainable weights
-  bool data_gradient = false;     ///< something behind its values trains
+  bool data_gradient = false;     ///< an earlier stage trains
   SignalPlace input = {};
   SignalPlace added = {};  ///< if any
 };

@@ -11,13 +11,13 @@ namespace fedstride {
 // A model of tensors only, whose layers are known only to user code. Its line is "tensor NAME EXTENTS" for each
 // tensor, separated by '|': "tensor fc.weight 10 784 | tensor fc.bias 10"; a tensor without extents is one number.
 
-/// The most tensors of such a model, and its longest line in characters.
+/// The maximum number of tensors of such a model, and of characters in its line.
 inline constexpr std::size_t kMaxTensors = 10'000;
 inline constexpr std::size_t kMaxTensorLine = 500'000;
 
 struct NamedTensor {
   std::string name;
-  std::vector<std::int64_t> shape;  ///< PyTorch's; empty for one number
+  std::vector<std::int64_t> shape;  ///< as in PyTorch; empty for one number
 };
 
 /// True if a model's line is intended as a line of tensors.

@@ -106,7 +106,7 @@ struct Network::Workspace {
   std::vector<PlacedStage> stages;
   std::size_t row_stages = 0;          ///< stages before the first dense one: whole examples, one piece through all of them
   std::vector<Signal> signals;         ///< the input, then each stage's output
-  std::vector<Signal> second_signals;  ///< for signals read twice, the second reader's
+  std::vector<Signal> second_signals;  ///< for signals read twice, that of the second reader
   std::vector<Buffer<float>> memory;
   std::vector<TransientGradient> transient;  ///< in the order in which they are written
   std::size_t transient_size = 0;            ///< floats per example of all of them, which share memory if possible

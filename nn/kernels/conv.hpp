@@ -43,7 +43,7 @@ struct SpotList {
   int count = 0;
 };
 
-/// The memory for the spots of `channels` filters: filter c's begin at c * capacity, capacity >= spot_capacity(places).
+/// The memory for the spots of `channels` filters: those of filter c begin at c * capacity, capacity >= spot_capacity(places).
 struct SpotStore {
   std::uint32_t* sources;
   float* gradients;

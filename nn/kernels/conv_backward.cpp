@@ -75,8 +75,8 @@ void add_filter_gradient(const ConvShape& shape, const float* const* inputs, con
     });
 }
 
-/// Whether even and odd spots are added separately, since one set of sums would wait for the processor's multiply-adds: the same
-/// on every processor, since the bits depend on it.
+/// True if even and odd spots are added separately, since one set of sums would wait for the processor's multiply-adds: the
+/// same on every processor, since the bits depend on it.
 bool adds_in_two_sets(const ConvShape& shape) {
   const int vectors = (shape.stretch() + kSumLanes - 1) / kSumLanes;
   return (shape.kernel <= kMaxRows ? shape.kernel : 1) * vectors <= 4;
@@ -182,7 +182,7 @@ FEDSTRIDE_INLINE __m256i lanes_of(unsigned set) {
   return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(kLanesOfSet[set])));
 }
 
-/// kSpotBlock lanes.
+/// A vector of kSpotBlock lanes.
 struct Block {
   __m256i low;
   __m256i high;
@@ -216,7 +216,7 @@ FEDSTRIDE_INLINE Block down(const Block& block, const Move& move) {
           _mm256_andnot_si256(move.crosses, high)};
 }
 
-/// Adds gradients with the same source as the place `distance` later to that place's, and zeroes them.
+/// Adds gradients with the same source as the place `distance` later to the gradients there, and zeroes them.
 FEDSTRIDE_INLINE void merge(Block& gradients, const Block& sources, int distance) {
   const Move move = up_by(distance);
   const Block before = up(sources, move);
@@ -280,7 +280,7 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
 
 #else
 
-/// Adds gradients with the same source as the place `distance` later to that place's, and zeroes them.
+/// Adds gradients with the same source as the place `distance` later to the gradients there, and zeroes them.
 void merge(float* gradients, const std::uint32_t* sources, int distance) {
   const auto equal = [&](int i) { return i >= distance && sources[i] == sources[i - distance]; };
   for (int i = kSpotBlock; i-- > distance;) {  // backwards, so that a lane adds an unchanged value

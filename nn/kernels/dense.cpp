@@ -133,8 +133,8 @@ void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const in
     store_tile(sum, dw, dw_stride, tail);
 }
 
-/// Both gradients of two inputs: the output gradients are loaded once for the two. sums in data_tile's form; dw[i][o] =
-/// sum_r factors[r][i] dy[r][o].
+/// The gradients with respect to inputs and weights for two inputs: the output gradients are loaded once for both. sums has the
+/// form of data_tile; dw[i][o] = sum_r factors[r][i] dy[r][o].
 template <int kRows>
 void both_tile(const float* factors, const float* dy, std::size_t dy_stride, const float* w, int outputs, float* sums,
                float* dw) {

@@ -13,7 +13,7 @@ namespace fedstride {
 /// Number of rows in a tile of results.
 inline constexpr int kTileRows = kRegisters == 32 ? 12 : 6;
 inline constexpr int kFusedRows = kTileRows;
-/// Whether the output gradients exceed the first-level cache: dense_weight_gradient() then reads them once for
+/// True if the output gradients exceed the first-level cache: dense_weight_gradient() then reads them once for
 /// kPackedInputs inputs.
 bool packs_weight_gradient(int rows, int outputs);
 inline constexpr int kPackedInputs = 64;

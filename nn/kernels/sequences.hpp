@@ -37,8 +37,8 @@ void lstm_backward(int units, const float* gates, const float* last_cell, const 
 /// product of n.
 void gru_forward(int units, float* gates, const float* recurrent, const float* last_output, float* kept, float* output);
 
-/// From the gradient with respect to the output: those with respect to the products with the input and with the last output, and
-/// the part of the gradient with respect to the last output that bypasses its product.
+/// Computes, from the gradient with respect to the output, those with respect to the products with the input and with the last
+/// output, and the part of the gradient with respect to the last output that bypasses its product.
 void gru_backward(int units, const float* gates, const float* last_output, const float* kept, const float* d_output,
                   float* d_gates, float* d_recurrent, float* d_last);
 
