@@ -24,8 +24,8 @@ struct PartitionInput {
   std::size_t rows_in_file = 0;                   ///< with file_rows: including rows held out for testing
 };
 
-/// What a row's assignment depends on besides the settings. With differential privacy this decides which neighboring data sets a
-/// guarantee can cover (sim/settings/neighbours.hpp): if rows are dealt, adding one moves others.
+/// What a row's assignment depends on in addition to the settings. With differential privacy this decides which neighboring
+/// data sets a guarantee can cover (sim/settings/neighbours.hpp): if rows are dealt, adding one moves others.
 enum class Dealing {
   given,     ///< assigned by the data, a file or the clients, regardless of other rows
   counts,    ///< its number and the number of rows
