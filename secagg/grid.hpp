@@ -10,9 +10,9 @@
 namespace fedstride::secagg {
 
 /// The multiples of a step, a power of two, up to a range, to which updates are rounded before being added modulo 2^bits. The
-/// default is the exact sum's: multiples of 2^-40 modulo 2^128.
+/// default is that of the exact sum: multiples of 2^-40 modulo 2^128.
 struct Grid {
-  double range = 0;  ///< largest magnitude of a component; 0: the exact sum's
+  double range = 0;  ///< largest magnitude of a component; 0: as for the exact sum
   double step = 0x1p-40;
   unsigned bits = 128;
 

@@ -16,12 +16,12 @@ namespace fedstride::secagg {
 
 inline constexpr std::size_t kMaxProof = 4096;  ///< bytes of Invitation::Invited::proof; no message with a longer one can be read
 
-/// To each client, over a network: the members of the cohort that can take part, ascending, and the number planned for.
+/// To each client, over a network: the members of the cohort that can take part, ascending, and the planned number of clients.
 struct Invitation {
   struct Invited {
     Member member;
     std::string proof =
-        {};  ///< that the key is its own: a certificate (DER) and its signature, each after its length; or nothing
+        {};  ///< proof that the key is its own: a certificate (DER) and its signature, each after its length; or nothing
   };
   std::uint32_t planned = 0;
   std::vector<Invited> members = {};

@@ -38,14 +38,14 @@ struct Plan {
 /// which are marked; -infinity if impossible.
 double log2_hypergeometric_tail(unsigned population, unsigned marked, unsigned drawn, unsigned least);
 
-/// The least degree, or the given one (0: none), with its least threshold, such that both failures are at most 2^-40. A client
-/// reveals only one kind of share of another, so t of k + 1 shares are safe with x colluders among the holders if 2 t > k + 1 + x
-/// (Bonawitz et al. 2017); x is hypergeometric after the permutation (Bell et al. 2020). Throws Error (usage) with the reason if
-/// there is none.
+/// The smallest degree, or the given one (0: none), with its smallest threshold, such that both failures are at most 2^-40. A
+/// client reveals only one kind of share of another, so t of k + 1 shares are safe with x colluders among the holders if
+/// 2 t > k + 1 + x (Bonawitz et al. 2017); x is hypergeometric after the permutation (Bell et al. 2020). Throws Error (usage)
+/// with the reason if there is none.
 Plan choose_plan(const Assumed& assumed, unsigned degree = 0);
 
-/// Which clients hold whose shares: a ring in the order of SHA-256(roster, client), where a client's neighbors are the degree / 2
-/// nearest ones on either side; all clients if there are at most degree + 1.
+/// The graph of clients that hold each other's shares: a ring in the order of SHA-256(roster, client), where a client's
+/// neighbors are the degree / 2 nearest ones on either side; all clients if there are at most degree + 1.
 class Graph {
  public:
   Graph(std::vector<ClientId> roster, const Bytes32& roster_hash, unsigned degree);

@@ -29,7 +29,7 @@ class Rehearsal {
   /// Carries out the remaining stages. Throws Error (failure) if too few clients are left.
   Ring sum();
 
-  /// Bytes that a client has sent and received, besides its input.
+  /// Bytes that a client has sent and received, excluding its input.
   std::uint64_t bytes_sent(ClientId client) const { return roles_.at(client).sent; }
   std::uint64_t bytes_received(ClientId client) const { return roles_.at(client).received; }
   const std::vector<ClientId>& included() const { return coordinator_.included(); }
