@@ -36,7 +36,7 @@ std::size_t place_of(int signal) { return signal == kSignals[0] ? 0 : 1; }
 bool is_default(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL; }
 bool is_ignored(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN; }
 
-// Only stores and calls the previous handler; Python's only records the signal.
+// Only stores and calls the previous handler; Python's handler only records the signal.
 void on_signal(int signal, siginfo_t* info, void* context) {
   handling.fetch_add(1);
   const std::size_t place = place_of(signal);

@@ -39,7 +39,7 @@ class Computing {
   /// ends the process if that was the signal's previous effect; returns if Python's handler raises nothing.
   void finish();
 
-  // For the handler, which stops all Computings of the main thread: this one and those in whose callbacks it runs.
+  // For the handler, which stops all Computings of the main thread: this one and those that enclose it.
   std::atomic<bool>* const stop;
   Computing* outer = nullptr;
 

@@ -13,7 +13,7 @@ namespace fedstride::python {
 /// created and destroyed.
 class OwnCode {
  public:
-  /// `functions` has any of the keys partition, cohort, aggregation, server_optimizer, each a function of the package's own
+  /// `functions` has any of the keys partition, cohort, aggregation, server_optimizer, each a function of this package
   /// (python/fedstride/_parts.py) around the user's, `training`, an object of python/fedstride/_training.py, and `check`, which
   /// raises if a module and its line differ for examples of a form (python/fedstride/torch_models.py).
   explicit OwnCode(const py::dict& functions);
@@ -32,7 +32,7 @@ class OwnCode {
 
   /// The training of a federation's client; begin() must have been called.
   OutsideTraining training();
-  /// Its evaluation; empty if it has none.
+  /// The evaluation of a federation's client; empty if it has none.
   OutsideEvaluation evaluation();
   void begin(const Setup& setup);
 

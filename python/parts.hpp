@@ -20,7 +20,7 @@ struct CallablePartition final : PartBase<PartitionPart, CallablePartition> {
 
   static constexpr std::string_view kName = "callable";
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(partition=function)";
-  Dealing dealing() const override { return Dealing::labels; }  // which it may read
+  Dealing dealing() const override { return Dealing::labels; }  // the function may read them
   ClientRows assign(const PartitionInput& input) const override;
 };
 
@@ -47,7 +47,7 @@ struct CallableAggregation final : PartBase<ComparingAggregation, CallableAggreg
   std::optional<Vector> mean_change(const OpenUpdates& updates, ForEachPiece for_each_piece) const override;
 };
 
-/// Its state: arrays and JSON, packed by the package's own code; empty before the first round.
+/// The state consists of arrays and JSON, packed by the package's own code; empty before the first round.
 struct CallableServerOptimizer final : ServerOptimizerBase<CallableServerOptimizer, OwnFunction, std::string> {
   static constexpr std::string_view kName = "callable";
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(server_optimizer=function)";

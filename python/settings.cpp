@@ -64,7 +64,7 @@ Settings settings_of(const py::dict& keywords) {
     const std::string key = key_of(name.cast<std::string>());
     SettingValue meant = value_of(key, value);
     if (is_text(key) && !std::holds_alternative<bool>(meant)) meant = value_text(meant);
-    // Like check_flags for flags.
+    // As check_flags does for flags.
     if ((key == "out" || key == "data") && meant == SettingValue(std::string()))
       throw usage_error(key + " is ''; it must name a file or folder (or be left out)");
     settings[key] = {std::move(meant), true};

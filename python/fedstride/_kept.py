@@ -21,7 +21,7 @@ from ._naming import NotNamed, digest_of
 _KIND = b"fedstride object 1\n"  # increment when conversion gives different arrays
 _PAGE = 4096  # arrays are aligned to pages, and checksums are per page
 _LIMIT, _DEFAULT_LIMIT = "FEDSTRIDE_CACHE_LIMIT", "10G"
-_WORTH = 0.2  # seconds of conversion
+_WORTH = 0.2  # seconds of conversion from which an object is worth keeping
 _SUFFIX, _NEW = ".object", ".new-"
 _CHANNELS = (1, 3, 4)
 _log = logging.getLogger("fedstride")

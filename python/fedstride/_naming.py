@@ -160,7 +160,7 @@ class _Namer:
         if kind.__module__.startswith("torchvision.transforms") and kind.__name__ not in _STEADY | {"Lambda"}:
             raise NotNamed(f"{name} may draw another row each time")
         fingerprint = getattr(value, "_fingerprint", None)
-        if kind.__module__.split(".")[0] == "datasets" and isinstance(fingerprint, str):  # Hugging Face's: of all that it was made by
+        if kind.__module__.split(".")[0] == "datasets" and isinstance(fingerprint, str):  # of everything that it was made from
             self.text(fingerprint)
             return self.put([file["filename"] for file in getattr(value, "cache_files", ())])
         if not hasattr(value, "__dict__") or not all(base is object or base.__flags__ & _OF_PYTHON for base in kind.__mro__):

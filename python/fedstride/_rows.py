@@ -24,7 +24,7 @@ def _lists(given: Any) -> list[list[int]] | None:
     for client, rows in enumerate(given):
         try:
             array = array_of(rows)
-        except ValueError as error:  # lists of unequal lengths within
+        except ValueError as error:  # it contains lists of unequal lengths
             raise UsageError(f"partition, client {client}: {error}; it must be a list of row numbers") from None
         if array.ndim != 1 or array.dtype.kind not in "iu" and array.size:
             raise UsageError(f"partition, client {client} has {'a number' if array.ndim == 0 else f'an array of dtype {array.dtype} and shape {list(array.shape)}'}"

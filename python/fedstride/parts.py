@@ -84,7 +84,7 @@ def spread(settings: dict[str, Any]) -> dict[str, Any]:
 # Initials; other names are words.
 _INITIALS = {"adadp": "ADADP", "alie": "ALIE", "drive": "DRIVE", "ema": "EMA", "fedasync": "FedAsync", "fedat": "FedAT", "fedbuff": "FedBuff", "iid": "IID",
              "qsgd": "QSGD", "sgd": "SGD", "stc": "STC", "terngrad": "TernGrad", "tifl": "TiFL"}
-# Families with names that another family shares or that mean little alone: what precedes and follows them.
+# The text before and after the names in families whose names clash with another family's or mean little alone.
 _AROUND = {"cohort": ("", "Cohort"), "server_optimizer": ("Server", ""), "dp": ("", "Privacy"), "compress_up": ("Up", ""),
            "compress_down": ("Down", ""), "devices": ("", "Devices"), "availability": ("", "Availability")}
 
