@@ -19,9 +19,9 @@ import shutil
 import subprocess
 import sys
 
-# glibc's: they must be the system's, since they belong to its loader.
+# Libraries of glibc: they must be those of the system, since they belong to its loader.
 GLIBC = re.compile(r"(ld-linux-.*|lib(c|m|dl|rt|util|pthread|resolv|anl|nss_.*|mvec|thread_db|BrokenLocale))\.so\.\d+")
-# Both are found by this name while a program runs, and are compatible between versions.
+# Both libraries are found by this name while a program runs, and are compatible between versions.
 UNRENAMED = ("libstdc++.so.6", "libgcc_s.so.1")
 
 

@@ -21,10 +21,10 @@ try() {
   inside "$@" </dev/null >"$output" 2>&1 || { cat "$output" >>"$log"; fail "'$what' failed"; }
   cat "$output" >>"$log"
 }
-# says WHAT TEXT: the last command printed it.
+# says WHAT TEXT: fails unless the last command printed TEXT.
 says() { grep -qF -- "$2" "$output" || fail "'$1' did not say '$2'"; }
 
-# The mirror is this machine's, in either of apt's two formats.
+# Prints this machine's mirrors, from either of apt's two formats.
 mirror() {
   local file
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do

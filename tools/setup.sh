@@ -53,7 +53,7 @@ need_packages() {
       command -v sudo >/dev/null ||
         stop "these packages are missing and only root can install them (there is no sudo here): ${missing[*]}"
       as_root=(sudo env)
-      # Without a terminal, sudo's password cannot be typed.
+      # Without a terminal, no password can be typed for sudo.
       [ -t 0 ] || as_root=(sudo -n env)
       "${as_root[@]}" true || stop "these packages are missing and sudo did not let you install them: ${missing[*]}"
     fi
@@ -103,7 +103,8 @@ build() {
   say "built preset '$preset' in $((SECONDS - begun)) s"
 }
 
-# build_levels TARGET...: the builds for newer processors that packages, archives and wheels have besides the portable one.
+# build_levels TARGET...: the builds for newer processors that packages, archives and wheels have in addition to the portable
+# one.
 build_levels() {
   local level
   for level in x86-64-v3 x86-64-v4; do build "$level" --target "$@"; done

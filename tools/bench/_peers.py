@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's PyTorch
+PYTHON = "/usr/bin/python3"  # Debian's Python, with Debian's PyTorch
 WORKER = Path(__file__).with_name("pytorch.py")
 SID = ROOT / "build" / "sid"  # made by tools/bench/sid
 # A BLAS below this share of the core's peak in a large product is not what PyTorch's users have. Good ones reach 0.6 to

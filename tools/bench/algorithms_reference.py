@@ -34,7 +34,7 @@ MEAN, DEVIATION = 0.2860, 0.3530  # of a pixel of the training part, scaled to 0
 PICTURES = (20, 35, 60, 90, 150)  # rows of each client
 COPIES = (10, 20, 30, 45, 70)
 BATCH_OF_COPIES = 10
-TOLERANCE = 1e-5   # of |ours - theirs| / |ours|; the program computes in float32
+TOLERANCE = 1e-5   # largest |ours - theirs| / |ours|; the program computes in float32
 LEAST_EFFECT = 1e-2  # a case whose result is nearer than this to plain averaging shows nothing
 
 Weights = np.ndarray  # classes x (pixels + 1): the last column is the bias

@@ -32,7 +32,7 @@ from _measure import run, spread
 Row = namedtuple("Row", "work name batch optimizer")
 STEPS = ("adadp-cnn", "pfl-cnn", "femnist-cnn", "resnet20-gn", "resnet8-gn", "adadp-mlp", "logistic", "leaf-lstm", "small-transformer")
 ROUNDS = ("adadp-cnn sgd", "adadp-cnn adadp", "logistic private", "adadp-mlp private", "adadp-cnn private", "resnet8-gn private")
-CLIENTS, ROWS = 5, 100  # of a round
+CLIENTS, ROWS = 5, 100  # clients in a round, rows of each
 
 
 def rows_of(batches, pattern):

@@ -1,6 +1,6 @@
-# fedstride_headers(TARGET HEADER LEVEL OPTIONS): TARGET is compiled with the HEADER that most units include, read once: 2 to 3
-# seconds of each unit. Each level has its own target, since GCC compiles units with precompiled headers at the headers' level.
-# Without unity builds, meant for looking at one file's cost or includes, each file must include what it uses.
+# fedstride_headers(TARGET HEADER LEVEL OPTIONS): TARGET is compiled with the HEADER that most units include, read once, which
+# saves 2 to 3 seconds per unit. Each level has its own target, since GCC compiles units with precompiled headers at the
+# headers' level. Without unity builds, meant for looking at one file's cost or includes, each file must include what it uses.
 function(fedstride_headers target header level options)
   # At -O1 and -O2 there are few units.
   if(NOT FEDSTRIDE_UNITY OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR level MATCHES "^-O[12]")
@@ -25,11 +25,11 @@ function(fedstride_headers target header level options)
 endfunction()
 
 # fedstride_compile(TARGET [OPTIMIZE level] [BATCH files] [SANITIZED] [HEADERS file])
-# Sets how a target of this project is compiled: warnings, sanitizers, several files a unit (their headers are then read once:
+# Sets how a target of this project is compiled: warnings, sanitizers, several files per unit (their headers are then read once:
 # most of what compiling costs here), and, if speed does not matter, less optimized.
 function(fedstride_compile target)
   cmake_parse_arguments(COMPILE "SANITIZED" "OPTIMIZE;BATCH;HEADERS" "" ${ARGN})
-  set(level)   # the build type's: -O3 for Release
+  set(level)   # that of the build type: -O3 for Release
   if(COMPILE_OPTIMIZE STREQUAL "-O0" OR (CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT COMPILE_OPTIMIZE STREQUAL "-O3"))
     set(level ${COMPILE_OPTIMIZE})
   endif()
@@ -63,12 +63,12 @@ endfunction()
 
 # fedstride_folder(NAME [DEPENDS folder...] [LINK library...] [OPTIMIZE level] [HOT file...] [COLD file...] [PARTS file...] [UNIT_OF folder] [BATCH files]
 #                  [EXCEPT file...])
-# One static library of all .cpp files of the folder and its wings: its folders without a CMakeLists.txt (kernels/ has a target of
-# its own), linked with exactly the folders it may include, each named by its last word. HOT files are on the training path: fully
+# One static library of all .cpp files of the folder and its subfolders without a CMakeLists.txt (kernels/ has a target of its
+# own), linked with exactly the folders it may include, each named by its last word. HOT files are on the training path: fully
 # optimized at any folder level. COLD files are off the training path in a fully optimized folder, or only call hot code. PARTS
-# list the parts of families, which are compiled with them, fully optimized: a new part compiles no other file. Each of the three
-# is its own unit. UNIT_OF an earlier folder: compiled in its unit, at its level, because most of what the two cost is the headers
-# that both include.
+# list the parts of families, which are compiled with them, fully optimized: a new part compiles no other file. Each of the
+# three is its own unit. UNIT_OF an earlier folder: compiled in its unit, at its level, because most of what the two cost is the
+# headers that both include.
 function(fedstride_folder name)
   cmake_parse_arguments(FOLDER "" "OPTIMIZE;BATCH;UNIT_OF" "DEPENDS;LINK;HOT;COLD;PARTS;EXCEPT" ${ARGN})
   file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
@@ -137,7 +137,7 @@ function(fedstride_folder name)
       target_sources(fedstride_${name} PRIVATE $<TARGET_OBJECTS:${objects}>)
     endif()
   endforeach()
-  # For the tests: where a folder's library is, and what its results depend on.
+  # For the tests: the location of a folder's library, and what its results depend on.
   set_property(GLOBAL PROPERTY FEDSTRIDE_TWIN_OF_${path} ${twin})
   set_property(TARGET fedstride_${name} PROPERTY FEDSTRIDE_PATHS ${path})
   set_property(TARGET fedstride_${name} PROPERTY FEDSTRIDE_DEPENDS ${FOLDER_DEPENDS})

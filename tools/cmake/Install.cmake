@@ -44,7 +44,7 @@ target_include_directories(fedstride_fedstride INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/fedstride/internal>)
 install(TARGETS fedstride_fedstride EXPORT fedstride COMPONENT development)
 
-# All that this component installs is built by one name.
+# One target builds all that this component installs.
 add_custom_target(development)
 add_dependencies(development fedstride_cli fedstride_kits)
 

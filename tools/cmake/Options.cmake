@@ -15,7 +15,8 @@ option(FEDSTRIDE_UNITY "Several files a compiler call; off: one, to look at one 
 
 option(FEDSTRIDE_PACKAGE "For tools/make-packages: no tests, installed under a launcher beside builds for other processors" OFF)
 
-# The fleet on MPI (sim/mpi/): if an MPI is found, but not in packages, where it would become a dependency for all users.
+# The fleet on MPI (sim/mpi/) is built if an MPI is found, but not in packages, where it would become a dependency for all
+# users.
 set(FEDSTRIDE_MPI AUTO CACHE STRING "--fleet mpi: one run on the processes that mpirun or srun starts; AUTO: if an MPI is found")
 if(FEDSTRIDE_MPI)
   # Debian's openmpi-bin has the compiler's wrapper without the headers that it names, so FindMPI would abort the configuration.
@@ -55,7 +56,7 @@ if(FEDSTRIDE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${FEDSTRIDE_CCACHE})
 endif()
 
-# Links in a fifth of the time, if installed.
+# Links in a fifth of the time; used if installed.
 find_program(FEDSTRIDE_LLD ld.lld)
 if(FEDSTRIDE_LLD AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=lld)
