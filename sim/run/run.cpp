@@ -1,6 +1,7 @@
 #include "sim/run/run.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "core/files.hpp"
 #include "core/hash.hpp"
 #include "core/output.hpp"
+#include "core/seconds_since.hpp"
 #include "core/stop.hpp"
 #include "core/text.hpp"
 #include "sim/prepare/lot_noise.hpp"
@@ -58,6 +60,9 @@ Server make_server(const Setup& setup) {
 }
 
 namespace {
+
+// A checkpoint waits for the disk several times, a millisecond each: as long as a short round trains.
+constexpr double kCheckpointSeconds = 1;
 
 // One session of a run, from its checkpoint (round 0: the initial weights) to its last round.
 class Session {
@@ -161,7 +166,14 @@ class Session {
     state.evaluation_seconds += record.evaluation_seconds;
     const std::string line = folder_.append(record, setup_.configuration, state);
     if (board_) board_->add(line);
-    if (record.round % static_cast<std::uint32_t>(setup_.configuration.checkpoint_every) == 0) save();
+    if (is_checkpoint_due()) save();
+  }
+
+  bool is_checkpoint_due() const {
+    const auto every = static_cast<std::uint32_t>(setup_.configuration.checkpoint_every);
+    if (every > 0) return drive_.state.round % every == 0;
+    // A ledger, clients' folders and users' functions can go back one round at most.
+    return trains_outside_ || is_private(setup_.configuration) || seconds_since(saved_at_) >= kCheckpointSeconds;
   }
 
   void save() {
@@ -169,6 +181,7 @@ class Session {
     folder_.save(drive_.state);
     if (drive_.time) drive_.time->drop_versions();
     saved_ = drive_.state.round;
+    saved_at_ = std::chrono::steady_clock::now();
     drive_.fleet->checkpointed(saved_);
   }
 
@@ -238,6 +251,7 @@ class Session {
   ModelTests tests_;
   RunSummary summary_;
   std::uint32_t saved_;  // round of the checkpoint on disk
+  std::chrono::steady_clock::time_point saved_at_ = std::chrono::steady_clock::now();
   std::optional<Evaluation> latest_;
   GoodModel good_ = {};
 };

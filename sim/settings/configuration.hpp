@@ -127,7 +127,7 @@ struct Configuration : ReadSettings {
   double normalize_noise = 0;
   int evaluate_every = 1;
   int evaluate_rows = 0;
-  int checkpoint_every = 1;
+  int checkpoint_every = 0;
   std::string client_reports = "all";
   std::uint64_t seed = 1;
 

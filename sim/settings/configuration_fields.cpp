@@ -185,31 +185,33 @@ struct ConfigurationFields {
                 kPositive, Shapes::model, &Configuration::is_evaluated_privately},
           Field{"normalize-noise", &Configuration::normalize_noise, "normalize private: noise multiplier of the release",
                 kNonNegative, Shapes::model, &Configuration::is_normalized_privately}),
-      about(Question::output,
-            Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every N rounds and after the last",
-                  Valid{.low = 1, .high = 1e9}, Shapes::reports}
-                .often(),
-            Field{"evaluate-rows", &Configuration::evaluate_rows,
-                  "evaluate rounds on this many test rows, drawn once from the seed; 0: all. The final result always uses all",
-                  Valid{.low = 0, .high = 1e9}, Shapes::reports},
-            Field{"checkpoint-every", &Configuration::checkpoint_every,
-                  "write a checkpoint every N rounds and at the end; a killed run repeats the rounds since the last one",
-                  Valid{.low = 1, .high = 1e9}, Shapes::work},
-            Field{"client-reports", &Configuration::client_reports,
-                  "clients reported individually in rounds.jsonl: all, none, or a number of them, drawn once from the seed",
-                  Valid{.known = known_client_reports}, Shapes::reports},
-            Field{"seed", &Configuration::seed, "seed of all randomness", Valid{.low = 0, .high = 0x1p62}}.often(),
-            Field{"threads", &Configuration::threads, "threads; 0: one per processor; does not affect the result",
-                  Valid{.low = 0, .high = 1024}, Shapes::work}
-                .often(),
-            Field{"timeline", &Configuration::timeline,
-                  "write the run's tasks in virtual time to this file, in Chrome's trace format", kOutput, Shapes::screen},
-            Field{"tensorboard", &Configuration::tensorboard,
-                  "write TensorBoard's event file while the run goes on, to the folder of the run's name in this one", kFolder,
-                  Shapes::work},
-            Field{"quiet", &Configuration::quiet, "print errors only", {}, Shapes::screen},
-            Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder, Shapes::folder}
-                .first()),
+      about(
+          Question::output,
+          Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every N rounds and after the last",
+                Valid{.low = 1, .high = 1e9}, Shapes::reports}
+              .often(),
+          Field{"evaluate-rows", &Configuration::evaluate_rows,
+                "evaluate rounds on this many test rows, drawn once from the seed; 0: all. The final result always uses all",
+                Valid{.low = 0, .high = 1e9}, Shapes::reports},
+          Field{"checkpoint-every", &Configuration::checkpoint_every,
+                "write a checkpoint every N rounds and at the end; a killed run repeats the rounds since the last one; 0: about "
+                "every second, and every round under dp, over a network and with your own training",
+                Valid{.low = 0, .high = 1e9}, Shapes::work},
+          Field{"client-reports", &Configuration::client_reports,
+                "clients reported individually in rounds.jsonl: all, none, or a number of them, drawn once from the seed",
+                Valid{.known = known_client_reports}, Shapes::reports},
+          Field{"seed", &Configuration::seed, "seed of all randomness", Valid{.low = 0, .high = 0x1p62}}.often(),
+          Field{"threads", &Configuration::threads, "threads; 0: one per processor; does not affect the result",
+                Valid{.low = 0, .high = 1024}, Shapes::work}
+              .often(),
+          Field{"timeline", &Configuration::timeline,
+                "write the run's tasks in virtual time to this file, in Chrome's trace format", kOutput, Shapes::screen},
+          Field{"tensorboard", &Configuration::tensorboard,
+                "write TensorBoard's event file while the run goes on, to the folder of the run's name in this one", kFolder,
+                Shapes::work},
+          Field{"quiet", &Configuration::quiet, "print errors only", {}, Shapes::screen},
+          Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder, Shapes::folder}
+              .first()),
       about(
           Question::training,
           Field{

@@ -206,7 +206,7 @@ const Rule kCommonRules[] = {
      "; with {local-epochs} the shared layers would never train: it must be smaller than that"},
 
     // Privacy: noise, budgets, publishing.
-    {"checkpoint-every", [](C c) { return c.checkpoint_every != 1 && is_private(c); },
+    {"checkpoint-every", [](C c) { return c.checkpoint_every > 1 && is_private(c); },
      "; under {dp} the ledger and the checkpoint must cover the same rounds", "checkpoint-every"},
     {"noise-multiplier",
      [](C c) {
@@ -470,7 +470,7 @@ const Rule kNetworkRules[] = {
     {"error-feedback", [](C c) { return c.error_feedback == ErrorFeedback::ef21; },
      "; over a network the coordinator would have to keep what every client has sent so far", "error-feedback"},
     {"evaluate", is_evaluated_privately, "; over a network the clients' own ledgers would miss its releases"},
-    {"checkpoint-every", [](C c) { return c.checkpoint_every != 1; },
+    {"checkpoint-every", [](C c) { return c.checkpoint_every > 1; },
      "; over a network a client's folder can go back one round only", "checkpoint-every"},
 };
 
