@@ -102,6 +102,10 @@ Scale y_scale(const Plot& plot) {
     scale.low = std::max(scale.low, limit.low);
     scale.high = std::min(scale.high, limit.high);
   }
+  // A level is shown if a quarter of the picture is left to the numbers.
+  const double span = numbers.high - numbers.low;
+  if (std::isfinite(plot.level) && !plot.log_y && numbers.low - plot.level <= 3 * span && plot.level - numbers.high <= 3 * span)
+    scale.add(plot.level);
   scale.widen(0.05);
   if (plot.log_y) return scale;
   // Shares of a whole need no room beyond 0 and 1.
@@ -316,6 +320,11 @@ struct Canvas {
 
   void curves(const Plot& plot, const Scale& x, const Scale& y) {
     const Spacing spacing(plot, x);
+    if (plot.level >= y.low && plot.level <= y.high) {
+      path("M" + at(x.from, y.at(plot.level)) + "H" + px(x.to), paint(kSoft), "none",
+           " class=\"level\" stroke-width=\"1\" stroke-dasharray=\"1 3\"");
+      text(x.to - 4, y.at(plot.level) - 9, "end", plot.level_text, " fill=\"" + paint(kSoft) + "\" font-size=\"11\"");
+    }
     for (std::size_t index = 0; index < plot.lines.size(); ++index) {
       const PlotLine& line = plot.lines[index];
       std::string steps, intervals, markers;

@@ -45,7 +45,9 @@ struct Plot {
   std::vector<std::string> y_names = {};
   double least = -std::numeric_limits<double>::infinity();  ///< intervals are cut below this y
   double most = std::numeric_limits<double>::infinity();
-  bool shows_intervals = true;                             ///< false: they are only in the texts
+  bool shows_intervals = true;                              ///< false: they are only in the texts
+  double level = std::numeric_limits<double>::quiet_NaN();  ///< drawn from end to end if it is in the picture; NaN: none
+  std::string level_text = {};
   double from = std::numeric_limits<double>::quiet_NaN();  ///< y axis; NaN: fits the numbers
   double to = std::numeric_limits<double>::quiet_NaN();
   std::vector<PlotLine> lines = {};

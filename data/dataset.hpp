@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +62,9 @@ struct Dataset {
   /// The number of classes that distinguish rows: 1 if the answers are not classes.
   int label_classes() const { return targets == Targets::classes ? classes : 1; }
 };
+
+/// The accuracy of always giving the commonest answer: chance level. Nothing if the answers are not one class each.
+std::optional<double> chance_accuracy(const Dataset& data);
 
 /// The data set for a name on the command line.
 struct DataPair {

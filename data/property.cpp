@@ -1,7 +1,11 @@
 #include "data/property.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -15,6 +19,17 @@ float mean_of(const Value* values, std::size_t count) {
 }
 
 }  // namespace
+
+std::optional<double> chance_accuracy(const Dataset& data) {
+  const bool by_position = data.targets == Targets::positions;
+  if (!by_position && data.targets != Targets::classes) return {};
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(data.classes));
+  std::uint64_t all = 0;
+  for (const Label label : by_position ? data.position_labels : data.labels)
+    if (label < counts.size()) ++counts[label], ++all;
+  if (all == 0) return {};
+  return static_cast<double>(std::ranges::max(counts)) / static_cast<double>(all);
+}
 
 std::vector<float> property_of_rows(const Dataset& data, std::string_view property) {
   const std::size_t values = data.shape.size();

@@ -151,6 +151,9 @@ std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary)
   if (!summary.failed.empty()) notes.push_back(summary.failed);
   if (!summary.board_failure.empty()) notes.push_back(board_failure_text(summary));
   if (summary.time) note_time(setup, *summary.time, notes);
+  if (const auto chance = chance_accuracy(setup.data.test);
+      chance && !setup.privacy.on() && summary.rounds > 0 && summary.test.accuracy <= *chance)
+    notes.push_back("the test accuracy is no better than that of always answering the commonest class, " + number_text(*chance));
   return notes;
 }
 
@@ -370,6 +373,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   if (!setup.privacy.on()) {  // with such a hash, anyone who knows all rows but one could test a guess of it
     json["data_hash"] = setup.data.hash;
     json["partition_hash"] = setup.clients.partition_hash;
+    if (const auto chance = chance_accuracy(setup.data.test)) json["chance_accuracy"] = *chance;
     if (!setup.data.train.class_names.empty()) json["class_names"] = setup.data.train.class_names;
   }
   const auto brought = std::accumulate(setup.clients.row_counts.begin(), setup.clients.row_counts.end(), std::uint64_t{0});

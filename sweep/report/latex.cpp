@@ -7,11 +7,15 @@
 #include "core/text.hpp"
 #include "sweep/report/metrics.hpp"
 #include "sweep/report/result_grid.hpp"
+#include "sweep/results/settings_of_cells.hpp"
 
 namespace fedstride {
 namespace {
 
 constexpr std::size_t kMaxColumns = 5;  // side by side on a page
+
+// Settings that a reader of the paper needs even at their defaults.
+constexpr std::string_view kAlwaysSaid[] = {"batch", "clients", "local-epochs", "rounds"};
 
 /// A number, or half of an interval, in mathematical mode: 1.0e-05 becomes 1.0 \times 10^{-5}.
 std::string number_latex(const std::string& text) {
@@ -94,7 +98,12 @@ std::string caption(const SweepResults& sweep, const ResultGrid& grid) {
   std::string text = sweep.experiment.title.empty() ? sweep.experiment.name : sweep.experiment.title;
   if (!grid.metric.empty()) text += ": " + title_of_metric(grid.metric);
   if (!text.empty() && text.back() != '.') text += '.';
-  text = latex_text(text + " " + grid.note);
+  std::string shared;
+  for (const auto& [key, value, is_default] : fixed_settings(sweep))
+    if (!is_default || std::ranges::find(kAlwaysSaid, key) != std::end(kAlwaysSaid))
+      shared += (shared.empty() ? " In all: " : ", ") + key + " " + value;
+  text = latex_text(text + " " + grid.note + (grid.settings.empty() ? "" : " " + grid.settings) + shared +
+                    (shared.empty() ? "" : "."));
   constexpr std::string_view kSign = "±";
   for (std::size_t at = 0; (at = text.find(kSign, at)) != std::string::npos;) text.replace(at, kSign.size(), "$\\pm$");
   return text;

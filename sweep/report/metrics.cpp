@@ -16,6 +16,7 @@ constexpr Words kMetrics[] = {
     {"test_accuracy", "test accuracy (share of examples)"},
     {"validation_accuracy", "validation accuracy (share of examples)"},
     {"accuracy", "accuracy (share of examples)"},
+    {"chance_accuracy", "accuracy of always answering the commonest class (share of test examples)"},
     {"test_r2", "test R2 (share of the variance explained)"},
     {"validation_r2", "validation R2 (share of the variance explained)"},
     {"own_r2", "clients' R2 on their own rows (mean)"},

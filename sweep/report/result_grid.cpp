@@ -6,6 +6,7 @@
 
 #include "core/text.hpp"
 #include "sweep/report/metrics.hpp"
+#include "sweep/results/settings_of_cells.hpp"
 
 namespace fedstride {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 using Values = MethodTable::Values;
 
 constexpr double kSignificant = 0.05;
+constexpr std::string_view kAccuracy = "test_accuracy";
 constexpr std::size_t kMaxSentences = 12;
 
 /// The number format of a column.
@@ -100,7 +102,7 @@ struct Notes {
   }
 };
 
-std::string note_of(const SweepResults& sweep, const Notes& notes) {
+std::string note_of(const SweepResults& sweep, const Notes& notes, bool has_accuracy) {
   const Tuning& tuning = sweep.experiment.tuning;
   const bool is_run = sweep.experiment.command == "run";
   std::string text = is_run ? "After the last round." : "";
@@ -112,6 +114,8 @@ std::string note_of(const SweepResults& sweep, const Notes& notes) {
     add("One seed, so there is no interval.");
   if (!tuning.keys.empty())
     add("Each at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on + " set.");
+  if (const auto chance = has_accuracy ? chance_accuracy(sweep) : std::nullopt)
+    add("Always answering the commonest class has a test accuracy of " + number_text(std::round(*chance * 1e4) / 1e4) + ".");
   const Target& target = sweep.experiment.target;
   if (target.is_declared())
     add("Target: the first of " + std::to_string(kEvaluationsInARow) + " evaluations in a row with " +
@@ -154,7 +158,8 @@ ResultGrid grid_by_condition(const SweepResults& sweep, const MethodTable& table
   for (const auto& column : comparison.entries) {
     grid.cells.push_back(cells_of(column, comparison.is_compared, notes));
   }
-  grid.note = note_of(sweep, notes);
+  grid.note = note_of(sweep, notes, metric == kAccuracy);
+  grid.settings = settings_of_methods(sweep, table);
   return grid;
 }
 
@@ -165,14 +170,16 @@ ResultGrid grid_by_metric(const SweepResults& sweep, const MethodTable& table) {
                   .heads = {""}};
   if (grid.row_keys.empty()) grid.row_keys = {"run"}, grid.rows = {{sweep.experiment.name}};
   Notes notes;
-  for (const auto& metric : compared_metrics(sweep)) {
+  const auto metrics = compared_metrics(sweep);
+  for (const auto& metric : metrics) {
     const Comparison comparison = compare(table, metric);
     std::vector<Compared> column;
     for (const auto& entries : comparison.entries) column.insert(column.end(), entries.begin(), entries.end());
     grid.columns.push_back({title_of_metric(metric)});
     grid.cells.push_back(cells_of(column, comparison.is_compared, notes));
   }
-  grid.note = note_of(sweep, notes);
+  grid.note = note_of(sweep, notes, std::ranges::find(metrics, kAccuracy) != metrics.end());
+  grid.settings = settings_of_methods(sweep, table);
   return grid;
 }
 
@@ -475,7 +482,7 @@ std::string results_html(const SweepResults& results) {
     note = grid.note;
     html += (grid.metric.empty() ? "" : "<h3>" + escaped(title_of_metric(grid.metric)) + "</h3>\n") + grid_html(grid);
   }
-  return html + note_html(note);
+  return html + note_html(note) + note_html(grids.front().settings);
 }
 
 ResultsText results_text(const SweepResults& results, std::size_t width) {

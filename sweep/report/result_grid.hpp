@@ -27,6 +27,7 @@ struct ResultGrid {
   std::vector<std::vector<std::string>> columns = {};  ///< for each column, its text in each line of the header
   std::vector<std::vector<GridCell>> cells = {};       ///< [column][row]
   std::string note = {};                               ///< how to read it; "Bold" is the best
+  std::string settings = {};                           ///< of methods and conditions, beyond those in the table
 };
 std::vector<ResultGrid> result_grids(const SweepResults& results);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "core/text.hpp"
@@ -216,7 +217,7 @@ std::vector<Plot> plots_of(const FigureData& data, const FigureDraft& draft, con
   if (std::ranges::any_of(plots, needs_offsets))
     notes += " Markers and bars that would overlap are drawn side by side; their values are exact.";
   if (std::ranges::any_of(plots, cuts_intervals))
-    notes += " Intervals that reach an edge extend beyond it; their ends are in the points' tooltips.";
+    notes += " Intervals that reach an edge extend beyond it; summary.csv has their ends.";
   return plots;
 }
 
@@ -235,7 +236,7 @@ std::string caption_of(const FigureData& data, const FigureDraft& draft) {
                      : most == 1             ? "One seed, so there is no interval."
                                  : "Mean of " + (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) +
                                        " seeds; " +
-                                       (!draft.model.shows_intervals ? "tooltips give 95 % intervals (Student's t)."
+                                       (!draft.model.shows_intervals ? "summary.csv has 95 % intervals (Student's t)."
                                                                      : std::string("bars: 95 % intervals (Student's t)."));
   if (draft.is_chosen && is_ranked && !tuning.keys.empty())
     text += " Drawn at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on + " set" +
@@ -291,6 +292,10 @@ Figure figure_of(const FigureData& data, const FigureRequest& request, FigureDra
     figure.caption = "Nothing to draw yet: no matching finished cell has " + draft.missing + ".";
     return figure;
   }
+  const bool is_accuracy = draft.samples.front().row->metric == "test_accuracy";
+  const std::optional<double> chance = is_accuracy ? chance_accuracy(data.results()) : std::nullopt;
+  if (chance && draft.model.style != Plot::Style::bars)
+    draft.model.level = *chance, draft.model.level_text = "chance: the commonest class";
   figure.caption = draft.before + caption_of(data, draft) + draft.after;
   figure.plots = plots_of(data, draft, request, figure.caption);
   return figure;

@@ -229,7 +229,7 @@ void read_run(const fs::path& folder, CellResult& result) {
                   " rounds, rounds.jsonl has " + std::to_string(result.rounds.size()) + "; remove it to run the cell again");
   for (const char* key :
        {"test_accuracy", "test_r2", "test_loss", "examples", "uplink_bytes", "downlink_bytes", "wasted_bytes", "evaluated_rows",
-        "seconds", "evaluation_seconds", "examples_per_second", "mean_staleness", "largest_staleness"})
+        "chance_accuracy", "seconds", "evaluation_seconds", "examples_per_second", "mean_staleness", "largest_staleness"})
     take_number(summary, key, result.numbers, key);
   take_statements(summary, result);
   take_accounts(folder, summary, result);

@@ -164,6 +164,13 @@ void check_state(CellResult& cell, const CellState& state, const fs::path& folde
 
 }  // namespace
 
+std::optional<double> chance_accuracy(const SweepResults& results) {
+  std::set<double> seen;
+  for (const CellResult& cell : results.cells)
+    if (cell.numbers.contains("chance_accuracy")) seen.insert(cell.numbers.of("chance_accuracy"));
+  return seen.size() == 1 ? std::optional(*seen.begin()) : std::nullopt;
+}
+
 std::vector<std::string> swept_keys(const SweepResults& results) {
   std::vector<std::string> keys;
   const auto add = [&](const std::string& key) {

@@ -105,6 +105,9 @@ SweepResults read_results(const std::filesystem::path& folder, const ReadLimits&
 /// Swept keys in the order of the axes, each once.
 std::vector<std::string> swept_keys(const SweepResults& results);
 
+/// The accuracy of always answering the commonest class of the test rows, if it is the same in all cells that have one.
+std::optional<double> chance_accuracy(const SweepResults& results);
+
 /// Checks the experiment's claims; one result each, in order. Never throws: a claim that cannot be checked is "not run".
 std::vector<ExpectationResult> check(const Experiment& experiment, const std::vector<CellResult>& cells,
                                      const std::vector<SummaryRow>& summary);

@@ -98,6 +98,62 @@ std::vector<FixedSetting> fixed_settings(const SweepResults& results) {
   return fixed;
 }
 
+std::string settings_of_methods(const SweepResults& results, const MethodTable& table) {
+  if (results.experiment.command != "run") return {};
+  std::vector<const Cell*> cells;
+  for (const auto& column : table.seeds)
+    for (const Seeds& seeds : column)
+      if (!seeds.empty() && cells.size() < kMaxCellsResolved) cells.push_back(&seeds.front()->cell);
+  std::vector<TextSettings> settings;
+  std::set<std::string> varying;
+  for (const Cell* cell : cells) {
+    settings.push_back(resolved_settings(*cell));
+    for (const auto& [key, value] : settings.back()) varying.insert(key);
+  }
+  const auto value_of = [&](std::size_t i, const std::string& key) {
+    const auto found = settings[i].find(key);
+    return found == settings[i].end() ? std::string() : found->second;
+  };
+  const std::vector<std::string> swept = swept_keys(results);
+  std::erase_if(varying, [&](const std::string& key) {
+    if (std::ranges::find(swept, key) != swept.end() || key == "seed") return true;
+    for (std::size_t i = 1; i < cells.size(); ++i)
+      if (value_of(i, key) != value_of(0, key)) return false;
+    return true;
+  });
+  const TextSettings defaults = resolved_settings({});
+  const auto is_default = [&](const std::string& key, const std::string& text) {
+    const auto found = defaults.find(key);
+    return found != defaults.end() && found->second == text;
+  };
+  std::vector<std::string> axes = table.method_keys;
+  axes.insert(axes.end(), table.condition_keys.begin(), table.condition_keys.end());
+  std::vector<std::string> texts;
+  for (const std::string& axis : axes) {
+    // These settings are functions of this axis alone.
+    std::vector<std::string> values;
+    std::map<std::string, TextSettings> of_value;
+    std::set<std::string> others;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::string value = cells[i]->value_of(axis);
+      const auto [place, is_new] = of_value.try_emplace(value);
+      if (is_new) values.push_back(value);
+      for (const std::string& key : varying) {
+        const auto [kept, first] = place->second.try_emplace(key, value_of(i, key));
+        if (!first && kept->second != value_of(i, key)) others.insert(key);
+      }
+    }
+    std::erase_if(varying, [&](const std::string& key) { return !others.contains(key); });
+    for (const std::string& value : values) {
+      std::vector<std::string> own;
+      for (const auto& [key, text] : of_value[value])
+        if (!others.contains(key) && !text.empty() && !is_default(key, text)) own.push_back(key + " " + text);
+      if (!own.empty() && !value.empty()) texts.push_back(value + ": " + joined(own));
+    }
+  }
+  return texts.empty() ? "" : "Settings: " + joined(texts, "; ") + ".";
+}
+
 bool is_one_run(const SweepResults& results) {
   return results.cells.size() == 1 && results.experiment.axes.empty() && !results.folder.empty() &&
          results.experiment.file == (results.folder / "config.toml").string();

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "sweep/results/comparison.hpp"
 #include "sweep/results/results.hpp"
 
 namespace fedstride {
@@ -22,6 +23,10 @@ struct FixedSetting {
 /// first kMaxCellsResolved configurations.
 std::vector<FixedSetting> fixed_settings(const SweepResults& results);
 inline constexpr std::size_t kMaxCellsResolved = 200;
+
+/// "prox: mu 0.1; scaffold: learning-rate 0.05": the settings of each method and condition of a table that are neither in the
+/// table nor common to all its cells nor tuned nor the program's defaults.
+std::string settings_of_methods(const SweepResults& results, const MethodTable& table);
 
 /// True if the results come from the folder of a single run.
 bool is_one_run(const SweepResults& results);

@@ -34,9 +34,39 @@ void sweep_in(const TemporaryFolder& folder) {
   REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
 }
 
+std::vector<std::string> cell_folders(const std::string& sweep) {
+  std::vector<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(sweep + "/cells")) folders.push_back(entry.path().string());
+  return folders;
+}
+
 bool is_there(const std::string& path) { return std::filesystem::exists(path); }
 
 }  // namespace
+
+TEST_CASE("the example of a comparison ends in a page and a LaTeX table with each method's settings and chance level") {
+  const TemporaryFolder folder;
+  const Outcome swept = run_program({"sweep", FEDSTRIDE_SOURCE_DIR "/examples/comparison.toml", "--rounds", "2",
+                                     "--limit-per-client", "20", "--out", folder / "sweep", "--quiet"});
+  REQUIRE_MESSAGE(swept.code == 0, swept.err);
+  const Outcome outcome = run_program({"report", folder / "sweep", "--latex"});
+  CHECK_MESSAGE(outcome.code == 0, outcome.err);
+  const std::string page = fedstride::read_file(folder / "sweep/report.html");
+  const std::string table = fedstride::read_file(folder / "sweep/report.tex");
+  const Json summary = parse_json(fedstride::read_file(cell_folders(folder / "sweep").front() + "/summary.json"));
+  const double chance = summary["chance_accuracy"].get<double>();
+  CHECK((chance >= 0.1 && chance < 0.12));  // of 2,000 rows in ten classes
+  for (const std::string& text : {page, table}) {
+    CHECK((text.find("24 of 24 cells") != text.npos || text == table));
+    CHECK(text.find("FedProx: local-objective prox, mu 0.1") != text.npos);
+    CHECK(text.find("FedAdam: ") != text.npos);
+    CHECK(text.find("server-learning-rate 0.01") != text.npos);
+    CHECK(text.find("dirichlet: alpha 0.1") != text.npos);
+    CHECK(text.find("commonest class") != text.npos);
+    CHECK(text.find("local-objective plain") == text.npos);
+  }
+  CHECK(table.find("In all: ") != table.npos);
+}
 
 TEST_CASE("a sweep's page stands in its folder, with pictures and tables beside it") {
   const TemporaryFolder folder;
