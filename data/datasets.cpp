@@ -23,6 +23,7 @@
 #include "data/missing.hpp"
 #include "data/named_facts.hpp"
 #include "data/normalization.hpp"
+#include "data/official.hpp"
 #include "data/shared_datasets.hpp"
 #include "data/split.hpp"
 
@@ -202,6 +203,18 @@ std::filesystem::path dataset_folder(const DatasetSource& source, const DataOpti
 
 namespace {
 
+/// Notes which files of a published data set are other than its authors'.
+void note_unofficial(DataPair& pair, std::string_view name, const DatasetSource& source, const DataOptions& options) {
+  const OfficialSet* set = official_set(name);
+  if (set == nullptr) return;
+  const std::filesystem::path folder = dataset_folder(source, options);
+  std::vector<std::string> others;
+  for (const auto& file : unofficial_files(*set, folder)) others.push_back(file.filename().string());
+  if (!others.empty())
+    pair.notes.push_back("'" + folder.string() + "' is not the published " + std::string(name) + " (" + joined(others) +
+                         "); 'fedstride data get " + std::string(name) + " --replace' replaces it");
+}
+
 DataPair read_dataset(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
   DataOptions known = options;
@@ -211,6 +224,7 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
   DataPair pair =
       source.make ? source.make(name.substr(std::min(name.size(), source.name.size() + 1))) : read_source(source, known, false);
   pair.train.name = name;
+  note_unofficial(pair, name, source, options);
   check_loader(pair, source, known.read);
   if (pair.train.targets == Targets::classes && source.is_published)
     pair.facts.push_back("classes " + std::to_string(pair.train.classes) + " (published with data set '" + std::string(name) +
