@@ -14,6 +14,7 @@ remove one record (or zero it out). docs/privacy-mechanisms.md has their guarant
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,13 +24,17 @@ from ._settings import of_command, takes
 from ._types import Place, Value
 
 __all__ = ["adaptive_clip_noise", "audit", "audit_scores", "balls_in_bins", "buffered_toeplitz", "calibrate", "compare", "delta",
-           "epsilon", "evaluate", "fitted_audit", "measure", "one_run", "prefix_error", "selection", "sensitivity", "steps", "toeplitz", "tree", "user_rows"]
+           "epsilon", "evaluate", "event", "fitted_audit", "measure", "one_run", "prefix_error", "selection", "sensitivity", "steps", "toeplitz", "tree", "user_rows"]
 
 
 @takes(of_command("privacy epsilon"), describe=True)
 def epsilon(*, details: bool = False, **question: Value) -> Any:
-    """The epsilon that an accountant proves at `delta`, rounded up; math.inf if it proves none. With `composition=FILE`, a list of
-    dicts, one for each case of the file."""
+    """The epsilon that an accountant proves at `delta`, rounded up; math.inf if it proves none. `composition=` takes several phases
+    of training, a list of `event()`s; or a file of cases (docs/compositions.md), and then returns a list of dicts, one a case.
+
+        phases = [event(sampling_rate=0.01, noise_multiplier=4, steps=5000), event(sampling_rate=0.02, noise_multiplier=6, steps=2000)]
+        epsilon(composition=phases, delta=1e-5)
+    """
     return _answer("epsilon", "epsilon", question, details)
 
 
@@ -53,9 +58,19 @@ def steps(*, details: bool = False, **question: Value) -> Any:
 
 @takes(of_command("privacy compare"), describe=True)
 def compare(**question: Value) -> Any:
-    """All accountants compared: a dict whose "accountants" has a dict for each, with "unsound" if it proves nothing. With
-    `composition=FILE`, a list of such dicts."""
+    """All accountants compared: a dict whose "accountants" has a dict for each, with "unsound" if it proves nothing. Of a
+    `composition=` as in `epsilon()`."""
     return _answer("compare", None, question, True)
+
+
+def event(*, noise_multiplier: float, steps: int = 1, sampling_rate: float = 1, sampling: str | None = None, **more: Any) -> dict[str, Any]:
+    """Releases of one kind, for `composition=`: `steps` clipped sums with Gaussian noise. `sampling` is "full" at a rate of 1,
+    otherwise "poisson"; "shuffle" and "without-replacement" are the others. `more` are keys of docs/compositions.md, such as
+    schedule={"name": "linear", "target": 1000}. A change of noise or rate begins another event."""
+    sampling = sampling or ("full" if sampling_rate == 1 else "poisson")
+    found = {"mechanism": "gaussian", "sampling": "none" if sampling == "full" else sampling, "noise_multiplier": noise_multiplier,
+             "count": steps, **more}
+    return found if sampling == "full" else {**found, "rate": sampling_rate}
 
 
 def evaluate(file: Place) -> list[dict[str, Any]]:
@@ -191,7 +206,15 @@ def _one_of(epsilon, delta):
 
 
 def _answer(ask, name, question, details):
-    if question.get("composition") is not None:
+    composition = question.get("composition")
+    if isinstance(composition, (list, tuple)):
+        case = {"id": "composition", "neighbours": question.pop("neighbours", None) or "add-remove", "events": list(composition)}
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"version": 1, "cases": [case]}, file)
+            file.flush()
+            (answer,) = _lines(carry_out("privacy", ask, **{**question, "composition": file.name, "json": True}))
+        return answer if details else answer["value"]
+    if composition is not None:
         return _lines(carry_out("privacy", ask, **{**question, "json": True}))
     answer = asked("privacy", ask, **question)
     return answer if details else answer[name]

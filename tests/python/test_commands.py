@@ -66,6 +66,24 @@ def test_compositions(tmp_path):
         privacy.evaluate(tmp_path / "none.json")
 
 
+def test_compositions_of_events():
+    phases = [privacy.event(sampling_rate=0.01, noise_multiplier=4, steps=5000), privacy.event(sampling_rate=0.02, noise_multiplier=6, steps=2000)]
+    both = privacy.epsilon(composition=phases, delta=1e-5)
+    assert 0.7 < both < 1 and privacy.delta(composition=phases, epsilon=both) <= 1e-5  # docs/compositions.md accepts at most 1
+    one = {"sampling_rate": 0.01, "noise_multiplier": 4, "steps": 5000}
+    assert privacy.epsilon(composition=[privacy.event(**one)], delta=1e-5) == privacy.epsilon(**one, delta=1e-5) < both
+    full = {"noise_multiplier": 20, "steps": 10}
+    assert privacy.epsilon(composition=[privacy.event(**full)], delta=1e-5, accountant="zcdp") == pytest.approx(
+        privacy.epsilon(**full, sampling="full", delta=1e-5, accountant="zcdp"))
+    replaced = privacy.epsilon(composition=phases, delta=1e-5, neighbours="replace-one")
+    assert replaced > both
+    assert {one["accountant"] for one in privacy.compare(composition=phases, delta=1e-5)["accountants"]} >= {"tight", "rdp"}
+    for wrong, word in ([{"noise_multiplier": 1}], "mechanism"), ([], "events"), ([privacy.event(noise_multiplier=-1)], "noise_multiplier"):
+        with pytest.raises(fedstride.Error, match=word) as raised:
+            privacy.epsilon(composition=wrong, delta=1e-5)
+        assert "/tmp/" not in str(raised.value)
+
+
 def test_many_threads_ask_at_once():
     expected = {steps: privacy.epsilon(**{**ASK, "steps": steps}, delta=1e-5) for steps in (100, 1000, 5000, 20_000)}
     found = []
