@@ -42,7 +42,7 @@ std::string fish_completion(const CommandInfo& program);
 /// The text with `escape` before each of `letters`.
 std::string escaped(std::string_view text, std::string_view letters, std::string_view escape = "\\");
 
-/// docs/settings.md: every setting with its meaning, valid values and default, in Markdown.
+/// Every setting with its meaning, valid values and default, in Markdown.
 std::string settings_page();
 
 /// "fedstride-privacy-epsilon.1"

@@ -7,10 +7,11 @@
 namespace fedstride {
 namespace {
 
-// "a whole number from 1 to 10" becomes "1 to 10": the default shows that it is a number.
+// "a whole number from 1 to 10" becomes "1 to 10", "a number from 1" "from 1": the default shows that it is a number.
 std::string short_range(std::string text) {
-  for (const std::string_view words : {"a whole number from ", "a whole number ", "a number from ", "a number "})
-    if (text.starts_with(words)) text = text.substr(words.size());
+  for (const std::string_view words : {"a whole number ", "a number "})
+    if (text.starts_with(words)) text.erase(0, words.size());
+  if (text.starts_with("from ") && text.find(" to ") != text.npos) text.erase(0, 5);
   return text;
 }
 
@@ -30,8 +31,8 @@ std::string settings_page() {
   std::string page =
       "# Settings\n\nEvery setting of a run. Each is a command-line flag (`--name`), a key in a TOML file, and a keyword "
       "argument in "
-      "Python (with `_` for `-`). Brackets hold the default, parentheses the parts that have the setting. This page is generated "
-      "by `fedstride manual --settings docs/settings.md`.\n";
+      "Python (with `_` for `-`). Brackets hold the default, parentheses the parts that have the setting. Made by `fedstride "
+      "manual --settings FILE`.\n";
   const auto keys = all_keys();
   for (std::size_t question = 0; question < std::size(kQuestionTitles); ++question) {
     page += "\n## " + std::string(kQuestionTitles[question]) + "\n\n";

@@ -1,6 +1,7 @@
 """Signatures, help, completion, stubs: what C++ knows of the settings, as a Python user meets it."""
 
 import inspect
+import os
 import pathlib
 import re
 import subprocess
@@ -14,11 +15,11 @@ import fedstride
 from fedstride import _core
 
 PACKAGE = pathlib.Path(fedstride.__file__).parent
-PAGE = (SOURCE / "docs" / "settings.md").read_text()
+PAGE = subprocess.run([os.environ["FEDSTRIDE_PROGRAM"], "manual", "--settings", "/dev/stdout"], capture_output=True, text=True, check=True).stdout
 
 
 def page_keywords():
-    """The keywords of docs/settings.md, which the program generates, with the texts of their lines."""
+    """The keywords of the program's page of settings, with the texts of their lines."""
     return {name.replace("-", "_"): line for name, line in re.findall(r"^- `([a-z0-9-]+)`(.*)$", PAGE, re.MULTILINE)}
 
 
