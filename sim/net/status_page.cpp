@@ -21,7 +21,10 @@ body { color: var(--ink); background: var(--paper); font: 1rem/1.45 system-ui, s
 h1 { font-size: 1.35rem; margin: 0; overflow-wrap: anywhere }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 p { margin: .3rem 0 .6rem }
-progress { width: 100%; height: 1rem; accent-color: #666 }
+progress { width: 100%; height: 1rem; appearance: none; border: 1px solid var(--soft); background: var(--panel) }
+progress::-webkit-progress-bar { background: var(--panel) }
+progress::-webkit-progress-value { background: var(--l0) }
+progress::-moz-progress-bar { background: var(--l0) }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: .6rem 1.5rem; margin: 1.2rem 0 }
 dt, .small { font-size: .85rem; opacity: .75 }
 dd { margin: 0; overflow-wrap: anywhere }
