@@ -10,7 +10,7 @@ using Counts = std::vector<std::size_t>;
 
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kMargin = 18;    // client number and size: "  client       rows"
-constexpr std::size_t kWithCount = 6;  // shade, then up to five digits
+constexpr std::size_t kWithCount = 6;  // up to five digits, then their shade
 constexpr std::size_t kMaxShownClients = 40;
 constexpr std::size_t kShownOfMany = 20;
 
@@ -53,7 +53,7 @@ Counts grouped(const Counts& counts, std::size_t group) {
 std::string cell(std::size_t count, std::size_t largest, std::size_t width) {
   std::string text;
   if (width == kWithCount && largest < 100000)
-    return shade(count, largest) + padded(count > 0 ? std::to_string(count) : "", width - 1);
+    return padded(count > 0 ? std::to_string(count) : "", width - 1) + shade(count, largest);
   for (std::size_t i = 0; i + (width > 1 ? 1 : 0) < width; ++i) text += shade(count, largest);
   return text + (width > 1 ? " " : "");
 }

@@ -61,8 +61,8 @@ TEST_CASE("the heat map shades each class's share and prints the counts of ten c
   const std::vector<std::string> names = {"plane", "car"};
   CHECK(heat_map({{100, 0}, {25, 51}}, names) ==
         "client      rows  plane   car \n"
-        "     0       100  █  100·     \n"
-        "     1        76  ░   25▓   51\n");
+        "     0       100    100█     ·\n"
+        "     1        76     25░   51▓\n");
 }
 
 TEST_CASE("the heat map fits 80 columns for one class, ten, a hundred and a thousand, and for many clients") {
@@ -93,7 +93,7 @@ TEST_CASE("no class name is cut: those too long for their columns are listed by 
   CHECK(heat_map({{1, 1}}, few) ==
         "classes: 0 écureuil, 1 x\n"
         "client      rows      0     1 \n"
-        "     0         2  █    1█    1\n");
+        "     0         2      1█    1█\n");
   CHECK(heat_map({{1, 1}}, std::vector<std::string>{"écran", "x"}).starts_with("client      rows  écran     x \n"));
   std::vector<std::string> many;
   for (int i = 0; i < 10; ++i) many.push_back("a class of some length " + std::to_string(i));
