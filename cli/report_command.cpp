@@ -39,7 +39,10 @@ void renew_tables(const SweepResults& sweep) {
 void report(const ReportFlags& arguments) {
   const bool has_out = !arguments.out.empty();  // --out '' was rejected earlier
   if (arguments.folders.size() > 1 && !has_out)
-    throw usage_error("a report on " + std::to_string(arguments.folders.size()) + " folders needs --out FILE.html");
+    throw usage_error("a report on " + std::to_string(arguments.folders.size()) + " folders needs --out FILE.html" +
+                      (arguments.latex && arguments.folders.back().ends_with(".tex")
+                           ? "; '" + arguments.folders.back() + "' is no folder, and --latex takes no name"
+                           : ""));
   const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
   const std::string tables = arguments.latex ? std::filesystem::path(out).replace_extension(".tex").string() : "";
   if (arguments.latex && target_of(out).kind == FileTarget::Kind::written_into)
