@@ -95,7 +95,8 @@ std::string configurations(const SweepResults& sweep) {
       }
       const SummaryRow& row = *found->second;
       n = std::max(n, row.n);
-      html += "<td class=\"n\" title=\"" + number_text(row.mean) + "\">" + spread_for_people(row.mean, row.deviation) + "</td>";
+      html += "<td class=\"n\" title=\"" + number_text(row.mean) + "\">" + spread_for_people(row.mean, (row.high - row.low) / 2) +
+              "</td>";
     }
     html += "<td class=\"n\">" + std::to_string(n) + "</td>";
     if (is_tuned)
@@ -107,7 +108,8 @@ std::string configurations(const SweepResults& sweep) {
               "</td>";
     html += "</tr>\n";
   }
-  html += "</tbody></table></div>\n<p class=\"note\">Mean ± standard deviation over n seeds, after the last round.";
+  html +=
+      "</tbody></table></div>\n<p class=\"note\">Mean over n seeds ± half the width of its 95 % interval, after the last round.";
   if (all.size() > kMaxTableRows)
     html += " The first " + std::to_string(kMaxTableRows) + " of " + std::to_string(all.size()) +
             " configurations; see summary.csv for all.";

@@ -31,18 +31,18 @@ std::string number_for_people(double value) {
   return buffer;
 }
 
-std::string spread_for_people(double mean, double deviation) {
-  if (!std::isfinite(deviation)) return number_for_people(mean);
-  if (deviation == 0) return number_for_people(mean) + " ± 0";
-  // The deviation to two digits, and the mean to the same decimal place.
-  const int place = static_cast<int>(std::floor(std::log10(deviation))) - 1;
+std::string spread_for_people(double mean, double spread) {
+  if (!std::isfinite(spread)) return number_for_people(mean);
+  if (spread == 0) return number_for_people(mean) + " ± 0";
+  // The spread to two digits, and the mean to the same decimal place.
+  const int place = static_cast<int>(std::floor(std::log10(spread))) - 1;
   char buffer[80];
   if (place >= 0 && std::fabs(mean) < 1e15)
-    std::snprintf(buffer, sizeof buffer, "%.0f ± %.0f", mean, deviation);
+    std::snprintf(buffer, sizeof buffer, "%.0f ± %.0f", mean, spread);
   else if (place >= -6)
-    std::snprintf(buffer, sizeof buffer, "%.*f ± %.*f", -place, mean, -place, deviation);
+    std::snprintf(buffer, sizeof buffer, "%.*f ± %.*f", -place, mean, -place, spread);
   else
-    std::snprintf(buffer, sizeof buffer, "%.4g ± %.2g", mean, deviation);
+    std::snprintf(buffer, sizeof buffer, "%.4g ± %.2g", mean, spread);
   return buffer;
 }
 

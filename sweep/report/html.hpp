@@ -13,8 +13,8 @@ std::string url_of(std::string_view path);
 /// Contents that a reader can unfold; omitted on paper.
 std::string folded(std::string_view title, const std::string& contents);
 
-/// "0.4421" and "0.4421 ± 0.0032", with as many digits as the deviation (NaN: none) justifies.
+/// "0.4421" and "0.4421 ± 0.0032", with as many digits as the spread (NaN: none) justifies.
 std::string number_for_people(double value);
-std::string spread_for_people(double mean, double deviation);
+std::string spread_for_people(double mean, double spread);
 
 }  // namespace fedstride

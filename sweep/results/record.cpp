@@ -1,6 +1,7 @@
 #include "sweep/results/record.hpp"
 
 #include <ctime>
+#include <map>
 #include <set>
 
 #include "core/build_info.hpp"
@@ -8,27 +9,33 @@
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
+#include "data/official.hpp"
 #include "sweep/results/settings_of_cells.hpp"
 
 namespace fedstride {
 namespace {
 
-std::string data_status(const std::string& dataset) {
+std::string data_status(const std::string& dataset, const std::string& data_dir) {
   const DatasetSource& source = dataset_source(dataset);
-  return source.place.file.empty() && !source.place.is_own ? "made by the program"
-         : source.is_published                             ? "published"
-                                                           : "own files";
+  if (source.place.file.empty() && !source.place.is_own) return "made by the program";
+  if (!source.is_published) return "own files";
+  const OfficialSet* set = official_set(dataset);
+  return set != nullptr && !is_official(*set, dataset_folder(source, {.data_dir = data_dir})) ? "not its authors' files"
+                                                                                              : "published";
 }
 
 Json data_of(const SweepResults& results) {
-  std::set<std::string> names, hashes;
+  std::map<std::string, std::string> folders;  // of each data set
+  std::set<std::string> hashes;
   for (const CellResult& cell : results.cells) {
     const auto settings = resolved_settings(cell.cell);
-    if (const auto dataset = settings.find("dataset"); dataset != settings.end()) names.insert(dataset->second);
+    const auto folder = cell.cell.settings.find("data-dir");
+    if (const auto dataset = settings.find("dataset"); dataset != settings.end())
+      folders[dataset->second] = folder == cell.cell.settings.end() ? "" : value_text(folder->second.value);
     if (const std::string hash = cell.text("data_hash"); !hash.empty()) hashes.insert(hash);
   }
   Json data = Json::array();
-  for (const std::string& name : names) data.push_back(Json{{"dataset", name}, {"status", data_status(name)}});
+  for (const auto& [name, folder] : folders) data.push_back(Json{{"dataset", name}, {"status", data_status(name, folder)}});
   return Json{{"sets", std::move(data)}, {"hashes", std::vector<std::string>(hashes.begin(), hashes.end())}};
 }
 
@@ -49,6 +56,19 @@ std::string values_of(const SweepResults& results) {
                                            {"rank", row.rank}}));
   }
   return joined(values, ",");
+}
+
+// What another machine repeats: each cell's point, its model, and what it cost here.
+std::string cells_of(const SweepResults& results) {
+  std::vector<std::string> cells;
+  for (const CellResult& cell : results.cells) {
+    Json point = Json::object();
+    for (const auto& [key, value] : cell.cell.point) point[key] = value;
+    Json json{{"point", std::move(point)}, {"seconds", number_or_null(cell.numbers.of("seconds"))}};
+    if (const std::string hash = cell.text("model_hash"); !hash.empty()) json["model_hash"] = hash;
+    cells.push_back("\n    " + dump_json(json));
+  }
+  return joined(cells, ",");
 }
 
 }  // namespace
@@ -88,7 +108,7 @@ std::string results_record(const SweepResults& results, std::string_view day) {
       {"claims", std::move(claims)}};
   std::string text = dump_json(record, 2);
   text.resize(text.rfind('\n'));  // the last bracket's line
-  return text + ",\n  \"values\": [" + values_of(results) + "\n  ]\n}\n";
+  return text + ",\n  \"cells\": [" + cells_of(results) + "\n  ],\n  \"values\": [" + values_of(results) + "\n  ]\n}\n";
 }
 
 std::string day_of_record() {

@@ -22,6 +22,8 @@ SweepResults made() {
   for (const char* const optimizer : {"sgd", "pooled"})
     for (const char* const seed : {"1", "2"}) results.cells.push_back(made_cell({{"optimizer", optimizer}, {"seed", seed}}, {}));
   results.cells[0].texts["data_hash"] = "abc";
+  results.cells[0].texts["model_hash"] = "def";
+  results.cells[0].numbers["seconds"] = 1.5;
   results.machine = {{"processor", "a processor"}, {"commit", "123"}, {"libraries", "Eigen 3.4.0"}};
   results.summary = {{.configuration = "c",
                       .point = {{"optimizer", "sgd"}},
@@ -47,6 +49,11 @@ TEST_CASE("a record has the rule, the axes, the data, the machine, the day, and 
   CHECK(record["axes"]["optimizer"].size() == 2);
   CHECK(record["data"]["hashes"][0] == "abc");
   CHECK(record["machine"]["commit"] == "123");
+  CHECK(record["cells"].size() == made().cells.size());
+  CHECK(record["cells"][0]["model_hash"] == "def");
+  CHECK(record["cells"][0]["seconds"] == 1.5);
+  CHECK(record["cells"][0]["point"].contains("seed"));
+  CHECK(record["data"]["sets"][0]["status"] == "made by the program");
   REQUIRE(record["values"].size() == 1);
   CHECK(record["values"][0]["point"]["optimizer"] == "sgd");
   CHECK(record["values"][0]["mean"] == 0.5);
