@@ -65,7 +65,9 @@ def script(page):
                     print("echo", shlex.quote(f"{page}:{line} not as it stands: {why}"))
             print(f"echo '== {page}:{line}'\n{text}", end="")
     if python:
-        print("PYTHONPATH=build/release/python python3 - <<'END'\n" + "\n".join(python) + "END")
+        if "`./quickstart --python`" not in (ROOT / page).read_text():
+            sys.exit(f"reader.py: {page} has Python and does not say ./quickstart --python")
+        print("./quickstart --python\nPYTHONPATH=build/release/python python3 - <<'END'\n" + "\n".join(python) + "END")
     stale = [row[1] for number, row in enumerate(REPLACED) if row[0] == page and number not in used]
     if stale:
         sys.exit(f"reader.py: {page} has no line like {stale[0]!r}; remove it from REPLACED")
