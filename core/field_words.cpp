@@ -14,7 +14,7 @@ constexpr std::string_view kAlgorithmWords = "algorithm algo strategy fl_algorit
 constexpr FieldWord kFieldWords[] = {
     // Rounds, clients, cohorts.
     {"num_rounds n_rounds comm_round comm_rounds communication_rounds global_rounds global_epochs server_rounds "
-     "central_num_iterations T",
+     "central_num_iterations T r",
      "--rounds"},
     {"num_clients n_clients client_num_in_total n_parties num_parties num_users n_users num_supernodes num_partitions population "
      "K",
@@ -22,18 +22,27 @@ constexpr FieldWord kFieldWords[] = {
     {"clients_per_round client_num_per_round num_clients_per_round users_per_round sample_clients min_fit_clients "
      "min_train_nodes",
      "--cohort fixed --cohort-size"},
-    {"fraction_fit fraction_train frac fraction client_fraction sample_fraction sampling_fraction join_ratio C",
-     "--cohort fixed --cohort-size", "a number of clients instead of a share"},
-    {"participation_rate participation_probability client_sampling_rate", "--cohort poisson --cohort-rate"},
+    {"fraction_fit fraction_train frac fraction client_fraction sample_fraction sampling_fraction sample_ratio join_ratio C",
+     "--cohort fixed --cohort-size", "a number of clients; --cohort poisson --cohort-rate takes a share"},
+    {"participation participation_rate participation_probability client_sampling_rate", "--cohort poisson --cohort-rate"},
+    {"cohort=random", "--cohort fixed --cohort-size"},
     {"min_available_clients min_available_nodes min_clients", "--minimum-clients"},
     {"round_timeout timeout", "--round-deadline"},
+    {"processes num_processes workers", "--at-once", "clients that compute at the same time; --clients is their number"},
+    {"async asynchronous", "--mode fedasync --devices exponential --concurrency 4", "or fedbuff, fedat"},
+    {"drop_rate stragglers straggler_rate straggler_ratio", "",
+     "clients are late or away in virtual time (--devices, --deadline, --availability)"},
 
     // Local training.
     {"lr eta client_lr local_lr local_learning_rate client_learning_rate init_lr initial_lr base_lr step_size",
      "--learning-rate"},
     {"server_lr global_lr global_learning_rate eta_g", "--server-learning-rate"},
     {"epochs epoch num_epochs n_epochs local_ep local_epoch num_local_epochs client_epochs inner_epochs E", "--local-epochs"},
-    {"batch_size bs local_bs local_batch_size train_batch_size minibatch minibatch_size B", "--batch"},
+    {"local_steps num_local_steps local_iterations local_iters local_updates tau", "--local-epochs",
+     "local work is counted in epochs"},
+    {"patience early_stopping", "", "a run does not stop early, but after --rounds"},
+    {"loss criterion loss_fn loss_function", "", "the loss follows from the answers: --targets values is regression"},
+    {"batch_size bs local_bs local_batch_size train_batch_size lot_size minibatch minibatch_size B", "--batch"},
     {"client_optimizer client_optim local_optimizer optim opt", "--optimizer"},
     {"momentum SGDM SGD-momentum Polyak", "--optimizer heavy-ball"},
     {"Nesterov NAG", "--optimizer heavy-ball --nesterov"},
@@ -61,6 +70,7 @@ constexpr FieldWord kFieldWords[] = {
     {"lr LogisticRegression logreg softmax", "--model logistic"},
     {"CNN LeNet LeNet5", "--model simple-cnn"},
     {"MLP", "--model adadp-mlp"},
+    {"dropout", "", "dropout is a layer of --model (docs/models.md)"},
     {"ResNet8", "--model resnet8-gn", "group normalization in place of batch normalization"},
     {"ResNet20", "--model resnet20-gn", "group normalization in place of batch normalization"},
     {"ResNet ResNet18", "--model resnet18-gn", "group normalization in place of batch normalization"},
@@ -108,12 +118,17 @@ constexpr FieldWord kFieldWords[] = {
     // Privacy.
     {"DP-SGD record record_level sample sample_level example_level differential_privacy enable_dp use_dp",
      "--dp example --noise-multiplier 1"},
-    {"DP-FedAvg user user_level client_level central_dp CDP", "--dp client --noise-multiplier 1"},
-    {"LDP local_dp", "--dp client --client-noise local --noise-multiplier 1"},
+    {"DP-FedAvg user user_level client_level central_dp CDP dp=central", "--dp client --noise-multiplier 1"},
+    {"LDP local_dp dp=local", "--dp client --client-noise local --noise-multiplier 1"},
+    {"dp=example,client dp=client,example", "--dp both --noise-multiplier 1 --client-noise-multiplier 1"},
     {"target_epsilon eps max_epsilon privacy_budget", "--dp example --epsilon"},
-    {"target_delta", "--dp example --noise-multiplier 1 --delta"},
+    {"target_delta dp_delta", "--dp example --noise-multiplier 1 --delta"},
     {"noise noise_mult noise_std dp_noise sigma", "--dp example --noise-multiplier"},
-    {"q sample_rate", "--sampling-rate"},
+    {"privacy privacy_level dp_level", "--dp"},
+    {"mechanism", "", "the noise is Gaussian; --noise-mechanism correlates that of rounds"},
+    {"poisson_sampling", "--dp example --noise-multiplier 1 --sampling poisson", "the default"},
+    {"max_physical_batch_size virtual_batch_size num_microbatches microbatches", "",
+     "a private step keeps no gradient of an example, so that lots need no smaller batches"},
     {"l2_norm_clip max_grad_norm clip_norm clipping_norm clipping_bound clipping_threshold grad_clip grad_norm_clip dp_clip",
      "--dp example --noise-multiplier 1 --clip"},
     {"PRV PLD GDP FFT", "--dp example --noise-multiplier 1 --accountant tight"},
@@ -122,21 +137,40 @@ constexpr FieldWord kFieldWords[] = {
     // Runs.
     {"device gpu cuda use_gpu num_gpus", "", "fedstride computes on the CPU alone, with as many threads as --threads says"},
     {"workers num_workers n_jobs num_cpus nproc", "--threads"},
+    {"log_level verbosity verbose", "", "--quiet prints errors only"},
     {"random_seed manual_seed rng_seed random_state", "--seed"},
     {"output output_dir save save_dir save_path save_model model_dir result_dir results_dir run_dir", "--out"},
     {"eval_every test_every eval_gap frequency_of_the_test evaluation_frequency", "--evaluate-every"},
-    {"save_every checkpoint_freq checkpoint_frequency", "--checkpoint-every"},
+    {"save_every checkpoint_freq checkpoint_frequency checkpoint", "--checkpoint-every"},
     {"resume_from from_checkpoint", "--resume"},
     {"config_file conf yaml_config_file", "--config"},
     {"wandb enable_wandb use_wandb tensorboard use_tensorboard log_dir mlflow", "fedstride export RUN --tensorboard FOLDER",
      "after the run"},
+
+    // Sweeps.
+    {"grid param_grid search_space", "", kWhereListsGo},
+
+    // Questions about privacy.
+    {"q sample_rate", "--sampling-rate"},
+    {"batch_size lot_size", "--sampling-rate", "batch / rows"},
+    {"rounds num_rounds iterations num_steps", "--steps", "the number of lots or, at client level, of rounds"},
+    {"noise_multiplier", "fedstride privacy epsilon", "calibrate finds the noise multiplier"},
+    {"clip max_grad_norm l2_norm_clip", "fedstride help privacy", "epsilon does not depend on the clip bound"},
 
     // Commands.
     {"train fit simulate simulation start fl", "fedstride run"},
     {"eval test predict score", "fedstride evaluate RUN"},
     {"plot plots results summary compare", "fedstride report RUN"},
     {"show inspect why", "fedstride explain RUN"},
-    {"server coordinator", "fedstride help network", "fedstride serve"},
+    {"resume continue restart", "fedstride run --resume RUN", "the same command resumes a sweep"},
+    {"version", "fedstride --version"},
+    {"models", "fedstride help models"},
+    {"dp", "fedstride help privacy"},
+    {"command=list ls", "fedstride data list"},
+    {"remove rm delete uninstall", "fedstride data forget NAME"},
+    {"command=epsilon command=compute command=budget", "fedstride privacy epsilon"},
+    {"command=noise", "fedstride privacy calibrate"},
+    {"server coordinator port bind address", "fedstride help network", "fedstride serve --listen, fedstride join --connect"},
     {"client worker party", "fedstride help network", "fedstride join"},
     {"download datasets", "fedstride help data", "fedstride data get"},
     {"account accountant", "fedstride help privacy", "fedstride privacy epsilon"},
@@ -153,9 +187,14 @@ std::string comparable(std::string_view name) {
 }
 
 // The spelling of the name in the words, or an empty text.
-std::string_view spelling(const FieldWord& word, const std::string& name) {
-  for (const std::string_view one : split(word.words, ' '))
+std::string_view spelling(const FieldWord& word, std::string_view what, const std::string& name) {
+  for (std::string_view one : split(word.words, ' ')) {
+    if (const auto equals = one.find('='); equals != one.npos) {
+      if (one.substr(0, equals) != what) continue;
+      one.remove_prefix(equals + 1);
+    }
     if (comparable(one) == name) return one;
+  }
   return {};
 }
 
@@ -180,7 +219,7 @@ std::span<const FieldWord> field_words() { return kFieldWords; }
 
 std::string advice_on_algorithm(std::string_view name) { return advice("algorithm", name, {}); }
 
-bool names_algorithms(std::string_view name) { return !spelling({kAlgorithmWords, {}}, comparable(name)).empty(); }
+bool names_algorithms(std::string_view name) { return !spelling({kAlgorithmWords, {}}, "flag", comparable(name)).empty(); }
 
 std::string advice(std::string_view what, std::string_view name, std::span<const std::string> valid,
                    std::span<const std::string> given) {
@@ -195,13 +234,14 @@ std::string advice(std::string_view what, std::string_view name, std::span<const
   const FieldWord* found = nullptr;
   std::string_view here;
   for (const FieldWord& word : kFieldWords) {
-    if (spelling(word, compared).empty() ||
+    if (spelling(word, what, compared).empty() ||
         (is_command(word) ? !is_flag && what != "key" && what != "command" : what == "command"))
       continue;
     const bool is_as_it_stands = is_command(word) || word.here.empty() || !(is_flag || what == "key");
-    const std::string_view there = is_as_it_stands ? word.here : suggestion(word, valid, given);
+    const auto own = word.here.find("--" + std::string(what) + " ");
+    const bool fits = own != word.here.npos;
+    const std::string_view there = is_as_it_stands ? word.here.substr(fits ? own : 0) : suggestion(word, valid, given);
     if (!is_as_it_stands && there.empty()) continue;
-    const bool fits = word.here.starts_with("--" + std::string(what) + " ");
     if (found == nullptr || fits) {
       found = &word;
       here = there;
@@ -209,8 +249,11 @@ std::string advice(std::string_view what, std::string_view name, std::span<const
     if (fits) break;
   }
   if (found == nullptr) {
-    const std::string_view near = nearest(name, valid);
-    return near.empty() ? "" : meant(near);
+    const auto values = split(name, ',');
+    if (values.size() > 1 && std::ranges::all_of(values, [&](auto one) { return std::ranges::find(valid, one) != valid.end(); }))
+      return std::string(kWhereListsGo) + "; ";
+    if (const std::string_view near = nearest(name, valid); !near.empty()) return meant(near);
+    return what == "command" ? advice_on_algorithm(name) : "";
   }
   const std::string note(found->note);
   if (here.empty()) return note + "; ";
@@ -218,7 +261,7 @@ std::string advice(std::string_view what, std::string_view name, std::span<const
   if (is_command(*found)) return "see '" + std::string(here) + "'" + in_brackets + "; ";
   const std::string_view flag = here.substr(2);
   if (note.empty() && std::ranges::find(valid, flag) != valid.end()) return meant(flag);
-  return std::string(spelling(*found, compared)) + " is " + std::string(here) + in_brackets + "; ";
+  return std::string(spelling(*found, what, compared)) + " is " + std::string(here) + in_brackets + "; ";
 }
 
 }  // namespace fedstride

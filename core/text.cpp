@@ -91,7 +91,7 @@ std::size_t edits(std::string_view one, std::string_view other) {
 
 std::string_view nearest(std::string_view name, std::span<const std::string> names) {
   // If more edits were allowed, a short name could become any other.
-  const std::size_t most = name.size() < 4 ? 1 : std::max<std::size_t>(2, name.size() / 3);
+  const std::size_t most = name.size() < 5 ? 1 : std::max<std::size_t>(2, name.size() / 3);
   std::string_view best;
   std::size_t best_distance = most + 1;
   for (const auto& candidate : names) {
