@@ -2,7 +2,21 @@
 
 #include <algorithm>
 
+#include "core/field_words.hpp"
+
 namespace fedstride {
+namespace {
+
+// "1,2": several values, each valid by itself.
+bool lists_numbers(std::string_view text, const Valid& valid) {
+  const auto values = split(text, ',');
+  return values.size() > 1 && std::ranges::all_of(values, [&](std::string_view one) {
+           double number = 0;
+           return parse_number(one, number) && valid.admits(number);
+         });
+}
+
+}  // namespace
 
 std::string Valid::text(bool whole) const {
   // An integer bound in digits ("1000000"), although the shortest text would be "1e+06".
@@ -69,10 +83,20 @@ void SettingInfo::check(const SettingValue& value) const {
     right_kind = kind == SettingKind::number;
     good = valid.admits(std::get<double>(value));
   }
-  if (!right_kind)
+  if (right_kind && good) return;
+  const auto* number = std::get_if<double>(&value);
+  if (kind == SettingKind::whole && number != nullptr && std::trunc(*number) == *number && std::fabs(*number) < 0x1p53) {
+    const std::string whole = number_text(static_cast<std::int64_t>(*number));
+    throw usage_error(std::string(name) + " is " + whole + ".0, a floating-point number; write " + whole);
+  }
+  if (!right_kind) {
+    const auto* text = std::get_if<std::string>(&value);
+    const bool is_list = text != nullptr && kind != SettingKind::flag && lists_numbers(*text, valid);
     throw usage_error(std::string(name) + " is '" + value_text(value) + "'; " +
-                      (kind == SettingKind::choice ? "" : "it must be ") + valid_text());
-  if (!good) throw usage_error(std::string(name) + " is " + value_text(value) + "; it must be " + valid_text());
+                      (kind == SettingKind::choice ? "" : "it must be ") + valid_text() +
+                      (is_list ? "; " + std::string(kWhereListsGo) : ""));
+  }
+  throw usage_error(std::string(name) + " is " + value_text(value) + "; it must be " + valid_text());
 }
 
 }  // namespace fedstride

@@ -189,7 +189,7 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin)
   if (bytes.size() < 8) throw broken(origin, "it has fewer than 8 bytes");
   std::memcpy(&length, bytes.data(), 8);
   if (length > kMaxHeaderBytes || length > bytes.size() - 8)
-    throw broken(origin, "its header claims to have " + std::to_string(length) + " bytes");
+    throw failure("'" + origin + "' is not a safetensors file, or is cut off; a run's model is model.safetensors in its folder");
   const std::string_view data = bytes.substr(8 + length);
   const Json header = parse_header(bytes.substr(8, length), origin);
   SafeTensors file{origin, {}, {}};

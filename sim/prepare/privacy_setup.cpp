@@ -120,7 +120,9 @@ double noise_of_lots(const Accountant& accountant, PrivateRules rules, const Opt
 // note for users.
 std::string choose_user_lots(const UserSettings& settings, const DataSetup& setup, PrivateRules& rules) {
   if (setup.data.train.clients.empty())
-    throw usage_error("dp is 'user', but the data name no users; name their column or key (--user-column)");
+    throw usage_error(
+        "dp is 'user', but the data name no users; name their column or key (--user-column), or take --dp client "
+        "if each client is one user");
   rules.bound = static_cast<std::uint64_t>(settings.user_examples);
   rules.unit = settings.user_sampling == UserSampling::examples ? LotUnit::some_examples : LotUnit::users;
   if (settings.user_sampling != UserSampling::automatic) return {};

@@ -99,8 +99,11 @@ NotOfChosenPart does_not_apply(const std::string& name, const Configuration& con
     if (part->family().key() == key.group) chosen = part->name();
   std::string with = joined(key.parts);
   if (const auto last = with.rfind(", "); last != with.npos) with.replace(last, 2, " or ");
-  return {name + " does not go with " + key.group + " '" + chosen + "'; it goes with --" + key.group + " " + with, key.group,
-          key.parts};
+  const std::string of_server = "server-" + name;
+  const bool has_server = configuration.server.part().find(of_server) != nullptr;
+  return {name + " does not go with " + key.group + " '" + chosen + "'; it goes with --" + key.group + " " + with +
+              (has_server ? "; the server's is --" + of_server : ""),
+          key.group, key.parts};
 }
 
 // --data implies data set 'file'. If a file sets one of data and dataset and the command line the other, the command line wins.
@@ -346,7 +349,7 @@ Configuration resolve_named(const Settings& settings) {
       const auto* name = std::get_if<std::string>(&setting->second.value);
       if (name == nullptr)
         throw usage_error(std::string(family.key()) + " is '" + value_text(setting->second.value) +
-                          "'; it must be a text; valid: " + joined(choices_of(family)));
+                          "'; valid: " + joined(choices_of(family)));
       if (std::ranges::none_of(family.parts(), [&](const auto& part) { return part->name() == *name; }))
         throw usage_error(unknown_name(family.key(), *name, choices_of(family)));
       chosen->choose(*name);

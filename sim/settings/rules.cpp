@@ -80,8 +80,7 @@ const Rule kCommonRules[] = {
        return c.attack->attackers() > 0 && has_count(c) && (count < 1 || count > c.clients || count != std::floor(count));
      },
      ", which gives {number of attackers} attackers with {clients}; it must be a share below 1 that gives at least one, or a "
-     "whole "
-     "number of clients"},
+     "whole number up to that of the clients"},
     {"limit-per-client", [](C c) { return is_elsewhere(c) && c.limit_per_client != 0; },
      "; with {partition} the clients' rows are not here", "limit-per-client"},
     {"client-test", [](C c) { return is_elsewhere(c) && c.client_test != 0; },

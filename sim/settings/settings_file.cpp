@@ -1,3 +1,4 @@
+#include "core/field_words.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "sim/settings/configuration.hpp"
@@ -23,7 +24,8 @@ Settings parse_settings(std::string_view toml, const std::string& name) {
       throw document.wrong(node, "table [" + key + "] makes this an experiment file; run it with: fedstride sweep " + name);
     if (node.table() != nullptr)
       throw document.wrong(node, "table '" + key + "' is not valid; use plain keys, without [tables] or dots");
-    if (!node.is_scalar()) throw document.wrong(node, key + " must be one value: a number, a text, true or false");
+    if (!node.is_scalar())
+      throw document.wrong(node, key + " must be one value: a number, a text, true or false; " + std::string(kWhereListsGo));
     if (find_key(key) == nullptr) throw document.wrong(node, unknown_key(key).what());
     settings.emplace(key, node.setting());
   }
