@@ -62,21 +62,22 @@ void check_command(const CLI::App& app, int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "-h" || word == "--help" || word == "--help-all" || word == "--version") return;
     if (word.starts_with("-"))
-      throw usage_error("flag '" + word + "' is unknown; '" + full + "' needs a command first: " + joined(names));
+      throw usage_error("flag '" + word + "' is unknown; " + (word == "-v" || word == "-V" ? "did you mean '--version'? " : "") +
+                        "'" + full + "' needs a command first: " + joined(names));
     if (std::ranges::find(names, word) == names.end()) throw usage_error(unknown_name("command", word, names));
     command = command->get_subcommand(word);
   }
 }
 
 // CLI11's message, or our own if CLI11's omits what was typed.
-std::string explained(const CLI::ParseError& error, const CLI::App& app) {
-  const CLI::App* command = &app;
+std::string explained(const CLI::ParseError& error, CLI::App& app) {
+  CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  std::string text = error.what();
-  const std::string name = text.substr(0, text.find(':'));
-  const CLI::Option* option = command->get_option_no_throw(name);
+  const std::string text = error.what();
+  CLI::Option* option = command->get_option_no_throw(text.substr(0, text.find(':')));
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch) && option != nullptr)
-    text = "flag '" + name + "' needs a value";
+    return needs_value(*command, *option);
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError)) check_flags(*command);
   return text + "; see '" + full_name(*command) + " --help'";
 }
 
@@ -135,7 +136,7 @@ void add_commands(CLI::App& app, std::string_view only = "") {
   app.set_help_flag("-h,--help", "show this help");
   app.set_help_all_flag("--help-all", "show every flag");
   app.require_subcommand(1);
-  // If a flag is given twice, the last one wins. Subcommands inherit this; lists of values are not affected.
+  // A flag may be repeated with the same value (check_flags). Subcommands inherit this; lists of values are not affected.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   const auto* const one = std::ranges::find(kCommands, only, &Command::name);
   const bool has_all = one == std::end(kCommands) || one->is_about_all;

@@ -196,6 +196,10 @@ void add_cells_flags(CLI::App& command, CellsFlags& cells, const std::string& wh
   add_settings_flags(command, cells.fixed, is_fixable, false);  // 'fedstride run --help' lists them
 }
 
+void print_replaced(const Experiment& experiment) {
+  for (const std::string& note : experiment.replaced) std::cerr << "fedstride: note: " << note << "\n";
+}
+
 void add_config_flag(CLI::App& command, std::string& path) {
   add_flag(command, "--config", path, Place::file, "TOML file of settings, with the flags' names as keys; flags override it")
       .group(title_of(Question::output));
@@ -269,6 +273,12 @@ std::vector<std::string> flag_names(const CLI::App& command, bool only_given) {
 // What a word that belongs to no flag probably means: "did you mean '--rounds 10'? ".
 std::string meant_by(CLI::App& command, const std::string& word) {
   const auto meant = [](const std::string& words) { return "did you mean '" + words + "'? "; };
+  if (word.ends_with(".toml") && command.get_option_no_throw("--config") != nullptr)
+    return meant("--config " + shell_quoted(word));
+  if (word.find(':') != word.npos)
+    for (CLI::Option* option : command.get_options())
+      if (option->get_required() && value_of(*option).word == "HOST:PORT")
+        return meant("--" + option->get_lnames().front() + " " + shell_quoted(word));
   const std::size_t equals = word.find('=');
   const std::string flag = "--" + word.substr(0, equals);
   if (equals != word.npos && command.get_option_no_throw(flag) != nullptr)
@@ -289,7 +299,27 @@ std::string meant_by(CLI::App& command, const std::string& word) {
   return "";
 }
 
+// Throws Error (usage) if the flag's value is the next flag, or if it was given different values.
+void check_values(CLI::App& command, CLI::Option& option) {
+  const std::vector<std::string>& values = option.results();
+  const std::string& last = values.back();
+  if (last.starts_with("--") && command.get_option_no_throw(last.substr(0, last.find('='))) != nullptr)
+    throw usage_error(needs_value(command, option));
+  const auto other = std::ranges::find_if(values, [&](const std::string& value) { return value != values.front(); });
+  if (other == values.end()) return;
+  const std::string& name = option.get_lnames().front();
+  throw usage_error("flag '--" + name + "' is given twice: " + values.front() + " and " + *other +
+                    (name == "dp" ? "; both levels are --dp both" : ""));
+}
+
 }  // namespace
+
+std::string needs_value(const CLI::App& command, CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const KnownName& known : value_of(option).known) names.push_back(known.name);
+  return "flag '--" + option.get_lnames().front() + "' needs a value; " +
+         (names.empty() ? "" : "valid: " + joined(names) + "; ") + "see '" + full_name(command) + " --help'";
+}
 
 void check_flags(CLI::App& command) {
   const CLI::Option* out = command.get_option_no_throw("--out");
@@ -297,6 +327,7 @@ void check_flags(CLI::App& command) {
   constexpr std::string_view kNeverEmpty[] = {"config", "resume", "out", "data", "url", "composition", "tensorboard"};
   for (CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
+    if (!option->get_positional()) check_values(command, *option);
     const std::string name = option->get_lnames().empty() ? option->get_name() : option->get_lnames().front();
     const std::string value = option->results().back();
     const bool is_output = value_of(*option).place == Place::output;

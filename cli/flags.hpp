@@ -17,6 +17,7 @@ class Option;
 namespace fedstride {
 
 class Json;
+struct Experiment;
 
 /// The kind of value that a flag or an argument takes, for help, manual pages and completion.
 struct FlagValue {
@@ -98,6 +99,8 @@ struct CellsFlags {
   Settings fixed = {};
 };
 void add_cells_flags(CLI::App& command, CellsFlags& cells, const std::string& what);
+/// Prints the notes on lists that the command line replaced.
+void print_replaced(const Experiment& experiment);
 
 /// --config FILE; flags override its settings (merged).
 void add_config_flag(CLI::App& command, std::string& path);
@@ -143,9 +146,11 @@ Command<Flags> add_command(CLI::App& parent, const std::string& name, const std:
   return {add_command(parent, name, summary, footer, [flags, carry_out](CLI::App&) { carry_out(*flags); }), *flags};
 }
 
-/// Throws Error (usage) for an unknown flag, naming the nearest one, and for a path that is empty, most likely an unset variable
-/// in a script. Throws like check_output() for an output that cannot be written.
+/// Throws Error (usage) for an unknown flag, naming the nearest one, for a flag with two different values, and for a path that is
+/// empty, most likely an unset variable in a script. Throws like check_output() for an output that cannot be written.
 void check_flags(CLI::App& command);
+/// "flag '--dp' needs a value; valid: ..."
+std::string needs_value(const CLI::App& command, CLI::Option& option);
 
 /// The command line as given, quoted for a shell, for use in resuming.
 std::string own_command(const CLI::App& command);

@@ -176,6 +176,7 @@ void carry_out(const SweepFlags& arguments, CLI::App& command, const SweepAll& s
       throw;
     }
   }();
+  if (!arguments.quiet) print_replaced(plan.experiment);
   if (arguments.dry_run) return show_cells(plan.experiment, plan.cells, plan.options, arguments.json);
 
   const StopLater until_told;  // a stopped cell is not a failed one

@@ -123,6 +123,7 @@ void carry_out_tuning(const TuneFlags& arguments, CLI::App& command) {
     throw usage_error("'" + arguments.file + "' has " + std::to_string(count) + " cells; tune takes at most " +
                       std::to_string(kMaxTunedCells));
   const TunePlan plan = plan_tuning(experiment, options);
+  if (!arguments.quiet) print_replaced(experiment);
   if (arguments.dry_run) return show_plan(plan, arguments.json);
 
   const StopLater until_told;  // a stopped cell is not a failed one

@@ -136,6 +136,7 @@ Experiment parse_experiment(const std::string& text, const std::string& path, co
   experiment.table = read_table(document, draft);
   experiment.expectations = read_expectations(document, draft);
   experiment.figures = read_figures(document, draft);
+  experiment.replaced = draft.replaced;
   check_tuning(document, experiment);
   return experiment;
 }

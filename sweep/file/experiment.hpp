@@ -123,6 +123,7 @@ struct Experiment {
   Cost by = Cost::rounds;  ///< the measure of progress in figures by round and tables
   std::vector<Expectation> expectations = {};
   std::vector<FigureRequest> figures = {};
+  std::vector<std::string> replaced = {};  ///< notes on lists of [sweep] that lack the command line's value
 };
 
 /// Reads a file at a scale, "quick" or "full". `fixed` comes from the command line and overrides the file; a key fixed there is

@@ -12,6 +12,22 @@ namespace {
 
 constexpr std::size_t kMaxExpectations = 10'000;  // from one for-each
 
+// Names that no number of a run has, and what they mean. Others are not checked: parts of a run may report their own numbers.
+constexpr std::pair<std::string_view, std::string_view> kMisnamed[] = {{"accuracy", "test_accuracy"},
+                                                                       {"acc", "test_accuracy"},
+                                                                       {"test_acc", "test_accuracy"},
+                                                                       {"test-accuracy", "test_accuracy"},
+                                                                       {"val_acc", "validation_accuracy"},
+                                                                       {"val_accuracy", "validation_accuracy"},
+                                                                       {"loss", "test_loss"},
+                                                                       {"test-loss", "test_loss"},
+                                                                       {"val_loss", "validation_loss"},
+                                                                       {"r2", "test_r2"},
+                                                                       {"epsilon", "epsilon_spent"},
+                                                                       {"rounds", "round"},
+                                                                       {"epoch", "round"},
+                                                                       {"epochs", "round"}};
+
 // Reads and checks the entries of one table.
 class TableReader {
  public:
@@ -34,6 +50,14 @@ class TableReader {
   std::string required_text(const std::string& key, const std::vector<std::string>& choices = {}) const {
     if (find(key) == nullptr) throw document_.wrong(node_, name_ + " has no " + key + "; add " + key + " = \"...\"");
     return text(key, choices);
+  }
+  // Refuses a name that is neither a number of the results nor a swept key.
+  void check_number_name(const std::string& key, const ExperimentDraft& draft) const {
+    const std::string name = text(key);
+    const auto* const misnamed = std::ranges::find(kMisnamed, name, [](const auto& names) { return names.first; });
+    if (misnamed != std::end(kMisnamed) && draft.is_run && !draft.axis_keys().contains(name) && !draft.overridden.contains(name))
+      throw document_.wrong(
+          *find(key), key + " of " + name_ + " '" + name + "' is unknown; did you mean '" + std::string(misnamed->second) + "'?");
   }
   double non_negative(const std::string& key) const {
     const DocumentNode* node = find(key);
@@ -122,6 +146,7 @@ ResultQuantity read_quantity(const Document& document, const DocumentNode& node,
                              const ExperimentDraft& draft) {
   const TableReader table(document, node, name, {"metric", "where", "pick", "pick-where", "round", "minus", "over"});
   ResultQuantity quantity{.metric = table.required_text("metric")};
+  table.check_number_name("metric", draft);
   quantity.where = swept_where(document, table.find("where"), name, draft);
   quantity.pick = table.text("pick", {"best", "second", "worst", "mean", "lowest", "highest"});
   quantity.pick_where = swept_where(document, table.find("pick-where"), name, draft);
@@ -152,6 +177,9 @@ Expectation read_expectation(const Document& document, const DocumentNode& node,
       result.other = read_quantity(document, *other, relation, draft);
     else if (!result.number)
       throw table.wrong(relation, "a number or { metric = \"...\" }");
+    const bool is_share = result.value.metric.ends_with("accuracy") && result.value.minus.empty() && result.value.over.empty();
+    if (draft.is_run && is_share && result.number && !(*result.number >= 0 && *result.number <= 1))
+      throw document.wrong(*other, relation + " is " + number_text(*result.number) + "; an accuracy is a share from 0 to 1");
   }
   if (result.relation.empty()) throw document.wrong(node, "[[expect]] has no comparison; add one of above, below, equals");
   if (table.find("within") != nullptr && result.relation != "equals")
@@ -224,6 +252,7 @@ FigureRequest read_figure(const Document& document, const DocumentNode& node, co
                        .x = table.text("x"),
                        .y = table.text("y"),
                        .lines = swept_keys(document, table.list("lines"), draft)};
+  for (const char* key : {"x", "y"}) table.check_number_name(key, draft);
   figure.where = swept_where(document, table.find("where"), "[[figure]]", draft);
   if (table.find("ranks") != nullptr) figure.ranks.clear();
   for (const DocumentNode& rank : table.list("ranks")) {

@@ -159,6 +159,16 @@ void override_by(ExperimentDraft& draft, const ExperimentDraft& more) {
   if (more.exclude != nullptr) draft.exclude = more.exclude;
 }
 
+// Notes a list of [sweep] that has no such value.
+void note_replaced(ExperimentDraft& draft, const std::string& key, const std::string& fixed) {
+  const DocumentNode* swept = find_entry(draft.swept, key);
+  if (swept == nullptr) return;
+  std::vector<std::string> values;
+  for (const DocumentNode& value : *swept->list()) values.push_back(value_text(value.setting().value));
+  if (std::ranges::any_of(values, [&](const std::string& value) { return same_value(value, fixed); })) return;
+  draft.replaced.push_back("--" + key + " " + fixed + " replaces the list of [sweep]: " + joined(values));
+}
+
 // Like `resolve`: drops the keys of a part that the command line replaces.
 void drop_replaced_parts(ExperimentDraft& draft, const Settings& fixed) {
   for (const KeyInfo& key : all_keys()) {
@@ -234,8 +244,12 @@ ExperimentDraft draft_experiment(const Document& document, const std::string& sc
     const ExperimentDraft more = drafter.read(*node, kOverridable, name + ".");
     if (name == scale) override_by(draft, more);
   }
+  draft.is_run = is_run;
   draft.fixed = fixed;
-  for (const auto& [key, setting] : fixed) erase_everywhere(draft, key);
+  for (const auto& [key, setting] : fixed) {
+    note_replaced(draft, key, value_text(setting.value));
+    erase_everywhere(draft, key);
+  }
   drop_replaced_parts(draft, fixed);
   check_overlaps(document, draft);
   check_conditions(document, draft, is_run);

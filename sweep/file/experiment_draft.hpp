@@ -29,6 +29,8 @@ struct ExperimentDraft {
   Settings fixed = {};  ///< from the command line
   /// Keys that the scale or the command line overrides: other parts of the file that name them may be unused.
   std::set<std::string, std::less<>> overridden = {};
+  bool is_run = true;                      ///< the keys are those of `fedstride run`, and the numbers its results
+  std::vector<std::string> replaced = {};  ///< as in Experiment
 
   std::vector<std::string> variants() const;
   /// All keys that are an axis for some cell: swept, a list under a condition, or "variant".

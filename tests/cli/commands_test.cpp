@@ -21,10 +21,8 @@ std::vector<std::string> hashes(const std::string& folder) {
   return result;
 }
 
-Words partition(const TemporaryFolder& folder, Words more) {
-  Words words{"partition", "--dataset", "csv", "--data-dir", folder / "data", "--clients", "3"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+Words partition(const TemporaryFolder& folder, const Words& more) {
+  return with_flags({"partition", "--dataset", "csv", "--data-dir", folder / "data", "--clients", "3"}, more);
 }
 
 }  // namespace

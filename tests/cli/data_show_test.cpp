@@ -27,11 +27,10 @@ bool make(const std::string& script, const std::string& place) {
 
 const char* kNoH5py = "no Python with numpy and h5py (Debian: python3-h5py)";
 
-Outcome trained(const TemporaryFolder& folder, const std::string& data, Words more) {
-  Words words{"run",  "--data",   data, "--model", "logistic", "--optimizer", "sgd", "--learning-rate",
-              "0.02", "--rounds", "2",  "--json",  "--out",    folder / "run"};
-  words.insert(words.end(), more.begin(), more.end());
-  return run_program(words);
+Outcome trained(const TemporaryFolder& folder, const std::string& data, const Words& more) {
+  return run_program(with_flags({"run", "--data", data, "--model", "logistic", "--optimizer", "sgd", "--learning-rate", "0.02",
+                                 "--rounds", "2", "--json", "--out", folder / "run"},
+                                more));
 }
 
 void check_trained(const Outcome& run) {

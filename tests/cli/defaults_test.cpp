@@ -58,21 +58,34 @@ TEST_CASE("a round in which no step was kept says so in its line, with advice th
   CHECK(!has(read_file(folder / "good/report.html"), note));
 }
 
-TEST_CASE("if a flag is repeated, the last one wins") {
+TEST_CASE("a flag may be repeated with the same value, and overrides a file") {
   const TemporaryFolder folder;
   write_table(folder / "data");
-  CHECK(run_program(federation(folder, {"--seed", "x", "--seed", "1", "--seed", "7", "--quiet", "--quiet=false"})).out != "");
+  write_file(folder / "a.toml", "seed = 1\n");
+  CHECK(
+      run_program(federation(folder, {"--config", folder / "a.toml", "--seed", "7", "--seed", "7", "--quiet", "--quiet"})).code ==
+      0);
   CHECK(has(read_file(folder / "out/config.toml"), "seed = 7\n"));
-  CHECK(has(run_program({"privacy", "epsilon", "--noise-multiplier", "1", "--sampling-rate", "0.5", "--sampling-rate", "0.01",
-                         "--steps", "1", "--steps", "10", "--delta", "1e-5"})
+  CHECK(has(run_program({"privacy", "epsilon", "--noise-multiplier", "1", "--sampling-rate", "0.01", "--sampling-rate", "0.01",
+                         "--steps", "10", "--steps", "10", "--delta", "1e-5"})
                 .out,
             "rate 0.01, noise multiplier 1, 10 steps"));
   // A list of folders is a list still.
   REQUIRE(run_program(federation(folder, {"--out", folder / "b", "--quiet"})).code == 0);
   const Outcome both =
-      run_program({"report", folder / "out", folder / "b", "--out", folder / "x.html", "--out", folder / "y.html"});
+      run_program({"report", folder / "out", folder / "b", "--out", folder / "y.html", "--out", folder / "y.html"});
   CHECK(both.out.ends_with("\n" + (folder / "y.html") + "\n"));
   CHECK(has(read_file(folder / "y.html"), "<h1>2 runs</h1>"));
+}
+
+TEST_CASE("resuming a finished run says that there is nothing to do") {
+  const TemporaryFolder folder;
+  write_table(folder / "data");
+  REQUIRE(run_program(federation(folder, {"--quiet"})).code == 0);
+  CHECK(has(run_program({"run", "--resume", folder / "out"}).out, "nothing to do: round 2 of 2"));
+  const Outcome longer = run_program({"run", "--resume", folder / "out", "--rounds", "3"});
+  CHECK(has(longer.out, "resuming after round 2"));
+  CHECK(!has(longer.out, "nothing to do"));
 }
 
 TEST_CASE("--json prints the results of any command as JSON, and nothing else") {

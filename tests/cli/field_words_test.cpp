@@ -21,7 +21,7 @@ std::string some_value(std::string_view flag, const TemporaryFolder& folder) {
   if (flag == "--round-deadline") return "100";
   const auto keys = all_keys();
   const auto key = std::ranges::find(keys, flag.substr(2), &KeyInfo::name);
-  if (flag == "--cohort-size" || flag == "--minimum-clients") return "2";
+  if (flag == "--cohort-size" || flag == "--minimum-clients" || flag == "--at-once") return "2";
   if (key->name == "attackers" || key->name == "classes") return key->name == "classes" ? "3" : "1";
   if (key->name == "noise-multiplier") return "1";
   if (key->name == "dataset") return "csv";
@@ -55,10 +55,11 @@ Words command_of(const FieldWord& word, const TemporaryFolder& folder, const std
     if (one == "RUN") one = folder / "done";
     if (one == "FOLDER") one = word.here.starts_with("fedstride") ? folder / "boards" : folder / "leaf";
   }
-  if (word.here == "fedstride run") given.emplace_back("--help");
+  if (word.here == "fedstride run" || word.here.starts_with("fedstride privacy") || given.back() == "NAME")
+    given.emplace_back("--help");
   if (given.front() == "fedstride") return {given.begin() + 1, given.end()};
-  if (given.front() == "--sampling-rate")
-    return {"privacy", "epsilon", given.front(), "0.01", "--noise-multiplier", "1", "--steps", "10", "--delta", "1e-5"};
+  if (given.front() == "--sampling-rate" || given.front() == "--steps")
+    return {"privacy", "epsilon", "--sampling-rate", "0.01", "--noise-multiplier", "1", "--steps", "10", "--delta", "1e-5"};
   Words words;
   for (std::size_t i = 0; i < given.size(); ++i) {
     words.push_back(given[i]);
@@ -86,7 +87,7 @@ Words command_of(const FieldWord& word, const TemporaryFolder& folder, const std
     }
   if (!has("--out")) words.insert(words.end(), {"--out", out});
   Words all = federation(folder, words);
-  if (has("--minimum-clients") || has("--round-deadline")) all.front() = "launch";
+  if (has("--minimum-clients") || has("--round-deadline") || has("--at-once")) all.front() = "launch";
   return all;
 }
 
@@ -110,16 +111,19 @@ TEST_CASE("what each word of the field stands for runs") {
   }
 }
 
-TEST_CASE("no word of the field stands in two rows, but for a model of the same name") {
+// What a flag of a run is may be another one of `launch` or `privacy`.
+TEST_CASE("no word of the field stands in two rows of a command, but for a model of the same name") {
   std::map<std::string, int> rows;
   for (const FieldWord& word : field_words())
     for (const auto one : split(word.words, ' ')) {
+      const bool is_of_run = word.here.starts_with("--") && word.here != "--sampling-rate" &&
+                             find_key(word.here.substr(2, word.here.find(' ') - 2)) != nullptr;
       CAPTURE(one);
       std::string folded(one);
       std::erase_if(folded, [](char c) { return c == '-' || c == '_'; });
       std::ranges::transform(folded, folded.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
       const bool is_second_model = folded == "lr" && word.here.starts_with("--model");
-      if (!is_second_model) CHECK(++rows[folded] == 1);
+      if (!is_second_model) CHECK(++rows[(is_of_run ? "run: " : "") + folded] == 1);
     }
 }
 
@@ -149,6 +153,22 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--device", "computes on the CPU alone, with as many threads as --threads"},
            {"--save", "'--out'"},
            {"--noise", "--dp example --noise-multiplier"},
+           {"--participation", "--cohort poisson --cohort-rate"},
+           {"--sample-ratio", "--cohort poisson --cohort-rate"},
+           {"--local-steps", "--local-epochs"},
+           {"--drop-rate", "--deadline"},
+           {"--patience", "--rounds"},
+           {"--loss", "--targets values"},
+           {"--dropout", "--model"},
+           {"-r", "'--rounds'"},
+           {"--checkpoint", "'--checkpoint-every'"},
+           {"--log-level", "--quiet"},
+           {"--privacy", "'--dp'"},
+           {"--dp-delta", "--delta"},
+           {"--poisson-sampling", "--sampling poisson"},
+           {"--mechanism", "Gaussian"},
+           {"--max-physical-batch-size", "batches"},
+           {"--grid", "[sweep]"},
            {"--algorithm", "'fedstride help aggregation'"}})
     refused({"run", flag, "1"}, {std::string("'") + flag + "'", here});
   for (const auto& [key, value, here] : std::initializer_list<std::tuple<const char*, const char*, const char*>>{
@@ -165,6 +185,11 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--aggregation", "trimmed_mean", "'trimmed-mean'"},
            {"--schedule", "Linear", "'linear'"},
            {"--model", "resnet18", "--model resnet18-gn (group normalization"},
+           {"--mode", "async", "async is --mode fedasync"},
+           {"--dp", "local", "local is --dp client --client-noise local"},
+           {"--dp", "central", "central is --dp client"},
+           {"--dp", "example,client", "--dp both"},
+           {"--cohort", "random", "random is --cohort fixed --cohort-size"},
            {"--optimizer", "lr", "lr is --learning-rate"}}) {
     Words words{"run", key, value};
     if (std::string_view(key) == "--schedule") words.insert(words.end(), {"--optimizer", "sgd"});
@@ -185,12 +210,37 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {{"run", "cifar10"}, "'--dataset cifar10'"},
            {{"run", "logistic"}, "'--model logistic'"},
            {{"run", "--partition", "dirichlet", "0.1"}, "'--partition dirichlet --alpha 0.1'"},
+           {{"run", "a.toml"}, "'--config a.toml'"},
+           {{"run", "--dp", "example", "--noise-multiplier", "1", "--accountant", "prv"}, "; PRV is --accountant tight"},
+           {{"privacy", "epsilon", "--noise-multiplier", "1", "--steps", "1", "--delta", "0.1", "--sampling", "full",
+             "--accountant", "gdp"},
+            "; GDP is --accountant tight"},
+           {{"privacy", "epsilon", "--batch-size", "256"}, "--sampling-rate (batch / rows)"},
+           {{"privacy", "epsilon", "--rounds", "100"}, "--steps"},
+           {{"privacy", "epsilon", "--clip", "1"}, "epsilon does not depend on the clip bound"},
+           {{"privacy", "epsilon", "--dp", "client"}, "'fedstride help privacy'"},
+           {{"privacy", "calibrate", "--noise-multiplier", "1"}, "'fedstride privacy epsilon'"},
+           {{"privacy", "compute"}, "'fedstride privacy epsilon'"},
+           {{"privacy", "noise"}, "'fedstride privacy calibrate'"},
+           {{"epsilon"}, "'fedstride privacy epsilon'"},
+           {{"data", "ls"}, "'fedstride data list'"},
+           {{"data", "remove", "csv"}, "'fedstride data forget NAME'"},
+           {{"list"}, "'fedstride data list'"},
+           {{"models"}, "'fedstride help models'"},
+           {{"version"}, "'fedstride --version'"},
+           {{"resume", "a"}, "'fedstride run --resume RUN'"},
+           {{"help", "dp"}, "'fedstride help privacy'"},
+           {{"help", "fedprox"}, "FedProx is --local-objective prox"},
+           {{"launch", "--workers", "3"}, "--at-once"},
+           {{"launch", "--processes", "3"}, "--clients"},
+           {{"run", "--workers", "3"}, "'--threads'"},
            {{"run", "elsewhere"}, "see 'fedstride run --help'"}})
     refused(words, {hint});
   // A flag that a command does not have is not suggested to it.
   refused({"evaluate", "a", "--batch_size", "1"}, {"'--batch_size'"});
   CHECK_FALSE(names(run_program({"evaluate", "a", "--batch_size", "1"}).err, {"did you mean"}));
   CHECK_FALSE(names(run_program({"run", "--xy", "1"}).err, {"did you mean"}));
+  CHECK_FALSE(names(run_program({"certificates", "--out", "a", "--host", "b"}).err, {"did you mean"}));
 }
 
 }  // namespace fedstride::test::field_words_test

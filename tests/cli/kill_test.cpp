@@ -15,11 +15,10 @@ namespace {
 
 // A run that would go on for hours unless told how many rounds to do.
 Words long_run(const TemporaryFolder& folder, const std::string& out, std::size_t rounds = 1'000'000, const Words& more = {}) {
-  Words words = federation(folder, {"--out", folder / out, "--model", "dense 32 | relu | dense 32 | relu | dense classes",
-                                    "--rounds", std::to_string(rounds), "--local-epochs", "4", "--threads", "2",
-                                    "--server-optimizer", "momentum", "--server-momentum", "0.5", "--quiet"});
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  const Words words = federation(folder, {"--out", folder / out, "--model", "dense 32 | relu | dense 32 | relu | dense classes",
+                                          "--rounds", std::to_string(rounds), "--local-epochs", "4", "--threads", "2",
+                                          "--server-optimizer", "momentum", "--server-momentum", "0.5", "--quiet"});
+  return with_flags(words, more);
 }
 
 Words going_on(const TemporaryFolder& folder, const std::string& out, std::size_t rounds) {

@@ -27,9 +27,7 @@ std::string ten_classes(const TemporaryFolder& folder) {
 }
 
 Words partition(const TemporaryFolder& folder, const Words& more) {
-  Words words{"partition", "--dataset", "csv", "--data-dir", ten_classes(folder)};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  return with_flags({"partition", "--dataset", "csv", "--data-dir", ten_classes(folder)}, more);
 }
 
 /// The pieces of a text that stand between backquotes.

@@ -44,26 +44,26 @@ inline void write_table(const std::filesystem::path& folder, int train_rows = 18
   }
 }
 
+/// The words and then `more`, whose flags come instead of those of the same name, which have one value each.
+inline Words with_flags(Words words, const Words& more) {
+  for (const std::string& flag : more) {
+    const auto found = std::ranges::find(words, flag.substr(0, flag.find('=')));
+    if (flag.starts_with("--") && found != words.end()) words.erase(found, found + 2);
+  }
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 /// `fedstride run` on the table in folder/data, results in folder/out; what `more` says comes instead.
-inline Words federation(const TemporaryFolder& folder, Words more) {
-  Words arguments{"run"};
-  const auto add = [&](const std::string& flag, const std::string& value) {
-    if (std::ranges::find(more, flag) == more.end()) arguments.insert(arguments.end(), {flag, value});
-  };
-  add("--dataset", "csv");
-  add("--data-dir", folder / "data");
-  add("--model", "logistic");
-  add("--clients", "3");
-  add("--rounds", "2");
-  add("--threads", "1");
-  add("--out", folder / "out");
+inline Words federation(const TemporaryFolder& folder, const Words& more) {
+  Words arguments{"run", "--dataset", "csv", "--data-dir", folder / "data", "--model", "logistic", "--clients", "3", "--rounds",
+                  "2",   "--threads", "1",   "--out",      folder / "out"};
   const auto has = [&](const std::string& flag) { return std::ranges::find(more, flag) != more.end(); };
-  if (!has("--config")) add("--optimizer", "adadp");
+  if (!has("--config")) arguments.insert(arguments.end(), {"--optimizer", "adadp"});
   // Under dp nothing is read off the rows: what the table is must be named.
   if (has("--dp") && !has("--dataset") && !has("--classes"))
     arguments.insert(arguments.end(), {"--classes", "3", "--mean", "0.67", "--deviation", "1.2", "--public-test"});
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return with_flags(std::move(arguments), more);
 }
 
 /// Every file below a folder, with its contents, and every folder.

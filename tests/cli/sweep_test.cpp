@@ -24,15 +24,13 @@ void write_experiment(const TemporaryFolder& folder, const std::string& more, co
 const char* kGrid =
     "model = 'logistic'\n[experiment]\ntitle = 'T'\n[sweep]\noptimizer = ['adadp', 'sgd']\nseed = [1, 2]\n"
     "[[expect]]\nclaim = 'accuracy is a share'\nvalue = { metric = 'test_accuracy', where = { optimizer = 'sgd' } "
-    "}\nbelow = 1.5\n"
+    "}\nabove = 0\n"
     "[[expect]]\nclaim = 'accuracy is large'\nvalue = { metric = 'test_accuracy', where = { optimizer = 'sgd' } "
-    "}\nabove = 2\n"
+    "}\nabove = 1\n"
     "reason = 'a share is 1 at most'\n[quick]\nrounds = 1\n[quick.sweep]\nseed = [3]\n";
 
-Outcome sweep(const TemporaryFolder& folder, Words more) {
-  Words words{"sweep", folder / "tiny.toml", "--out", folder / "out"};
-  words.insert(words.end(), more.begin(), more.end());
-  return run_program(words);
+Outcome sweep(const TemporaryFolder& folder, const Words& more) {
+  return run_program(with_flags({"sweep", folder / "tiny.toml", "--out", folder / "out"}, more));
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -76,7 +74,9 @@ TEST_CASE("fedstride sweep runs the cells, says which claims hold, and where the
 TEST_CASE("the command that a cell tells repeats its model") {
   const TemporaryFolder folder;
   write_experiment(folder, kGrid);
-  REQUIRE(sweep(folder, {"--seed", "7", "--optimizer", "sgd"}).code == 0);
+  const Outcome other = sweep(folder, {"--seed", "7", "--optimizer", "sgd"});
+  REQUIRE(other.code == 0);
+  CHECK(names(other.err, {"--seed 7", "[sweep]", "1, 2"}));
   const std::string cells = fedstride::read_file(folder / "out/cells.csv");
   const std::string command = cells.substr(cells.rfind("fedstride run"));
   REQUIRE(line_count(command) == 1);
@@ -173,7 +173,7 @@ TEST_CASE("Ctrl-C ends a sweep with exit code 130 and the command that goes on w
   const TemporaryFolder folder;
   write_experiment(folder, kGrid, "1000000");
   const TemporaryFolder output;
-  const Process process({"sweep", folder / "tiny.toml", "--out", folder / "out", "--jobs", "2", "--seed", "4"}, output);
+  const Process process({"sweep", folder / "tiny.toml", "--out", folder / "out", "--jobs", "2", "--seed", "2"}, output);
   const auto rounds = [&] {
     std::size_t most = 0;
     std::error_code error;
@@ -186,9 +186,9 @@ TEST_CASE("Ctrl-C ends a sweep with exit code 130 and the command that goes on w
   process.signal(SIGINT);
   CHECK(process.wait() == 130);
   CHECK(
-      names(process.err(), {"fedstride sweep " + (folder / "tiny.toml") + " --out " + (folder / "out") + " --jobs 2 --seed 4"}));
+      names(process.err(), {"fedstride sweep " + (folder / "tiny.toml") + " --out " + (folder / "out") + " --jobs 2 --seed 2"}));
   CHECK(contains(process.out(), "0 of 2 cells finished"));
-  CHECK(count(sweep(folder, {"--dry-run", "--seed", "4"}).out, "  unfinished ") >= 1);
+  CHECK(count(sweep(folder, {"--dry-run", "--seed", "2"}).out, "  unfinished ") >= 1);
 }
 
 TEST_CASE("another command than run is swept by its JSON output") {

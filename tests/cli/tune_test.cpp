@@ -22,9 +22,7 @@ void write_rates(const TemporaryFolder& folder, int rounds, const std::string& m
 }
 
 Words tuning(const TemporaryFolder& folder, const std::string& out, const Words& more = {}) {
-  Words words{"tune", folder / "rates.toml", "--out", folder / out, "--threads", "2", "--jobs", "2"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  return with_flags({"tune", folder / "rates.toml", "--out", folder / out, "--threads", "2", "--jobs", "2"}, more);
 }
 
 std::string last_hash(const fs::path& run) { return Json::parse(fedstride::read_file(run / "summary.json"))["model_hash"]; }

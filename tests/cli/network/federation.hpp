@@ -117,9 +117,8 @@ class Federation {
     words[0] = "serve";
     words.insert(words.end(), {"--listen", "127.0.0.1:" + std::to_string(port_)});
     add_trust(words);
-    words.insert(words.end(), more.begin(), more.end());
-    if (std::ranges::find(more, "--heartbeat") == more.end()) words.insert(words.end(), {"--heartbeat", "0.5"});
-    return words;
+    words.insert(words.end(), {"--heartbeat", "0.5"});
+    return with_flags(std::move(words), more);
   }
   /// Waits until it listens.
   Party serve(const Words& more = {}, rlim_t largest_file = RLIM_INFINITY) const {

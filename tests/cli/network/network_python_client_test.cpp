@@ -52,9 +52,7 @@ struct Scene {
     write_file(federation / "data/test.csv", all);
   }
   static Words settings(const Words& more) {
-    Words all{"--optimizer", "sgd", "--learning-rate", "0.2", "--rounds", "6", "--partition", "own"};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
+    return with_flags({"--optimizer", "sgd", "--learning-rate", "0.2", "--rounds", "6", "--partition", "own"}, more);
   }
   /// Writes the roster.
   void enlist() const {

@@ -363,6 +363,13 @@ TEST_CASE("a faulty experiment file is refused with the line and what would be v
        "value = { metric = 'm' }\nequals = 1",
        {"line 7", "batch", "[sweep]", "for-each", "variant"}},
       {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm', round = 0 }\nequals = 1", {"round", "value", "1"}},
+      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'accuracy' }\nabove = 0.5",
+       {"line 3", "metric", "value", "'accuracy'", "'test_accuracy'"}},
+      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nabove = { metric = 'val_acc' }",
+       {"line 4", "metric", "above", "'val_acc'", "'validation_accuracy'"}},
+      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'test_accuracy' }\nabove = 50", {"line 4", "above", "50", "0", "1"}},
+      {"[[figure]]\nkind = 'lines'\nx = 'epochs'\ny = 'acc'", {"line 3", "x", "[[figure]]", "'epochs'", "'round'"}},
+      {"[[figure]]\nkind = 'lines'\ny = 'acc'", {"line 3", "y", "[[figure]]", "'acc'", "'test_accuracy'"}},
       {"[[expect]]\nclaim = 'c'\nvalue = { where = {} }\nequals = 1", {"value", "metric = \""}},
       {"[sweep]\nbatch = [1]\n[[expect]]\nclaim = 'c'\nvalue = { metric = 'm', where = { bacth = 1 } }\nequals = 1",
        {"line 5", "bacth", "batch"}},
@@ -378,6 +385,25 @@ TEST_CASE("a faulty experiment file is refused with the line and what would be v
   };
   for (const Refused& row : rows) check_refused(row);
   CHECK_USAGE_ERROR(parsed("", "ful"), "scale", "ful", "quick", "full");
+}
+
+TEST_CASE("numbers of other commands and swept keys may have such names, and differences of accuracies any size") {
+  CHECK_NOTHROW(
+      parsed("steps = 1\n[experiment]\ntitle = 't'\ncommand = 'privacy epsilon'\n[[expect]]\nclaim = 'c'\n"
+             "value = { metric = 'epsilon' }\nabove = 5"));
+  CHECK_NOTHROW(parsed("[sweep]\nrounds = [1, 2]\n[[figure]]\nkind = 'lines'\nx = 'rounds'\ny = 'test_loss'"));
+  CHECK_NOTHROW(
+      parsed("[sweep]\nbatch = [1, 2]\n[[expect]]\nclaim = 'c'\nvalue = { metric = 'test_accuracy', where = { batch = 1 }, "
+             "minus = { metric = 'test_accuracy', where = { batch = 2 } } }\nabove = -0.5"));
+}
+
+TEST_CASE("a value of the command line that is in no list of [sweep] is noted") {
+  const auto notes = [](const std::string& seed) {
+    return parsed("[sweep]\nseed = [1, 2]\n", "full", {{"seed", typed(seed)}}).replaced;
+  };
+  CHECK(notes("2").empty());
+  REQUIRE(notes("7").size() == 1);
+  CHECK(test::names(notes("7").front(), {"--seed 7", "[sweep]", "1, 2"}));
 }
 
 TEST_CASE("a scale that is not used is still checked") {
