@@ -102,7 +102,7 @@ py::dict run_from_python(const py::dict& keywords, const std::string& config, co
   const auto go = [&]() -> RunSummary {
     std::optional<ProgressBar> progress;
     RunObserver shown;
-    if (verbose) shown = progress.emplace(false).observer(&stop);
+    if (verbose) shown = progress.emplace(false, in_python_words).observer(&stop);
     RunObserver observer;
     observer.stop = &stop;
     observer.started = [&](const Setup& setup, const std::string& place, std::uint32_t done,

@@ -90,7 +90,7 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   quiet_ = silent_ || setup.configuration.quiet;
   if (quiet_) return;
   configuration_ = setup.configuration;
-  idle_advice_ = idle_rounds_advice(setup.configuration);
+  idle_advice_ = worded(idle_rounds_advice(setup.configuration));
   rounds_ = static_cast<std::uint32_t>(setup.configuration.rounds);
   first_ = done_ = rounds_done;
   examples_ = &examples;
@@ -118,9 +118,13 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   };
   if (setup.privacy.example) privacy("examples", *setup.privacy.example);
   if (setup.privacy.client) privacy("clients", *setup.privacy.client);
-  for (const auto& note : setup.notes) std::printf("note: %s\n", note.c_str());
+  for (const auto& note : setup.notes) std::printf("note: %s\n", worded(note).c_str());
   std::printf("results: %s\n", folder.c_str());
-  if (rounds_done > 0) std::printf("resuming after round %u\n", rounds_done);
+  if (rounds_done >= rounds_)
+    std::printf("nothing to do: round %u of %u was finished before%s\n", rounds_done, rounds_,
+                worded("; a larger --rounds continues the run").c_str());
+  else if (rounds_done > 0)
+    std::printf("resuming after round %u\n", rounds_done);
   std::fflush(stdout);
   live_.begin([this](std::size_t columns) { return lines(columns); });
 }

@@ -19,8 +19,9 @@ namespace fedstride {
 /// round.
 class ProgressBar {
  public:
-  /// `silent`: prints nothing, regardless of the run's settings.
-  explicit ProgressBar(bool silent = false) : silent_(silent) {}
+  using Wording = std::string (*)(std::string_view text);
+  /// `silent`: prints nothing, regardless of the run's settings. `wording`: how texts that name flags are shown; null: unchanged.
+  explicit ProgressBar(bool silent = false, Wording wording = nullptr) : silent_(silent), wording_(wording) {}
   RunObserver observer(const std::atomic<bool>* stop);
   /// The end of `run`, `serve` and `launch`. Prints rounds, accuracy, updates left out, the folder of the results and privacy, unless
   /// the run is quiet; with `json`, prints summary.json with the folder's name. If the run was interrupted, prints
@@ -33,8 +34,10 @@ class ProgressBar {
   void round(const RoundRecord& record);
   std::vector<std::string> lines(std::size_t columns);
   std::string time_left() const;
+  std::string worded(const std::string& text) const { return wording_ == nullptr ? text : wording_(text); }
 
   bool silent_;
+  Wording wording_;
   bool quiet_ = true;
   Configuration configuration_ = {};
   std::string idle_advice_ = {};        ///< printed at the first round that trains nothing
