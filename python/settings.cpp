@@ -18,6 +18,14 @@ py::object plain(py::handle value) {
   return is_scalar ? value.attr("item")() : py::reinterpret_borrow<py::object>(value);
 }
 
+// What the key's value may be, for one of another type.
+std::string valid_for(const std::string& key) {
+  if (key == "dataset") return "it must be a name; arrays go in data=(x, y)";
+  const KeyInfo* known = find_key(key);
+  if (known == nullptr || known->valid_text.empty()) return "valid: bool, int, float, str, a path, or a list of these";
+  return (known->valid_text.starts_with("valid: ") ? "" : "it must be ") + known->valid_text;
+}
+
 SettingValue value_of(const std::string& key, py::handle given) {
   const py::object value = plain(given);
   if (PyBool_Check(value.ptr())) return value.is(py::handle(Py_True));
@@ -41,7 +49,7 @@ SettingValue value_of(const std::string& key, py::handle given) {
     }
     return joined;
   }
-  throw usage_error(key + " is of type " + type_of(value) + "; valid: bool, int, float, str, a path, or a list of these");
+  throw usage_error(keyword_of(key) + " is of type " + type_of(value) + "; " + valid_for(key));
 }
 
 // A key whose values are texts: a number is converted to text.

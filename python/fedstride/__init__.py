@@ -16,7 +16,7 @@ if _core.version.replace("-dev", ".dev0") != __version__:
         f"fedstride: the package's files have version {__version__}, its module _core has {_core.version}; "
         "install both from one build")
 
-from . import parts, privacy
+from . import _hints, parts, privacy
 from ._core import Error, UsageError
 from .client import Client
 from .code import Lot, Task, Trained, named, tracker, uses_clipped_sum
@@ -38,8 +38,7 @@ __all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Sweep", "Task", "Tr
 
 
 def __getattr__(name):
-    hint = _core.advice("algorithm", name, []) or _core.advice("command", name, __all__).replace("'fedstride ", "'fedstride.")
-    raise AttributeError(f"module 'fedstride' has no attribute '{name}'; {_core.in_python_words(hint)}dir(fedstride) lists what it has")
+    raise AttributeError(f"module 'fedstride' has no attribute '{name}'; {_hints.of_module(name, __all__)}dir(fedstride) lists what it has")
 
 
 def __dir__():

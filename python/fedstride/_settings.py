@@ -6,10 +6,10 @@ import functools
 import inspect
 import os
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from . import _core
+from . import _core, _hints
 
 
 @functools.cache
@@ -131,14 +131,26 @@ def takes(choose: Callable[[], list[dict[str, Any]]], describe: bool = False) ->
         @functools.wraps(function)
         def by_name(*words: Any, **given: Any) -> Any:
             if words:
-                named = next((one["name"] for one in keywords if words[0] in dict(one.get("known", ()))), None)
-                hint = f"; did you mean {named}={words[0]!r}?" if named else ""
-                raise TypeError(f"{function.__name__}() takes settings by name, and {words[0]!r} has none{hint}")
+                raise TypeError(f"{function.__name__}() takes settings by name{_unnamed(function, words[0])}")
+            for name in given:
+                if "data" in own.parameters and name not in function.__signature__.parameters and (hint := _hints.of_keyword(name)):
+                    raise _core.UsageError(f"key '{name}' is unknown; {hint}")
             return function(**given)
 
         return by_name
 
     return mark
+
+
+def _unnamed(function: Any, value: Any) -> str:
+    """What is said of a value without a name."""
+    if isinstance(value, Mapping):
+        return f": {function.__name__}(**settings)"
+    if "data" in function.__signature__.parameters and (hasattr(value, "shape") or isinstance(value, (list, tuple))):
+        return "; arrays go in data=(x, y)"
+    known = ((one["name"], dict(one.get("known", ()))) for one in function.__fedstride_keywords__)
+    named = next((name for name, values in known if isinstance(value, str) and value in values), None)
+    return f", and {value!r} has none" + (f"; did you mean {named}={value!r}?" if named else "")
 
 
 def of_run() -> list[dict[str, Any]]:

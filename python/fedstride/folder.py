@@ -11,7 +11,7 @@ import pathlib
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, _hints
 from ._commands import asked
 from ._core import Error, UsageError
 from ._settings import of_command, takes
@@ -54,6 +54,12 @@ class Run:
 
     def __fspath__(self) -> str:
         return str(self.folder)
+
+    if not TYPE_CHECKING:  # a type checker would accept every name
+
+        def __getattr__(self, name):
+            hint = _hints.of_run(name)
+            raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'" + (f"; {hint}" if hint else ""))
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -24,10 +24,16 @@ class Part:
     name: str = ""
     _defaults: dict[str, Any] = {}
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *words: Any, **settings: Any) -> None:
+        if words:
+            first = next(iter(self._defaults), None)
+            example = f": {type(self).__name__}({first}={words[0]!r})" if first else ", and it has none"
+            raise TypeError(f"{type(self).__name__} takes settings by name{example}")
         for key in settings:
             if key not in self._defaults:
-                raise UsageError(f"{type(self).__name__} has no setting '{key}'; valid: {', '.join(self._defaults) or 'none'}")
+                hint = _core.advice("flag", key, [one.replace("_", "-") for one in self._defaults]) or _core.advice("algorithm", key, [])
+                raise UsageError(f"{type(self).__name__} has no setting '{key}'; {_core.in_python_words(hint)}"
+                                 f"valid: {', '.join(self._defaults) or 'none'}")
         given = {key: value for key, value in settings.items() if value is not None}
         if self.name:
             _core.check_part(self.family, self.name, given)
@@ -69,6 +75,9 @@ def spread(settings: dict[str, Any]) -> dict[str, Any]:
     for key, part in settings.items():
         if isinstance(part, type) and issubclass(part, Part):
             part = part()
+        if isinstance(part, (list, tuple)) and any(isinstance(one, Part) for one in part):
+            both = "; both levels are dp=fedstride.BothPrivacy(...)" if key == "dp" else ""
+            raise UsageError(f"{key} is a list of parts; it must be one{both}")
         if not isinstance(part, Part):
             continue
         if part.family != key:

@@ -41,8 +41,8 @@ def run(
     """Trains a federation on the calling thread and returns its opened folder (`Run`).
 
     settings: listed below with their valid values and [defaults]: `dataset="cifar10"`, `local_epochs=2`. Values are bool, int,
-        float, str, paths, NumPy scalars and lists of these (joined with commas); None means not given. A part may be an object that
-        has its settings: `partition=fedstride.Dirichlet(alpha=0.3)`.
+        float, str, paths, NumPy scalars and lists of these (joined with commas). None means not given: with seed=None the seed is the
+        default one, so that every such run is the same. A part may be an object that has its settings: `partition=fedstride.Dirichlet(alpha=0.3)`.
     config: a TOML file with the settings' names as keys; keywords override it, defaults do not.
     data: your own data: a file or folder (docs/data.md), or arrays: (x, y), (x, y, client), or a dict with the keys x, y, client,
         x_test, y_test, client_test, classes, vocabulary (`inputs` and `label` name others). The same arrays in an .npz file give the same run. Images uint8 (rows,

@@ -1,6 +1,8 @@
 """fedstride.open_run: a run's folder, whole, going on, damaged."""
 
+import copy
 import json
+import re
 
 import numpy
 import pytest
@@ -20,6 +22,15 @@ def test_what_it_holds(run):
     assert run.summary["rounds"] == 3 and run.settings["local_epochs"] == 1
     assert fedstride.open_run(run).summary == fedstride.open_run(str(run.folder)).summary == run.summary
     assert repr(run).startswith(f"<fedstride.Run '{run.folder}': finished, ")
+
+
+@pytest.mark.parametrize("name, here", [("accuracy", 'summary["test_accuracy"]'), ("history", "rounds"), ("weights", "model()"),
+                                        ("epsilon", 'summary["privacy"]'), ("audit", "fedstride.privacy.audit(run)"), ("save", "folder")])
+def test_expected_names_lead_to_what_they_are_here(run, name, here):
+    with pytest.raises(AttributeError, match=f"'{name}'; it is {re.escape(here)}"):
+        getattr(run, name)
+    assert not hasattr(run, "nothing")
+    assert copy.copy(run).folder == run.folder
 
 
 def test_settings_make_the_run_again(run, tmp_path):

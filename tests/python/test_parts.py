@@ -45,6 +45,9 @@ def test_a_part_is_a_value():
 @pytest.mark.parametrize("make, parts", [
     (lambda: fedstride.Dirichlet(alfa=0.3), ["Dirichlet", "'alfa'", "alpha"]),
     (lambda: fedstride.IID(alpha=0.3), ["IID", "'alpha'", "none"]),
+    (lambda: fedstride.SGD(momentum=0.9), ["SGD", "'momentum'", 'optimizer="heavy-ball"']),
+    (lambda: fedstride.Adam(lr=0.1), ["Adam", "'lr'", "'learning_rate'"]),
+    (lambda: fedstride.ClientPrivacy(max_grad_norm=1), ["ClientPrivacy", "'max_grad_norm'", "'clip'"]),
     (lambda: fedstride.Dirichlet(alpha=-1), ["alpha", "-1"]),
     (lambda: fedstride.Prox(mu="much"), ["mu", "'much'"]),
     (lambda: fedstride.Scaffold(scaffold_option="three"), ["scaffold_option", "'three'", "one", "two"]),
@@ -55,6 +58,13 @@ def test_a_part_is_a_value():
 def test_what_is_wrong_is_one_line(make, parts):
     with refused(fedstride.UsageError, *parts):
         make()
+
+
+def test_settings_of_a_part_have_names():
+    with pytest.raises(TypeError, match=r"Dirichlet\(alpha=0.1\)$"):
+        fedstride.Dirichlet(0.1)
+    with pytest.raises(TypeError, match="it has none$"):
+        fedstride.IID(1)
 
 
 def test_objects_are_the_settings_they_name(tmp_path):

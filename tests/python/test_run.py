@@ -301,10 +301,47 @@ def test_nothing_is_kept_alive(tmp_path):
 
 def test_words_of_the_field_lead_to_what_they_are_here():
     for name, hint in (("FedAvg", 'aggregation="mean"'), ("FedProx", 'local_objective="prox"'), ("train", "'fedstride.run'"),
-                       ("nothing", "dir(fedstride)")):
+                       ("nothing", "dir(fedstride)"), ("load", "fedstride.Run(folder)"), ("evaluate", "fedstride.Run(folder).evaluate()"),
+                       ("start_simulation", "fedstride.run(train=function)"), ("PrivacyEngine", "dp=fedstride.ExamplePrivacy(...)"),
+                       ("compute_epsilon", "fedstride.privacy.epsilon(...)"), ("launch", "'fedstride launch'"),
+                       ("Server", "'fedstride help network'")):
         with pytest.raises(AttributeError, match=re.escape(hint)):
             getattr(fedstride, name)
     with pytest.raises(TypeError, match=r"did you mean dataset='cifar10'\?"):
         fedstride.run("cifar10")
     with pytest.raises(TypeError, match="'nothing' has none$"):
         fedstride.run("nothing")
+    with pytest.raises(TypeError, match=r"run\(\*\*settings\)$"):
+        fedstride.run({"dataset": "synthetic", "rounds": 1})
+    for function in (fedstride.run, fedstride.partition):
+        with pytest.raises(TypeError, match=r"data=\(x, y\)$"):
+            function(numpy.zeros((2, 2)), numpy.zeros(2))
+
+
+@pytest.mark.parametrize("settings, parts", [
+    ({"client_fn": print}, ["'client_fn'", "train="]),
+    ({"evaluate_fn": print}, ["'evaluate_fn'", "evaluate="]),
+    ({"callbacks": [print]}, ["'callbacks'", "on_round="]),
+    ({"x": numpy.zeros(2)}, ["'x'", "data=(x, y)"]),
+    ({"dataset": (numpy.zeros((2, 2)), numpy.zeros(2))}, ["dataset", "numpy.ndarray", "data=(x, y)"]),
+    ({"max_clients_": print}, ["max_clients_", "builtin_function_or_method"]),
+    ({"dp": [fedstride.ExamplePrivacy(), fedstride.ClientPrivacy()]}, ["dp", "dp=fedstride.BothPrivacy(...)"]),
+    ({"dp": {"level": "client"}}, ["dp", "dict", "none, example, client, both, user"]),
+    ({"dp": True}, ["dp", "'true'", "none, example, client, both, user"]),
+    ({"rounds": 1.0}, ["rounds", "1.0", "write 1"]),
+    ({"rounds": [1, 2]}, ["rounds", "'1,2'", "[sweep]"]),
+    ({"privacy": "client"}, ["'privacy'", "'dp'"]),
+    ({"resume": "a"}, ["'resume'", "fedstride.resume(folder)"]),
+    ({"local_steps": 5}, ["'local_steps'", "local_epochs="]),
+    ({"loss": "mse"}, ["'loss'", 'targets="values"']),
+])
+def test_what_other_libraries_call_otherwise_is_one_line(settings, parts):
+    with refused(fedstride.UsageError, *parts):
+        fedstride.run(**settings)
+
+
+def test_notes_of_a_verbose_run_name_keywords(tmp_path, capfd):
+    fedstride.run(data=(numpy.arange(60, dtype=numpy.float32).reshape(30, 2), numpy.arange(30) % 3), rounds=1, clients=2, model="logistic",
+                  partition="iid", verbose=True, out=tmp_path / "a")
+    out = capfd.readouterr().out
+    assert "note: targets auto: " in out and "targets=" in out and "--targets" not in out
