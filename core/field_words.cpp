@@ -40,7 +40,7 @@ constexpr FieldWord kFieldWords[] = {
     {"epochs epoch num_epochs n_epochs local_ep local_epoch num_local_epochs client_epochs inner_epochs E", "--local-epochs"},
     {"local_steps num_local_steps local_iterations local_iters local_updates tau", "--local-epochs",
      "local work is counted in epochs"},
-    {"patience early_stopping", "", "a run does not stop early, but after --rounds"},
+    {"patience early_stopping", "", "a run does not stop early; --rounds is its length"},
     {"loss criterion loss_fn loss_function", "", "the loss follows from the answers: --targets values is regression"},
     {"batch_size bs local_bs local_batch_size train_batch_size lot_size minibatch minibatch_size B", "--batch"},
     {"client_optimizer client_optim local_optimizer optim opt", "--optimizer"},
