@@ -146,14 +146,14 @@ void note_time(const Setup& setup, const TimeTotals& time, std::vector<std::stri
 
 std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary) {
   std::vector<std::string> notes = setup.notes;
+  if (const auto chance = chance_accuracy(setup.data.test);
+      chance && !setup.privacy.on() && summary.rounds > 0 && summary.test.accuracy <= *chance)
+    notes.push_back("the test accuracy is no better than that of always answering the commonest class, " + number_text(*chance));
   if (summary.idle_rounds > 0) notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
   if (summary.failures > 0) notes.push_back(failures_text(summary));
   if (!summary.failed.empty()) notes.push_back(summary.failed);
   if (!summary.board_failure.empty()) notes.push_back(board_failure_text(summary));
   if (summary.time) note_time(setup, *summary.time, notes);
-  if (const auto chance = chance_accuracy(setup.data.test);
-      chance && !setup.privacy.on() && summary.rounds > 0 && summary.test.accuracy <= *chance)
-    notes.push_back("the test accuracy is no better than that of always answering the commonest class, " + number_text(*chance));
   return notes;
 }
 
