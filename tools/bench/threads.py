@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Two threads against one, measured in turn: how many times as fast whole runs and their rounds are, and what these two cores
+allow: two runs of one thread at once against one after the other. The machine must be idle.
+
+    python3 tools/bench/threads.py build/release/fedstride FOLDER-OF-CIFAR-10 [PAIRS]      (a minute a pair)
+"""
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from _measure import command, rounds_of, spread, words
+
+WORKS = {
+    "logistic, ten clients, short rounds": dict(model="logistic", clients=10, limit_per_client=200, rounds=40, partition="iid"),
+    "logistic, three clients": dict(model="logistic", clients=3, rounds=10, partition="iid"),
+    "FedBuff, logistic": dict(model="logistic", clients=50, limit_per_client=100, rounds=60, partition="iid", mode="fedbuff",
+                              devices="lognormal"),
+    "adadp-cnn, CIFAR-10, five clients, ADADP": dict(dataset="cifar10", model="adadp-cnn", clients=5, limit_per_client=300, rounds=2,
+                                                     optimizer="adadp"),
+    "adadp-cnn, CIFAR-10, private": dict(dataset="cifar10", model="adadp-cnn", clients=5, limit_per_client=200, rounds=2, dp="example",
+                                         noise_multiplier=1, optimizer="sgd", partition="iid"),
+}
+
+
+def start(program, folder, **settings):
+    return subprocess.Popen(command(program, quiet=True, out=folder, **settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def measured(program, runs, **settings):
+    """Seconds of this many runs at once, and those of the rounds of one."""
+    with tempfile.TemporaryDirectory() as place:
+        begun = time.perf_counter()
+        for process in [start(program, Path(place, str(one)), **settings) for one in range(runs)]:
+            if process.wait():
+                raise SystemExit(f"the run failed: {' '.join(process.args)}")
+        return time.perf_counter() - begun, sum(line["seconds"] for line in rounds_of(Path(place, "0")))
+
+
+def main():
+    program, folder, count = words(__doc__, 2, 5)
+    for name, settings in WORKS.items():
+        data = dict(data_dir=folder) if "dataset" in settings else {}
+        runs, rounds, allowed = [], [], []
+        for _ in range(count):
+            one, one_rounds = measured(program, 1, threads=1, **settings, **data)
+            two, two_rounds = measured(program, 1, threads=2, **settings, **data)
+            both, _ = measured(program, 2, threads=1, **settings, **data)
+            runs.append(one / two)
+            rounds.append(one_rounds / two_rounds)
+            allowed.append(2 * one / both)
+        print(f"{name}: runs {spread(runs, '.2f')}, rounds {spread(rounds, '.2f')}, allowed {spread(allowed, '.2f')}; {one:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
