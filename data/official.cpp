@@ -122,10 +122,11 @@ std::string verify_dataset(std::string_view name, const DataOptions& options) {
   const DataPair pair = load_dataset(name, options);
   const OfficialSet* set = official_set(name);
   const std::filesystem::path folder = dataset_folder(dataset_source(name), options);
-  const bool official = set != nullptr && is_official(*set, folder);
-  std::string others;
-  if (set != nullptr && !official)
-    for (const auto& file : unofficial_files(*set, folder)) others += (others.empty() ? "" : ", ") + file.filename().string();
+  std::vector<std::string> unofficial;
+  if (set != nullptr)
+    for (const auto& file : unofficial_files(*set, folder)) unofficial.push_back(file.filename().string());
+  const std::string others = joined(unofficial);
+  const bool official = set != nullptr && others.empty();  // it was read, so no file is missing
   const std::size_t records = pair.train.size() + pair.test.size();
   return std::string(name == "synthetic" ? "built in"
                      : official          ? "official"
