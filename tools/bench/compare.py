@@ -64,8 +64,12 @@ def fedstride_round(program, row, seconds):
     """Examples per second of all rounds except the first, including checkpoints: a long run minus a run of one round."""
     once, lines = processor_seconds(program, row, 1)
     more = math.ceil(max(2, 2 * seconds / lines[0]["seconds"]))
-    all_seconds, lines = processor_seconds(program, row, 1 + more)
-    return sum(line["examples"] for line in lines[1:]) / (all_seconds - once)
+    while True:
+        all_seconds, lines = processor_seconds(program, row, 1 + more)
+        if all_seconds - once >= seconds:
+            return sum(line["examples"] for line in lines[1:]) / (all_seconds - once)
+        # A start can cost more on a busy machine than a few rounds do; their difference would say nothing.
+        more *= 4
 
 
 def ask_time(peer, row, seconds, setting, quick=False):
