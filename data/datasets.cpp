@@ -19,6 +19,7 @@
 #include "core/hash.hpp"
 #include "core/secret_key.hpp"
 #include "core/text.hpp"
+#include "data/features/feature_map.hpp"
 #include "data/files/readers.hpp"
 #include "data/missing.hpp"
 #include "data/named_facts.hpp"
@@ -89,6 +90,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   DataPair pair = load_own_files(settings.public_data, reading, false);
   settle_missing(pair, reading);
   fill_in_means(pair, reading);
+  if (const auto map = feature_map(settings.features)) map_pictures(pair, *map);
   pair.train.name = "public-data";
   return pair;
 }
@@ -239,6 +241,12 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
   } else {
     pair.has_public_test = names_public_test(name, options.read);
   }
+  std::string pictures_hash;
+  if (const auto map = feature_map(known.read.features)) {
+    pictures_hash = content_hash(pair.train, pair.test);
+    map_pictures(pair, *map);
+    pair.facts.push_back("features " + pair.features + " (named)");
+  }
   fill_in_means(pair, known.read);
   const bool says_normalization = source.read && !pair.train.mean.empty();
   normalize(pair, known.read,
@@ -252,7 +260,7 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
     pair.notes.push_back(counted(replaced, "value") +
                          " of examples and labels outside the named range or classes, or not finite, " +
                          (replaced == 1 ? "was" : "were") + " replaced");
-  pair.hash = content_hash(pair.train, pair.test);
+  pair.hash = pair.features.empty() ? content_hash(pair.train, pair.test) : Hash().text(pictures_hash).text(pair.features).hex();
   if (source.read) pair.hash = with_names(std::move(pair.hash), pair);
   // Constants from another file, or from keys in the data's own file, follow neither from rows nor from settings.
   if (from || says_normalization)
@@ -375,6 +383,7 @@ DataPair load_own_rows(std::string_view name, const DataOptions& options) {
   pair.train.name = name;
   pair.test = {};
   pair.hash = with_names(content_hash(pair.train, pair.test), pair);
+  if (const auto map = feature_map(known.read.features)) map_pictures(pair, *map);
   return pair;
 }
 

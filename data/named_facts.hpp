@@ -47,6 +47,13 @@ struct ValueRange {
 };
 std::optional<ValueRange> named_range(const ReadSettings& settings);
 
+/// The norms of the normalize-clip setting; nothing if it is empty. Throws Error (usage) unless they are two numbers above 0.
+struct MomentBounds {
+  double mean = 1;
+  double square = 1;
+};
+std::optional<MomentBounds> named_moment_bounds(const ReadSettings& settings);
+
 inline constexpr std::size_t kMostWords = 60000;  ///< tokens have 16 bits
 /// The words of a file, one per line. Throws Error (failure) if it cannot be read, (usage) if it has no words, duplicates, or too
 /// many.

@@ -121,6 +121,12 @@ void take_range(DataPair& pair, const ReadSettings& settings) {
   say_normalization(pair, named ? "of the range " + settings.range + ", named" : "of the range of 8-bit numbers");
 }
 
+void take_none(DataPair& pair, const std::string& source) {
+  pair.train.mean.assign(static_cast<std::size_t>(pair.train.shape.channels), 0);
+  pair.train.deviation.assign(static_cast<std::size_t>(pair.train.shape.channels), 1);
+  say_normalization(pair, source);
+}
+
 void take_from(DataPair& pair, Dataset& from, const std::string& source) {
   from.mean.clear();
   from.deviation.clear();
@@ -200,6 +206,7 @@ void normalize(DataPair& pair, const ReadSettings& settings, const std::string& 
       if (!settings.rows_are_protected)
         throw usage_error("normalize is 'private', which needs dp; without dp use rows, given, range, public or none");
       pair.normalizes_privately = true;
+      if (named_moment_bounds(settings)) return take_none(pair, "until an accounted release");
       return take_range(pair, settings);
     case Normalize::range:
       return take_range(pair, settings);
@@ -218,9 +225,7 @@ void normalize(DataPair& pair, const ReadSettings& settings, const std::string& 
             "public, private or none");
       return take_from(pair, train, "of the training rows");
     case Normalize::none:
-      train.mean.assign(static_cast<std::size_t>(train.shape.channels), 0);
-      train.deviation.assign(static_cast<std::size_t>(train.shape.channels), 1);
-      say_normalization(pair, "none, named");
+      return take_none(pair, "none, named");
   }
 }
 

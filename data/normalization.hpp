@@ -14,7 +14,7 @@ namespace fedstride {
 ///   range    the middle and half the width of the named range, or of 8-bit numbers: inputs are in [-1, 1]
 ///   public   of the rows of public_data, given in `public_rows`
 ///   rows     of the training rows; refused if these are protected
-///   private  like range, until an accounted release (run/private_normalization.hpp)
+///   private  like range, or none with normalize_clip, until an accounted release (sim/prepare/private_inputs.hpp)
 ///   none     0 and 1
 /// auto given if named; otherwise published by the data set or its file; otherwise of public_data; otherwise of the training
 ///            rows or, if these are protected, range

@@ -19,6 +19,7 @@ Schema schema_of(const DataPair& pair) {
           .columns = pair.columns,
           .classes = train.class_names,
           .labels_are_names = pair.labels_are_names,
+          .features = pair.features,
           .offsets = pair.offsets,
           .words = pair.words,
           .missing = pair.missing,
@@ -72,7 +73,8 @@ ReadSettings read_through(ReadSettings settings) {
   if (settings.targets == TargetsAre::automatic) settings.targets = make_choice<TargetsAre>("targets", choice_name(form.targets));
   if (settings.classes == 0 && settings.class_names.empty() && is_labelled) settings.classes = form.outputs;
   if (settings.vocabulary == 0) settings.vocabulary = form.vocabulary;
-  if (settings.shape.empty() && form.vocabulary == 0 && form.shape.height * form.shape.width > 1)
+  if (settings.features.empty()) settings.features = schema.features;
+  if (settings.shape.empty() && form.vocabulary == 0 && schema.features.empty() && form.shape.height * form.shape.width > 1)
     settings.shape = form.shape.text();
   settings.finds_offsets = false;
   if (settings.offsets.empty()) settings.offsets = schema.offsets;

@@ -43,6 +43,7 @@ struct Schema {
   TableColumns columns = {};
   std::vector<std::string> classes = {};  ///< names in order; may be empty
   bool labels_are_names = false;          ///< a label is the name of its class; otherwise its number
+  std::string features = {};              ///< the map that makes inputs from pictures (data/features/); empty: none
   std::string offsets = {};               ///< subtracted from columns before they are stored (ReadSettings::offsets)
   std::vector<std::string> words = {};    ///< of sentences, in the order of their tokens
   Missing missing = Missing::error;
@@ -55,6 +56,7 @@ struct Schema {
                                             Term{"columns", &Schema::columns},
                                             Term{"classes", &Schema::classes},
                                             Term{"labels_are_names", &Schema::labels_are_names},
+                                            Term{"features", &Schema::features},
                                             Term{"offsets", &Schema::offsets},
                                             Term{"words", &Schema::words},
                                             Term{"missing", &Schema::missing},

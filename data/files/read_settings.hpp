@@ -47,14 +47,16 @@ struct ReadSettings {
   std::string words = {};        ///< a file of words, one per line, the most frequent first
   std::string shape = {};        ///< of an example: "28x28x1"
   Normalize normalize = Normalize::automatic;
-  std::string mean = {};          ///< one number, or one per channel (in a table: column), separated by commas
-  std::string deviation = {};     ///< the same
-  std::string range = {};         ///< "LOW,HIGH": inputs are clipped to it
-  std::string public_data = {};   ///< a file of unprotected rows, in any of the forms
-  bool public_test = false;       ///< the test part is public
-  std::string inputs = {};        ///< key of the inputs; in a table the columns, separated by commas
-  std::string drop_columns = {};  ///< columns of a table to skip, separated by commas
-  std::string categories = {};    ///< "city=Rome,Oslo;color=red,green": the words of a table's columns, in order
+  std::string mean = {};            ///< one number, or one per channel (in a table: column), separated by commas
+  std::string deviation = {};       ///< the same
+  std::string range = {};           ///< "LOW,HIGH": inputs are clipped to it
+  std::string features = {};        ///< the map from pictures to inputs (data/features/feature_map.hpp)
+  std::string normalize_clip = {};  ///< normalize private: "MEAN,SQUARE", bounds on the norms of what each record adds
+  std::string public_data = {};     ///< a file of unprotected rows, in any of the forms
+  bool public_test = false;         ///< the test part is public
+  std::string inputs = {};          ///< key of the inputs; in a table the columns, separated by commas
+  std::string drop_columns = {};    ///< columns of a table to skip, separated by commas
+  std::string categories = {};      ///< "city=Rome,Oslo;color=red,green": the words of a table's columns, in order
   Missing missing = Missing::automatic;
   Header header = Header::automatic;
   DecimalMark decimal_mark = DecimalMark::automatic;

@@ -7,20 +7,26 @@
 
 namespace fedstride {
 
+NoisyMean::NoisyMean(std::size_t size) : NoisyMean(size, std::sqrt(static_cast<double>(size))) {}
+
 void NoisyMean::add(std::span<const double> values) {
   if (values.size() != sum_.size())
     throw failure("a vector has " + std::to_string(values.size()) + " numbers; it must have " + std::to_string(sum_.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) sum_[i] += std::isnan(values[i]) ? 0 : std::clamp(values[i], -1.0, 1.0);
+  const auto clipped = [](double value) { return std::isnan(value) ? 0 : std::clamp(value, -1.0, 1.0); };
+  double squares = 0;
+  for (const double value : values) squares += clipped(value) * clipped(value);
+  const double scale = squares > bound_ * bound_ ? bound_ / std::sqrt(squares) : 1;
+  for (std::size_t i = 0; i < values.size(); ++i) sum_[i] += scale * clipped(values[i]);
 }
 
 std::vector<double> NoisyMean::release(double noise_multiplier, std::uint64_t records, const RandomSource& source,
                                        const Address& address) const {
   check_value("noise multiplier of a mean", kPositive, noise_multiplier);
   if (records == 0) throw usage_error("a mean of 0 records cannot be released; at least 1 is needed");
-  const double scale = std::sqrt(static_cast<double>(sum_.size()));
   RandomStream random = source.at(address);
   std::vector<double> mean;
-  for (const double sum : sum_) mean.push_back((sum + scale * noise_multiplier * random.normal()) / static_cast<double>(records));
+  for (const double sum : sum_)
+    mean.push_back((sum + bound_ * noise_multiplier * random.normal()) / static_cast<double>(records));
   return mean;
 }
 

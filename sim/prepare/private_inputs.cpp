@@ -2,19 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "data/named_facts.hpp"
 #include "dp/noise/noisy_mean.hpp"
 #include "dp/noise/pca.hpp"
 
 namespace fedstride {
 namespace {
 
-/// Adds a row's means of x and of 2 x^2 - 1 per channel, which are in [-1, 1], to `sums`.
-void add_row(const Dataset& data, Row row, std::vector<double>& sums) {
+/// Adds a row's means of x and of 2 x^2 - 1 per channel, which are in [-1, 1], to `sums`; with bounds, of x and x^2 as they are.
+void add_row(const Dataset& data, Row row, bool is_bounded, std::vector<double>& sums) {
   const auto channels = static_cast<std::size_t>(data.shape.channels);
   const std::size_t size = data.shape.size();
   const std::size_t plane = size / channels;
@@ -24,9 +27,32 @@ void add_row(const Dataset& data, Row row, std::vector<double>& sums) {
     // Images are stored plane by plane, numbers with channels innermost.
     const std::size_t channel = data.is_pictures() ? i / plane : i % channels;
     const double value = data.is_pictures() ? data.pixels[at + i] / 255.0 : static_cast<double>(data.features[at + i]);
-    const double x = std::clamp((value - data.mean[channel]) / data.deviation[channel], -1.0, 1.0);
+    const double x = is_bounded ? value : std::clamp((value - data.mean[channel]) / data.deviation[channel], -1.0, 1.0);
     sums[channel] += share * x;
-    sums[channels + channel] += share * (2 * x * x - 1);
+    sums[channels + channel] += share * (is_bounded ? x * x : 2 * x * x - 1);
+  }
+}
+
+/// Divides a record's vector by its bound and clips its norm to 1.
+void bound_to_one(std::span<double> values, double bound) {
+  double squares = 0;
+  for (double& value : values) {
+    value = std::isfinite(value) ? value / bound : 0;
+    squares += value * value;
+  }
+  if (squares > 1)
+    for (double& value : values) value /= std::sqrt(squares);
+}
+
+/// Noisy means of x and x^2, in units of their bounds, as mean and deviation of each channel. The noise on a variance is added to
+/// it, so that a channel with less signal than noise is not magnified.
+void take_bounded(Dataset& train, std::span<const double> released, const MomentBounds& bounds, double noise) {
+  const std::size_t channels = released.size() / 2;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const double first = bounds.mean * released[c];
+    const double variance = bounds.square * released[channels + c] - first * first;
+    train.mean[c] = static_cast<float>(first);
+    train.deviation[c] = static_cast<float>(std::sqrt(std::max(variance, 0.0) + bounds.square * noise));
   }
 }
 
@@ -73,26 +99,37 @@ void release_moments(DataSetup& setup, const RandomSource& source) {
   if (!setup.data.normalizes_privately) return;
   Dataset& train = setup.data.train;
   const auto channels = static_cast<std::size_t>(train.shape.channels);
-  NoisyMean mean(2 * channels);
+  const std::optional<MomentBounds> bounds = named_moment_bounds(setup.configuration);
+  NoisyMean mean = bounds ? NoisyMean(2 * channels, std::numbers::sqrt2) : NoisyMean(2 * channels);
+  const auto add = [&](std::vector<double>& moments) {
+    if (bounds) {
+      bound_to_one(std::span(moments).first(channels), bounds->mean);
+      bound_to_one(std::span(moments).last(channels), bounds->square);
+    }
+    mean.add(moments);
+  };
   const bool by_client = client_level(setup.configuration.privacy) != nullptr;
   std::vector<double> sums;
   for (const std::span<const Row> rows : setup.clients.rows) {
     sums.assign(2 * channels, 0);
     for (const Row row : rows) {
-      add_row(train, row, sums);
+      add_row(train, row, bounds.has_value(), sums);
       if (by_client) continue;
-      mean.add(sums);
+      add(sums);
       sums.assign(2 * channels, 0);
     }
     if (!by_client || rows.empty()) continue;
     for (double& sum : sums) sum /= static_cast<double>(rows.size());
-    mean.add(sums);
+    add(sums);
   }
   const std::uint64_t records = by_client ? setup.clients.rows.size() : setup.clients.rows.row_count();
   const std::vector<double> released =
       mean.release(setup.configuration.normalize_noise, records, source, {.purpose = Purpose::moment_noise});
   constexpr double kLeastVariance = 1e-4;  // of inputs in [-1, 1]; noise may make it smaller, or negative
-  for (std::size_t c = 0; c < channels; ++c) {
+  if (bounds)
+    take_bounded(train, released, *bounds,
+                 std::numbers::sqrt2 * setup.configuration.normalize_noise / static_cast<double>(records));
+  for (std::size_t c = 0; c < channels && !bounds; ++c) {
     const double first = std::clamp(released[c], -1.0, 1.0);
     const double variance = (released[channels + c] + 1) / 2 - first * first;
     const double half = train.deviation[c];

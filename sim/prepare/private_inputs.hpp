@@ -8,7 +8,8 @@ namespace fedstride {
 // Inputs transformed by accounted releases, which the caller must already have entered in the ledger (RunPrivacy::enter_once).
 
 /// Releases the mean and the standard deviation of the inputs (normalize private): noisy means of x and x^2 per channel, with x
-/// scaled to [-1, 1] by the range. At example level, a record is a training row; at client level (and with both, if it covers
+/// scaled to [-1, 1] by the range, or with normalize-clip as it is, a record's vector of means divided by one norm and its vector of
+/// mean squares by the other, both clipped to norm 1; noise that a variance has is added to it. At example level, a record is a training row; at client level (and with both, if it covers
 /// the examples), a client's mean over its rows. Normalizes both parts with them, with the same draws in every process and
 /// after every interruption.
 void release_moments(DataSetup& setup, const RandomSource& source);

@@ -161,7 +161,8 @@ DataOptions data_options(const Configuration& configuration) {
 }
 
 bool is_about_normalizing(std::string_view key) {
-  return key == "normalize" || key == "mean" || key == "deviation" || key == "range";
+  return key == "normalize" || key == "normalize-clip" || key == "features" || key == "mean" || key == "deviation" ||
+         key == "range";
 }
 
 bool is_about_reading(std::string_view key) {

@@ -51,6 +51,8 @@ struct ConfigurationFields {
                 "own data: file with one vocabulary word per line (default: the most frequent ones; required under dp)", kFile},
           Field{"shape", &Configuration::shape,
                 "own data: shape of an example, such as 28x28x1 (default: its dimensions in the file)"},
+          Field{"features", &Configuration::features,
+                "fixed features that replace pictures: \"scattering SCALES ORIENTATIONS\" (2 and 8), or none (docs/data.md)"},
           Field{"normalize", &Configuration::normalize,
                 "source of the inputs' mean and deviation; auto: given, published, public-data, else training rows (dp: range); "
                 "private: a release"},
@@ -59,6 +61,9 @@ struct ConfigurationFields {
           Field{"deviation", &Configuration::deviation, "standard deviation of the inputs, in the same form as mean"},
           Field{"range", &Configuration::range,
                 "LOW,HIGH: bounds to which numeric inputs are clipped; normalized by them, inputs are in [-1, 1]"},
+          Field{"normalize-clip", &Configuration::normalize_clip,
+                "normalize private: MEAN,SQUARE: norms to which each record's vectors of channel means, and of mean squares, are "
+                "clipped (default: inputs in [-1, 1])"},
           Field{"public-data", &Configuration::public_data,
                 "file of public rows for facts that dp forbids to read from protected ones", kFile},
           Field{"public-test", &Configuration::public_test,

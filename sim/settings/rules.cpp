@@ -228,6 +228,11 @@ const Rule kCommonRules[] = {
     {"normalize-noise", [](C c) { return c.is_normalized_privately() && is_private(c) && c.normalize_noise == 0; },
      "; with {normalize} it must be a number above 0, the noise multiplier of that release"},
 
+    {"normalize-clip", [](C c) { return !c.normalize_clip.empty() && !c.is_normalized_privately(); },
+     "; it bounds a release, which {normalize} does not make", "normalize"},
+    {"normalize-clip", [](C c) { return !c.normalize_clip.empty() && !c.range.empty(); }, "; {range} bounds the release already",
+     "range"},
+
     {"missing", [](C c) { return is_private(c) && (c.missing == Missing::drop || c.missing == Missing::error); },
      "; under {dp} no row may be left out or refused for what it holds"},
 

@@ -14,6 +14,7 @@ using Words = std::pair<std::string_view, std::string_view>;
 
 constexpr Words kMetrics[] = {
     {"test_accuracy", "test accuracy (share of examples)"},
+    {"best_test_accuracy", "highest test accuracy of all rounds (share of examples)"},
     {"validation_accuracy", "validation accuracy (share of examples)"},
     {"accuracy", "accuracy (share of examples)"},
     {"chance_accuracy", "accuracy of always answering the commonest class (share of test examples)"},

@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <filesystem>
+#include <numbers>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
@@ -54,6 +57,19 @@ TEST_CASE("a noisy mean has the sensitivity of one clip: values in [-1, 1], a ve
   CHECK_USAGE_ERROR(NoisyMean(1).release(0, 1, RandomSource(std::uint64_t{1}), {.purpose = Purpose::test}), "noise multiplier",
                     "0");
   CHECK_USAGE_ERROR(NoisyMean(1).release(1, 0, RandomSource(std::uint64_t{1}), {.purpose = Purpose::test}), "0 records");
+}
+
+TEST_CASE("a noisy mean clips norms to its bound, which the noise is proportional to") {
+  NoisyMean mean(2, 0.5);
+  mean.add(std::vector<double>{0.3, 0.4});
+  mean.add(std::vector<double>{0.6, -0.8});
+  const auto exact = mean.release(1e-12, 2, RandomSource(std::uint64_t{1}), {.purpose = Purpose::test});
+  CHECK(exact[0] == doctest::Approx(0.3));
+  CHECK(exact[1] == doctest::Approx(0));
+  const auto noise = [](const NoisyMean& none) {
+    return none.release(3, 10, RandomSource(std::uint64_t{1}), {.purpose = Purpose::test})[1];
+  };
+  CHECK(noise(NoisyMean(2, 0.5)) == doctest::Approx(noise(NoisyMean(2)) * 0.5 / std::sqrt(2)));
 }
 
 TEST_CASE(
@@ -224,6 +240,39 @@ TEST_CASE(
   CHECK_USAGE_ERROR(
       prepared(held_out(folder, "x", kExample + "normalize = 'private'\nrange = '-6,6'\nmean = ''\ndeviation = ''\n")),
       "normalize-noise", "0", "normalize", "private");
+}
+
+TEST_CASE("private moments by norms: exact within the norms, clipped beyond, no channel below its noise") {
+  const TemporaryFolder folder;
+  const auto released = [&](const std::string& clip, const std::string& noise) {
+    const std::string moments = "normalize = 'private'\nnormalize-noise = " + noise + "\nnormalize-clip = '" + clip +
+                                "'\nrange = ''\nmean = ''\ndeviation = ''\n";
+    Setup setup = prepare(resolve(held_out(folder, "x", kExample + moments)));
+    release_moments(setup, RandomSource(std::uint64_t{1}));
+    CHECK(setup.data.test.deviation == setup.data.train.deviation);
+    return std::move(setup.data.train);
+  };
+  const Dataset exact = released("100,10000", "1e-9");
+  const Dataset clipped = released("0.5,10000", "1e-9");
+  const Dataset noisy = released("100,10000", "1");
+  const Setup setup = prepare(resolve(held_out(folder, "x", kExample + "normalize = 'none'\nmean = ''\ndeviation = ''\n")));
+  std::vector<double> mean(3), square(3);
+  for (const Row row : setup.clients.rows[0])
+    for (std::size_t c = 0; c < 3; ++c) {
+      const double x = std::as_const(setup.data.train.features)[setup.data.train.place(row) * 3 + c];
+      mean[c] += x / static_cast<double>(setup.clients.rows.row_count());
+      square[c] += x * x / static_cast<double>(setup.clients.rows.row_count());
+    }
+  for (std::size_t c = 0; c < 3; ++c) {
+    CHECK(exact.mean[c] == doctest::Approx(mean[c]).epsilon(1e-4));
+    CHECK(exact.deviation[c] == doctest::Approx(std::sqrt(square[c] - mean[c] * mean[c])).epsilon(1e-4));
+    CHECK(std::abs(clipped.mean[c]) < 0.5);
+    const double of_noise = std::numbers::sqrt2 * 10000 / static_cast<double>(setup.clients.rows.row_count());
+    CHECK(noisy.deviation[c] >= doctest::Approx(std::sqrt(of_noise)));
+  }
+  CHECK_USAGE_ERROR(released("1", "1"), "normalize-clip", "'1'", "two numbers");
+  CHECK_USAGE_ERROR(released("1,0", "1"), "normalize-clip", "'1,0'", "above 0");
+  CHECK_USAGE_ERROR(prepared(held_out(folder, "x", kExample + "normalize-clip = '1,1'\n")), "normalize-clip", "normalize");
 }
 
 }  // namespace fedstride::test::private_evaluation_test

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "data/features/feature_map.hpp"
+
+namespace fedstride {
+
+/// The scattering transform of a picture (Bruna & Mallat 2013; Oyallon & Mallat 2015): moduli of Morlet wavelets, averaged by a
+/// Gaussian. Each channel of H x W values gives 1 + J L + L^2 J (J - 1) / 2 channels of floor(H / 2^J) x floor(W / 2^J):
+///   S0 = x * phi                          the average
+///   S1 = |x * psi_(j,l)| * phi            j = 0 ... J - 1, l = 0 ... L - 1
+///   S2 = ||x * psi_(j,l)| * psi_(k,m)| * phi,  j < k
+/// in this order, (j, l) before (k, m), where
+///   psi_(j,l)  envelope (e^(i xi u1) - beta), of mean 0; u is rotated by (floor(L - L/2 - 1) - l) pi / L, xi = 3 pi / 2^(j+2),
+///              and the Gaussian envelope has deviation 0.8 2^j, L/4 times as narrow across
+///   phi        Gaussian of deviation 0.8 2^(J-1)
+/// as in Kymatio, whose filters are longer by 3e-5: its pi is 3.1415. Pictures are continued by reflection to multiples of 2^J,
+/// at least 2^(J-1) on each side. Signals are sampled at 2^j after psi_j, filters of sampled signals are cut at their band.
+class Scattering final : public FeatureMap {
+ public:
+  static constexpr std::string_view kName = "scattering";
+  static constexpr std::string_view kSyntax = "scattering [SCALES [ORIENTATIONS]]";
+
+  /// J from 1 to 5, L from 1 to 32.
+  explicit Scattering(int scales = 2, int orientations = 8) : scales_(scales), orientations_(orientations) {}
+  /// From the words of a setting. Throws Error (usage).
+  static Scattering read(std::span<const std::string_view> words);
+
+  std::string text() const override;
+  Shape output(const Shape& picture) const override;
+  MapPictures mapper(const Shape& picture) const override;
+
+  int paths() const { return 1 + scales_ * orientations_ + orientations_ * orientations_ * scales_ * (scales_ - 1) / 2; }
+
+ private:
+  int scales_;
+  int orientations_;
+};
+
+}  // namespace fedstride
