@@ -71,9 +71,10 @@ class Fourier {
   }
 
  private:
-  void pass(int radix, const Complex* in, int in_step, Complex* out, int out_step, int turn) const {
-    const auto turned = [&](Complex value, int times) {
-      return turn == 0 ? value : value * turns_[static_cast<std::size_t>(turn * times % size_)];
+  /// Transforms `radix` numbers, then turns the k-th by -2 pi turn k / size.
+  FEDSTRIDE_INLINE void pass(int radix, const Complex* in, int in_step, Complex* out, int out_step, int turn) const {
+    const auto turned = [&](Complex value, int times) FEDSTRIDE_INLINE_LAMBDA {
+      return turn == 0 ? value : value * turns_[static_cast<std::size_t>(turn * times)];
     };
     if (radix == 2) {
       out[0] = in[0] + in[in_step];
@@ -91,11 +92,23 @@ class Fourier {
       out[3 * out_step] = turned({difference.re - side.im, difference.im + side.re}, 3);
       return;
     }
+    // Odd: numbers j and radix - j have conjugate factors, and so have results k and radix - k.
     const int part = size_ / radix;
-    for (int k = 0; k < radix; ++k) {
-      Complex sum = in[0];
-      for (int j = 1; j < radix; ++j) sum = sum + in[j * in_step] * turns_[static_cast<std::size_t>(j * k % radix * part)];
-      out[k * out_step] = turned(sum, k);
+    Complex sum = in[0];
+    for (int j = 1; j < radix; ++j) sum = sum + in[j * in_step];
+    out[0] = sum;
+    for (int k = 1; 2 * k < radix; ++k) {
+      Complex even = in[0];
+      Complex odd{};
+      for (int j = 1, angle = k; 2 * j < radix; ++j, angle = angle + k < radix ? angle + k : angle + k - radix) {
+        const Complex one = in[j * in_step];
+        const Complex other = in[(radix - j) * in_step];
+        const Turn factor = turns_[static_cast<std::size_t>(angle * part)];
+        even = {fma(one.re + other.re, factor.re, even.re), fma(one.im + other.im, factor.re, even.im)};
+        odd = {fma(one.re - other.re, factor.im, odd.re), fma(one.im - other.im, factor.im, odd.im)};
+      }
+      out[k * out_step] = turned({even.re - odd.im, even.im + odd.re}, k);
+      out[(radix - k) * out_step] = turned({even.re + odd.im, even.im - odd.re}, radix - k);
     }
   }
 

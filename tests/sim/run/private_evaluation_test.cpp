@@ -257,8 +257,10 @@ TEST_CASE("private moments by norms: exact within the norms, clipped beyond, no 
   const Dataset noisy = released("100,10000", "1");
   const Setup setup = prepare(resolve(held_out(folder, "x", kExample + "normalize = 'none'\nmean = ''\ndeviation = ''\n")));
   std::vector<double> mean(3), square(3);
-  for (const Row row : setup.clients.rows[0])
-    for (std::size_t c = 0; c < 3; ++c) {
+  for (const std::span<const Row> rows : setup.clients.rows)
+    for (std::size_t i = 0; i < 3 * rows.size(); ++i) {
+      const std::size_t c = i % 3;
+      const Row row = rows[i / 3];
       const double x = std::as_const(setup.data.train.features)[setup.data.train.place(row) * 3 + c];
       mean[c] += x / static_cast<double>(setup.clients.rows.row_count());
       square[c] += x * x / static_cast<double>(setup.clients.rows.row_count());
