@@ -5,6 +5,7 @@
 
 #include "data/built_in.hpp"
 #include "data/files/readers.hpp"
+#include "data/heart.hpp"
 
 namespace fedstride {
 namespace {
@@ -144,6 +145,10 @@ std::vector<DatasetSource> shipped_datasets() {
       published({"covertype", "covtype.data"},
                 "UCI Covertype: 54 columns, seven forest types; a sixth of the rows is held out for testing",
                 "covtype.data, gzipped or not", load_covertype, false),
+      published(
+          {"heart", "processed.cleveland.data"},
+          "UCI Heart Disease, four hospitals (Janosi, Steinbrunn, Pfisterer, Detrano 1988; CC BY 4.0): 13 columns, ill or not",
+          "processed.{cleveland,hungarian,switzerland,va}.data; each gzipped or not", load_heart),
       own(kOwnFile, "", FileForm::automatic, "your own data: --data FILE or FOLDER, in any format in docs/data.md",
           "NumPy .npz, TensorFlow Federated HDF5, LEAF JSON, CSV, idx, CIFAR binary"),
       own("csv", "train.csv", FileForm::csv, "your own table of numbers, label last or named by --label; see docs/data.md",

@@ -75,12 +75,30 @@ constexpr std::array kCovertypeDownloads{
     OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz", "covtype.data.gz",
                      "614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771"}};
 
+constexpr std::array kHeartFiles{
+    OfficialFile{"processed.cleveland.data", "a74b7efa387bc9d108d7d0115d831fe9b414b29ae7124f331b622b4efa0427c8"},
+    OfficialFile{"processed.hungarian.data", "d1ad108f785768cd3d7e82dc522e6f5a61eea93cccfb3a46ee8076f73fc3d796"},
+    OfficialFile{"processed.switzerland.data", "834a405ccf5b66ab4056bb77794adc8df0b7125186454c0a1d002d33c6c3b314"},
+    OfficialFile{"processed.va.data", "e7c93d8d0d2acdadfa4c5e8de768e2191e7f618b952e29623f1f0d5949ff6b8f"},
+};
+constexpr std::array kHeartDownloads{
+    OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/processed.cleveland.data",
+                     "processed.cleveland.data", "a74b7efa387bc9d108d7d0115d831fe9b414b29ae7124f331b622b4efa0427c8"},
+    OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/processed.hungarian.data",
+                     "processed.hungarian.data", "d1ad108f785768cd3d7e82dc522e6f5a61eea93cccfb3a46ee8076f73fc3d796"},
+    OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/processed.switzerland.data",
+                     "processed.switzerland.data", "834a405ccf5b66ab4056bb77794adc8df0b7125186454c0a1d002d33c6c3b314"},
+    OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/processed.va.data",
+                     "processed.va.data", "e7c93d8d0d2acdadfa4c5e8de768e2191e7f618b952e29623f1f0d5949ff6b8f"},
+};
+
 constexpr std::array kSets{
     OfficialSet{"cifar10", kCifar10Files, kCifar10Downloads, true},
     OfficialSet{"cifar100", kCifar100Files, kCifar100Downloads, true},
     OfficialSet{"mnist", kMnistFiles, kMnistDownloads},
     OfficialSet{"fashion-mnist", kFashionFiles, kFashionDownloads},
     OfficialSet{"covertype", kCovertypeFiles, kCovertypeDownloads},
+    OfficialSet{"heart", kHeartFiles, kHeartDownloads},
 };
 
 /// SHA-256 of a file's contents, unpacked if gzipped.
