@@ -261,6 +261,7 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
                          " of examples and labels outside the named range or classes, or not finite, " +
                          (replaced == 1 ? "was" : "were") + " replaced");
   pair.hash = pair.features.empty() ? content_hash(pair.train, pair.test) : Hash().text(pictures_hash).text(pair.features).hex();
+  normalize_by_client(pair);
   if (source.read) pair.hash = with_names(std::move(pair.hash), pair);
   // Constants from another file, or from keys in the data's own file, follow neither from rows nor from settings.
   if (from || says_normalization)

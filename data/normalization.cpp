@@ -136,6 +136,24 @@ void take_from(DataPair& pair, Dataset& from, const std::string& source) {
   say_normalization(pair, source);
 }
 
+void take_each_client(DataPair& pair) {
+  const Dataset& train = pair.train;
+  const std::string set = "normalize is 'client'; data set '" + train.name + "' has ";
+  if (train.is_pictures()) throw usage_error(set + "pictures: use rows, given, range, public or none");
+  if (train.clients.empty()) throw usage_error(set + "no natural clients: use rows, or name them (--client-column)");
+  const std::size_t each = train.shape.size();
+  for (std::uint32_t client = 0; client < train.client_names.size(); ++client) {
+    Dataset own{.shape = train.shape, .binary_columns = train.binary_columns};
+    std::vector<float>& inputs = own.features.edit();
+    for (Row row = 0; row < train.size(); ++row)
+      if (train.clients[row] == client)
+        inputs.insert(inputs.end(), &train.features[row * each], &train.features[row * each] + each);
+    if (inputs.empty()) continue;
+    standardize(own);
+    pair.client_moments.push_back({train.client_names[client], std::move(own.mean), std::move(own.deviation)});
+  }
+}
+
 Normalize chosen(const DataPair& pair, const ReadSettings& settings, bool has_public) {
   if (settings.normalize != Normalize::automatic) return settings.normalize;
   if (!settings.mean.empty() || !settings.deviation.empty()) return Normalize::given;
@@ -192,6 +210,7 @@ void normalize(DataPair& pair, const ReadSettings& settings, const std::string& 
       settings.normalize == Normalize::automatic) {
     train.mean = settings.schema->mean;
     train.deviation = settings.schema->deviation;
+    pair.client_moments = settings.schema->client_moments;
     check_normalization(train.form(), train.mean, train.deviation, "data set '" + train.name + "': ", "the run's");
     return say_normalization(pair, settings.schema->normalized_by);
   }
@@ -224,8 +243,44 @@ void normalize(DataPair& pair, const ReadSettings& settings, const std::string& 
             "normalize is 'rows', which uses the training rows without an accounted release; under dp use given, range, "
             "public, private or none");
       return take_from(pair, train, "of the training rows");
+    case Normalize::client:
+      if (settings.rows_are_protected)
+        throw usage_error(
+            "normalize is 'client', which uses each client's training rows without an accounted release; under dp use given, "
+            "range, public, private or none");
+      take_each_client(pair);
+      return take_none(pair, "of each client's training rows");
     case Normalize::none:
       return take_none(pair, "none, named");
+  }
+}
+
+void normalize_by_client(DataPair& pair) {
+  if (pair.client_moments.empty()) return;
+  for (Dataset* part : {&pair.train, &pair.test}) {
+    std::vector<const ClientMoments*> moments;
+    for (const std::string& name : part->client_names) {
+      const auto found = std::ranges::find(pair.client_moments, name, &ClientMoments::client);
+      moments.push_back(found == pair.client_moments.end() ? nullptr : &*found);
+    }
+    std::vector<float>& inputs = part->features.edit();
+    const std::size_t each = part->shape.size();
+    for (Row row = 0; row < part->size(); ++row) {
+      const ClientMoments* own = part->clients.empty() ? nullptr : moments[part->clients[row]];
+      if (own == nullptr) {
+        std::vector<std::string> names;
+        for (const ClientMoments& one : pair.client_moments) names.push_back(one.client);
+        throw failure(
+            "data set '" + part->name + "': row " + std::to_string(row) +
+            (part->clients.empty() ? " has no client" : " is of client '" + part->client_names[part->clients[row]] + "'") +
+            "; inputs are normalized by their client's mean and deviation, known of " + joined(names));
+      }
+      const std::size_t columns = own->mean.size();
+      for (std::size_t i = 0; i < each; ++i) {
+        float& input = inputs[row * each + i];
+        input = (input - own->mean[i % columns]) / own->deviation[i % columns];
+      }
+    }
   }
 }
 

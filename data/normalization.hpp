@@ -14,6 +14,7 @@ namespace fedstride {
 ///   range    the middle and half the width of the named range, or of 8-bit numbers: inputs are in [-1, 1]
 ///   public   of the rows of public_data, given in `public_rows`
 ///   rows     of the training rows; refused if these are protected
+///   client   of each natural client's training rows, for normalize_by_client; refused if these are protected
 ///   private  like range, or none with normalize_clip, until an accounted release (sim/prepare/private_inputs.hpp)
 ///   none     0 and 1
 /// auto given if named; otherwise published by the data set or its file; otherwise of public_data; otherwise of the training
@@ -21,6 +22,10 @@ namespace fedstride {
 /// Tokens have none. `published_by` gives the source of a mean and deviation that the training part already has. Throws Error
 /// (usage), one line with the setting that fixes it, if they cannot be found.
 void normalize(DataPair& pair, const ReadSettings& settings, const std::string& published_by, Dataset* public_rows);
+
+/// Normalizes every row by its client's moments, if the data set has them: inputs are then stored normalized. Throws Error
+/// (failure) for a row whose client has none.
+void normalize_by_client(DataPair& pair);
 
 /// Throws Error (failure), which begins with `set`, unless the mean and deviation of `whose` fit examples of this form: one each
 /// per channel (in a table: column), finite, deviations above 0, mean / deviation finite; none for tokens.

@@ -26,7 +26,8 @@ Schema schema_of(const DataPair& pair) {
           .fill = pair.fill,
           .mean = train.mean,
           .deviation = train.deviation,
-          .normalized_by = pair.normalized_by};
+          .normalized_by = pair.normalized_by,
+          .client_moments = pair.client_moments};
 }
 
 std::string schema_text(const Schema& schema) { return dump_json(term_json(schema)); }
@@ -53,6 +54,8 @@ Schema read_schema(std::string_view text, const std::string& where) {
     throw failure(where + "'s schema is damaged: " + error.what());
   }
   check_normalization(schema.form, schema.mean, schema.deviation, where + ": ", "the schema's");
+  for (const ClientMoments& one : schema.client_moments)
+    check_normalization(schema.form, one.mean, one.deviation, where + ": ", "client '" + one.client + "': the schema's");
   return schema;
 }
 

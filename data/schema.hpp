@@ -35,6 +35,17 @@ struct TableColumns {
                  Term{"answers", &TableColumns::answers}, Term{"categories", &TableColumns::categories}};
 };
 
+/// The mean and deviation that normalize a natural client's inputs.
+struct ClientMoments {
+  std::string client = {};
+  std::vector<float> mean = {};
+  std::vector<float> deviation = {};
+  bool operator==(const ClientMoments&) const = default;
+  static constexpr auto kTerms =
+      std::tuple{Term{"client", &ClientMoments::client, true}, Term{"mean", &ClientMoments::mean, true},
+                 Term{"deviation", &ClientMoments::deviation, true}};
+};
+
 /// Everything that turns the rows of a file into inputs and answers of a model: created when a run reads its data, kept in its
 /// folder and its model, sent to its clients. Other data are read through it (ReadSettings::schema): columns and classes by name,
 /// constants from here. If rows are protected, nothing in it follows from them except released moments.
@@ -51,6 +62,8 @@ struct Schema {
   std::vector<float> mean = {};  ///< Dataset::mean
   std::vector<float> deviation = {};
   std::string normalized_by = {};  ///< the source of mean and deviation
+  /// Of each natural client, applied before mean and deviation, which are then 0 and 1; empty: none.
+  std::vector<ClientMoments> client_moments = {};
   bool operator==(const Schema&) const = default;
   static constexpr auto kTerms = std::tuple{Term{"form", &Schema::form, true},
                                             Term{"columns", &Schema::columns},
@@ -63,7 +76,8 @@ struct Schema {
                                             Term{"fill", &Schema::fill},
                                             Term{"mean", &Schema::mean, true},
                                             Term{"deviation", &Schema::deviation, true},
-                                            Term{"normalized_by", &Schema::normalized_by}};
+                                            Term{"normalized_by", &Schema::normalized_by},
+                                            Term{"client_moments", &Schema::client_moments}};
 };
 
 /// The schema used to read these data.

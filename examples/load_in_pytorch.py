@@ -280,6 +280,8 @@ def main():
         print(f"{sum(parameter.numel() for parameter in model.parameters())} parameters")
         return
     schema = json.loads(read_safetensors(sys.argv[1])[1]["fedstride.schema"])
+    if schema.get("client_moments"):
+        sys.exit("each client's inputs have their own mean and deviation (client_moments), which this program does not apply")
     examples, labels = read_cifar10(sys.argv[2]) if os.path.isdir(sys.argv[2]) else read_table(sys.argv[2], schema)
     each = (1, -1, 1, 1) if examples.dim() == 4 else (1, -1)
     mean, deviation = (torch.tensor(schema[name]).view(each) for name in ("mean", "deviation"))

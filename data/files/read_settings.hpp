@@ -31,8 +31,8 @@ enum class DecimalMark { automatic, point, comma };
 constexpr auto choice_names(DecimalMark) { return names("auto", "point", "comma"); }
 
 /// The source of the mean and deviation that normalize inputs (data/normalization.hpp).
-enum class Normalize { automatic, rows, given, range, from_public, privately, none };
-constexpr auto choice_names(Normalize) { return names("auto", "rows", "given", "range", "public", "private", "none"); }
+enum class Normalize { automatic, rows, client, given, range, from_public, privately, none };
+constexpr auto choice_names(Normalize) { return names("auto", "rows", "client", "given", "range", "public", "private", "none"); }
 
 /// The user's options for reading a data set (docs/data.md).
 struct ReadSettings {

@@ -55,7 +55,7 @@ struct ConfigurationFields {
                 "fixed features that replace pictures: \"scattering SCALES ORIENTATIONS\" (2 and 8), or none (docs/data.md)"},
           Field{"normalize", &Configuration::normalize,
                 "source of the inputs' mean and deviation; auto: given, published, public-data, else training rows (dp: range); "
-                "private: a release"},
+                "client: each natural client's own; private: a release"},
           Field{"mean", &Configuration::mean,
                 "mean of the inputs: one number, or one per channel or column, separated by commas"},
           Field{"deviation", &Configuration::deviation, "standard deviation of the inputs, in the same form as mean"},

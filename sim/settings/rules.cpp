@@ -85,6 +85,8 @@ const Rule kCommonRules[] = {
      "; with {partition} the clients' rows are not here", "limit-per-client"},
     {"client-test", [](C c) { return is_elsewhere(c) && c.client_test != 0; },
      "; with {partition} the clients' rows are not here", "client-test"},
+    {"normalize", [](C c) { return is_elsewhere(c) && c.normalize == Normalize::client; },
+     "; with {partition} the clients' rows are not here: use given, range or none"},
     {"validation-fraction", [](C c) { return is<OutsideRows>(c.partition) && c.validation_fraction != 0; },
      "; with {partition} there are no rows here", "validation-fraction"},
     {"evaluate-rows", [](C c) { return is<OutsideRows>(c.partition) && c.evaluate_rows != 0; },
