@@ -41,9 +41,10 @@ struct ResultQuantity {
   std::string pick = {};  ///< choice among several configurations: best, second, worst, mean, lowest, highest
   /// `pick` compares results at these values ("the rate that was best at noise 2"); empty: at the configuration's own values.
   std::map<std::string, std::string> pick_where = {};
-  std::optional<std::uint32_t> round = {};  ///< empty: after the last
-  std::vector<ResultQuantity> minus = {};   ///< at most one, subtracted
-  std::vector<ResultQuantity> over = {};    ///< at most one, divided by (after `minus`)
+  std::optional<std::uint32_t> round = {};   ///< empty: after the last
+  std::optional<std::uint32_t> client = {};  ///< empty: the federation
+  std::vector<ResultQuantity> minus = {};    ///< at most one, subtracted
+  std::vector<ResultQuantity> over = {};     ///< at most one, divided by (after `minus`)
 };
 
 /// One [[expect]]: a claim to test against the results.

@@ -66,11 +66,12 @@ class TableReader {
     if (!value || !(*value >= 0)) throw wrong(key, "a number, 0 or more");
     return *value;
   }
-  std::optional<std::int64_t> whole(const std::string& key) const {
+  std::optional<std::int64_t> whole(const std::string& key, std::int64_t least = 1) const {
     const DocumentNode* node = find(key);
     if (node == nullptr) return {};
     const auto* value = std::get_if<std::int64_t>(&node->value);
-    if (value == nullptr || *value < 1 || *value > 2'000'000'000) throw wrong(key, "a whole number, 1 or more");
+    if (value == nullptr || *value < least || *value > 2'000'000'000)
+      throw wrong(key, "a whole number, " + std::to_string(least) + " or more");
     return *value;
   }
   std::optional<bool> flag(const std::string& key) const {
@@ -144,7 +145,7 @@ std::map<std::string, std::string> swept_where(const Document& document, const D
 
 ResultQuantity read_quantity(const Document& document, const DocumentNode& node, const std::string& name,
                              const ExperimentDraft& draft) {
-  const TableReader table(document, node, name, {"metric", "where", "pick", "pick-where", "round", "minus", "over"});
+  const TableReader table(document, node, name, {"metric", "where", "pick", "pick-where", "round", "client", "minus", "over"});
   ResultQuantity quantity{.metric = table.required_text("metric")};
   table.check_number_name("metric", draft);
   quantity.where = swept_where(document, table.find("where"), name, draft);
@@ -153,6 +154,9 @@ ResultQuantity read_quantity(const Document& document, const DocumentNode& node,
   if (!quantity.pick_where.empty() && quantity.pick.empty())
     throw document.wrong(node, name + " has pick-where but no pick; set pick to best, second, worst, mean, lowest or highest");
   if (const auto round = table.whole("round")) quantity.round = static_cast<std::uint32_t>(*round);
+  if (const auto client = table.whole("client", 0)) quantity.client = static_cast<std::uint32_t>(*client);
+  if (quantity.client && quantity.round)
+    throw document.wrong(node, name + " has both client and round; numbers of a client are those after the last round");
   if (const DocumentNode* minus = table.find("minus"))
     quantity.minus = {read_quantity(document, *minus, "minus of " + name, draft)};
   if (const DocumentNode* over = table.find("over")) quantity.over = {read_quantity(document, *over, "over of " + name, draft)};

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "core/text.hpp"
 #include "sweep/results/results.hpp"
@@ -33,8 +34,7 @@ class Checker {
  public:
   Checker(const Experiment& experiment, const std::vector<CellResult>& cells, const std::vector<SummaryRow>& summary)
       : experiment_(experiment), configurations_(by_configuration(cells)) {
-    for (const SummaryRow& row : summary)
-      if (!row.client) rows_[{row.configuration, row.metric}][row.round] = row.mean;
+    for (const SummaryRow& row : summary) rows_[{row.configuration, row.metric, row.client}][row.round] = row.mean;
   }
 
   ExpectationResult result(const Expectation& expectation) const {
@@ -117,11 +117,12 @@ class Checker {
         }))
       throw NotRun{std::to_string(never) + " of " + counted(seeds.size(), "seed") + " have no " + quantity.metric + ", for " +
                    point_text(seedless(seeds.front()->cell)) + ": the target is never reached"};
-    const auto found = rows_.find({seeds.front()->cell.configuration, quantity.metric});
+    const auto found = rows_.find({seeds.front()->cell.configuration, quantity.metric, quantity.client});
     if (found != rows_.end())
       if (const auto at = found->second.find(quantity.round); at != found->second.end()) return at->second;
     const std::string after = quantity.round ? " after round " + std::to_string(*quantity.round) : "";
-    throw NotRun{"no " + quantity.metric + after + " for " + point_text(seedless(seeds.front()->cell))};
+    const std::string of = quantity.client ? " of client " + std::to_string(*quantity.client) : "";
+    throw NotRun{"no " + quantity.metric + of + after + " for " + point_text(seedless(seeds.front()->cell))};
   }
 
   static Cell seedless(const Cell& cell) {
@@ -193,7 +194,8 @@ class Checker {
 
   const Experiment& experiment_;
   std::vector<Seeds> configurations_;
-  std::map<std::pair<std::string, std::string>, std::map<std::optional<std::uint32_t>, double>> rows_;
+  std::map<std::tuple<std::string, std::string, std::optional<std::uint32_t>>, std::map<std::optional<std::uint32_t>, double>>
+      rows_;  ///< by configuration, metric and client, then by round
 };
 
 }  // namespace

@@ -72,6 +72,24 @@ TEST_CASE("above and below compare means over seeds, beyond the margin") {
   CHECK(grid.check(claim(accuracy({{"optimizer", "adadp"}}), "below", 0.61)).status == "holds");
 }
 
+TEST_CASE("a claim may be of one client") {
+  Grid grid;
+  for (CellResult& cell : grid.cells)
+    for (std::uint32_t client = 0; client < 2; ++client)
+      cell.clients.push_back({.round = 3, .client = client, .numbers = {{"own_accuracy", 0.25 + 0.5 * client}}});
+  ResultQuantity own{.metric = "own_accuracy", .where = {{"optimizer", "adadp"}}, .client = 1};
+  const auto result = grid.check(claim(own, "equals", 0.75));
+  CHECK(result.status == "holds");
+  own.client = 0;
+  CHECK(grid.check(claim(own, "equals", 0.75)).value == doctest::Approx(0.25));
+  own.client = 2;
+  const auto missing = grid.check(claim(own, "equals", 0.75));
+  CHECK(missing.status == "not run");
+  CHECK(names(missing.text, {"own_accuracy of client 2", "optimizer adadp"}));
+  own.client.reset();
+  CHECK(grid.check(claim(own, "equals", 0.75)).status == "not run");
+}
+
 TEST_CASE("equals holds up to and with its tolerance, as written in decimals") {
   Grid grid;
   grid.cells = {made_cell({{"seed", "1"}}, {{"epsilon", 1.265}})};
