@@ -22,6 +22,7 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
     : sampling_(rules.sampling),
       neighbours_(rules.neighbours),
       unit_(rules.unit),
+      steps_(static_cast<std::uint64_t>(rules.steps)),
       bound_(rules.unit == LotUnit::some_examples ? rules.bound : 1),
       clip_rule_(rules.clip_rule) {
   const std::size_t rows = sizes.rows;
@@ -46,6 +47,7 @@ PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, 
 // The number of steps in the first `epoch` epochs if every step read `lots_per_step` lots.
 std::uint64_t PrivatePlan::steps_before(int epoch, int lots_per_step) const {
   const auto epochs = static_cast<std::uint64_t>(epoch);
+  if (steps_ > 0) return epochs * steps_;
   const double lots = 1 / rate_;
   if (has_passes(sampling_)) return epochs * (whole_below(lots) / static_cast<std::uint64_t>(lots_per_step));
   if (lots_per_step == 1) return whole_above(static_cast<double>(epoch) * lots);

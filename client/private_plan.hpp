@@ -32,6 +32,7 @@ struct LotSizes {
 struct PrivateRules {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
+  int steps = 0;              ///< of an epoch; 0: as its lots take
   int batch = 10;             ///< examples per lot; under Poisson sampling, on average
   double sampling_rate = 0;   ///< share of a client's rows in a lot; 0: batch / rows
   NoisePlanRules noise = {};  ///< its target is set to each client's releases in target_epochs
@@ -44,7 +45,8 @@ struct PrivateRules {
 /// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
 /// number of rows, which is public. The sampler and the accountants both read it.
 /// If a step reads one lot, an epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)); if it reads two (ADADP, Delta-SGD),
-/// an epoch has floor(1 / (2 rate)) steps, at least one. With draws with passes, an epoch has floor(1 / rate) lots.
+/// an epoch has floor(1 / (2 rate)) steps, at least one. With draws with passes, an epoch has floor(1 / rate) lots. The rules may
+/// set its steps instead.
 class PrivatePlan {
  public:
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
@@ -111,8 +113,8 @@ class PrivatePlan {
   template <class Archive, class Plan, class Rules>
   static void exchange(Archive& archive, Plan& plan, Rules& noise) {
     archive(plan.sampling_, plan.neighbours_, plan.rate_, plan.lot_, plan.denominator_, plan.first_lots_per_step_,
-            plan.later_lots_per_step_, plan.epoch_of_change_, noise.clip, noise.noise_multiplier, noise.clip_schedule,
-            noise.noise_schedule, noise.target, noise.gamma, noise.momentum);
+            plan.later_lots_per_step_, plan.epoch_of_change_, plan.steps_, noise.clip, noise.noise_multiplier,
+            noise.clip_schedule, noise.noise_schedule, noise.target, noise.gamma, noise.momentum);
   }
 
   Sampling sampling_ = Sampling::full;
@@ -123,6 +125,7 @@ class PrivatePlan {
   int first_lots_per_step_ = 1;
   int later_lots_per_step_ = 1;
   int epoch_of_change_ = kNoChange;
+  std::uint64_t steps_ = 0;  ///< of an epoch; 0: as its lots take
   LotUnit unit_ = LotUnit::examples;
   std::uint64_t bound_ = 1;
   Bound clip_rule_;

@@ -91,9 +91,20 @@ std::size_t batch_of(const LocalTraining& training, std::size_t rows) {
   return std::clamp<std::size_t>(rows / read, 1, static_cast<std::size_t>(training.batch));
 }
 
-std::size_t steps_of_epoch(std::size_t rows, std::size_t batch, int batches) {
+std::size_t batches_of_pass(std::size_t rows, std::size_t batch) { return (rows + batch - 1) / batch; }
+
+// The steps of an epoch: `set`, or if that is 0, those for which the rows suffice.
+std::size_t steps_of_epoch(int set, std::size_t rows, std::size_t batch, int batches) {
   const auto read = static_cast<std::size_t>(batches);
-  return read == 1 ? (rows + batch - 1) / batch : rows / (read * batch);
+  if (set > 0) return static_cast<std::size_t>(set);
+  return read == 1 ? batches_of_pass(rows, batch) : rows / (read * batch);
+}
+
+// The examples in an epoch's batches, of which a pass over the rows has a smaller last one.
+double examples_of_epoch(int set, std::size_t rows, std::size_t batch, int batches) {
+  const std::size_t all = steps_of_epoch(set, rows, batch, batches) * static_cast<std::size_t>(batches);
+  const std::size_t pass = batches_of_pass(rows, batch);
+  return static_cast<double>(all / pass) * static_cast<double>(rows) + static_cast<double>(std::min(all % pass * batch, rows));
 }
 
 }  // namespace
@@ -110,8 +121,9 @@ double steps_of(const LocalTraining& training, ClientId client, std::size_t rows
   for (const int from : {0, change}) {
     const int epochs = from == 0 ? std::min(end, change) : std::max(0, end - change);
     if (epochs == 0) continue;
-    steps += static_cast<double>(epochs) *
-             static_cast<double>(steps_of_epoch(rows, batch, training.optimizer->batches_per_step({.epoch = from})));
+    steps +=
+        static_cast<double>(epochs) *
+        static_cast<double>(steps_of_epoch(training.steps, rows, batch, training.optimizer->batches_per_step({.epoch = from})));
   }
   return steps;
 }
@@ -121,12 +133,10 @@ double planned_examples(const LocalTraining& training, ClientId client, std::siz
   const auto all = static_cast<double>(rows);
   const int first = training.first_epoch(round);
   const int after = std::clamp(first + training.epochs - training.optimizer->epoch_of_change(), 0, training.epochs);
-  const auto of_epoch = [&](int epoch) {
+  const auto of_epoch = [&](int epoch, int set) {
     const int gradients = training.optimizer->gradients_per_step({.epoch = epoch});
     const int batches = training.optimizer->batches_per_step({.epoch = epoch});
-    const std::size_t batch = batch_of(training, rows);
-    const double read = batches == 1 ? all : static_cast<double>(steps_of_epoch(rows, batch, batches) * batch) * batches;
-    return read * gradients / batches;
+    return examples_of_epoch(set, rows, batch_of(training, rows), batches) * gradients / batches;
   };
   double examples = training.objective->needs_start() ? all : 0;
   if (training.privacy) {
@@ -134,10 +144,17 @@ double planned_examples(const LocalTraining& training, ClientId client, std::siz
     const double lot = plan.unit() == LotUnit::users ? plan.rate() * all : plan.denominator();
     examples += static_cast<double>(plan.releases_before(first + training.epochs) - plan.releases_before(first)) * lot;
   } else {
-    if (after < training.epochs) examples += (training.epochs - after) * of_epoch(first);
-    if (after > 0) examples += after * of_epoch(first + training.epochs - 1);
+    if (after < training.epochs) examples += (training.epochs - after) * of_epoch(first, training.steps);
+    if (after > 0) examples += after * of_epoch(first + training.epochs - 1, training.steps);
   }
-  return examples + training.personal->epochs() * of_epoch(first);
+  return examples + training.personal->epochs() * of_epoch(first, 0);
+}
+
+std::uint64_t passes_of_round(const LocalTraining& training, std::size_t rows) {
+  if (training.steps == 0 || rows == 0) return static_cast<std::uint64_t>(training.epochs);
+  const auto batches =
+      static_cast<std::size_t>(training.steps) * static_cast<std::size_t>(training.optimizer->batches_per_step());
+  return 1 + batches / batches_of_pass(rows, batch_of(training, rows));
 }
 
 Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& training, std::size_t max_rows)
@@ -184,14 +201,16 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   sink({report, view(std::as_const(update_)), code});
 }
 
-// Batches of a client without privacy: every row once per epoch, in an order drawn for that epoch.
+// Batches of a client without privacy: every row once per epoch, in an order drawn for that epoch. If an epoch's steps are set, the
+// rows are passed over again and again, in a new order each time.
 class Trainer::PlainBatches {
  public:
-  PlainBatches(Trainer& trainer, std::span<const Row> rows, std::size_t batch, const BatchAddress& address,
+  PlainBatches(Trainer& trainer, std::span<const Row> rows, std::size_t batch, int set_steps, const BatchAddress& address,
                ForEachPiece for_each_piece, int first_epoch, Purpose order = Purpose::data_order)
       : trainer_(trainer),
         rows_(rows),
         batch_(batch),
+        set_steps_(set_steps),
         address_(address),
         for_each_piece_(for_each_piece),
         first_epoch_(first_epoch),
@@ -199,15 +218,11 @@ class Trainer::PlainBatches {
         skew_(trainer.training_.skew_of(address.client)) {}
 
   void begin_epoch(int epoch) {
-    trainer_.order_.assign(rows_.begin(), rows_.end());
-    RandomStream random(address_.seed,
-                        {order_, address_.round, address_.client, static_cast<std::uint32_t>(epoch - first_epoch_)});
-    shuffle(std::span(trainer_.order_), random);
-    ahead_ = trainer_.order_;
+    begin_pass(static_cast<std::uint32_t>(epoch - first_epoch_));
     reads_of_batch_ = trainer_.training_.optimizer->gradients_per_batch();
   }
   std::size_t steps(int /*epoch*/, int gradients) const {
-    return steps_of_epoch(rows_.size(), batch_, gradients / reads_of_batch_);
+    return steps_of_epoch(set_steps_, rows_.size(), batch_, gradients / reads_of_batch_);
   }
   static bool has(int) { return true; }
   static double next_noise() { return 0; }
@@ -223,6 +238,7 @@ class Trainer::PlainBatches {
 
   PrivateLots::Result gradient(const float* weights, GradientSink sink) {
     if (reads_left_ == 0) {
+      if (ahead_.empty()) begin_pass(pass_ + 1);
       batch_rows_ = ahead_.first(std::min(batch_, ahead_.size()));
       ahead_ = ahead_.subspan(batch_rows_.size());
       reads_left_ = reads_of_batch_;
@@ -238,6 +254,14 @@ class Trainer::PlainBatches {
   }
 
  private:
+  void begin_pass(std::uint32_t pass) {
+    pass_ = pass;
+    trainer_.order_.assign(rows_.begin(), rows_.end());
+    RandomStream random(address_.seed, {order_, address_.round, address_.client, pass});
+    shuffle(std::span(trainer_.order_), random);
+    ahead_ = trainer_.order_;
+  }
+
   static constexpr std::uint32_t kStepsAtStart = std::uint32_t{1} << 31;
 
   Trainer& trainer_;
@@ -245,6 +269,8 @@ class Trainer::PlainBatches {
   std::span<const Row> ahead_;
   std::span<const Row> batch_rows_ = {};
   std::size_t batch_;
+  int set_steps_;
+  std::uint32_t pass_ = 0;  ///< over the rows, of this round
   int reads_of_batch_ = 1;  ///< gradients of a batch; all rows before the first epoch are read once
   int reads_left_ = 0;
   BatchAddress address_;
@@ -352,7 +378,7 @@ ClientReport Trainer::train_with(PartState& state, const Task& task, ClientId cl
     train_epochs(pass, state, source, signals, report);
     source.report(report);
   } else {
-    PlainBatches source(*this, rows, batch_of(training_, rows.size()), address, for_each_piece, first_epoch);
+    PlainBatches source(*this, rows, batch_of(training_, rows.size()), training_.steps, address, for_each_piece, first_epoch);
     if (objective_.needs_start()) gradient_at_start(source, rows.size(), signals, report);
     train_epochs(pass, state, source, signals, report);
   }
@@ -372,8 +398,8 @@ void Trainer::train_personal(const Task& task, ClientId client, std::span<const 
     const CorrectedGradient corrected = personal_.second_pass(task.model);
     const int first_epoch = training_.first_epoch(task.round);  // schedules are at the round's epoch
     const std::size_t batch = std::min(batch_of(training_, rows.size()), static_cast<std::size_t>(network_.max_rows()));
-    PlainBatches source(*this, rows, batch, {training_.seed, task.round, client, kStepsOfPersonal}, for_each_piece, first_epoch,
-                        Purpose::personal_order);
+    PlainBatches source(*this, rows, batch, 0, {training_.seed, task.round, client, kStepsOfPersonal}, for_each_piece,
+                        first_epoch, Purpose::personal_order);
     ClientReport aside;
     train_epochs({first_epoch, personal_.epochs(), corrected, false}, *state, source, {nullptr, signals.stop}, aside);
     personal_.keep_own(weights_, kept);

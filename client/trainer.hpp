@@ -44,6 +44,7 @@ struct LocalTraining {
   LocalObjective objective = {};
   AttackPlan attack = {};
   int epochs = 1;
+  int steps = 0;  ///< above 0: an epoch has this many, of `batch` rows, and may pass over the rows many times
   int batch = 10;
   Augmentation augmentation = Augmentation::none;
   FeatureSkew feature_skew = {};
@@ -78,6 +79,9 @@ int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 
 /// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, those of its plan.
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
+
+/// The passes over its rows that a client with `rows` rows makes in a round at most, without privacy.
+std::uint64_t passes_of_round(const LocalTraining& training, std::size_t rows);
 
 /// The gradient examples that a client with `rows` rows computes in a round, as planned: a function of its number of rows and the
 /// settings, regardless of the actual steps and rows. Under example-level privacy, the expected size of its lots.
@@ -127,7 +131,8 @@ class Trainer {
   /// batches. An epoch ends when fewer rows are left than a step needs (ADADP: floor(n / 2B) steps), except that an optimizer
   /// with one batch per step uses a smaller last batch. A client with fewer rows than one step reads gets batches of rows /
   /// batches_per_step, at least one row. Under example-level privacy, the client's PrivatePlan determines lots and noise, and
-  /// training ends before the step that would release more than task.releases allows.
+  /// training ends before the step that would release more than task.releases allows. If an epoch's steps are set
+  /// (LocalTraining::steps), it passes over the rows as often as they take, each time in an order drawn with the pass's number.
   void train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
              const Signals& signals, UpdateSink sink);
 

@@ -84,8 +84,8 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   for (const ReleaseRun& run : report.releases) made += std::min(run.count, releases + 1);
   if (made > releases) return "its report has more noisy releases than the " + std::to_string(releases) + " allowed";
   // An epoch, and a gradient at the received model, visits each row once; a release visits each at most once.
-  const int epochs = setup.training.epochs + (setup.training.objective->needs_start() ? 1 : 0);
-  const double visits = setup.training.privacy ? static_cast<double>(made) : epochs;
+  const std::uint64_t passes = passes_of_round(setup.training, report.rows) + (setup.training.objective->needs_start() ? 1 : 0);
+  const auto visits = static_cast<double>(setup.training.privacy ? made : passes);
   // The number of visits by user code is unknown.
   const double most = setup.model.has_layers() ? std::max(1.0, visits * static_cast<double>(report.rows))
                                                : std::numeric_limits<double>::infinity();

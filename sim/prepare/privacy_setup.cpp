@@ -38,6 +38,7 @@ PrivateRules private_rules(const ExampleSettings& settings, const Configuration&
   const std::int64_t all = static_cast<std::int64_t>(configuration.rounds) * configuration.local_epochs;
   return {.sampling = sampling_of(settings.sampling),
           .neighbours = example_neighbours(configuration),
+          .steps = configuration.local_steps,
           .batch = configuration.batch,
           .sampling_rate = settings.sampling_rate,
           .noise = {.clip = settings.clip,

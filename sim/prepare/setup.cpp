@@ -200,6 +200,7 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
                          .objective = configuration.objective,
                          .attack = attack,
                          .epochs = configuration.local_epochs,
+                         .steps = configuration.local_steps,
                          .batch = configuration.batch,
                          .augmentation = configuration.augment,
                          .feature_skew = configuration.feature_skew,

@@ -82,6 +82,7 @@ void compare_with_all(std::vector<GroupEvaluation>& clients, const std::vector<G
 std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weights, int epochs, Threads& threads) {
   LocalTraining training = setup.training;
   training.epochs = epochs;
+  training.steps = 0;
   training.keep_state = false;
   training.attack = {};
   training.objective = LocalObjective();

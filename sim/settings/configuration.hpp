@@ -87,6 +87,7 @@ struct Configuration : ReadSettings {
   Attack attack;
   Personal personal;
   int local_epochs = 1;
+  int local_steps = 0;
   int batch = 10;
   ClientStateRule client_state = ClientStateRule::automatic;
 

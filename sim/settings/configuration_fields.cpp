@@ -95,6 +95,9 @@ struct ConfigurationFields {
       about(
           Question::training,
           Field{"local-epochs", &Configuration::local_epochs, "local epochs per round", Valid{.low = 1, .high = 1e6}}.often(),
+          Field{"local-steps", &Configuration::local_steps,
+                "steps of a client in a round, through its rows as often as these take, however many it has; 0: local-epochs",
+                Valid{.low = 0, .high = 1e6}},
           Field{"batch", &Configuration::batch, "batch size", Valid{.low = 1, .high = 1e6}}.often(),
           Field{
               "client-state", &Configuration::client_state,

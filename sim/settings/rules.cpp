@@ -96,6 +96,12 @@ const Rule kCommonRules[] = {
     {"init", [](C c) { return is_tensor_line(c.model) && c.init.empty(); },
      "; a model of tensors needs a file with its initial values"},
 
+    // Local work.
+    {"local-steps", [](C c) { return c.local_steps > 0 && c.local_epochs != 1; },
+     " with {local-epochs}; only one of them can set how much a client trains: leave local-epochs at 1"},
+    {"local-steps", [](C c) { return c.local_steps > 0 && is_example_level(c) && lot_draw(c).has_passes(); },
+     "; with {sampling} an epoch is a pass over a client's rows", "sampling"},
+
     // Local objectives.
     {"local-objective", [](C c) { return c.objective->needs_reach() && !c.optimizer->follows(); },
      ", which divides by the total length of a client's steps; the steps of {optimizer} are not proportional to its gradients",

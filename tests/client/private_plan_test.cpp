@@ -63,6 +63,14 @@ TEST_CASE("releases of epochs on both sides of the change are each counted at th
           plan.steps(epoch) * static_cast<std::uint64_t>(plan.lots_per_step(epoch)));
 }
 
+TEST_CASE("an epoch whose steps are set has these, at the rate of its lots") {
+  const PrivatePlan sgd({.steps = 7, .batch = 10}, Sgd{}, 95);
+  CHECK(sgd.rate() == doctest::Approx(10.0 / 95));
+  CHECK(sgd.steps(4) == 7);
+  CHECK(sgd.releases_before(3) == 21);
+  CHECK(PrivatePlan({.steps = 7, .batch = 10}, Adadp{}, 95).releases_before(3) == 42);
+}
+
 TEST_CASE("a rate of 1 is the full batch, one step per epoch, for any sampling") {
   for (const auto sampling : {Sampling::poisson, Sampling::shuffle, Sampling::without_replacement}) {
     const PrivatePlan plan({.sampling = sampling, .batch = 100}, Sgd{}, 40);

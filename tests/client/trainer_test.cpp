@@ -83,6 +83,23 @@ TEST_CASE("a client with fewer rows than a step reads gets smaller batches") {
   CHECK(train({.optimizer = Sgd{}, .batch = 10}, 1).report.steps == 1);
 }
 
+TEST_CASE("steps that are set pass over the rows again and again, each time in another order") {
+  const auto set = [](int steps) { return LocalTraining{.optimizer = Sgd{}, .steps = steps, .batch = 10}; };
+  const Outcome thrice = train(set(15), 47);
+  CHECK(thrice.report.steps == 15);
+  CHECK(thrice.report.examples == 3 * 47);
+  CHECK(thrice.change == train({.optimizer = Sgd{}, .epochs = 3, .batch = 10}, 47).change);
+  CHECK(train(set(3), 47).report.examples == 30);
+  CHECK(train(set(6), 47).report.examples == 57);
+  const LocalTraining adadp{.optimizer = Adadp{}, .steps = 4, .batch = 10};  // batches of 10, 10, 5 and again, two a step
+  CHECK(train(adadp, 25).report.examples == 70);
+  for (const LocalTraining& training : {set(3), set(6), set(15), adadp}) {
+    CHECK(planned_examples(training, 2, 25, 3) == static_cast<double>(train(training, 25).report.examples));
+    CHECK(steps_of(training, 2, 25, 3) == 3 * training.steps);
+    CHECK(passes_of_round(training, 25) * 25 >= train(training, 25).report.examples);
+  }
+}
+
 // 25 rows in batches of 10: floor(25 / 20) = 1 step an epoch while ADADP adapts, in its first two epochs, and ceil(25 / 10) = 3
 // later.
 TEST_CASE("the steps planned for a run are those that its rounds take") {
