@@ -34,6 +34,16 @@ ReadSettings merged(const ReadSettings& given, ReadSettings settings) {
   return into;
 }
 
+/// Without what determines how inputs are normalized, which applies to any data set.
+ReadSettings without_normalization(ReadSettings settings) {
+  const Configuration nothing;
+  Configuration all;
+  static_cast<ReadSettings&>(all) = std::move(settings);
+  for (const SettingInfo& info : settings_of<Configuration>())
+    if (is_about_normalizing(info.name)) info.set(&all, info.get(&nothing));
+  return all;
+}
+
 /// Sets the schema of the model's training, if any, with its constants unless others are given.
 void read_through_model(const SafeTensors& model, const std::string& name, const ReadSettings& given, ReadSettings& settings) {
   const auto text = model.metadata.find(kSchemaKey);
@@ -202,7 +212,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   if (!result.model.has_layers())
     throw usage_error("'" + file.string() +
                       "' holds tensors without layers; only your own code can evaluate it (docs/python.md)");
-  if (options.read != ReadSettings() && !dataset_source(result.dataset).read)
+  if (without_normalization(options.read) != ReadSettings() && !dataset_source(result.dataset).read)
     throw usage_error("settings for reading files are given; they apply to your own data (--data FILE), not to data set '" +
                       result.dataset + "'");
   read_through_model(tensors, file.string(), options.read, place.read);

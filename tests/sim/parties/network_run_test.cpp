@@ -41,12 +41,32 @@ TEST_CASE("a federation over connections gives the bits of the run in one proces
   }
 }
 
+TEST_CASE("clients that normalize their own inputs give the bits of the run in one process") {
+  const test::TemporaryFolder folder;
+  for (const char* part : {"train.csv", "test.csv"}) {
+    std::ofstream file(folder / part);
+    file << "who,a,b,kind\n";
+    for (int row = 0; row < 60; ++row)
+      file << "n" << row % 3 << ',' << row * (1 + row % 3) << ',' << row * row % 7 << ',' << row % 5 % 3 << '\n';
+  }
+  const std::string more =
+      "client-column = 'who'\nlabel = 'kind'\npartition = 'natural'\nnormalize = 'client'\noptimizer = 'sgd'\nrounds = 2\n";
+  start(settings_for(folder, "run", more));
+  over_loopback(folder, "net", more);
+  CHECK(hashes(folder / "net") == hashes(folder / "run"));
+  Settings by_rows = settings_for(folder, "by-rows", more);
+  by_rows["normalize"] = parse_settings("normalize = 'rows'\n", "test").at("normalize");
+  start(by_rows);
+  CHECK(hashes(folder / "by-rows") != hashes(folder / "run"));
+}
+
 TEST_CASE("sampled cohorts and private federations have the bits of the run in one process, with the seeded source") {
   const test::TemporaryFolder folder;
   write_data(folder);
   std::map<std::string, std::string> kinds{
       {"momentum", "optimizer = 'sgd'\nserver-optimizer = 'momentum'\n"},
       {"cohort", "cohort = 'fixed'\ncohort-size = 2\noptimizer = 'sgd'\n"},
+      {"steps", "local-steps = 7\noptimizer = 'sgd'\n"},
       {"clipped", "optimizer = 'sgd'\nlearning-rate = 0.1\nmax-update-norm = 0.2\nover-norm = 'clip'\n"},
       {"example", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nbatch = 6\noptimizer = 'adadp'\n"},
       {"correlated",

@@ -108,6 +108,25 @@ TEST_CASE("a run by natural clients reports each client, can be resumed, and doe
   CHECK_FAILURE(resume(folder / "a", moved), folder / "a", "data");
 }
 
+TEST_CASE("a run whose inputs each client normalizes is evaluated and resumed with the moments that it was trained with") {
+  const TemporaryFolder folder;
+  write_clients(folder, true);
+  const std::string by_client = "normalize = 'client'\nlocal-steps = 5\n";
+  start(settings_of(folder, "a", by_client));
+  const double tested = lines(folder / "a/rounds.jsonl").back()["test_accuracy"];
+  CHECK(evaluate_file(folder / "a", "", {}, false, 1).evaluation.accuracy == tested);
+  DataOptions by_rows;
+  by_rows.read.normalize = Normalize::rows;
+  const double loss = evaluate_file(folder / "a", "", {}, false, 1).evaluation.loss;
+  CHECK(evaluate_file(folder / "a", "", by_rows, false, 1).evaluation.loss != loss);
+  CHECK(resume(folder / "a", parse_settings("rounds = 5\n", "test")).rounds == 5);
+  const std::vector<std::string> resumed = hashes(folder / "a");
+  Settings five = settings_of(folder, "b", by_client);
+  five["rounds"] = parse_settings("rounds = 5\n", "test").at("rounds");
+  start(five);
+  CHECK(hashes(folder / "b") == resumed);
+}
+
 TEST_CASE("personal models are tested on the clients' own rows of the test part") {
   const TemporaryFolder folder;
   write_clients(folder, true);
