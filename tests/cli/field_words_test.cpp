@@ -155,7 +155,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--noise", "--dp example --noise-multiplier"},
            {"--participation", "--cohort poisson --cohort-rate"},
            {"--sample-ratio", "--cohort poisson --cohort-rate"},
-           {"--local-steps", "--local-epochs"},
+           {"--local-updates", "'--local-steps'"},
            {"--drop-rate", "--deadline"},
            {"--patience", "--rounds"},
            {"--loss", "--targets values"},

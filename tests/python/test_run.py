@@ -332,7 +332,7 @@ def test_words_of_the_field_lead_to_what_they_are_here():
     ({"rounds": [1, 2]}, ["rounds", "'1,2'", "[sweep]"]),
     ({"privacy": "client"}, ["'privacy'", "'dp'"]),
     ({"resume": "a"}, ["'resume'", "fedstride.resume(folder)"]),
-    ({"local_steps": 5}, ["'local_steps'", "local_epochs="]),
+    ({"local_updates": 5}, ["'local_updates'", "'local_steps'"]),
     ({"loss": "mse"}, ["'loss'", 'targets="values"']),
 ])
 def test_what_other_libraries_call_otherwise_is_one_line(settings, parts):
