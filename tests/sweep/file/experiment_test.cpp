@@ -375,6 +375,8 @@ TEST_CASE("a faulty experiment file is refused with the line and what would be v
        {"line 5", "bacth", "batch"}},
       {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm' }\nequals = 1\nscale = 'x'",
        {"scale", "[[expect]]", "x", "full", "quick", "both"}},
+      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm', client = -1 }\nequals = 1", {"line 3", "client", "value", "0 or more"}},
+      {"[[expect]]\nclaim = 'c'\nvalue = { metric = 'm', client = 0, round = 2 }\nequals = 1", {"line 3", "client and round"}},
       {"expect = 3", {"line 1", "[[expect]]"}},
       {"[expect]\nclaim = 'c'", {"line 1", "[[expect]]"}},
       {"[[figure]]\nkind = 'line'", {"line 2", "kind", "[[figure]]", "line", "lines"}},
