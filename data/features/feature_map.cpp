@@ -47,7 +47,7 @@ std::unique_ptr<const FeatureMap> feature_map(std::string_view setting) {
   std::vector<std::string_view> words = split(setting, ' ');
   std::erase(words, std::string_view());
   if (words.empty() || (words.size() == 1 && words[0] == "none")) return nullptr;
-  if (words[0] == Scattering::kName) return std::make_unique<Scattering>(Scattering::read(words));
+  if (words[0] == Scattering::kWord) return std::make_unique<Scattering>(Scattering::read(words));
   throw usage_error("features is '" + std::string(setting) + "'; valid: none, " + std::string(Scattering::kSyntax));
 }
 

@@ -414,7 +414,7 @@ Scattering Scattering::read(std::span<const std::string_view> words) {
 }
 
 std::string Scattering::text() const {
-  return std::string(kName) + ' ' + std::to_string(scales_) + ' ' + std::to_string(orientations_);
+  return std::string(kWord) + ' ' + std::to_string(scales_) + ' ' + std::to_string(orientations_);
 }
 
 Shape Scattering::output(const Shape& picture) const {

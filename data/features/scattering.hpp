@@ -21,7 +21,7 @@ namespace fedstride {
 /// at least 2^(J-1) on each side. Signals are sampled at 2^j after psi_j, filters of sampled signals are cut at their band.
 class Scattering final : public FeatureMap {
  public:
-  static constexpr std::string_view kName = "scattering";
+  static constexpr std::string_view kWord = "scattering";
   static constexpr std::string_view kSyntax = "scattering [SCALES [ORIENTATIONS]]";
 
   /// J from 1 to 5, L from 1 to 32.

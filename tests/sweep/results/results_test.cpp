@@ -104,6 +104,7 @@ TEST_CASE("a line of rounds.jsonl gives the round's numbers and its clients'") {
   // After the last round: sums over the rounds, the last round's measures, what the summary says.
   CHECK(cell.numbers == Numbers{{"rounds_done", 2},
                                 {"test_accuracy", 0.5},
+                                {"best_test_accuracy", 0.5},
                                 {"test_loss", 1.125},
                                 {"train_loss", 1.25},
                                 {"examples", 40},
