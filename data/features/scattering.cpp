@@ -118,6 +118,8 @@ class Fourier {
   std::vector<Complex> other_;
 };
 
+constexpr std::string_view kCentered = "centered";
+
 using Spectrum = std::vector<double>;
 
 /// Frequencies of a line of `size` samples that a line sampled 2^scale times more rarely can hold, in its order.
@@ -242,8 +244,8 @@ struct Level {
 
 class Scatterer {
  public:
-  Scatterer(const Shape& picture, const Shape& output, int scales, int orientations, int paths)
-      : picture_(picture), output_(output), scales_(scales), orientations_(orientations), paths_(paths) {
+  Scatterer(const Shape& picture, const Shape& output, int scales, int orientations, int paths, float middle)
+      : picture_(picture), output_(output), scales_(scales), orientations_(orientations), paths_(paths), middle_(middle) {
     const int step = 1 << scales;
     height_ = (picture.height / step + 2) * step;
     width_ = (picture.width / step + 2) * step;
@@ -296,7 +298,7 @@ class Scatterer {
             static_cast<std::size_t>(reflected(y - top, picture_.height)) * picture_.width + reflected(x - left, picture_.width);
         Complex& to = levels_[0].signal[static_cast<std::size_t>(y) * width_ + x];
         to = Complex{};
-        for (std::size_t lane = 0; lane < count_; ++lane) to.re[static_cast<int>(lane)] = values[lane * plane + from];
+        for (std::size_t lane = 0; lane < count_; ++lane) to.re[static_cast<int>(lane)] = values[lane * plane + from] - middle_;
       }
   }
 
@@ -385,6 +387,7 @@ class Scatterer {
   int scales_;
   int orientations_;
   int paths_;
+  float middle_;    ///< subtracted from the values
   int height_ = 0;  ///< of the continued picture
   int width_ = 0;
   std::vector<Level> levels_;
@@ -404,17 +407,20 @@ Scattering Scattering::read(std::span<const std::string_view> words) {
   int numbers[] = {2, 8};
   constexpr int kMost[] = {5, 32};
   constexpr const char* kWhat[] = {"scales", "orientations"};
+  const bool is_centered = words.back() == kCentered;
+  if (is_centered) words = words.first(words.size() - 1);
   if (words.size() > 3)
     throw usage_error("features has " + std::to_string(words.size()) + " words; valid: " + std::string(kSyntax));
   for (std::size_t i = 1; i < words.size(); ++i)
     if (!parse_number(words[i], numbers[i - 1]) || numbers[i - 1] < 1 || numbers[i - 1] > kMost[i - 1])
       throw usage_error("features has '" + std::string(words[i]) + "' " + kWhat[i - 1] + "; a whole number from 1 to " +
                         std::to_string(kMost[i - 1]) + " is valid");
-  return Scattering(numbers[0], numbers[1]);
+  return Scattering(numbers[0], numbers[1], is_centered);
 }
 
 std::string Scattering::text() const {
-  return std::string(kWord) + ' ' + std::to_string(scales_) + ' ' + std::to_string(orientations_);
+  return std::string(kWord) + ' ' + std::to_string(scales_) + ' ' + std::to_string(orientations_) +
+         (is_centered_ ? ' ' + std::string(kCentered) : "");
 }
 
 Shape Scattering::output(const Shape& picture) const {
@@ -427,7 +433,8 @@ Shape Scattering::output(const Shape& picture) const {
 }
 
 MapPictures Scattering::mapper(const Shape& picture) const {
-  auto scatterer = std::make_shared<Scatterer>(picture, output(picture), scales_, orientations_, paths());
+  auto scatterer =
+      std::make_shared<Scatterer>(picture, output(picture), scales_, orientations_, paths(), is_centered_ ? 0.5F : 0);
   return [scatterer](std::span<const float> values, std::span<float> features) { (*scatterer)(values, features); };
 }
 

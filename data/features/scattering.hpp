@@ -22,10 +22,11 @@ namespace fedstride {
 class Scattering final : public FeatureMap {
  public:
   static constexpr std::string_view kWord = "scattering";
-  static constexpr std::string_view kSyntax = "scattering [SCALES [ORIENTATIONS]]";
+  static constexpr std::string_view kSyntax = "scattering [SCALES [ORIENTATIONS]] [centered]";
 
-  /// J from 1 to 5, L from 1 to 32.
-  explicit Scattering(int scales = 2, int orientations = 8) : scales_(scales), orientations_(orientations) {}
+  /// J from 1 to 5, L from 1 to 32. Centered: of the picture less 0.5, which only moves S0.
+  explicit Scattering(int scales = 2, int orientations = 8, bool is_centered = false)
+      : scales_(scales), orientations_(orientations), is_centered_(is_centered) {}
   /// From the words of a setting. Throws Error (usage).
   static Scattering read(std::span<const std::string_view> words);
 
@@ -38,6 +39,7 @@ class Scattering final : public FeatureMap {
  private:
   int scales_;
   int orientations_;
+  bool is_centered_;
 };
 
 }  // namespace fedstride

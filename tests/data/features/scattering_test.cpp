@@ -55,6 +55,14 @@ TEST_CASE("scattering features are those of a second program") {
   CHECK(count == 81 + 81 + 36 + 61 + 4);
 }
 
+TEST_CASE("centered pictures have an average 0.5 lower, and the same moduli") {
+  const Shape shape{28, 20, 1};
+  const auto values = picture<float>(shape, 0, 255);
+  const auto plain = features_of(Scattering(2, 8), shape, values);
+  const auto centered = features_of(Scattering(2, 8, true), shape, values);
+  for (std::size_t i = 0; i < plain.size(); ++i) CHECK(std::abs(centered[i] - plain[i] + (i % 81 == 0 ? 0.5F : 0)) < 1e-4);
+}
+
 TEST_CASE("each plane is scattered alone: not its neighbors, order or number change a bit") {
   const Scattering map(2, 4);
   const Shape gray{16, 12, 1}, color{16, 12, 3};
@@ -135,7 +143,9 @@ TEST_CASE("features that are not valid are refused in one line") {
   for (const char* setting : {"", "none", " none "}) CHECK(feature_map(setting) == nullptr);
   CHECK(feature_map("scattering")->text() == "scattering 2 8");
   CHECK(feature_map(" scattering  3 6 ")->text() == "scattering 3 6");
-  CHECK_USAGE_ERROR(feature_map("scatter"), "features", "'scatter'", "none", "scattering [SCALES [ORIENTATIONS]]");
+  CHECK(feature_map("scattering centered")->text() == "scattering 2 8 centered");
+  CHECK(feature_map("scattering 3 6 centered")->text() == "scattering 3 6 centered");
+  CHECK_USAGE_ERROR(feature_map("scatter"), "features", "'scatter'", "none", "scattering [SCALES [ORIENTATIONS]] [centered]");
   CHECK_USAGE_ERROR(feature_map("scattering 6"), "'6'", "scales", "1 to 5");
   CHECK_USAGE_ERROR(feature_map("scattering 2 x"), "'x'", "orientations", "1 to 32");
   CHECK_USAGE_ERROR(feature_map("scattering 2 8 1"), "4 words");
