@@ -143,7 +143,9 @@ void take_each_client(DataPair& pair) {
   if (train.clients.empty()) throw usage_error(set + "no natural clients: use rows, or name them (--client-column)");
   const std::size_t each = train.shape.size();
   for (std::uint32_t client = 0; client < train.client_names.size(); ++client) {
-    Dataset own{.shape = train.shape, .binary_columns = train.binary_columns};
+    Dataset own;
+    own.shape = train.shape;
+    own.binary_columns = train.binary_columns;
     std::vector<float>& inputs = own.features.edit();
     for (Row row = 0; row < train.size(); ++row)
       if (train.clients[row] == client)

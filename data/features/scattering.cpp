@@ -350,7 +350,7 @@ class Scatterer {
   }
 
   static Lanes square_root(Lanes value) {
-    Lanes root;
+    Lanes root = value;
     for (int lane = 0; lane < kLanes; ++lane) root[lane] = std::sqrt(value[lane]);
     return root;
   }
