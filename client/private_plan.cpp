@@ -21,8 +21,8 @@ std::uint64_t whole_above(double value) { return static_cast<std::uint64_t>(std:
 PrivatePlan::PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, const LotSizes& sizes)
     : sampling_(rules.sampling),
       neighbours_(rules.neighbours),
-      unit_(rules.unit),
       steps_(static_cast<std::uint64_t>(rules.steps)),
+      unit_(rules.unit),
       bound_(rules.unit == LotUnit::some_examples ? rules.bound : 1),
       clip_rule_(rules.clip_rule) {
   const std::size_t rows = sizes.rows;
