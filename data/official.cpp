@@ -83,13 +83,13 @@ constexpr std::array kHeartFiles{
 };
 constexpr std::array kHeartDownloads{
     OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/processed.cleveland.data",
-                     "processed.cleveland.data", "a74b7efa387bc9d108d7d0115d831fe9b414b29ae7124f331b622b4efa0427c8"},
+                     kHeartFiles[0].name, kHeartFiles[0].sha256},
     OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/processed.hungarian.data",
-                     "processed.hungarian.data", "d1ad108f785768cd3d7e82dc522e6f5a61eea93cccfb3a46ee8076f73fc3d796"},
+                     kHeartFiles[1].name, kHeartFiles[1].sha256},
     OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/processed.switzerland.data",
-                     "processed.switzerland.data", "834a405ccf5b66ab4056bb77794adc8df0b7125186454c0a1d002d33c6c3b314"},
+                     kHeartFiles[2].name, kHeartFiles[2].sha256},
     OfficialDownload{"https://archive.ics.uci.edu/ml/machine-learning-databases/heart-disease/processed.va.data",
-                     "processed.va.data", "e7c93d8d0d2acdadfa4c5e8de768e2191e7f618b952e29623f1f0d5949ff6b8f"},
+                     kHeartFiles[3].name, kHeartFiles[3].sha256},
 };
 
 constexpr std::array kSets{
