@@ -3,13 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <map>
-#include <utility>
 
-#include "core/error.hpp"
-#include "data/datasets.hpp"
-#include "data/official.hpp"
 #include "tests/data/files.hpp"
-#include "tests/support/skip.hpp"
 
 namespace fedstride::test::heart_test {
 namespace {
@@ -60,26 +55,6 @@ TEST_CASE("other files than the published ones are refused by file and line") {
   CHECK_FAILURE(load_heart(folder.path()), "processed.va.data', line 1", "13 fields");
   write(folder / "processed.va.data", "63,1,1,145,cholesterol,1,2,150,0,2.3,3,0,6,0\n");
   CHECK_FAILURE(load_heart(folder.path()), "processed.va.data', line 1", "'cholesterol'");
-}
-
-TEST_CASE("the published files: both parts have a hospital's share of the ill, except in Zurich and Basel, where one is not") {
-  try {
-    dataset_folder(dataset_source("heart"), {});
-  } catch (const Error&) {
-    FEDSTRIDE_SKIP("no heart-disease data: fedstride data get heart");
-  }
-  CHECK(verify_dataset("heart", {}) == "official, 740 records (486 training, 254 test)");
-  const DataPair pair = load_dataset("heart", {});
-  using Counts = std::map<std::pair<std::uint32_t, int>, std::size_t>;  // of hospital and flag
-  const auto counts_of = [](const Dataset& part) {
-    Counts counts;
-    for (std::size_t row = 0; row < part.size(); ++row) ++counts[{part.clients[row], static_cast<int>(part.values[row])}];
-    return counts;
-  };
-  CHECK(counts_of(pair.train) ==
-        Counts{{{0, 0}, 108}, {{0, 1}, 91}, {{1, 0}, 107}, {{1, 1}, 65}, {{2, 1}, 30}, {{3, 0}, 19}, {{3, 1}, 66}});
-  CHECK(counts_of(pair.test) ==
-        Counts{{{0, 0}, 56}, {{0, 1}, 48}, {{1, 0}, 56}, {{1, 1}, 33}, {{2, 0}, 1}, {{2, 1}, 15}, {{3, 0}, 10}, {{3, 1}, 35}});
 }
 
 }  // namespace fedstride::test::heart_test
