@@ -90,7 +90,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   DataPair pair = load_own_files(settings.public_data, reading, false);
   settle_missing(pair, reading);
   fill_in_means(pair, reading);
-  if (const auto map = feature_map(settings.features)) map_pictures(pair, *map);
+  map_pictures(pair, settings.features);
   pair.train.name = "public-data";
   return pair;
 }
@@ -242,9 +242,9 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
     pair.has_public_test = names_public_test(name, options.read);
   }
   std::string pictures_hash;
-  if (const auto map = feature_map(known.read.features)) {
+  if (feature_map(known.read.features)) {
     pictures_hash = content_hash(pair.train, pair.test);
-    map_pictures(pair, *map);
+    map_pictures(pair, known.read.features);
     pair.facts.push_back("features " + pair.features + " (named)");
   }
   fill_in_means(pair, known.read);
@@ -384,7 +384,7 @@ DataPair load_own_rows(std::string_view name, const DataOptions& options) {
   pair.train.name = name;
   pair.test = {};
   pair.hash = with_names(content_hash(pair.train, pair.test), pair);
-  if (const auto map = feature_map(known.read.features)) map_pictures(pair, *map);
+  map_pictures(pair, known.read.features);
   return pair;
 }
 

@@ -142,15 +142,17 @@ void take_each_client(DataPair& pair) {
   if (train.is_pictures()) throw usage_error(set + "pictures: use rows, given, range, public or none");
   if (train.clients.empty()) throw usage_error(set + "no natural clients: use rows, or name them (--client-column)");
   const std::size_t each = train.shape.size();
-  for (std::uint32_t client = 0; client < train.client_names.size(); ++client) {
+  std::vector<std::vector<float>> inputs(train.client_names.size());
+  for (Row row = 0; row < train.size(); ++row) {
+    const float* const from = train.features.data() + row * each;
+    inputs[train.clients[row]].insert(inputs[train.clients[row]].end(), from, from + each);
+  }
+  for (std::size_t client = 0; client < inputs.size(); ++client) {
+    if (inputs[client].empty()) continue;
     Dataset own;
     own.shape = train.shape;
     own.binary_columns = train.binary_columns;
-    std::vector<float>& inputs = own.features.edit();
-    for (Row row = 0; row < train.size(); ++row)
-      if (train.clients[row] == client)
-        inputs.insert(inputs.end(), &train.features[row * each], &train.features[row * each] + each);
-    if (inputs.empty()) continue;
+    own.features = std::move(inputs[client]);
     standardize(own);
     pair.client_moments.push_back({train.client_names[client], std::move(own.mean), std::move(own.deviation)});
   }

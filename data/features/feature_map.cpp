@@ -51,15 +51,17 @@ std::unique_ptr<const FeatureMap> feature_map(std::string_view setting) {
   throw usage_error("features is '" + std::string(setting) + "'; valid: none, " + std::string(Scattering::kSyntax));
 }
 
-void map_pictures(DataPair& pair, const FeatureMap& map) {
+void map_pictures(DataPair& pair, std::string_view setting) {
+  const auto map = feature_map(setting);
+  if (!map) return;
   if (pair.train.pixels.empty() && pair.test.pixels.empty())
-    throw usage_error("features is '" + map.text() + "', which reads 8-bit pictures; data set '" + pair.train.name +
+    throw usage_error("features is '" + map->text() + "', which reads 8-bit pictures; data set '" + pair.train.name +
                       "' has none, so use none");
-  map_part(pair.train, map);
-  map_part(pair.test, map);
+  map_part(pair.train, *map);
+  map_part(pair.test, *map);
   pair.train.mean.clear();
   pair.train.deviation.clear();
-  pair.features = map.text();
+  pair.features = map->text();
 }
 
 }  // namespace fedstride

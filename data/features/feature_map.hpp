@@ -31,7 +31,8 @@ class FeatureMap {
 /// The map that a setting names: nothing for "" and "none". Throws Error (usage) with what is valid.
 std::unique_ptr<const FeatureMap> feature_map(std::string_view setting);
 
-/// Replaces both parts' pictures by their features, which have no normalization yet. Throws Error (usage) unless there are pictures.
-void map_pictures(DataPair& pair, const FeatureMap& map);
+/// Replaces both parts' pictures by the features that a setting names, if any, which have no normalization yet. Throws Error
+/// (usage) unless there are pictures.
+void map_pictures(DataPair& pair, std::string_view setting);
 
 }  // namespace fedstride

@@ -172,8 +172,7 @@ void take_rounds(CellResult& result) {
     if (!std::isnan(sum)) result.numbers[name] = sum;
   }
   double best = -1;
-  for (const auto& round : result.rounds)
-    best = std::max(best, round.numbers.contains("test_accuracy") ? round.numbers.of("test_accuracy") : -1);
+  for (const auto& round : result.rounds) best = std::fmax(best, round.numbers.of("test_accuracy"));  // skips NaN
   if (best >= 0) result.numbers["best_test_accuracy"] = best;
   double idle = 0;
   for (const auto& round : result.rounds) {

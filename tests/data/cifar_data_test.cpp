@@ -2,24 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
-#include "core/error.hpp"
-#include "data/datasets.hpp"
 #include "data/official.hpp"
+#include "tests/data/files.hpp"
 #include "tests/support/skip.hpp"
 
 namespace fedstride::test::cifar_data_test {
 namespace {
-
-bool is_here(std::string_view name) {
-  try {
-    dataset_folder(dataset_source(name), {});
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
 
 std::array<double, 3> channel_means(const Dataset& data) {
   std::array<double, 3> means{};

@@ -16,11 +16,21 @@
 
 #include "core/error.hpp"
 #include "data/data_folder.hpp"
-#include "data/dataset.hpp"
+#include "data/datasets.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test {
+
+/// True if the files of a data set are where fedstride looks for them.
+inline bool is_here(std::string_view set) {
+  try {
+    dataset_folder(dataset_source(set), {});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 inline std::filesystem::path write(const std::filesystem::path& path, std::string_view bytes) {
   std::filesystem::create_directories(path.parent_path());

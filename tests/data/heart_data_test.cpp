@@ -3,19 +3,14 @@
 #include <map>
 #include <utility>
 
-#include "core/error.hpp"
-#include "data/datasets.hpp"
 #include "data/official.hpp"
+#include "tests/data/files.hpp"
 #include "tests/support/skip.hpp"
 
 namespace fedstride::test::heart_data_test {
 
 TEST_CASE("the published files: both parts have a hospital's share of the ill, except in Zurich and Basel, where one is not") {
-  try {
-    dataset_folder(dataset_source("heart"), {});
-  } catch (const Error&) {
-    FEDSTRIDE_SKIP("no heart-disease data: fedstride data get heart");
-  }
+  if (!is_here("heart")) FEDSTRIDE_SKIP("no heart-disease data: fedstride data get heart");
   CHECK(verify_dataset("heart", {}) == "official, 740 records (486 training, 254 test)");
   const DataPair pair = load_dataset("heart", {});
   using Counts = std::map<std::pair<std::uint32_t, int>, std::size_t>;  // of hospital and flag

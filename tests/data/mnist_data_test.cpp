@@ -1,7 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "core/error.hpp"
-#include "data/datasets.hpp"
 #include "data/official.hpp"
 #include "tests/data/files.hpp"
 #include "tests/support/skip.hpp"
@@ -9,11 +7,7 @@
 namespace fedstride::test::mnist_data_test {
 
 TEST_CASE("MNIST is official, begins with a five, and has the mean and deviation it is normalized by") {
-  try {
-    dataset_folder(dataset_source("mnist"), {});
-  } catch (const Error&) {
-    FEDSTRIDE_SKIP("no MNIST in $FEDSTRIDE_DATA");
-  }
+  if (!is_here("mnist")) FEDSTRIDE_SKIP("no MNIST in $FEDSTRIDE_DATA");
   CHECK(verify_dataset("mnist", {}) == "official, 70000 records (60000 training, 10000 test)");
   const DataPair pair = load_dataset("mnist", {});
   CHECK(pair.train.shape == Shape{28, 28, 1});

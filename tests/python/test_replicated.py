@@ -27,6 +27,8 @@ def test_references_are_the_recorded_cells(name):
     assert len(runs) == 2 * len(first)
     full = {run: table for run, table in runs.items() if not run.endswith(": two rounds")}
     assert {table["hash"] for table in full.values()} == {cell["model_hash"] for cell in first}
+    settings = [{key: value for key, value in table.items() if key != "hash"} for table in full.values()]
+    assert settings == [replicated.settings_of(experiment, cell["point"]) for cell in first]
     for run, table in full.items():
         short = runs[f"{run}: two rounds"]
         assert {**table, "rounds": 2, "hash": short["hash"]} == short and short["hash"] != table["hash"]
