@@ -81,7 +81,7 @@ struct DataPair {
   Missing missing = Missing::error;
   std::vector<float> fill = {};
   std::string normalized_by = {};
-  std::string features = {};          ///< the map that made the inputs from pictures (FeatureMap::text); empty: none
+  std::string features = {};  ///< the map that made the inputs from pictures (FeatureMap::text); empty: none
   std::vector<ClientMoments> client_moments = {};
   std::string offsets = {};           ///< subtracted from columns, now or later, as in ReadSettings; empty: none
   bool has_public_test = false;       ///< the test part is not among the protected rows: published, or named public
