@@ -45,6 +45,13 @@ TEST_CASE("The Gaussian's curve is that of the analytic Gaussian mechanism") {
   CHECK(std::isfinite(gaussian_epsilon(5, 1e-300)));
 }
 
+TEST_CASE("Gboard's published accounts: its rho, as rounded there, contains its epsilon at delta 1e-10") {
+  const auto epsilon = [](double rho) { return gaussian_epsilon(std::sqrt(2 * rho), 1e-10); };
+  CHECK(epsilon(0.15) == doctest::Approx(3.42).epsilon(0.005 / 3.42));
+  CHECK(epsilon(0.01435) < 0.994);
+  CHECK(epsilon(0.01445) > 0.994);
+}
+
 TEST_CASE("Dwork, Rothblum and Vadhan's composition is epsilon sqrt(2 k ln(1/slack)) + k epsilon (exp(epsilon) - 1)") {
   const ApproximateSteps steps{0.01, 0, 1000};
   CHECK(advanced_composition({&steps, 1}, 1e-5) == doctest::Approx(1.617928800226827).epsilon(1e-12));
