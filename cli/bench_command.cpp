@@ -31,7 +31,7 @@ struct BenchFlags {
   static constexpr int kBatch = 10;
 };
 
-/// The examples that a named model expects; any other line gets 32x32 images.
+/// The form of the examples that a named model expects; any other model line gets 32x32 images.
 ExampleForm form_for(std::string_view model) {
   const NamedModel* named = find_named_model(model);
   return named == nullptr ? ExampleForm{{32, 32, 3}, 10} : named->form;
@@ -70,7 +70,7 @@ Json measure(const Case& one, int batch, const BenchFlags& flags, double peak) {
           {"evaluated_examples_per_second", evaluated}};
 }
 
-// A noisy release is compared with a plain gradient of the same batch.
+// Cases in which a noisy release is compared with a plain gradient of the same batch.
 const Case kPrivateCases[] = {
     {"adadp-cnn's dense part", 200, "dense 500 | relu | dense 500 | relu | dense classes", {{1, 1, 1600}, 10}},
     {"adadp-cnn", 200},
@@ -101,7 +101,7 @@ Json measure_private_steps(const BenchFlags& flags) {
   return rows;
 }
 
-// Compares each part of a family with plain SGD, on a network whose weights exceed a core's own caches.
+// Compares each part of a family with plain SGD, on a network whose weights exceed a core's private caches.
 template <class Family>
 Json measure_parts(const BenchFlags& flags, const char* title, const auto& measure_part) {
   const Model model = Model::parse("adadp-cnn", {32, 32, 3}, 10);
@@ -138,7 +138,7 @@ Json measure_codes(const BenchFlags& flags) {
 Json measure_noises(const BenchFlags& flags) {
   if (!flags.json) std::printf("Noise of a release of a million weights, compared with independent noise, in pairs:\n");
   Json rows = Json::array();
-  for (const auto& part : MechanismPart::family().parts() | std::views::drop(1)) {  // independent noise
+  for (const auto& part : MechanismPart::family().parts() | std::views::drop(1)) {  // skips independent noise
     const OptimizerSpeed speed = measure_noise(static_cast<const MechanismPart&>(*part), flags.seconds);
     const std::string name(part->name());
     rows.push_back({{"name", name}, {"seconds", speed.step_seconds}, {"ratio", speed.ratio}});

@@ -30,7 +30,7 @@ constexpr const char* kDescription = "Federated learning with adaptive steps: ex
 
 int complain(const std::string& message, int code) {
   std::fflush(stdout);
-  // A damaged file may be quoted whole: the beginning says what is wrong, the end what would be valid.
+  // A message may quote a whole damaged file: the beginning says what is wrong, and the end what would be valid.
   constexpr std::size_t kBegin = 1500, kEnd = 400;
   std::string line = in_own_name(one_line(message));
   if (line.size() > kBegin + kEnd + 5) line.replace(kBegin, line.size() - kBegin - kEnd, " ... ");
@@ -51,7 +51,7 @@ int orientation() {
   return 2;
 }
 
-// Follows the words of the command line to the command they name. Throws Error if there is none.
+// Follows the words of the command line to the command they name. Throws Error if there is no such command.
 void check_command(const CLI::App& app, int argc, char** argv) {
   const CLI::App* command = &app;
   for (int i = 1; !command->get_subcommands({}).empty(); ++i) {
@@ -81,14 +81,14 @@ std::string explained(const CLI::ParseError& error, CLI::App& app) {
   return text + "; see '" + full_name(*command) + " --help'";
 }
 
-// Output that was lost, for example on a full disk, must not count as success.
+// Lost output, for example on a full disk, must not count as success.
 int written() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return 0;
   return complain(std::string("cannot write to standard output: ") + std::strerror(errno), 1);
 }
 
-// --help, --help-all or --version of the command named on the command line.
+// Prints what --help, --help-all or --version requests of the command named on the command line.
 void print_help(const CLI::ParseError& error, CLI::App& app) {
   if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) {
     app.exit(error);
@@ -127,8 +127,8 @@ constexpr Command kCommands[] = {{"run", add_run_command},
                                  {"completion", add_completion_command, true},
                                  {"manual", add_manual_command, true}};
 
-// All commands or, if that suffices, the one with this name: creating all flags of all commands takes longer than the rest of
-// startup. Recreated for each command line, because they hold the values of their flags.
+// Adds all commands or, if that suffices, only the one with this name: creating all flags of all commands takes longer than the
+// rest of startup. Commands are recreated for each command line, because they hold the values of their flags.
 void add_commands(CLI::App& app, std::string_view only = "") {
   const BuildInfo build = build_info();
   app.set_version_flag("--version",
@@ -157,7 +157,7 @@ bool takes_words(const CLI::App& command) {
   return std::ranges::any_of(command.get_options(), [](const CLI::Option* option) { return option->get_positional(); });
 }
 
-// True if the named command has all flags in the words, and its help is not requested: then no others are needed.
+// True if the named command has all the flags given, and no help is requested: then no other flags are needed.
 bool has_flags(const CLI::App& app, int argc, char** argv) {
   const CLI::App* command = &app;
   for (int i = 1; i < argc; ++i) {

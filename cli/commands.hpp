@@ -6,8 +6,8 @@ class App;
 
 namespace fedstride {
 
-// Each function, in its own file, adds a subcommand to the program. A subcommand rejects its input by throwing Error, which
-// main turns into one line and an exit code.
+// Each function, in its own file, adds a subcommand to the program. A subcommand rejects invalid input by throwing Error, which
+// command_line() turns into one line and an exit code.
 
 void add_run_command(CLI::App& app);
 void add_sweep_command(CLI::App& app);

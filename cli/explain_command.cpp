@@ -23,7 +23,7 @@ struct ExplainFlags {
   bool json = false;
 };
 
-/// A column of the page: a number of a line of rounds.jsonl.
+/// A column of the output: a number from a line of rounds.jsonl.
 struct ExplainedNumber {
   const char* key;
   const char* head;
@@ -59,8 +59,8 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 struct ExplainedRound {
   int round = 0;
   std::array<double, kExplainedNumbers> numbers;
-  double steps = 0;   ///< of all clients
-  double undone = 0;  ///< of these
+  double steps = 0;   ///< taken by all clients
+  double undone = 0;  ///< how many of these were undone
 };
 
 double number_in(const Json& json, const char* key) {
@@ -77,10 +77,10 @@ std::size_t place_of(std::string_view key) {
 struct ExplainedRun {
   bool is_adadp = false;  ///< from config.toml
   std::vector<ExplainedRound> rounds;
-  std::map<std::uint64_t, std::pair<double, int>> lengths;  ///< by client: sum and number of update_norm / client_length
+  std::map<std::uint64_t, std::pair<double, int>> lengths;  ///< by client: sum and count of update_norm / client_length
 
   bool has(std::string_view key) const { return !std::isnan(mean(key)); }
-  /// Over the rounds that have it; NaN if none.
+  /// Mean over the rounds that have the number; NaN if none does.
   double mean(std::string_view key) const {
     double sum = 0;
     int count = 0;
@@ -96,7 +96,7 @@ struct ExplainedRun {
   }
 };
 
-// Rates and undone steps, given in the line for the whole round or for each client.
+// Adds rates and undone steps, which a line gives for the whole round or for each client.
 void add_steps(const Json& line, ExplainedRun& run, ExplainedRound& round) {
   const auto number = [&](std::string_view key) -> double& { return round.numbers[place_of(key)]; };
   const auto sum = [&](const char* key) { return std::isnan(number_in(line, key)) ? 0 : number_in(line, key); };
@@ -157,7 +157,7 @@ ExplainedRun read_explained(const std::string& folder) {
 
 constexpr std::size_t kMostRoundsShown = 16;
 
-// At most 16 rounds, the first and the last among them.
+// At most 16 rounds, including the first and the last.
 std::vector<const ExplainedRound*> shown_rounds(const ExplainedRun& run) {
   std::vector<const ExplainedRound*> shown;
   const std::size_t last = run.rounds.size() - 1;
@@ -166,7 +166,7 @@ std::vector<const ExplainedRound*> shown_rounds(const ExplainedRun& run) {
   return shown;
 }
 
-// ADADP: undone steps, and the rates that clients found.
+// Adds sentences about ADADP's undone steps and the rates that clients found.
 void diagnose_steps(const ExplainedRun& run, std::vector<std::string>& text) {
   double steps = 0, undone = 0, most = 0;
   int worst = 0, idle = 0;

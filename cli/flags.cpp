@@ -15,8 +15,8 @@ namespace {
 
 thread_local const std::set<std::string, std::less<>>* given_only = nullptr;
 
-// CLI11 can attach only named validators to an option. This one accepts everything; its description holds our note: a line with
-// the kind of path, a line with when the help shows the flag, then a line for each known name, with its summary after a tab.
+// CLI11 can attach only named validators to an option. Ours accepts everything; its description holds a note: a line with the
+// kind of path, a line that says when the help shows the flag, and a line for each known name, with its summary after a tab.
 constexpr const char* kNoteName = "takes";
 constexpr std::string_view kPlaceNames[] = {"", "file", "folder", "output"};
 
@@ -262,7 +262,7 @@ std::vector<std::string> command_names(const CLI::App& command) {
 
 namespace {
 
-// Long names of the flags, or only of those given.
+// The long names of all flags, or only of the flags given.
 std::vector<std::string> flag_names(const CLI::App& command, bool only_given) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
@@ -287,7 +287,7 @@ std::string meant_by(CLI::App& command, const std::string& word) {
     const std::vector<KnownName> known = value_of(*command.get_option("--" + name)).known;
     if (std::ranges::find(known, word, &KnownName::name) != known.end()) return meant("--" + name + " " + word);
   }
-  // A number after the name of a part: probably one of the part's settings.
+  // A number after the name of a part is probably the value of one of the part's settings.
   if (double number = 0; !parse_number(word, number)) return "";
   for (const KeyInfo& key : all_keys()) {
     const CLI::Option* const family = command.get_option_no_throw("--" + key.group);
@@ -299,7 +299,7 @@ std::string meant_by(CLI::App& command, const std::string& word) {
   return "";
 }
 
-// Throws Error (usage) if the flag's value is the next flag, or if it was given different values.
+// Throws Error (usage) if the flag's value is the next flag, or if the flag was given different values.
 void check_values(CLI::App& command, CLI::Option& option) {
   const std::vector<std::string>& values = option.results();
   const std::string& last = values.back();

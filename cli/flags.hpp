@@ -21,7 +21,7 @@ struct Experiment;
 
 /// The kind of value that a flag or an argument takes, for help, manual pages and completion.
 struct FlagValue {
-  std::string word;                   ///< its placeholder in the help: "FILE"; empty for a switch
+  std::string word;                   ///< placeholder in the help: "FILE"; empty for a switch
   Place place = Place::none;          ///< kind of path
   std::vector<KnownName> known = {};  ///< values to offer
   Shown shown = Shown::often;         ///< when the help shows it
@@ -49,12 +49,12 @@ CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, 
 /// Adds a flag without a value. --NAME=true and --NAME=false are valid too; any other value throws Error (usage).
 CLI::Option& add_switch(CLI::App& command, const std::string& name, bool& on, const std::string& help);
 
-/// Adds a flag whose value is one of these names; any other throws Error (usage). `chosen` holds the default, which may be empty.
+/// Adds a flag whose value is one of these names; any other value throws Error (usage). `chosen` holds the default, or is empty.
 CLI::Option& add_choice_flag(CLI::App& command, const std::string& name, std::string& chosen,
                              const std::vector<std::string>& names, const std::string& help);
 
-/// Adds a flag that takes a number; an invalid one throws Error (usage), as for a setting. Number is int, ClientId or double, or
-/// std::optional of double or std::uint64_t, which has no default.
+/// Adds a flag that takes a number; an invalid number throws Error (usage), as for a setting. Number is int, ClientId or double,
+/// or, for a flag without a default, std::optional of double or std::uint64_t.
 template <class Number>
 CLI::Option& add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid,
                              const std::string& help, const std::string& word = "NUMBER");
@@ -62,7 +62,7 @@ CLI::Option& add_number_flag(CLI::App& command, const std::string& name, Number&
 /// Shows the flag only in --help-all.
 void show_seldom(CLI::Option& option);
 
-/// Names to offer as values, without summaries.
+/// The names as values to offer, without summaries.
 std::vector<KnownName> as_known(const std::vector<std::string>& names);
 /// All names of a Choice.
 template <Choice E>
@@ -71,12 +71,12 @@ std::vector<std::string> choices_of() {
 }
 
 /// Adds a flag for each key of all_keys() that `wanted` accepts. Values given are stored in `settings`, marked as coming from
-/// the command line. Unknown flags are left to check_flags. `listed`: shown in the help.
+/// the command line. Unknown flags are left to check_flags. `listed`: the help shows the flags.
 void add_settings_flags(CLI::App& command, Settings& settings, const std::function<bool(const KeyInfo&)>& wanted,
                         bool listed = true);
 
-/// While it exists, add_settings_flags on this thread adds only flags that these words name: creating hundreds takes longer than
-/// the rest of startup.
+/// While an instance exists, add_settings_flags on this thread adds only flags given in argv, because creating hundreds takes
+/// longer than the rest of startup.
 class GivenFlagsOnly {
  public:
   GivenFlagsOnly(int argc, char** argv);
@@ -88,8 +88,8 @@ class GivenFlagsOnly {
   std::set<std::string, std::less<>> names_;
 };
 
-/// The flags of commands that run the cells of an experiment file: FILE, --out, --jobs, --threads, --scale, and one for each setting,
-/// which fixes it. `what` is being resumed.
+/// The flags of commands that run the cells of an experiment file: FILE, --out, --jobs, --threads, --scale, and a flag for each
+/// setting, which fixes it. `what` says in the help what an existing folder resumes.
 struct CellsFlags {
   std::string file = {};
   std::string out = {};
@@ -99,22 +99,22 @@ struct CellsFlags {
   Settings fixed = {};
 };
 void add_cells_flags(CLI::App& command, CellsFlags& cells, const std::string& what);
-/// Prints the notes on lists that the command line replaced.
+/// Prints a note about each list that the command line replaced.
 void print_replaced(const Experiment& experiment);
 
-/// --config FILE; flags override its settings (merged).
+/// Adds --config FILE; flags override the file's settings (merged()).
 void add_config_flag(CLI::App& command, std::string& path);
 
-/// --data FILE and --data-dir FOLDER, with the help of the settings of these names.
+/// Add --data FILE and --data-dir FOLDER, with the help of the settings of the same names.
 void add_data_flag(CLI::App& command, std::string& path);
 void add_data_folder_flag(CLI::App& command, std::string& path);
 
-/// --format, --label, --client-column, --targets and others: reading the user's own files.
+/// Adds the flags for reading the user's own files: --format, --label, --client-column, --targets and others.
 void add_reading_flags(CLI::App& command, Settings& settings);
 /// The values of these flags.
 ReadSettings reading_settings(const Settings& settings);
 
-/// --json: standard output holds the results as JSON and nothing else. Every command that prints results has it.
+/// Adds --json, which prints the results as JSON and nothing else to standard output. Every command that prints results has it.
 CLI::Option& add_json_switch(CLI::App& command, bool& on);
 /// Prints JSON results.
 void print_json(const Json& json);
@@ -125,14 +125,14 @@ struct RunFlags {
   std::string config;
   bool json = false;
 };
-/// --config, --json and a flag for every setting.
+/// Adds --config, --json and a flag for every setting.
 void add_run_flags(CLI::App& command, RunFlags& flags);
 
 /// Adds a subcommand. `carry_out` may be empty; it is called after check_flags.
 CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& summary, const std::string& footer,
                       const std::function<void(CLI::App& command)>& carry_out);
 
-/// A subcommand and the values of its flags, which live as long as it does.
+/// A subcommand and the values of its flags, which live as long as the subcommand.
 template <class Flags>
 struct Command {
   CLI::App& app;
@@ -146,20 +146,20 @@ Command<Flags> add_command(CLI::App& parent, const std::string& name, const std:
   return {add_command(parent, name, summary, footer, [flags, carry_out](CLI::App&) { carry_out(*flags); }), *flags};
 }
 
-/// Throws Error (usage) for an unknown flag, naming the nearest one, for a flag with two different values, and for a path that is
-/// empty, most likely an unset variable in a script. Throws like check_output() for an output that cannot be written.
+/// Throws Error (usage) for an unknown flag (naming the nearest known one), for a flag given two different values, and for an
+/// empty path, most likely an unset variable in a script. Throws like check_output() for an output that cannot be written.
 void check_flags(CLI::App& command);
 /// "flag '--dp' needs a value; valid: ..."
 std::string needs_value(const CLI::App& command, CLI::Option& option);
 
-/// The command line as given, quoted for a shell, for use in resuming.
+/// The command line as given, quoted for a shell, to tell the user how to resume.
 std::string own_command(const CLI::App& command);
 
 /// "fedstride data verify"
 std::string full_name(const CLI::App& command);
 std::vector<std::string> command_names(const CLI::App& command);
 
-/// The settings of a file (none if `path` is empty), overridden by those of the command line.
+/// The settings of a file (none if `path` is empty), overridden by the command line's.
 Settings merged(const std::string& path, const Settings& from_command_line);
 
 }  // namespace fedstride

@@ -20,10 +20,10 @@ struct FleetFlags {
 };
 void add_fleet_flags(CLI::App& command, FleetFlags& flags);
 
-/// Joins the job; from now on signals stop it. Throws Error (usage).
+/// Joins the MPI job and watches its ranks (Ranks::watch). Throws Error (usage).
 std::unique_ptr<Ranks> join_ranks(const FleetFlags& flags, const std::atomic<bool>* stop);
 
-/// MpiJob::command_line: the settings that all ranks must share, and other words of the command ({"config", "a.toml"}).
+/// Returns MpiJob::command_line: the settings that all ranks must share, and other words of the command ({"config", "a.toml"}).
 std::string shared_command_line(const Settings& settings, const std::vector<std::pair<std::string, std::string>>& words);
 
 }  // namespace fedstride

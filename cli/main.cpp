@@ -5,6 +5,6 @@
 
 int main(int argc, char** argv) {
   fedstride::hold_standard_descriptors();
-  std::signal(SIGXFSZ, SIG_IGN);  // exceeding `ulimit -f` is a write error that names the file
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding `ulimit -f` becomes a write error that names the file
   return fedstride::command_line(argc, argv);
 }

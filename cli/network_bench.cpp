@@ -22,7 +22,7 @@
 namespace fedstride {
 namespace {
 
-/// Processor time of this thread in seconds; other programs on the machine do not add to it.
+/// Processor time of this thread in seconds, unaffected by other programs on the machine.
 double now() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -34,7 +34,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Times of body(), called for about `seconds` and at least 5 times.
+/// The durations of calls of body(), repeated for about `seconds` and at least 5 times.
 std::vector<double> times(double seconds, auto&& body) {
   std::vector<double> result;
   const double end = now() + seconds;
@@ -87,7 +87,7 @@ struct RandomSteps {
     for (std::size_t i = 0; i < rows.size() * form.answers(); ++i) labels.push_back(static_cast<Label>(below(form.outputs)));
   }
 
-  /// The same examples at the next step.
+  /// The same examples, for the next step.
   Batch next() { return {labels, rows, {.seed = 1, .step = step++}}; }
 
   double gradient(const float* at, GradientSink sink) { return network.gradient(at, next(), sink).sink_sum; }
@@ -123,7 +123,7 @@ struct WholeBatch {
   void weighted_sum(std::span<const float> factors, GradientSink sink) { network.weighted_sum(factors, sink); }
 };
 
-// Steps of an optimizer under a local objective, at a learning rate so small that the weights do not change if it has one.
+// Steps of an optimizer under a local objective. A learning rate, if the optimizer has one, is too small to change the weights.
 struct MeasuredSteps {
   MeasuredSteps(Optimizer chosen, const LocalObjective& chosen_objective)
       : optimizer(std::move(chosen)), objective(chosen_objective), at_client(*objective, *optimizer, {}) {
@@ -184,7 +184,7 @@ OptimizerSpeed measure_against_sgd(const Model& model, int batch, MeasuredSteps&
 NetworkSpeed measure_network(const Model& model, int batch, double seconds) {
   const FloatingPointMode mode;
   RandomSteps random(model, batch, {});
-  // So small that neither the weights nor the share of zero activations change.
+  // So small that neither the weights nor the share of zero activations changes.
   constexpr double kRate = 1e-6;
   const int steps = random.steps_at_once();
   const auto gradient = [&](const float* weights, GradientSink sink) { return random.gradient(weights, sink); };

@@ -14,7 +14,7 @@ namespace fedstride {
 struct NetworkSpeed {
   int batch = 0;
   double step_seconds = 0;       ///< gradient and SGD update of one batch: median of many
-  double flops_per_example = 0;  ///< dense arithmetic; savings by sparsity are not subtracted
+  double flops_per_example = 0;  ///< dense arithmetic, ignoring savings from sparsity
   double evaluate_seconds = 0;   ///< forward pass only, median
 
   double examples_per_second() const { return batch / step_seconds; }
@@ -24,30 +24,30 @@ struct NetworkSpeed {
 /// Measures steps of `batch` random examples for about `seconds`.
 NetworkSpeed measure_network(const Model& model, int batch, double seconds);
 
-/// A gradient and a noisy release: per-example norms, clipped sum, seeded noise (dp/noise/clipped_sum.hpp). Neither changes the
-/// weights.
+/// Times of a gradient and of a noisy release: per-example norms, clipped sum, seeded noise (dp/noise/clipped_sum.hpp). Neither
+/// changes the weights.
 struct PrivateSpeed {
   double plain_seconds = 0;    ///< median of many
   double private_seconds = 0;  ///< median of many
-  double ratio = 0;            ///< private to plain: median over pairs measured consecutively
+  double ratio = 0;            ///< private / plain: median over pairs measured consecutively
 };
 
 /// `frozen` has one flag for each layer (Model::frozen), or is empty.
 PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bool>& frozen, double seconds);
 
-/// Compares a local optimizer's step with as many SGD steps as it computes gradients: the cost of adapting.
+/// The cost of adapting: compares a local optimizer's step with as many SGD steps as it computes gradients.
 struct OptimizerSpeed {
-  double step_seconds = 0;  ///< for each gradient: median of many
-  double ratio = 0;         ///< to SGD: median over pairs measured consecutively
+  double step_seconds = 0;  ///< per gradient: median of many
+  double ratio = 0;         ///< relative to SGD: median over pairs measured consecutively
 };
 
-/// `optimizer` must have a setting learning-rate, which is set so small that the weights do not change.
+/// If `optimizer` has a setting learning-rate, it is set so small that the weights do not change.
 OptimizerSpeed measure_optimizer(const Model& model, int batch, const Optimizer& optimizer, double seconds);
 
 /// Compares an SGD step under a local objective with one under the plain loss.
 OptimizerSpeed measure_objective(const Model& model, int batch, const LocalObjective& objective, double seconds);
 
-/// A million weights coded and decoded.
+/// Encoding and decoding a million weights.
 struct CodeSpeed {
   double encode_seconds = 0;  ///< median of many
   double decode_seconds = 0;  ///< median of many
@@ -55,10 +55,10 @@ struct CodeSpeed {
 };
 CodeSpeed measure_compression(const UpCompression& compression, double seconds);
 
-/// The noise of a release of a million weights, compared with independent noise.
+/// Compares the noise of a release of a million weights with independent noise.
 OptimizerSpeed measure_noise(const MechanismPart& mechanism, double seconds);
 
-/// Peak of one core in floating-point operations per second: independent fused multiply-adds on registers, best of several runs.
+/// Peak of one core in floating-point operations per second: independent fused multiply-adds in registers, best of several runs.
 double measure_fp32_peak();
 
 }  // namespace fedstride

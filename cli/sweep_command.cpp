@@ -48,7 +48,7 @@ struct SweepFlags : CellsFlags {
   std::string accounted_shape = "1";
 };
 
-// "2/4": the second of four shards.
+// Reads a shard: "2/4" is the second of four.
 void read_shard(const std::string& text, SweepOptions& options) {
   const auto parts = split(text, '/');
   std::size_t which = 0;
@@ -163,7 +163,7 @@ SweepPlan read_plan(const SweepFlags& arguments) {
 using SweepAll = std::function<SweepSummary(const SweepPlan& plan, const SweepObserver& observer)>;
 
 void carry_out(const SweepFlags& arguments, CLI::App& command, const SweepAll& sweep_all) {
-  const SharedDatasets datasets;  // the keys of cells share what is read with the cells
+  const SharedDatasets datasets;  // computing the cells' keys and running the cells share what they read
   check_flags(command);
   if (arguments.ranks_per_cell != 1 && !arguments.fleet.on_ranks())
     throw usage_error("ranks-per-cell is " + std::to_string(arguments.ranks_per_cell) + "; it needs --fleet mpi");

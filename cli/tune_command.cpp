@@ -105,7 +105,7 @@ void show_winner(const TunePlan& plan, const TuneSummary& summary) {
 }
 
 void carry_out_tuning(const TuneFlags& arguments, CLI::App& command) {
-  const SharedDatasets datasets;  // the keys of cells and all rungs share what they read
+  const SharedDatasets datasets;  // computing the cells' keys and running the rungs share what they read
   check_flags(command);
   const bool is_told = !arguments.quiet && !arguments.json;
   const TuneOptions options{.out = arguments.out,
@@ -181,12 +181,12 @@ void add_tune_command(CLI::App& app) {
   auto arguments = std::make_shared<TuneFlags>();
   add_cells_flags(command, *arguments, "tune");
   add_number_flag(command, "--eta", arguments->eta, {.low = 2, .high = 1000},
-                  "one of so many configurations enters the next rung");
+                  "one in this many configurations enters the next rung");
   add_number_flag(command, "--min-rounds", arguments->min_rounds, {.low = 1, .high = 2e9}, "rounds of the first rung, at least");
   add_switch(command, "--hyperband", arguments->hyperband,
-             "brackets that begin with ever fewer configurations and more rounds, instead of one of successive halving");
+             "run several successive-halving brackets, each with fewer configurations and more rounds, instead of one");
   add_number_flag(command, "--configurations", arguments->configurations, {.low = 2, .high = 1e6},
-                  "try so many, drawn from the grid; without it all are tried");
+                  "number to try, drawn from the grid (default: all)");
   add_number_flag(command, "--draw-seed", arguments->draw_seed, {.low = 0, .high = 9e15},
                   "of the draws of --configurations and --hyperband (default: 1)");
   add_switch(command, "--dry-run", arguments->dry_run, "print the rungs and their rounds, and run nothing");

@@ -7,9 +7,9 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kPiece = 2048;  // floats; with all its inputs, fits in the L1 cache
+constexpr std::size_t kPiece = 2048;  // floats; a piece and all its inputs fit in the L1 cache
 
-constexpr std::size_t kAhead = 512;  // prefetch distance in floats; with a longer one, data leave the L1 cache before use
+constexpr std::size_t kAhead = 512;  // prefetch distance in floats; if it were longer, data would leave the L1 cache before use
 
 // `anchor` and `fixed` are read once per gradient, so they are prefetched without being kept in the caches.
 template <bool kPull, bool kFixed>
@@ -40,7 +40,7 @@ void correct(float* __restrict out, const float* __restrict gradient, const floa
 using Correct = void (*)(float*, const float*, const float*, const float*, const float*, std::size_t, float);
 constexpr Correct kCorrect[2][2] = {{correct<false, false>, correct<false, true>}, {correct<true, false>, correct<true, true>}};
 
-// Calls act(from, to) for each part of [first, end) that is in one of the ranges, which are sorted.
+// Calls act(from, to) for each part of [first, end) that lies in one of the sorted ranges.
 template <class Act>
 void for_each_overlap(std::span<const ParameterRange> ranges, std::size_t first, std::size_t end, Act act) {
   auto range = std::ranges::upper_bound(ranges, first, {}, [](const ParameterRange& one) { return one.offset + one.size; });

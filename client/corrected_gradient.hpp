@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// Turns the gradient of a client's loss into that of its local objective:
+/// Turns the gradient of a client's loss into the gradient of its local objective:
 ///   gradient + pull (weights - anchor) + fixed + decay x weights, and 0 where the weights are held
 /// Each stretch is corrected while it is in cache, on its way to the optimizer's sink.
 struct CorrectedGradient {
@@ -18,11 +18,11 @@ struct CorrectedGradient {
   float decay = 0;
   std::span<const ParameterRange> decayed = {};  ///< parameters that decay (the trained ones), in order
 
-  std::span<const ParameterRange> held = {};  ///< parameters not training at present, in order
+  std::span<const ParameterRange> held = {};  ///< parameters not being trained now, in order
 
   bool is_plain() const { return fixed == nullptr && pull == 0 && decay == 0 && held.empty(); }
 
-  /// Passes a stretch of the gradient at the weights `at` to the sink, corrected; returns what the sink returns.
+  /// Corrects a stretch of the gradient at the weights `at` and passes it to the sink; returns the sum of the sink's results.
   double emit(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const;
 };
 

@@ -22,7 +22,7 @@ LotDraws::LotDraws(const PrivatePlan& plan, const RandomSource& source, std::spa
                          .first = place_.first_release});
 }
 
-// Keeps the examples of each user with the smallest draws, the same in every round.
+// Keeps the examples of each user that have the smallest draws, the same ones in every round.
 void LotDraws::keep_some(std::span<const std::uint32_t> users) {
   using Key = std::tuple<std::uint32_t, std::uint64_t, Row>;
   std::vector<Key> keys;
@@ -75,7 +75,7 @@ void LotDraws::draw(std::vector<Row>& drawn) {
 void add_to_report(const LotReport& lots, std::uint64_t empty, ClientReport& report) {
   report.empty_lots = empty;
   report.nonfinite = lots.nonfinite;
-  const auto counted = static_cast<double>(lots.examples - lots.nonfinite);  // if 0, the results are NaN as intended
+  const auto counted = static_cast<double>(lots.examples - lots.nonfinite);  // if 0, the results are NaN, as intended
   report.gradient_norm = lots.norms / counted;
   report.clipped_share = static_cast<double>(lots.clipped) / counted;
 }

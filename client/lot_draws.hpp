@@ -15,7 +15,7 @@ namespace fedstride {
 /// Writes a round's lot counts to a report; `empty` lots had no examples.
 void add_to_report(const LotReport& lots, std::uint64_t empty, ClientReport& report);
 
-/// One client's lots in one round: their rows, the noise of their releases, and how many releases the ledger has reserved.
+/// One client's lots in one round: their rows, the noise on their releases, and how many releases the ledger has reserved.
 class LotDraws {
  public:
   struct Place {
@@ -23,11 +23,11 @@ class LotDraws {
     ClientId client = 0;
     std::uint64_t first_release = 0;  ///< number of the round's first release in the client's plan
     std::uint64_t reserved = 0;       ///< releases reserved in the ledger for this round
-    double clip = 0;                  ///< the round's bound, if it follows counts
+    double clip = 0;                  ///< the round's clip bound, if it follows counts
   };
 
-  /// Plan, source, rows and users must outlive this object. `users` has each row's user in the data set, if the plan draws users
-  /// or bounds their examples.
+  /// Plan, source, rows and users must outlive this object. `users` maps each row of the data set to its user, if the plan draws
+  /// users or bounds their examples.
   LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place,
            std::span<const std::uint32_t> users);
   LotDraws(LotDraws&&) = default;  ///< keeps the addresses of the vectors' elements, to which draw_lot_ refers
@@ -38,22 +38,23 @@ class LotDraws {
 
   /// Draws the next lot.
   void draw(std::vector<Row>& drawn);
-  /// If users are drawn: how many rows each user in the last lot has, in the order of the rows.
+  /// If users are drawn: how many rows each user in the last lot has, in row order.
   std::span<const std::size_t> groups() const { return groups_; }
   bool draws_users() const { return plan_.unit() == LotUnit::users; }
-  /// The number of the last lot drawn in this round, from 0.
+  /// The index (from 0) of the last lot drawn in this round.
   std::uint32_t step() const { return drawn_lots_ - 1; }
   NoiseStep noise() const { return noise_of(step()); }
   /// The standard deviation of the noise in one coordinate of the next lot's mean gradient.
   double next_deviation() const { return rules_of(drawn_lots_).deviation(); }
   double denominator() const { return plan_.denominator(); }
-  /// Releases that lot: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if already released.
+  /// Releases the last lot drawn: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if it was
+  /// already released or no reserved release is left.
   template <LotOfExamples Lot>
   double release(Lot& lot, ClippedSum& sum, GradientSink sink, ForEachPiece for_each_piece) {
     return sum.release(lot, rules_of(step()), meter_, sink, for_each_piece, lots_);
   }
 
-  /// Adds the releases to the report.
+  /// Writes the releases to the report.
   void report(ClientReport& report) const {
     report.releases = meter_.runs();
     add_to_report(lots_, empty_, report);
@@ -94,10 +95,10 @@ class LotDraws {
   std::uint64_t empty_ = 0;
   std::uint32_t drawn_lots_ = 0;
   int epoch_ = 0;
-  std::vector<Row> kept_;               ///< the rows by user, or the used rows
+  std::vector<Row> kept_;               ///< the rows grouped by user, or the rows used
   std::vector<std::size_t> user_ends_;  ///< user k has rows user_ends_[k], ..., user_ends_[k + 1] - 1 of kept_
-  std::vector<std::uint32_t> users_;    ///< with rows here, ascending
-  Lots draw_lot_;                       ///< of rows or users
+  std::vector<std::uint32_t> users_;    ///< the client's users, ascending
+  Lots draw_lot_;                       ///< draws rows or users
   std::vector<std::uint32_t> members_;  ///< users in the last lot
   std::vector<std::size_t> groups_;
 };

@@ -11,16 +11,16 @@
 
 namespace fedstride {
 
-/// How the server codes the changes of the clients' model, over the parameters that the federation trains.
+/// How the server codes changes to the clients' model, over the parameters that the federation trains.
 struct ModelCoding {
   DownCompression compression = {};
   std::vector<ParameterRange> sent = {};
   std::uint64_t seed = 0;
 
   bool on() const { return compression->codes(); }
-  /// The code of `model` minus `held`, the model that clients hold; `held` then becomes the decoded model.
+  /// Returns the code of `model` minus `held`, the model that clients hold, and sets `held` to the decoded model.
   std::string advance(std::uint32_t round, const Vector& model, Vector& held) const;
-  /// Applies this code on a client. Returns false, with arbitrary contents, if it is invalid.
+  /// Applies such a code to a client's model. Returns false, leaving `held` unchanged, if the code is invalid.
   bool apply(std::string_view code, std::uint32_t round, Vector& held) const;
 };
 

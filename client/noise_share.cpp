@@ -14,7 +14,7 @@ namespace fedstride {
 namespace {
 
 constexpr std::size_t kSharesPerRow = 1024;
-// Steps of the address (client_noise, round, client): the noise, and attempts at rounding.
+// Steps of the address (client_noise, round, client): one for the noise, the others for attempts at rounding.
 constexpr std::uint32_t kNoiseStep = 1;
 constexpr std::uint32_t kRoundingStep = 2;
 
@@ -53,11 +53,11 @@ void NoiseShare::encode(std::span<const float> clipped, const RandomSource& comm
 
 void NoiseShare::round_within_norm(std::span<const float> rotated, const RandomSource& own, Address address,
                                    std::span<std::int64_t> out) const {
-  // Rounding errors of the transform may have made it longer.
+  // Rounding errors in the transform may have lengthened the vector.
   const double norm = l2_norm(rotated);
   const double factor = (norm > bound_ ? bound_ / norm : 1) / step_;
   const auto most = static_cast<unsigned __int128>(norm_ * norm_ * (1 - 1e-12));
-  // Each attempt succeeds with a probability of at least 1 - e^-1/2.
+  // Each attempt succeeds with probability at least 1 - e^(-1/2).
   constexpr std::uint32_t kAttempts = 1000;
   for (std::uint32_t attempt = 0; attempt < kAttempts; ++attempt) {
     unsigned __int128 squares = 0;
@@ -94,13 +94,13 @@ Vector NoiseShare::decode(std::span<const double> sum, const RandomSource& commo
 }
 
 unsigned bits_of_shares(NoiseLaw law, double bound, double deviation, double step, std::size_t size, std::size_t clients) {
-  // A deviation is rounded up by less than a step.
+  // The noise law rounds a deviation up by less than a step.
   const double tail = law_of(law).tail(deviation / step + 1);
   const double exponent = portable::log(0x1p42 * static_cast<double>(size));
   const double variance = static_cast<double>(clients) * (deviation / step + 1) * (deviation / step + 1);
   const double noise = exponent * tail + std::sqrt(exponent * exponent * tail * tail + 2 * exponent * variance);
   const double largest = static_cast<double>(clients) * (bound / step + 1) + noise;
-  return static_cast<unsigned>(std::ilogb(largest)) + 2;  // one for the sign
+  return static_cast<unsigned>(std::ilogb(largest)) + 2;  // one bit for the sign
 }
 
 std::string NoiseShare::text() const {

@@ -11,18 +11,18 @@
 
 namespace fedstride {
 
-/// The bits that a ring needs so that a sum of this many clients wraps with a probability below 2^-40, for any updates.
+/// The ring size in bits at which a sum over this many clients wraps with probability below 2^-40, for any updates.
 unsigned bits_of_shares(NoiseLaw law, double bound, double deviation, double step, std::size_t size, std::size_t clients);
 
-/// A client's part of a sum with noise from clients: its clipped update with its share of the noise, as whole multiples of a step
-/// (Kairouz, Liu & Steinke 2021; Agarwal, Kairouz & Liu 2021). The update is padded to a power of two numbers, its signs are
-/// flipped at random and it is transformed (Walsh-Hadamard), with draws common to all clients of a round; then it is divided by
-/// the step, rounded up or down without bias, repeatedly until its norm is at most rounded_norm(), and noise is added. The noise
-/// and that last comparison are on integers.
+/// A client's part of a sum with noise from clients: its clipped update plus its share of the noise, in integer multiples of a
+/// step (Kairouz, Liu & Steinke 2021; Agarwal, Kairouz & Liu 2021). The update is padded to a power of two numbers, its signs are
+/// flipped at random, with draws shared by all clients in a round, and the Walsh-Hadamard transform is applied. The result is
+/// divided by the step and rounded up or down without bias, repeatedly until its norm is at most rounded_norm(). Then noise is
+/// added. The norm check and the noise use integers.
 class NoiseShare {
  public:
-  /// For updates of `size` numbers and norm at most `bound`, with noise of this deviation from each client. Its law may round the
-  /// deviation up. Throws Error (usage) if the noise cannot be drawn.
+  /// For updates of `size` numbers and norm at most `bound`, with noise of this deviation from each client. The law may round
+  /// the deviation up. Throws Error (usage) if the noise cannot be drawn.
   NoiseShare(NoiseLaw law, double bound, double deviation, double step, std::size_t size);
 
   /// Length of the summed vector: the smallest power of two not below the size.
@@ -30,13 +30,14 @@ class NoiseShare {
   double step() const { return step_; }
   double variance() const { return noise_.variance; }  ///< of a client's noise, in squared steps
 
-  /// The part of a client. `common` has the draws of the round, the same for all clients, `own` the client's secret ones.
+  /// Writes a client's part to `out`. `common` makes the round's draws, the same for all clients; `own` makes the client's secret
+  /// draws.
   void encode(std::span<const float> clipped, const RandomSource& common, const RandomSource& own, std::uint32_t round,
               std::uint32_t client, std::span<std::int64_t> out) const;
   /// Turns a sum, in steps, back into a vector of `size` numbers.
   Vector decode(std::span<const double> sum, const RandomSource& common, std::uint32_t round) const;
 
-  /// All parameters, as a text that clients and coordinator must agree on.
+  /// All parameters as text, on which clients and coordinator must agree.
   std::string text() const;
 
  private:

@@ -9,18 +9,18 @@
 
 namespace fedstride {
 
-/// The client's side of the local objective and of weight decay, for successive rounds of any clients: corrects the gradient of
-/// the loss, follows the steps, and makes an update from the final weights.
+/// The client's side of the local objective and of weight decay, for successive rounds of any clients. Corrects the gradient of
+/// the loss, follows the steps, and turns the final weights into an update.
 class ObjectiveAtClient {
  public:
-  /// Objective and optimizer must outlive this object. `decayed` are the parameters under weight decay, in order.
+  /// Objective and optimizer must outlive this object. `decayed` lists the parameters under weight decay, in order.
   ObjectiveAtClient(const LocalObjectivePart& objective, const OptimizerPart& optimizer, std::vector<ParameterRange> decayed)
       : objective_(objective), optimizer_(optimizer), decayed_(std::move(decayed)) {}
 
-  /// Starts a round of the client with the kept vector `kept`, which is reset to zeros if it has the wrong size. Throws Error
+  /// Starts a round for the client that keeps the vector `kept`, which is reset to zeros if it has the wrong size. Throws Error
   /// (failure) if the task lacks the vector that the server must send with the model.
   void begin(const Task& task, Vector& kept);
-  /// If needs_start(): to be filled with the mean gradient over the client's rows at the model received; initially zeros.
+  /// If needs_start(): start(), initially 0, must be filled with the mean gradient over the client's rows at the model received.
   bool needs_start() const { return objective_.needs_start(); }
   Vector& start() { return start_; }
   void set_start_loss(double mean_loss) { start_loss_ = mean_loss; }
@@ -28,7 +28,7 @@ class ObjectiveAtClient {
   /// Excludes these parameters from training until the next call or the next round.
   void hold(std::span<const ParameterRange> ranges) { corrected_.held = ranges; }
   const CorrectedGradient& corrected() const { return corrected_; }
-  /// CorrectedGradient::emit.
+  /// See CorrectedGradient::emit.
   double emit(const float* at, std::size_t offset, std::span<const float> gradient, GradientSink sink) const {
     return corrected_.emit(at, offset, gradient, sink);
   }
@@ -37,9 +37,9 @@ class ObjectiveAtClient {
     if (objective_.needs_reach()) optimizer_.follow(unit_, step);
   }
 
-  /// Ends the round: fills `update` with the change of the weights, followed by what is sent with it. If the change is unusable
-  /// (ExactSum::admits), `kept` is unchanged. `weight` is the client's weight in the mean. Returns ObjectiveScale::measure if
-  /// the objective scales; otherwise 0.
+  /// Ends the round: fills `update` with the change of the weights, followed by the vector sent with it. Leaves `kept` unchanged
+  /// if the change is unusable (ExactSum::admits). `weight` is the client's weight in the mean. Returns ObjectiveScale::measure
+  /// if the objective scales, otherwise 0.
   double end(const Task& task, const Vector& weights, Vector& kept, Vector& update, double weight = 1) const;
 
  private:
@@ -49,7 +49,7 @@ class ObjectiveAtClient {
   CorrectedGradient corrected_ = {};
   UnitWeight unit_ = {};
   double start_loss_ = 0;
-  double rate_ = 0;  ///< of the first step
+  double rate_ = 0;  ///< learning rate of the first step
   Vector fixed_;
   Vector start_;
 };

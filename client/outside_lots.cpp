@@ -16,7 +16,7 @@
 namespace fedstride {
 namespace {
 
-// Above the relative error of a sum of 2^29 squares in double, so that no computed norm is below the true one.
+// Exceeds the relative error of a sum of 2^29 squares in double, so that no computed norm is below the true norm.
 constexpr double kMargin = 1e-7;
 
 }  // namespace
@@ -77,7 +77,7 @@ class OutsideLots::Lot {
       for (const ExampleGradients::Tensor& tensor : at_.tensors) {
         if (stretch.offset < tensor.offset || stretch.offset >= tensor.offset + tensor.size) continue;
         for (std::size_t i = 0; i < factors.size(); ++i)
-          if (factors[i] > 0)  // otherwise possibly not finite
+          if (factors[i] > 0)  // with factor 0, the gradient may not be finite
             add_scaled(sum.data(), tensor.values + i * tensor.size + (stretch.offset - tensor.offset), factors[i], stretch.size);
       }
       sink(stretch.offset, sum);

@@ -16,7 +16,7 @@
 namespace fedstride {
 
 // Example-level privacy for training by user code (client/outside_training.hpp). The code computes the gradient of each example
-// of a lot; drawing, clipping, noise and charging are the same as in every private run. Nothing here can see what else the code
+// in a lot; drawing, clipping, noise and charging are the same as in every private run. Nothing here can see what else the code
 // does with the examples.
 
 /// Everything a process needs to compute one client's noisy gradients in one round.
@@ -25,18 +25,18 @@ struct OutsideLotsTerms {
   RandomSource source{std::uint64_t{0}};
   std::uint32_t round = 1;
   ClientId client = 0;
-  std::uint64_t rows = 0;  ///< examples of the client
+  std::uint64_t rows = 0;  ///< number of the client's examples
   int first_epoch = 0;
   int epochs = 1;
   std::uint64_t reserved = 0;  ///< releases reserved in the ledger
 
-  /// Converts the terms to bytes and back, for a process that trains on behalf of this one. They are secret: anyone who has
+  /// Converts the terms to bytes and back, for a process that trains on behalf of this one. The terms are secret: anyone who has
   /// them can repeat every draw. load throws Error (failure) if the bytes are not valid terms.
   std::string save() const;
   static OutsideLotsTerms load(std::string_view bytes);
 };
 
-/// Gradients of some examples of a lot. A missing tensor has gradient 0.
+/// Gradients of some of a lot's examples. A missing tensor has gradient 0.
 struct ExampleGradients {
   struct Tensor {
     std::size_t offset = 0;         ///< in the model's flat vector
@@ -55,14 +55,14 @@ class OutsideLots {
   OutsideLots(const OutsideLots&) = delete;  // draws_ refers to members
   OutsideLots& operator=(const OutsideLots&) = delete;
 
-  /// Draws the next lot; false if the round has no more. Throws Error (usage) if the previous lot was not released: skipping a
-  /// lot because of its contents would reveal something about them.
+  /// Draws the next lot; returns false if none is left in the round. Throws Error (usage) if the previous lot was not released:
+  /// skipping a lot because of its contents would reveal something about them.
   bool next();
   /// The lot's examples, numbered from 0 within the client's examples.
   std::span<const Row> drawn() const { return drawn_; }
-  /// The lot's noisy gradient, with zeros between tensors: the examples from `part`, called until it returns nothing, are clipped
-  /// and summed, and the noisy sum is divided by the expected number of examples. Throws Error: usage if there are not as many
-  /// examples as were drawn, failure if no lot is drawn or it was already released.
+  /// Returns the lot's noisy gradient, with zeros between tensors. Calls `part` until it returns nothing, clips and sums all
+  /// examples, and divides the noisy sum by the expected number of examples. Throws Error: usage if the number of examples is not
+  /// the number drawn, failure if no lot is drawn or it was already released.
   Vector release(const std::function<std::optional<ExampleGradients>()>& part);
 
   /// Counts over all lots so far, for the client's report.
@@ -83,7 +83,7 @@ class OutsideLots {
   std::vector<double> norms_;
   std::uint64_t examples_ = 0;
   int next_epoch_ = 0;
-  std::uint64_t left_in_epoch_ = 0;  ///< lots
+  std::uint64_t left_in_epoch_ = 0;  ///< lots left in the epoch
   bool is_open_ = false;             ///< a lot is drawn and not yet released
 };
 

@@ -13,8 +13,8 @@
 
 namespace fedstride {
 
-// Training by user code outside this library. It receives the round's weights and returns trained ones, which are then treated
-// like any other update.
+// Training by user code outside this library. The code receives the round's weights and returns trained weights, which are then
+// treated like any other update.
 
 /// One client's part of a round.
 struct OutsideTask {
@@ -23,10 +23,10 @@ struct OutsideTask {
   std::uint64_t rows = 0;                     ///< examples of the client
   std::uint64_t seed = 0;                     ///< drawn at (outside_training, round, client), below 2^63
   std::optional<OutsideLotsTerms> lots = {};  ///< for noisy gradients, under example-level privacy
-  std::string state = {};  ///< from the client's last answer; empty before the first one and if nothing is kept
+  std::string state = {};  ///< from the client's last answer; empty before the first answer and if nothing is kept
 };
 
-/// A client's trained weights: as long as the model, with zeros between tensors.
+/// A client's trained weights, of the model's length and with zeros between tensors.
 struct OutsideAnswer {
   ClientId client = 0;
   Vector weights = {};
@@ -34,7 +34,7 @@ struct OutsideAnswer {
   std::uint64_t examples = 0;  ///< gradient examples
   double loss = std::numeric_limits<double>::quiet_NaN();
   std::string failure = {};  ///< one line saying why weights are missing; empty if they exist
-  LotReport lots = {};       ///< counts over all its lots, under example-level privacy
+  LotReport lots = {};       ///< counts over all the client's lots, under example-level privacy
   std::uint64_t empty_lots = 0;
 };
 
@@ -46,10 +46,10 @@ using OutsideTraining =
 OutsideTask outside_task(const LocalTraining& training, const Task& task, ClientId client, std::uint64_t rows, std::string state);
 
 /// Turns an answer into an update, with the client's own noise if it adds any, and passes it on. Under example-level privacy the
-/// report counts all releases reserved for the client as made: where and why user code stopped is unknown.
+/// report counts all releases reserved for the client as made, since it is unknown where and why user code stopped.
 void send_answer(const LocalTraining& training, const Task& task, std::uint64_t rows, OutsideAnswer answer, UpdateSink sink);
 
-/// Clips a client's update and adds its own noise, in place.
+/// Clips a client's update and adds the client's own noise, in place.
 void release_update(const LocalRelease& release, std::uint32_t round, ClientId client, Vector& update);
 
 }  // namespace fedstride

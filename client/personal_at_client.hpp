@@ -12,7 +12,7 @@
 
 namespace fedstride {
 
-/// Copies the numbers in these ranges of a vector to a contiguous one, and back.
+/// Copies the numbers in these ranges of a vector to a contiguous vector, and back.
 void gather(std::span<const ParameterRange> ranges, const Vector& from, Vector& numbers);
 void scatter(std::span<const ParameterRange> ranges, const Vector& numbers, Vector& into);
 
@@ -25,8 +25,8 @@ struct PersonalRanges {
 /// `local` and `frozen` have one flag per layer, or are empty.
 PersonalRanges personal_ranges(const Model& model, const std::vector<bool>& local, const std::vector<bool>& frozen);
 
-/// The client's side of personal models, for successive rounds of any clients. The vector a client keeps holds its own
-/// parameters, gathered; it is empty before the client's first round.
+/// The client's side of personal models, for successive rounds of any clients. The vector that a client keeps has its own
+/// parameters, gathered, and is empty before the client's first round.
 class PersonalAtClient {
  public:
   /// Both parts must outlive this object.
@@ -37,17 +37,17 @@ class PersonalAtClient {
   bool has_layers() const { return !part_.layers().empty(); }
   int epochs() const { return part_.epochs(); }
 
-  /// Copies the client's own parameters into a model received; does nothing before the client's first round.
+  /// Copies the client's own parameters into the model received; does nothing before the client's first round.
   void restore_own(const Vector& kept, Vector& weights) const;
-  /// Keeps the client's own parameters of trained weights. If they are not finite, keeps nothing: the client then starts from
-  /// the model received.
+  /// Keeps the client's own parameters from the trained weights. If they are not finite, keeps nothing, so the client next starts
+  /// from the model received.
   void keep_own(const Vector& weights, Vector& kept) const;
   /// Resets the client's own parameters to those received, so that their change is 0.
   void reset_own(const Vector& received, Vector& weights) const;
 
   /// The parameters that are not trained in this epoch (0, 1, ...) of a round's ordinary training.
   std::span<const ParameterRange> held(int epoch) const;
-  /// The gradient of a second pass for this model received, which must outlive the result.
+  /// The gradient of a second pass; `received`, the model received, must outlive the result.
   CorrectedGradient second_pass(const Vector& received) const;
 
  private:

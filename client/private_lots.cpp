@@ -106,7 +106,7 @@ class PrivateLots::UserLot {
       const Batch batch{answers.labels, rows, lots_.address_, answers.values};
       loss_sum_ += network.gradient(weights_, batch, add, lots_.places_.for_each_piece).loss_sum;
     }
-    constexpr double kUserMargin = 1e-6;  // above the rounding of the norm, and of the vector scaled to it
+    constexpr double kUserMargin = 1e-6;  // exceeds the rounding errors of the norm and of the scaled vector
     double square = 0;
     for (const float value : sum) square += static_cast<double>(value) * value;
     norm_ = std::sqrt(square) * (1 + kUserMargin);
@@ -115,7 +115,7 @@ class PrivateLots::UserLot {
   std::span<const double> norms() const { return {&norm_, 1}; }
   void weighted_sum(std::span<const float> factors, GradientSink sink) {
     Vector& sum = lots_.places_.buffers.of_user_;
-    for (float& value : sum) value = factors[0] > 0 ? factors[0] * value : 0;  // with factor 0 it may not be finite
+    for (float& value : sum) value = factors[0] > 0 ? factors[0] * value : 0;  // with factor 0, the value may not be finite
     for (const Parameter& parameter : lots_.places_.network.model().parameters())
       sink(parameter.offset, view(std::as_const(sum)).subspan(parameter.offset, parameter.size));
   }
@@ -125,7 +125,7 @@ class PrivateLots::UserLot {
   PrivateLots& lots_;
   const float* weights_;
   std::size_t user_ = 0;
-  std::size_t first_ = 0;  ///< row of that user
+  std::size_t first_ = 0;  ///< index of that user's first row
   double norm_ = 0;
   double loss_sum_ = 0;
 };

@@ -17,7 +17,7 @@ namespace fedstride {
 struct PrivateTraining {
   std::vector<std::shared_ptr<const PrivatePlan>> plans;  ///< one per client; clients of the same size share one
   RandomSource source{std::uint64_t{0}};                  ///< for lots and noise
-  std::shared_ptr<Canaries> canaries = {};                ///< among the rows of one client (privacy measure); null: none
+  std::shared_ptr<Canaries> canaries = {};                ///< added to the rows of one client to measure privacy; null: none
   ClientId canary_client = 0;
 };
 
@@ -35,24 +35,24 @@ class PrivateBuffers {
   std::vector<Row> drawn_;
   AnswerRoom answers_;
   std::vector<double> norms_;
-  Vector of_user_;  ///< the mean gradient of a user
+  Vector of_user_;  ///< one user's mean gradient
 };
 
-/// One client's noisy gradients in one round: draws a lot, has the network compute it part by part, and releases the clipped
-/// and noised sum. The training loop uses it like the batches of a client without privacy.
+/// One client's noisy gradients in one round: draws a lot, has the network compute its gradients part by part, and releases the
+/// clipped and noised sum. The training loop uses this class like the batches of a client without privacy.
 class PrivateLots {
  public:
-  struct Places {  ///< the objects it uses; all must outlive it
+  struct Places {  ///< the objects used, all of which must outlive this one
     const Dataset& data;
     Augmentation augmentation;
     Network& network;
     PrivateBuffers& buffers;
     ForEachPiece for_each_piece;
     ClientSkew skew = {};          ///< the client's feature skew
-    Canaries* canaries = nullptr;  ///< among the rows that lots are drawn from
+    Canaries* canaries = nullptr;  ///< canaries among the rows that lots are drawn from
   };
 
-  /// `address` is the address of the round's first batch; `draws` selects each lot's rows and releases it.
+  /// `address` is the address of the round's first batch; `draws` selects each lot's rows and releases the lot.
   PrivateLots(const Places& places, LotDraws draws, const BatchAddress& address)
       : places_(places), draws_(std::move(draws)), address_(address) {}
 
@@ -69,7 +69,7 @@ class PrivateLots {
   /// Makes one noisy release of the gradient at `weights`.
   Result gradient(const float* weights, GradientSink sink);
 
-  /// Adds the releases to the report.
+  /// Writes the releases to the report.
   void report(ClientReport& report) const { draws_.report(report); }
 
  private:

@@ -14,11 +14,11 @@
 
 namespace fedstride {
 
-/// What is drawn into a lot, clipped and counted.
+/// The unit that is drawn into a lot, clipped and counted.
 enum class LotUnit {
-  examples,       ///< independently: an example is a record
-  some_examples,  ///< the same, with at most `bound` examples of a user, who is a record
-  users,          ///< with the mean gradient of all their examples
+  examples,       ///< each on its own; an example is a record
+  some_examples,  ///< the same, but with at most `bound` examples per user; a user is a record
+  users,          ///< each with the mean gradient of all its examples; a user is a record
 };
 
 /// A client's numbers of rows and of lot units.
@@ -32,46 +32,46 @@ struct LotSizes {
 struct PrivateRules {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
-  int steps = 0;              ///< of an epoch; 0: as its lots take
-  int batch = 10;             ///< examples per lot; under Poisson sampling, on average
+  int steps = 0;              ///< per epoch; 0: as many as its lots allow
+  int batch = 10;             ///< examples per lot (on average under Poisson sampling)
   double sampling_rate = 0;   ///< share of a client's rows in a lot; 0: batch / rows
   NoisePlanRules noise = {};  ///< its target is set to each client's releases in target_epochs
-  int target_epochs = 1;      ///< local epochs over which the schedules of clip and noise run
+  int target_epochs = 1;      ///< local epochs over which the clip and noise schedules run
   LotUnit unit = LotUnit::examples;
-  std::uint64_t bound = 1;  ///< LotUnit::some_examples
-  Bound clip_rule = {};     ///< if it counts, the clip is that of the first round
+  std::uint64_t bound = 1;  ///< maximum examples per user, for LotUnit::some_examples
+  Bound clip_rule = {};     ///< if it counts, noise.clip is the first round's bound
 };
 
 /// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
-/// number of rows, which is public. The sampler and the accountants both read it.
-/// If a step reads one lot, an epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)); if it reads two (ADADP, Delta-SGD),
-/// an epoch has floor(1 / (2 rate)) steps, at least one. With draws with passes, an epoch has floor(1 / rate) lots. The rules may
-/// set its steps instead.
+/// number of rows, which is public. The sampler and the accountants both read the plan.
+/// If a step reads one lot, an epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)); if a step reads two (as in
+/// ADADP and Delta-SGD), an epoch has floor(1 / (2 rate)) steps, at least one. If lots are drawn in passes, an epoch has
+/// floor(1 / rate) lots. The rules may set the steps per epoch instead.
 class PrivatePlan {
  public:
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
       : PrivatePlan(rules, optimizer, LotSizes{rows, rows}) {}
-  /// Lots of other units are Poisson-sampled, at the rate given by the rows.
+  /// Lots of units other than examples are Poisson-sampled at the rate given by the rows.
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, const LotSizes& sizes);
-  /// A plan of one lot with one example, to load into.
+  /// A plan of one lot with one example, which load() replaces.
   PrivatePlan() = default;
 
   Sampling sampling() const { return sampling_; }  ///< `full` if the rate is 1
   double rate() const { return rate_; }
   std::size_t lot() const { return lot_; }             ///< examples per lot, if its size is fixed
-  double denominator() const { return denominator_; }  ///< expected number of examples in a lot, a public constant
+  double denominator() const { return denominator_; }  ///< expected number of units in a lot, a public constant
   const NoisePlan& noise() const { return noise_; }
   LotUnit unit() const { return unit_; }
-  std::uint64_t bound() const { return bound_; }  ///< maximum number of units of a record
+  std::uint64_t bound() const { return bound_; }  ///< maximum number of units per record
 
-  /// The deviation of the noise on a lot's count (ReleaseRules::count_noise); 0: lots have none. Throws Error (usage) if it is
-  /// too small for the noise multiplier.
+  /// The deviation of the noise on a lot's count (ReleaseRules::count_noise); 0: lots have no count. Throws Error (usage) if it
+  /// is too small for the noise multiplier.
   double count_noise() const;
   bool counts() const { return clip_rule_->counts(); }
   const Bound& clip_rule() const { return clip_rule_; }
-  /// The round's bound from the server's numbers; 0: the one in noise(). Throws Error (failure) if the numbers lack it.
+  /// The round's bound from the server's numbers; 0: the bound in noise(). Throws Error (failure) if they lack a valid bound.
   double round_clip(std::span<const double> told) const;
-  /// noise().runs(first, count), at the bound `clip` of the round if it follows counts.
+  /// noise().runs(first, count), with the round's bound `clip` if bounds follow counts.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count, double clip) const;
 
   /// The number of lots read by a step of this epoch.
@@ -80,7 +80,7 @@ class PrivatePlan {
   std::uint64_t steps(int epoch) const;
   std::uint64_t releases_before(int epoch) const;
 
-  /// The whole plan, for lots of examples, in a cereal archive; load throws if it does not find a plan.
+  /// Save and load the whole plan, for lots of examples, in a cereal archive. load throws if the archive has no plan.
   template <class Archive>
   void save(Archive& archive) const {
     exchange(archive, *this, noise_.rules());
@@ -102,10 +102,10 @@ class PrivatePlan {
     }
   }
 
-  /// The maximum number of `count` consecutive releases, made within `epochs` epochs, with one record; 0 if not counted by
-  /// passes.
+  /// The maximum number of releases with one record among `count` consecutive ones within `epochs` epochs; 0 if releases are not
+  /// counted by passes.
   std::uint64_t passes(std::uint64_t count, int epochs) const;
-  /// `count` releases from number `first` on, made within `epochs` epochs, as the accountants see them.
+  /// The accountants' view of `count` releases, from number `first` on, within `epochs` epochs.
   Spending spending(std::uint64_t first, std::uint64_t count, int epochs) const;
 
  private:
@@ -125,7 +125,7 @@ class PrivatePlan {
   int first_lots_per_step_ = 1;
   int later_lots_per_step_ = 1;
   int epoch_of_change_ = kNoChange;
-  std::uint64_t steps_ = 0;  ///< of an epoch; 0: as its lots take
+  std::uint64_t steps_ = 0;  ///< per epoch; 0: as many as its lots allow
   LotUnit unit_ = LotUnit::examples;
   std::uint64_t bound_ = 1;
   Bound clip_rule_;

@@ -8,14 +8,14 @@
 
 namespace fedstride {
 
-/// The layers that have either flag. Lists have one flag per layer, or are empty.
+/// Flags the layers with either flag. Each list has one flag per layer, or is empty.
 std::vector<bool> either(const std::vector<bool>& one, const std::vector<bool>& other);
 
-/// The trained tensors of a model, in order, or of `copies` consecutive models, as in an update followed by what the local
-/// objective sends with it. `frozen` has one flag per layer, or is empty.
+/// The trained tensors of a model, in order, or of `copies` consecutive models, as in an update followed by the vector that the
+/// local objective sends with it. `frozen` has one flag per layer, or is empty.
 std::vector<ParameterRange> trained_ranges(const Model& model, const std::vector<bool>& frozen, std::size_t copies = 1);
 
-/// The tensors among these that have more than one dimension, as matrices by rows: the outputs of a layer by its
+/// The trained tensors with more than one dimension, as row-major matrices: the outputs of a layer by its
 /// inputs, or the reverse for dense layers.
 std::vector<CodedMatrix> trained_matrices(const Model& model, const std::vector<bool>& frozen);
 

@@ -18,8 +18,8 @@
 
 namespace fedstride {
 
-// One byte that says whether an optimizer state follows, then the state; then the vectors kept by objective and personal model,
-// if any.
+// Writes a byte that says whether an optimizer state follows, the state, and the vectors kept by objective, personal model and
+// compression, if any.
 std::string ClientState::save(const LocalTraining& training) const {
   const bool present = training.keep_state && state_ != nullptr;
   std::string room;  // a growing stream would copy its contents
@@ -76,7 +76,7 @@ Vector personal_weights(const LocalTraining& training, const Model& model, const
 }
 
 int rows_at_once(const LocalTraining& training, std::size_t max_rows) {
-  // Larger lots, whose size is random, are processed in parts; plain batches never are.
+  // Lots, whose size is random, are processed in parts if they are larger; plain batches never are.
   constexpr std::size_t kMaxLotPart = 256;
   std::size_t most = static_cast<std::size_t>(training.batch);
   if (training.privacy) most = kMaxLotPart;
@@ -85,7 +85,7 @@ int rows_at_once(const LocalTraining& training, std::size_t max_rows) {
 
 namespace {
 
-// The batch size of a client with `rows` rows: small enough for one step.
+// The batch size of a client with `rows` rows, small enough for at least one step.
 std::size_t batch_of(const LocalTraining& training, std::size_t rows) {
   const auto read = static_cast<std::size_t>(training.optimizer->batches_per_step());
   return std::clamp<std::size_t>(rows / read, 1, static_cast<std::size_t>(training.batch));
@@ -93,14 +93,14 @@ std::size_t batch_of(const LocalTraining& training, std::size_t rows) {
 
 std::size_t batches_of_pass(std::size_t rows, std::size_t batch) { return (rows + batch - 1) / batch; }
 
-// The steps of an epoch: `set`, or if that is 0, those for which the rows suffice.
+// The number of steps in an epoch: `set` or, if that is 0, as many as the rows allow.
 std::size_t steps_of_epoch(int set, std::size_t rows, std::size_t batch, int batches) {
   const auto read = static_cast<std::size_t>(batches);
   if (set > 0) return static_cast<std::size_t>(set);
   return read == 1 ? batches_of_pass(rows, batch) : rows / (read * batch);
 }
 
-// The examples in an epoch's batches, of which a pass over the rows has a smaller last one.
+// The number of examples in an epoch's batches; the last batch of a pass over the rows may be smaller.
 double examples_of_epoch(int set, std::size_t rows, std::size_t batch, int batches) {
   const std::size_t all = steps_of_epoch(set, rows, batch, batches) * static_cast<std::size_t>(batches);
   const std::size_t pass = batches_of_pass(rows, batch);
@@ -174,7 +174,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
                     const Signals& signals, UpdateSink sink) {
   weights_ = task.model;
   if (personal_.has_layers()) personal_.restore_own(state.personal_, weights_);
-  // A state that is not kept uses this thread's spare one and reuses its memory.
+  // If states are not kept, all use this thread's spare one, whose memory is reused.
   auto& kept = training_.keep_state ? state.state_ : spare_state_.state_;
   const bool fresh = kept == nullptr;
   if (fresh) kept = training_.optimizer->make_state();
@@ -201,8 +201,8 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   sink({report, view(std::as_const(update_)), code});
 }
 
-// Batches of a client without privacy: every row once per epoch, in an order drawn for that epoch. If an epoch's steps are set, the
-// rows are passed over again and again, in a new order each time.
+// The batches of a client without privacy. An epoch reads every row once, in an order drawn for that epoch. If the steps of an
+// epoch are set, it passes over the rows as often as they take, in a new order each time.
 class Trainer::PlainBatches {
  public:
   PlainBatches(Trainer& trainer, std::span<const Row> rows, std::size_t batch, int set_steps, const BatchAddress& address,
@@ -227,7 +227,7 @@ class Trainer::PlainBatches {
   static bool has(int) { return true; }
   static double next_noise() { return 0; }
 
-  // All rows in order, before the first epoch; dropout and augmentation are drawn at steps that training never reaches.
+  // Reads all rows in order, before the first epoch; dropout and augmentation are drawn at steps that training never reaches.
   void begin_at_start() {
     ahead_ = rows_;
     address_.step = kStepsAtStart;
@@ -249,7 +249,7 @@ class Trainer::PlainBatches {
                skew_);
     const Answers answers = trainer_.answers_.read(trainer_.data_, drawn);
     const BatchLoss result = network.gradient(weights, {answers.labels, drawn, address_, answers.values}, sink, for_each_piece_);
-    if (--reads_left_ == 0) ++address_.step;  // the same masks and augmentation for the same batch
+    if (--reads_left_ == 0) ++address_.step;  // all gradients of a batch use the same masks and augmentation
     return {result.loss_sum, drawn.size(), result.sink_sum};
   }
 
@@ -270,8 +270,8 @@ class Trainer::PlainBatches {
   std::span<const Row> batch_rows_ = {};
   std::size_t batch_;
   int set_steps_;
-  std::uint32_t pass_ = 0;  ///< over the rows, of this round
-  int reads_of_batch_ = 1;  ///< gradients of a batch; all rows before the first epoch are read once
+  std::uint32_t pass_ = 0;  ///< number of the pass over the rows in this round
+  int reads_of_batch_ = 1;  ///< gradients per batch; before the first epoch, all rows are read once
   int reads_left_ = 0;
   BatchAddress address_;
   ForEachPiece for_each_piece_;
@@ -343,7 +343,7 @@ void Trainer::train_epochs(const Pass& pass, PartState& state, Source& source, c
           (progress.epoch - pass.first_epoch + static_cast<double>(step) / static_cast<double>(steps)) / pass.epochs;
       progress.noise = source.next_noise();
       const StepReport outcome = optimizer.step(state, scratch_, weights_, Gradient(gradient, batch_loss), progress);
-      scatter(held, held_, weights_);  // momentum may have moved them
+      scatter(held, held_, weights_);  // momentum may have moved the held weights
       ++report.steps;
       report.rejected += outcome.accepted ? 0 : 1;
       if (pass.is_ordinary) objective_.record(outcome);
@@ -396,7 +396,7 @@ void Trainer::train_personal(const Task& task, ClientId client, std::span<const 
     training_.optimizer->start(*state, weights_.size());
     training_.optimizer->hear(*state, task.told);
     const CorrectedGradient corrected = personal_.second_pass(task.model);
-    const int first_epoch = training_.first_epoch(task.round);  // schedules are at the round's epoch
+    const int first_epoch = training_.first_epoch(task.round);  // schedules use the round's epoch
     const std::size_t batch = std::min(batch_of(training_, rows.size()), static_cast<std::size_t>(network_.max_rows()));
     PlainBatches source(*this, rows, batch, 0, {training_.seed, task.round, client, kStepsOfPersonal}, for_each_piece,
                         first_epoch, Purpose::personal_order);

@@ -44,7 +44,7 @@ struct LocalTraining {
   LocalObjective objective = {};
   AttackPlan attack = {};
   int epochs = 1;
-  int steps = 0;  ///< above 0: an epoch has this many, of `batch` rows, and may pass over the rows many times
+  int steps = 0;  ///< above 0: steps per epoch, with batches of `batch` rows; may take many passes over the rows
   int batch = 10;
   Augmentation augmentation = Augmentation::none;
   FeatureSkew feature_skew = {};
@@ -57,7 +57,7 @@ struct LocalTraining {
   std::optional<LocalRelease> local_release = {};  ///< client-level privacy in which each client adds all the noise
   UpdateCoding coding = {};
   Personal personal = {};
-  std::vector<bool> local = {};                                         ///< one flag per layer: the clients' own layers; or empty
+  std::vector<bool> local = {};                                         ///< one flag per layer: true if clients own it; or empty
   std::function<std::span<const Row>(ClientId client)> test_rows = {};  ///< for testing personal models; empty: no tests
   std::shared_ptr<const Dataset> test_examples = {};                    ///< data set of test_rows; null: the training data
 
@@ -65,12 +65,12 @@ struct LocalTraining {
   bool keeps_clients() const { return keep_state || objective->keeps() || personal->keeps() || coding.keeps(); }
   /// The layers that no update changes: one flag per layer, or empty.
   std::vector<bool> unsent() const;
-  /// The skew of a client's inputs; refers to this object.
+  /// The skew of a client's inputs. The result refers to this object.
   ClientSkew skew_of(ClientId client) const;
-  /// The skew of the test part, if its rows are read with the clients' skew; refers to this object.
+  /// The skew of the test part, if its rows are read with the clients' skew. The result refers to this object.
   ClientSkew skew_of_test() const;
 
-  /// The local epochs of all earlier rounds: the epoch of schedules and plans when this round starts.
+  /// The number of local epochs in all earlier rounds, which is the epoch of schedules and plans when this round starts.
   int first_epoch(std::uint32_t round) const { return static_cast<int>(round - 1) * epochs; }
 };
 
@@ -80,18 +80,18 @@ int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 /// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, those of its plan.
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
 
-/// The passes over its rows that a client with `rows` rows makes in a round at most, without privacy.
+/// The maximum number of passes over its rows that a client with `rows` rows makes in a round, without privacy.
 std::uint64_t passes_of_round(const LocalTraining& training, std::size_t rows);
 
-/// The gradient examples that a client with `rows` rows computes in a round, as planned: a function of its number of rows and the
-/// settings, regardless of the actual steps and rows. Under example-level privacy, the expected size of its lots.
+/// The planned number of gradient examples that a client with `rows` rows computes in a round: a function of `rows` and the
+/// settings, not of the actual steps and rows. Under example-level privacy, the expected size of its lots.
 double planned_examples(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t round);
 
 /// One client's state between rounds: its optimizer's state, its local objective's vector, its personal parameters and
 /// compression's kept error, all empty before its first round.
 class ClientState {
  public:
-  /// Converts the state to bytes and back; training continues with the same bits. load throws Error (failure) if the bytes are
+  /// Converts the state to bytes and back; training then continues bit for bit. load throws Error (failure) if the bytes are
   /// not a state of this kind.
   std::string save(const LocalTraining& training) const;
   void load(const LocalTraining& training, std::string bytes);
@@ -105,15 +105,15 @@ class ClientState {
   KeptBack kept_back_;
 };
 
-/// The personal model of a client with this state: its own parameters, and those of the federation's model `weights` for the
-/// rest. For a kind that keeps nothing, this is `weights`, from which its second pass starts.
+/// The personal model of a client with this state: the client's own parameters, and the rest from the federation's model
+/// `weights`. For a kind that keeps nothing, the result is `weights`, from which its second pass starts.
 Vector personal_weights(const LocalTraining& training, const Model& model, const Vector& weights, const ClientState& state);
 
 /// Thrown by Trainer::train when training must stop at once.
 struct Interrupted {};
 
-/// One thread's network, optimizer scratch and weights. Trains any client, one at a time. Memory is one model and one batch, for
-/// any number of clients.
+/// One thread's network, optimizer scratch and weights. Trains any client, one at a time. Needs memory for one model and one
+/// batch, for any number of clients.
 class Trainer {
  public:
   /// Model, data and training must outlive the trainer. `max_rows` is the number of examples of the largest client.
@@ -131,7 +131,7 @@ class Trainer {
   /// batches. An epoch ends when fewer rows are left than a step needs (ADADP: floor(n / 2B) steps), except that an optimizer
   /// with one batch per step uses a smaller last batch. A client with fewer rows than one step reads gets batches of rows /
   /// batches_per_step, at least one row. Under example-level privacy, the client's PrivatePlan determines lots and noise, and
-  /// training ends before the step that would release more than task.releases allows. If an epoch's steps are set
+  /// training ends before the step that would release more than task.releases allows. If the steps of an epoch are set
   /// (LocalTraining::steps), it passes over the rows as often as they take, each time in an order drawn with the pass's number.
   void train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
              const Signals& signals, UpdateSink sink);
@@ -143,11 +143,11 @@ class Trainer {
     int first_epoch = 0;
     int epochs = 1;
     const CorrectedGradient& corrected;
-    bool is_ordinary = true;  ///< training of the federation's model, which the local objective follows
+    bool is_ordinary = true;  ///< true when training the federation's model, with the local objective
   };
   /// Computes the mean gradient over all rows at the model received, for the local objective.
   void gradient_at_start(PlainBatches& batches, std::size_t rows, const Signals& signals, ClientReport& report);
-  /// Applies the attack to the update of an attacker. Padding between tensors stays 0, as on a network, which does not send it.
+  /// Applies the attack to the update of an attacker. Padding between tensors stays 0, as on a network, where it is not sent.
   void falsify(std::uint32_t round, ClientId client);
 
   /// `source` supplies the batches: PlainBatches or PrivateLots.
@@ -155,7 +155,7 @@ class Trainer {
   void train_epochs(const Pass& pass, PartState& state, Source& source, const Signals& signals, ClientReport& report);
   ClientReport train_with(PartState& state, const Task& task, ClientId client, std::span<const Row> rows,
                           ForEachPiece for_each_piece, const Signals& signals);
-  /// Trains the client's personal model in a second pass, if it has one, and tests it.
+  /// Trains the client's personal model in a second pass, if there is one, and tests the model.
   void train_personal(const Task& task, ClientId client, std::span<const Row> rows, Vector& kept, ForEachPiece for_each_piece,
                       const Signals& signals, ClientReport& report);
 
@@ -168,7 +168,7 @@ class Trainer {
   ObjectiveAtClient objective_;
   PersonalAtClient personal_;
   GroupEvaluator tester_;
-  Vector held_;                       ///< values of the weights that are not training at present
+  Vector held_;                       ///< values of the weights that are not being trained now
   std::vector<ParameterRange> sent_;  ///< the trained parameters of an update, if attackers falsify updates
   Vector scratch_;                    ///< for the optimizer
   std::vector<Row> order_;

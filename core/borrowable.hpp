@@ -11,8 +11,8 @@
 
 namespace fedstride {
 
-/// A list of numbers that either owns its memory or reads memory lent by another object, which it never writes to. Anything that
-/// modifies a lent list, including non-const access, copies it first. Copies of a lent list share its memory.
+/// A list of numbers that either owns its memory or reads, but never writes, memory lent by another object. Any modification of a
+/// lent list, including non-const access, copies it first. Copies of a lent list share its memory.
 template <class Value>
 class Borrowable {
  public:
@@ -20,8 +20,8 @@ class Borrowable {
 
   Borrowable() = default;
   Borrowable(std::vector<Value> own) : own_(std::move(own)) {}       // NOLINT: implicit on purpose
-  Borrowable(std::initializer_list<Value> values) : own_(values) {}  // NOLINT: the same
-  /// `owner` must not be null; it is kept alive as long as the memory is read.
+  Borrowable(std::initializer_list<Value> values) : own_(values) {}  // NOLINT: implicit on purpose
+  /// `owner` must not be null; it is kept alive while the memory is in use.
   Borrowable(std::span<const Value> lent, std::shared_ptr<const void> owner) : lent_(lent), owner_(std::move(owner)) {}
 
   bool is_lent() const { return owner_ != nullptr; }
@@ -33,7 +33,7 @@ class Borrowable {
   const Value* end() const { return data() + size(); }
   const Value& operator[](std::size_t i) const { return data()[i]; }
 
-  /// Returns an owned vector, copied if the list was lent.
+  /// Returns the owned vector, which first receives a copy of the numbers if they were lent.
   std::vector<Value>& edit() {
     if (owner_) {
       own_.assign(lent_.begin(), lent_.end());

@@ -91,7 +91,7 @@ std::uint64_t peak_memory() {
 }
 
 std::uint64_t memory_in_use() {
-  std::ifstream file("/proc/self/statm");  // in pages: all, resident, ...
+  std::ifstream file("/proc/self/statm");  // in pages: total, resident, ...
   std::uint64_t all = 0, resident = 0;
   file >> all >> resident;
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));

@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-/// A stream that hands its bytes on (in_pieces).
+/// A stream that passes its bytes to a callback; used by in_pieces.
 class ByteSink : private std::streambuf, public std::ostream {
  public:
   explicit ByteSink(function_ref<void(std::string_view)> take) : std::ostream(this), take_(take) {
@@ -39,8 +39,8 @@ class ByteSink : private std::streambuf, public std::ostream {
   std::array<char, 4096> buffer_;
 };
 
-/// Calls `take` with what `write` writes, piece by piece: model-sized data is hashed, counted or sent to a file without a second
-/// copy in memory. A piece is valid until `take` returns.
+/// Passes what `write` writes to `take`, piece by piece, so model-sized data can be hashed, counted or written to a file without
+/// a second copy in memory. A piece is valid until `take` returns.
 inline void in_pieces(function_ref<void(std::ostream&)> write, function_ref<void(std::string_view piece)> take) {
   ByteSink sink(take);
   write(sink);

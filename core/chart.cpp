@@ -40,14 +40,14 @@ const std::array<Look, 2 * kMaxLines> kLooks{{
 
 namespace {
 
-constexpr double kLetter = 7.2;              // pixels, the usual width at the size of all texts
-constexpr double kSwatch = 36;               // pixels, the line of a legend's entry
+constexpr double kLetter = 7.2;              // pixels, typical width at the font size of all text
+constexpr double kSwatch = 36;               // pixels, length of a legend entry's line
 constexpr double kGap = 20;                  // pixels between panels
 constexpr double kRight = 20;                // pixels to the right of each panel
-constexpr double kMaxShift = 7;              // pixels between points that would cover each other
-constexpr std::size_t kMaxNameLetters = 56;  // on an axis, in the legend
+constexpr double kMaxShift = 7;              // pixels, largest offset between points that would overlap
+constexpr std::size_t kMaxNameLetters = 56;  // on an axis or in the legend
 
-/// The numbers of an axis, and the pixels of its ends.
+/// The range of numbers on an axis, and the pixel positions of its ends.
 struct Scale {
   bool log = false;
   double low = std::numeric_limits<double>::infinity();
@@ -95,20 +95,20 @@ Scale y_scale(const Plot& plot) {
     scale.add(std::max(point.low, plot.log_y ? point.y / 10 : plot.least));
     scale.add(std::min(point.high, plot.most));
   });
-  // Intervals from two seeds can be many times as long as the range of the lines: they extend the scale by at most this range,
+  // Intervals from two seeds can be many times longer than the range of the lines, so they extend the scale by at most this range
   // above and below.
   if (Scale limit = numbers; numbers.low < numbers.high) {
     limit.widen(1);
     scale.low = std::max(scale.low, limit.low);
     scale.high = std::min(scale.high, limit.high);
   }
-  // A level is shown if a quarter of the picture is left to the numbers.
+  // A level is shown if at least a quarter of the plot is left for the numbers.
   const double span = numbers.high - numbers.low;
   if (std::isfinite(plot.level) && !plot.log_y && numbers.low - plot.level <= 3 * span && plot.level - numbers.high <= 3 * span)
     scale.add(plot.level);
   scale.widen(0.05);
   if (plot.log_y) return scale;
-  // Shares of a whole need no room beyond 0 and 1.
+  // Fractions need no room below 0 or above 1.
   const double hair = (scale.high - scale.low) * 0.01;
   scale.low = std::min(std::max(scale.low, plot.least - hair), numbers.low);
   scale.high = std::max(std::min(scale.high, plot.most + hair), numbers.high);
@@ -139,7 +139,7 @@ std::size_t longest_of(const std::vector<std::string>& names) {
   return longest;
 }
 
-// Long names of categories slant down if they would touch.
+// Long category names slant downward if they would otherwise touch.
 bool slants(const Plot& plot, double pixels) {
   const auto longest = static_cast<double>(longest_of(plot.x_names));
   return longest > 4 && longest * kLetter + 8 > pixels / static_cast<double>(plot.x_names.size());
@@ -156,7 +156,7 @@ std::string short_text(double value, const char* format) {
   return text;
 }
 
-// Round numbers at least this many pixels apart: 1, 2 and 5 times powers of ten; on a log axis over decades only the powers.
+// Round numbers at least this many pixels apart: 1, 2 and 5 times powers of ten, or only the powers on a long log axis.
 std::vector<Tick> number_ticks(const Scale& scale, double pixels) {
   const double most = std::clamp(scale.pixels() / pixels, 2.0, 8.0);
   std::vector<Tick> ticks;
@@ -178,7 +178,7 @@ std::vector<Tick> number_ticks(const Scale& scale, double pixels) {
   const double least = (scale.high - scale.low) / most, power = std::pow(10, std::floor(std::log10(least)));
   constexpr double kSteps[] = {0.2, 0.5, 1, 2, 5, 10};
   const double* step = std::ranges::find_if(kSteps, [&](double one) { return one * power >= least; });
-  // One label alone does not show the scale: use a smaller step.
+  // A single label does not show the scale, so use a smaller step.
   for (; ticks.size() < 2; --step) {
     ticks.clear();
     const double size = *step * power;
@@ -188,7 +188,7 @@ std::vector<Tick> number_ticks(const Scale& scale, double pixels) {
   return ticks;
 }
 
-// Names at 0, 1, ...; those that would touch are thinned out.
+// Names at 0, 1, ..., thinned out if they would touch.
 std::vector<Tick> name_ticks(const std::vector<std::string>& names, const Scale& scale, double pixels) {
   const double fitting = std::max(1.0, std::floor(scale.pixels() / pixels));
   const auto step = static_cast<std::size_t>(std::ceil(static_cast<double>(names.size()) / fitting));
@@ -202,7 +202,7 @@ std::vector<Tick> x_ticks(const Plot& plot, const Scale& x) {
   const double name = kLetter * static_cast<double>(longest_of(plot.x_names)) + 6;
   if (!plot.x_names.empty()) return name_ticks(plot.x_names, x, slants(plot, x.pixels()) ? 15 : name);
   if (plot.style == Plot::Style::bars) return number_ticks(x, 90);
-  // The numbers themselves if they are few, short and far enough apart.
+  // Label the values themselves if they are few, short and far enough apart.
   std::set<double> values;
   for (const auto& line : plot.lines)
     if (!line.is_reference)
@@ -216,12 +216,12 @@ std::vector<Tick> x_ticks(const Plot& plot, const Scale& x) {
   return ticks;
 }
 
-/// How the markers and intervals of a panel's lines avoid each other. Long lines mark different points; short lines are drawn a
-/// few pixels apart.
+/// Keeps the markers and intervals of a panel's lines from overlapping: long lines are marked at different points, and short
+/// lines are drawn a few pixels apart.
 struct Spacing {
   std::size_t step = 1;            ///< one point in this many is marked
   std::size_t phase = 0;           ///< shift of the marked points from one line to the next
-  std::vector<double> shift = {};  ///< of each line, in pixels
+  std::vector<double> shift = {};  ///< offset of each line, in pixels
 
   Spacing(const Plot& plot, const Scale& x) : shift(plot.lines.size(), 0.0) {
     std::size_t longest = 0, count = 0, with_intervals = 0;
@@ -258,11 +258,11 @@ std::string px(double pixels) { return number_text(std::round(pixels * 100) / 10
 
 std::string at(double x, double y) { return px(x) + " " + px(y); }
 
-// The SVG of a figure being written.
+// The SVG of the figure being drawn.
 struct Canvas {
   ChartFor target;
   std::string body = {};
-  std::string marks = {};  ///< what the reader can point at, on top of everything else
+  std::string marks = {};  ///< hover targets, drawn on top of everything else
 
   std::string paint(const ChartColor& color) const {
     return target == ChartFor::file ? color.light : std::string("var(--") + color.name + ")";
@@ -345,7 +345,7 @@ struct Canvas {
     }
   }
 
-  // Bars from left to right with their numbers, or the squares of a map: page color for zero, darkest for the largest value.
+  // Horizontal bars with their numbers, or the squares of a map: page color for zero, darkest for the largest value.
   void table(const Plot& plot, const Scale& x, const Scale& y, bool has_numbers) {
     const PlotLine& line = plot.lines.front();
     const bool is_map = plot.style == Plot::Style::map;
@@ -353,7 +353,7 @@ struct Canvas {
     for (std::size_t i = 0; i < line.points.size(); ++i) {
       const PlotPoint& point = line.points[i];
       const double value = is_map ? line.values[i] : point.x, here = x.at(point.x), row = y.at(point.y);
-      // A small value remains visible.
+      // Small values stay visible.
       const double share = value > 0 ? std::max(value / most, 0.05) : 0;
       const double left = is_map ? x.at(point.x - half) : x.from, right = is_map ? x.at(point.x + half) : here;
       path("M" + at(left, y.at(point.y - half)) + "H" + px(right) + "V" + px(y.at(point.y + half)) + "H" + px(left) + "z",
@@ -366,8 +366,8 @@ struct Canvas {
     }
   }
 
-  // Entries side by side while they fit; returns the end. A line that has other names in other panels ("sgd,
-  // learning-rate 0.01") is listed by the common part.
+  // Places entries side by side while they fit; returns the y of the last row. A line whose name differs between panels ("sgd,
+  // learning-rate 0.01") is listed by the common part of its name.
   double legend(std::span<const Plot> panels, double left, double top, double right) {
     constexpr double kRow = 21;
     std::vector<PlotLine> entries;
@@ -395,7 +395,7 @@ struct Canvas {
   }
 };
 
-// The end of a long name is kept: it has the keys that vary fastest.
+// Keeps the end of a long name, which has the keys that vary fastest.
 std::string end_of_name(const std::string& name, std::size_t letters) {
   if (name.size() <= letters) return name;
   std::size_t from = name.size() - letters + 1;
@@ -420,7 +420,7 @@ std::string color_rules() {
     light += std::string(" --") + name + ": " + on_light + ";";
     dark += std::string(" --") + name + ": " + on_dark + ";";
   }
-  // Paper is white on every machine.
+  // The dark colors are only for screens: paper is always white.
   return "\n:root { color-scheme: light dark;" + light + " }\n@media screen and (prefers-color-scheme: dark) { :root {" + dark +
          " } }";
 }
@@ -449,7 +449,7 @@ std::string chart_svg(std::span<const Plot> panels, const std::string& label, Ch
   const std::size_t count = panels.size();
   const bool has_bars = first.style == Plot::Style::bars, is_narrow = target == ChartFor::phone;
   if (is_narrow) width = kPhoneWidth;
-  // Bars of different quantities are stacked, each under its own title.
+  // Bar charts of different quantities are stacked, each under its own title.
   const std::size_t columns = count == 1 || has_bars || is_narrow ? 1 : count <= 4 ? 2 : 3;
   const double names = std::min(width / 2, kLetter * static_cast<double>(longest_of(first.y_names)) + 14);
   const double left = (first.y_names.empty() ? 56 : names) + (first.y_label.empty() ? 0 : 22);
@@ -482,7 +482,7 @@ std::string chart_svg(std::span<const Plot> panels, const std::string& label, Ch
   }
   if (!first.y_label.empty()) {
     const double middle = (begin + bottom) / 2;
-    // The unit is left out where it does not fit.
+    // The unit is omitted if it does not fit.
     const bool fits = static_cast<double>(first.y_label.size()) * kLetter < bottom - begin + 40;
     canvas.text(12, middle, "middle", fits ? first.y_label : first.y_label.substr(0, first.y_label.find(" (")),
                 " transform=\"rotate(-90 " + at(12, middle) + ")\"");
@@ -490,7 +490,7 @@ std::string chart_svg(std::span<const Plot> panels, const std::string& label, Ch
   const double right = width - kRight;
   if (!first.x_label.empty()) canvas.text((left + right) / 2, top + 10, "middle", first.x_label), top += 24;
   const double height = std::ceil(canvas.legend(panels, left, top + 16, right) + 16);
-  const char* kind = target == ChartFor::file ? " xmlns=\"http://www.w3.org/2000/svg\""  // implied within a page
+  const char* kind = target == ChartFor::file ? " xmlns=\"http://www.w3.org/2000/svg\""  // implicit within HTML
                      : is_narrow              ? " class=\"narrow\""
                                               : " class=\"broad\"";
   return "<svg" + std::string(kind) + " viewBox=\"0 0 " + at(width, height) + "\" role=\"img\" aria-label=\"" + escaped(label) +

@@ -12,13 +12,13 @@
 
 namespace fedstride {
 
-/// The names of an enumeration's values, in their order.
+/// The names of an enumeration's values, in order.
 template <class... Text>
 constexpr std::array<std::string_view, sizeof...(Text)> names(const Text&... text) {
   return {std::string_view(text)...};
 }
 
-/// An enumeration that names its own values, which count from 0:
+/// An enumeration with named values, which count from 0:
 ///   enum class ToleranceSchedule { linear, constant };
 ///   constexpr auto choice_names(ToleranceSchedule) { return names("linear", "constant"); }
 template <class E>
@@ -34,7 +34,7 @@ constexpr std::string_view choice_name(E value) {
   return kChoiceNames<E>[static_cast<std::size_t>(value)];
 }
 
-/// The value with this name, or nothing.
+/// The value with this name, or nullopt.
 template <Choice E>
 constexpr std::optional<E> find_choice(std::string_view name) {
   for (std::size_t i = 0; i < kChoiceNames<E>.size(); ++i)

@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-using ClientId = std::uint32_t;  ///< 0, 1, ...; texts for people also count from 0
+using ClientId = std::uint32_t;  ///< 0, 1, ...; user-facing text also counts from 0
 
 /// Consecutive identical noisy releases: `count` clipped sums, each with noise of standard deviation
 /// noise_multiplier x clip on the sum.
@@ -21,21 +21,21 @@ struct ReleaseRun {
   bool operator==(const ReleaseRun&) const = default;
 };
 
-/// A mean training loss above this means that training diverged, and is not reported: one client's loss could mask all others
-/// in the mean. (An untrained model has a loss of about ln(classes).)
+/// A mean training loss above this counts as divergence and is not reported, because one client's loss could mask all others in
+/// the mean. (An untrained model has a loss of about ln(classes).)
 inline constexpr double kMaxLoss = 1e6;
-/// The largest learning rate and gradient norm: weights are floats and would overflow with larger ones.
+/// The largest learning rate and gradient norm: larger values would overflow the weights, which are floats.
 inline constexpr double kMaxRate = std::numeric_limits<float>::max();
-/// A sum of statistics above this is not pooled: it squares a difference of gradients that overflow floats.
+/// A sum of statistics above this is not pooled: it includes squared differences of gradients that overflow floats.
 inline constexpr double kMaxStatistic = 1e200;
 
 /// A client's report on its training; kReportFields describes its members. No privacy guarantee covers any of it.
 struct ClientReport {
   ClientId client = 0;
   std::uint64_t rows = 0;
-  std::uint64_t examples = 0;  ///< all batches the optimizer requested, except for a personal model
-  double loss = 0;             ///< over the batches at weights it held (ADADP: not at half steps)
-  double learning_rate = 0;    ///< mean-gradient unit
+  std::uint64_t examples = 0;  ///< in all batches the optimizer requested, excluding personal models
+  double loss = 0;             ///< mean over batches, at weights the optimizer held (ADADP: excluding half steps)
+  double learning_rate = 0;    ///< for mean gradients
   std::uint64_t steps = 0;
   std::uint64_t rejected = 0;             ///< accepted = steps - rejected
   std::vector<ReleaseRun> releases = {};  ///< charged to the client
@@ -48,38 +48,37 @@ struct ClientReport {
   double alignment = 0;
   std::uint64_t pairs = 0;
   double measure = 0;  ///< ObjectiveScale
-  double within =
-      0;  ///< released: noisy sum over its lots of 1/2 for a gradient within the bound, -1/2 for another (BoundPart::counts)
+  double within = 0;   ///< released: noisy sum over its gradients, 1/2 if within the bound and -1/2 if not (BoundPart::counts)
   double expected = 0;
-  std::uint64_t personal_examples = 0;  ///< 0: it was not tested
+  std::uint64_t personal_examples = 0;  ///< 0: the personal model was not tested
   std::uint64_t personal_correct = 0;
   double personal_loss = 0;   ///< NaN: diverged
   double update_norm = 0;     ///< NaN: not finite
   double change_norm = 0;     ///< SumRules::measured
-  std::uint64_t payload = 0;  ///< 0: it sent none
-  std::string failure = {};   ///< empty if it is in the sum
+  std::uint64_t payload = 0;  ///< 0: nothing was sent
+  std::string failure = {};   ///< empty if the update is in the sum
 };
 
 /// Rules for a member of ClientReport.
 enum class ReportRule : unsigned {
-  sent = 0,        ///< by clients: all that are not measured
+  sent = 0,        ///< by clients; applies to every member that is not `measured`
   measured = 1,    ///< by the party that sums the updates
-  pooled = 2,      ///< the server computes with it: 0 where it is impossible (other doubles: NaN)
-  negative = 4,    ///< it may be below 0
+  pooled = 2,      ///< used by the server: an impossible value becomes 0 (other doubles: NaN)
+  negative = 4,    ///< may be negative
   shown = 8,       ///< in the clients' entries in rounds.jsonl
-  with_lots = 16,  ///< as `shown`, under example-level privacy
-  with_test = 32,  ///< as `shown`, if the personal model was tested
-  covered = 64,    ///< by releases and public facts, if only examples are protected
-  summed = 128,    ///< the round has the sum over its clients
-  averaged = 256,  ///< and the mean
-  secured = 512,   ///< under secure aggregation, in the clients' sum
-  open = 1024,     ///< under secure aggregation, still in the report; others are sent nowhere
+  with_lots = 16,  ///< like `shown`, but only under example-level privacy
+  with_test = 32,  ///< like `shown`, but only if the personal model was tested
+  covered = 64,    ///< follows from releases and public facts, if only examples are protected
+  summed = 128,    ///< the round reports the sum over its clients
+  averaged = 256,  ///< the round reports the mean over its clients
+  secured = 512,   ///< under secure aggregation, sent as part of the clients' sum
+  open = 1024,     ///< under secure aggregation, still sent in the report; members without `secured` or `open` are not sent
 };
 constexpr ReportRule operator|(ReportRule a, ReportRule b) {
   return static_cast<ReportRule>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
-/// A member of ClientReport. Messages, checks, lines of results, tables and sums follow from it.
+/// A member of ClientReport. Messages, checks, lines of results, tables and sums are derived from it.
 template <class Value>
 struct ReportField {
   static constexpr bool kIsNumber = std::is_arithmetic_v<Value>;
@@ -88,19 +87,19 @@ struct ReportField {
   Value ClientReport::*member;
   std::string_view text;  ///< "meaning (unit, details)", for documents and figures
   ReportRule rules = ReportRule::sent;
-  double most = std::numeric_limits<double>::infinity();  ///< range: 0, or -most, to this
-  /// The count that it is a part of: 0 if that is 0, and at most that unless it has a `most`; null: none.
+  double most = std::numeric_limits<double>::infinity();  ///< upper end of the range, which starts at 0 or, if `negative`, -most
+  /// The count that this member is part of: at most that count unless `most` is given, and 0 if the count is 0. Null: none.
   std::uint64_t ClientReport::*of = nullptr;
-  std::string_view of_round = {};  ///< name of the round's number; empty: the same
+  std::string_view of_round = {};  ///< its name in the round's numbers; empty: the same
 
   constexpr bool is(ReportRule rule) const { return (static_cast<unsigned>(rules) & static_cast<unsigned>(rule)) != 0; }
   /// The name of the corresponding number of the round; empty: none.
   constexpr std::string_view of_round_name() const {
     return !is(ReportRule::summed | ReportRule::averaged) ? "" : of_round.empty() ? name : of_round;
   }
-  /// A count, or a number that the server pools: it can be added over clients.
+  /// True for a count or a number that the server pools: it can be summed over clients.
   constexpr bool adds_up() const { return std::is_same_v<Value, std::uint64_t> || (kIsNumber && is(ReportRule::pooled)); }
-  /// Stands for a double that is impossible or unknown.
+  /// The replacement for a double that is impossible or unknown.
   constexpr double unknown() const { return is(ReportRule::pooled) ? 0 : std::numeric_limits<double>::quiet_NaN(); }
 };
 template <class Value, class... Rules>
@@ -133,7 +132,7 @@ inline constexpr auto kReportFields = [] {
       ReportField{"measure", &R::measure, "the server averages it (nova, fair; else 0)", pooled, kMaxRate},
       ReportField{"within", &R::within, "noisy count of gradients within the bound told (+-1/2 each)", pooled | negative,
                   kMaxRate},
-      ReportField{"expected", &R::expected, "of so many on average", pooled, kMaxRate},
+      ReportField{"expected", &R::expected, "of this many on average", pooled, kMaxRate},
       ReportField{"personal_examples", &R::personal_examples, "its personal model was tested on", sent},
       ReportField{"personal_correct", &R::personal_correct, "correct among these", sent, kAll, &R::personal_examples},
       ReportField{"personal_loss", &R::personal_loss, "loss on these (mean)", with_test, kMaxLoss, &R::personal_examples},
@@ -156,19 +155,19 @@ constexpr void for_each_report_number(Visitor&& visit) {
   });
 }
 
-/// The numbers of a round that are sums over its clients.
+/// A round's sums over its clients.
 struct RoundTotals {
-  ClientReport sums = {};   ///< sum_of their reports; if secured, `secured` members of updates in the sum
+  ClientReport sums = {};   ///< sum_of their reports; if secured, only `secured` members of updates in the sum
   double mean_square = 0;   ///< mean_square_norm; if secured, only with SecureRules::lengths
-  bool is_secured = false;  ///< under secure aggregation: the reports do not have these numbers
-  bool is_told = true;      ///< false: clients send none of these, since no noise covers them
+  bool is_secured = false;  ///< under secure aggregation, where the reports lack these numbers
+  bool is_told = true;      ///< false: clients do not send these, because no noise protects them
 };
 
-/// Bytes of a round's frames: models and requests to train to clients, updates from them.
+/// Bytes in a round's frames: models and training requests sent to clients, and updates received from them.
 struct RoundBytes {
   std::uint64_t downlink = 0;
   std::uint64_t uplink = 0;
-  std::uint64_t wasted = 0;  ///< of both, for clients whose update is in no sum
+  std::uint64_t wasted = 0;  ///< part of both, for clients whose update is in no sum
 };
 
 /// A number that a part reports for a round, for rounds.jsonl and `fedstride explain`.

@@ -29,17 +29,17 @@ class Descriptor {
   int fd_;
 };
 
-/// Opens a file with close-on-exec. On failure returns none and sets errno.
+/// Opens a file with close-on-exec. On failure, returns an empty Descriptor and sets errno.
 inline Descriptor opened(const std::filesystem::path& path, int flags, mode_t mode = 0) {
   return Descriptor(::open(path.c_str(), flags | O_CLOEXEC, mode));
 }
 
-/// Opens closed standard descriptors on /dev/null: otherwise the first file opened would become one of them and receive what is
+/// Opens every closed standard descriptor on /dev/null; otherwise, the first file opened would take its place and receive what is
 /// printed. Must be called before anything else is opened.
 inline void hold_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-      static_cast<void>(::open("/dev/null", O_RDWR));  // the lowest that is free: fd
+      static_cast<void>(::open("/dev/null", O_RDWR));  // opens as the lowest free descriptor, fd
 }
 
 /// Repeats a system call while signals interrupt it, and returns its result.
@@ -49,7 +49,7 @@ auto uninterrupted(Call call) {
     if (const auto result = call(); result >= 0 || errno != EINTR) return result;
 }
 
-/// Returns false and sets errno if not all bytes can be written.
+/// Writes all bytes; returns false and sets errno if that fails.
 inline bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = uninterrupted([&] { return ::write(fd, bytes.data(), bytes.size()); });

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// Views a Vector as an Eigen vector, without a copy. Slow to compile: include it in .cpp files only.
+/// Views a Vector as an Eigen vector, without a copy. This header compiles slowly: include it in .cpp files only.
 inline auto eigen(Vector& vector) {
   return Eigen::Map<Eigen::VectorXf, Eigen::Aligned64>(vector.data(), static_cast<Eigen::Index>(vector.size()));
 }

@@ -8,8 +8,8 @@
 namespace fedstride::portable {
 namespace {
 
-// A number as the sum of two doubles, about 106 bits. Products split their factors (Dekker), sums use Knuth's method: exact
-// with any compiler, since nothing is contracted.
+// A number as the sum of two doubles, about 106 bits. Products split their factors (Dekker) and sums use Knuth's method; both are
+// exact with any compiler, since nothing is contracted.
 struct Pair {
   double high;
   double low;
@@ -41,14 +41,14 @@ Pair operator*(Pair a, Pair b) {
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// ln 2: 42 bits, whose products with an exponent are exact, and the rest.
+// ln 2 as its first 42 bits, whose products with an exponent are exact, and the rest.
 constexpr double kLn2 = 0x1.62e42fefa3800p-1;
 constexpr Pair kLn2Rest{0x1.ef35793c76730p-45, 0x1.f97b57a079a19p-103};
 constexpr Pair kTwoThirds{0x1.5555555555555p-1, 0x1.5555555555555p-55};
 constexpr Pair kQuarterTurn{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};  // pi / 2
 constexpr double kRounder = 0x1.8p52;                                      // adding it rounds to a whole number
 
-/// For finite x > 0: m = x / 2^exponent in [0.70, 1.42) and s = (m - 1) / (m + 1).
+/// The reduction of finite x > 0: m = x / 2^exponent in [0.70, 1.42) and s = (m - 1) / (m + 1).
 struct Reduced {
   double exponent;
   Pair s;
@@ -70,7 +70,7 @@ Reduced reduced(double x) {
 
 // ln x = 2 s (1 + z / 3 + z^2 / 5 + ...) + exponent ln 2, with z = s^2 <= 0.0295.
 
-/// 2 / first + 2 z / (first + 2) + ..., to 1e-17; even and odd terms side by side, which is faster.
+/// 2 / first + 2 z / (first + 2) + ..., to 1e-17; even and odd terms are summed separately, which is faster.
 template <int kFirst>
 double series_from(double z) {
   const double w = z * z;
@@ -93,7 +93,7 @@ Pair log_pair(double x) {
 
 /// e^(x.high + x.low)
 double exp_of(Pair x) {
-  if (!(x.high < 709.79)) return x.high > 0 ? kInfinity : x.high;  // NaN stays
+  if (!(x.high < 709.79)) return x.high > 0 ? kInfinity : x.high;  // NaN is kept
   if (x.high < -708.4) return 0;
   const double shifted = x.high * 0x1.71547652b82fep+0 + kRounder;
   const double n = shifted - kRounder;
@@ -105,7 +105,7 @@ double exp_of(Pair x) {
   for (int i = 12; i >= 0; --i) series = series * r.high + kInverseFactorials[i];
   const Pair one = sum(1, r.high);
   const double fraction = one.high + (one.low + (r.low * (1 + r.high) + r.high * r.high * series));
-  // In two steps, since 2^n alone may overflow.
+  // Scaled in two steps, since 2^n alone may overflow.
   const auto exponent = static_cast<std::int64_t>(n), half = exponent / 2;
   const auto power = [](std::int64_t e) { return std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52); };
   return fraction * power(half) * power(exponent - half);
@@ -132,7 +132,7 @@ double pow(double x, double y) {
   if (y == 0 || x == 1) return 1;
   if (!(x > 0) || !std::isfinite(x) || !std::isfinite(y)) {
     if (std::isnan(x) || std::isnan(y) || x < 0) return std::numeric_limits<double>::quiet_NaN();
-    const bool grows = (x > 1) == (y > 0);  // 0 and infinity, or to an infinite power
+    const bool grows = (x > 1) == (y > 0);  // x is 0 or infinite, or y is infinite
     return grows ? kInfinity : 0;
   }
   const Pair exponent = log_pair(x) * Pair{y, 0};

@@ -5,8 +5,8 @@
 
 namespace fedstride {
 
-/// A bad configuration, file or flag. The message is one line that names the value and what would be valid.
-/// Caught once, in main, and turned into the exit code.
+/// A bad configuration, file or flag. The one-line message states the value and what would be valid. Caught once, in main, and
+/// turned into the exit code.
 class Error : public std::runtime_error {
  public:
   enum class Kind { usage = 2, failure = 1 };

@@ -40,7 +40,7 @@ Whole little_endian(std::string_view bytes) {
   return value;
 }
 
-/// The step of an event as scalar_event writes it; 0 for that of first_event, -1 for any other.
+/// The step of an event written by scalar_event; 0 for one written by first_event, -1 for any other.
 std::int64_t step_of(std::string_view event) {
   constexpr std::size_t kStep = 1 + sizeof(double);  // after the wall time
   if (event.size() <= kStep) return -1;

@@ -12,12 +12,13 @@ namespace fedstride {
 
 namespace {
 
-/// The bound of narrow sums. Multiples of 2^-40 are exact in double up to four times this, so rounding in the bound is harmless.
+/// The bound on narrow sums. Multiples of 2^-40 are exact in double up to four times this, so rounding of the bound itself is
+/// harmless.
 constexpr double kMaxReach = 0x1p11;
 /// Its last bit stands for 2^-40: adding it rounds a double of at most kMaxReach to the nearest multiple of 2^-40, ties to even.
 constexpr double kRounder = 0x1.8p12;
 
-/// The largest magnitude, above infinity for NaN: without signs, floats are in the order of their bits.
+/// The largest magnitude; NaN counts as above infinity. Without signs, floats are ordered like their bits.
 float largest_magnitude(std::span<const float> values) {
   std::uint32_t largest = 0;
   for (const float value : values) largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7fffffff);
@@ -43,7 +44,7 @@ void ExactSum::add(std::span<const float> values, std::uint64_t weight) {
   }
   wide_.resize(size(), 0);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    // Exact product (a power of two), one rounding to the nearest integer, |integer| < 2^62.
+    // Scaling by a power of two is exact, so this rounds once, to the nearest integer, which is below 2^62 in magnitude.
     const auto quantized = static_cast<std::int64_t>(std::nearbyint(static_cast<double>(values[i]) * kScale));
     wide_[i] += static_cast<__int128>(weight) * quantized;
   }
@@ -105,7 +106,7 @@ double ExactTotal::value() const {
   std::size_t top = limbs_.size() - 1;
   while (top > 0 && limbs_[top] == 0) --top;
   if (limbs_[top] == 0) return 0;
-  // The first 64 bits; the last is also set if any later bit is, which decides ties.
+  // The leading 64 bits; the last of them is also set if any later bit is, which decides ties.
   const int unused = std::countl_zero(limbs_[top]);
   const auto limb = [&](std::size_t i) { return top >= i ? limbs_[top - i] : 0; };
   std::uint64_t first = limb(0) << unused;

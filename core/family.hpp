@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// Throws Error (usage) that names the setting and its valid values, unless `value` is one of them.
+/// Throws Error (usage), naming the setting and its valid values, unless `value` is valid.
 template <class Value>
 void check_value(std::string_view name, const Valid& valid, const Value& value) {
   if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>) {
@@ -52,7 +52,7 @@ std::string_view part_name(const Family& family) {
   return std::visit([]<class Part>(const Part&) { return Part::kName; }, family);
 }
 
-/// The part with this name, with its defaults. Throws Error (usage): "optimizer 'agd' is unknown; did you mean 'sgd'? ..."
+/// The part with this name, with default settings. Throws Error (usage): "optimizer 'agd' is unknown; did you mean 'sgd'? ..."
 template <class Family>
 Family make_part(std::string_view family_name, std::string_view name) {
   Family result;

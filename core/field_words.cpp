@@ -14,10 +14,10 @@ constexpr std::string_view kAlgorithmWords = "algorithm algo strategy fl_algorit
 constexpr FieldWord kFieldWords[] = {
     // Rounds, clients, cohorts.
     {"num_rounds n_rounds comm_round comm_rounds communication_rounds global_rounds global_epochs server_rounds "
-     "central_num_iterations T r",
+     "central_num_iterations T r gr",
      "--rounds"},
     {"num_clients n_clients client_num_in_total n_parties num_parties num_users n_users num_supernodes num_partitions population "
-     "K",
+     "K nc",
      "--clients"},
     {"clients_per_round client_num_per_round num_clients_per_round users_per_round sample_clients min_fit_clients "
      "min_train_nodes",
@@ -37,11 +37,11 @@ constexpr FieldWord kFieldWords[] = {
     {"lr eta client_lr local_lr local_learning_rate client_learning_rate init_lr initial_lr base_lr step_size",
      "--learning-rate"},
     {"server_lr global_lr global_learning_rate eta_g", "--server-learning-rate"},
-    {"epochs epoch num_epochs n_epochs local_ep local_epoch num_local_epochs client_epochs inner_epochs E", "--local-epochs"},
+    {"epochs epoch num_epochs n_epochs local_ep local_epoch num_local_epochs client_epochs inner_epochs E ls", "--local-epochs"},
     {"num_local_steps local_iterations local_iters num_updates local_updates tau", "--local-steps"},
     {"patience early_stopping", "", "a run does not stop early; --rounds is its length"},
     {"loss criterion loss_fn loss_function", "", "the loss follows from the answers: --targets values is regression"},
-    {"batch_size bs local_bs local_batch_size train_batch_size lot_size minibatch minibatch_size B", "--batch"},
+    {"batch_size bs local_bs local_batch_size train_batch_size lot_size minibatch minibatch_size B lbs", "--batch"},
     {"client_optimizer client_optim local_optimizer optim opt", "--optimizer"},
     {"momentum SGDM SGD-momentum Polyak", "--optimizer heavy-ball"},
     {"Nesterov NAG", "--optimizer heavy-ball --nesterov"},
@@ -64,8 +64,8 @@ constexpr FieldWord kFieldWords[] = {
     {"quantity_skew iid_diff_quantity", "--partition dirichlet-sizes"},
     {"num_classes_per_client n_classes_per_client classes_per_partition class_per_client", "--classes-per-client"},
     {"by_user by_writer natural_partition", "--partition natural"},
-    {"LEAF FEMNIST Shakespeare", "--partition natural --data FOLDER", "see docs/data.md"},
-    {"arch architecture net network backbone model_name", "--model"},
+    {"LEAF EMNIST FEMNIST Shakespeare", "--partition natural --data FOLDER", "see docs/data.md"},
+    {"arch architecture net network backbone model_name m", "--model"},
     {"lr LogisticRegression logreg softmax", "--model logistic"},
     {"CNN LeNet LeNet5", "--model simple-cnn"},
     {"MLP", "--model adadp-mlp"},
@@ -134,24 +134,33 @@ constexpr FieldWord kFieldWords[] = {
     {"secure_rng secure_mode", "--dp example --noise-multiplier 1 --randomness secret"},
 
     // Runs.
-    {"device gpu cuda use_gpu num_gpus", "", "fedstride computes on the CPU alone, with as many threads as --threads says"},
-    {"workers num_workers n_jobs num_cpus nproc", "--threads"},
+    {"device device_id did gpu cuda use_gpu num_gpus", "",
+     "fedstride computes on the CPU alone, with as many threads as --threads says"},
+    {"n_jobs num_jobs parallel parallelism max_concurrent", "--jobs"},
+    {"workers num_workers n_jobs num_jobs num_cpus nproc parallel", "--threads"},
     {"log_level verbosity verbose", "", "--quiet prints errors only"},
     {"random_seed manual_seed rng_seed random_state", "--seed"},
     {"output output_dir save save_dir save_path save_model model_dir result_dir results_dir run_dir", "--out"},
     {"eval_every test_every eval_gap frequency_of_the_test evaluation_frequency", "--evaluate-every"},
     {"save_every checkpoint_freq checkpoint_frequency checkpoint", "--checkpoint-every"},
     {"resume_from from_checkpoint", "--resume"},
-    {"config_file conf yaml_config_file", "--config"},
+    {"config_file conf yaml_config_file run_config", "--config"},
     {"wandb enable_wandb use_wandb tensorboard use_tensorboard log_dir mlflow", "fedstride export RUN --tensorboard FOLDER",
      "after the run"},
 
-    // Sweeps.
+    // Federations over a network.
+    {"superlink server_address server_addr coordinator_address", "--connect"},
+    {"partition_id client_id cid node_id", "--client"},
+    {"insecure no_tls plaintext", "--insecure-loopback", "between processes on one machine"},
+
+    // Sweeps and reports.
+    {"n_trials num_trials max_trials trials n_iter", "--configurations"},
+    {"format pdf png svg figure_format", "", "a report has each figure as SVG, PNG and PDF; report --latex adds tables"},
     {"grid param_grid search_space", "", kWhereListsGo},
 
     // Questions about privacy.
     {"q sample_rate", "--sampling-rate"},
-    {"batch_size lot_size", "--sampling-rate", "batch / rows"},
+    {"batch_size lot_size n dataset_size num_examples sample_size", "--sampling-rate", "batch / rows"},
     {"rounds num_rounds iterations num_steps", "--steps", "the number of lots or, at client level, of rounds"},
     {"noise_multiplier", "fedstride privacy epsilon", "calibrate finds the noise multiplier"},
     {"clip max_grad_norm l2_norm_clip", "fedstride help privacy", "epsilon does not depend on the clip bound"},
@@ -176,7 +185,7 @@ constexpr FieldWord kFieldWords[] = {
     {"init config", "fedstride run --help"},
 };
 
-// The name without case and punctuation: "Batch_Size" is "batchsize".
+// The name without case, dashes, underscores and blanks: "Batch_Size" becomes "batchsize".
 std::string comparable(std::string_view name) {
   std::string text;
   for (const char letter : name)
@@ -185,7 +194,7 @@ std::string comparable(std::string_view name) {
   return text;
 }
 
-// The spelling of the name in the words, or an empty text.
+// The name as spelled in the words; empty if they do not contain it.
 std::string_view spelling(const FieldWord& word, std::string_view what, const std::string& name) {
   for (std::string_view one : split(word.words, ' ')) {
     if (const auto equals = one.find('='); equals != one.npos) {
@@ -203,7 +212,7 @@ bool is_in(std::span<const std::string> names, std::string_view flag) {
   return std::ranges::find(names, flag.substr(2)) != names.end();
 }
 
-// The suggestion where these flags or keys are valid and those are given; empty if nothing in it is valid there.
+// The part of the suggestion that applies if the flags or keys in `valid` exist and those in `given` are set; may be empty.
 std::string_view suggestion(const FieldWord& word, std::span<const std::string> valid, std::span<const std::string> given) {
   const auto last = word.here.substr(std::min(word.here.rfind("--"), word.here.size()));
   const auto all = split(word.here, ' ');

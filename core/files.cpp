@@ -26,7 +26,7 @@ Error cannot(const char* verb, const std::filesystem::path& path, int error) {
   return failure(std::string("cannot ") + verb + " '" + path.string() + "': " + std::strerror(error));
 }
 
-/// Throws unless it is a regular file.
+/// Returns the size of a regular file; throws for anything else.
 std::uint64_t size_of(const std::filesystem::path& path, const struct stat& status) {
   if (S_ISREG(status.st_mode)) return static_cast<std::uint64_t>(status.st_size);
   if (S_ISDIR(status.st_mode)) throw cannot("read", path, EISDIR);
@@ -36,7 +36,7 @@ std::uint64_t size_of(const std::filesystem::path& path, const struct stat& stat
 
 std::filesystem::path temporary_name(std::filesystem::path path) { return path += ".tmp"; }
 
-/// While it lives, a write by this thread to a pipe without a reader raises no signal: it fails with EPIPE.
+/// While this object exists, a write by this thread to a pipe without a reader fails with EPIPE and raises no signal.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -57,19 +57,19 @@ class NoPipeSignal {
   sigset_t before_{};
 };
 
-/// Writes into a device, a pipe or an open descriptor.
+/// Writes to a device, a pipe or an open descriptor.
 void write_into(const std::filesystem::path& path, function_ref<bool(int file)> write) {
   const auto open_now = [&] { return opened(path, O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY); };
   Descriptor file = open_now();
   for (; !file && errno == ENXIO && !stop_requested.load(); file = open_now())
-    ::poll(nullptr, 0, 20);  // until the pipe has a reader
+    ::poll(nullptr, 0, 20);  // waits until the pipe has a reader
   if (!file && errno == ENXIO) throw failure("cannot write '" + path.string() + "': nobody reads it");
   if (!file || ::fcntl(file.get(), F_SETFL, O_APPEND) != 0) throw cannot("write", path, errno);
   const NoPipeSignal no_signal;
   if (!write(file.get())) throw cannot("write", path, errno);
 }
 
-/// Files being written, under their temporary names; those left at the end are removed.
+/// Files being written under temporary names; those not yet renamed are removed on destruction.
 class Temporaries {
  public:
   Temporaries(const std::filesystem::path& folder, std::span<const NewFile> files) : folder_(folder), files_(files) {}
@@ -113,7 +113,7 @@ void write_files(const std::filesystem::path& folder, std::span<const NewFile> f
   if (!descriptor) throw cannot("write to", folder, errno);
   Temporaries temporaries(folder, files);
   temporaries.write();
-  // One sync of the file system costs as much as syncing a few files: 20 ms for 2,000 files instead of 3 s (ext4).
+  // Syncing the file system once costs as much as syncing a few files: 20 ms for 2,000 files instead of 3 s (ext4).
   if (::syncfs(descriptor.get()) != 0) throw cannot("write to", folder, errno);
   temporaries.rename();
   if (::fsync(descriptor.get()) != 0) throw cannot("write to", folder, errno);
@@ -126,7 +126,7 @@ FileTarget target_of(const std::filesystem::path& path) {
     constexpr int kMostLinks = 40;  // as in the kernel
     if (links == kMostLinks) throw cannot("write", path, ELOOP);
     struct statfs where {};
-    // An entry of /proc/self/fd is already open, and /dev/stdout leads there: a pipe, or a file with earlier output.
+    // /dev/stdout leads to an entry of /proc/self/fd, which is already open: a pipe, or a file with earlier output.
     if (::statfs(target.path.parent_path().c_str(), &where) == 0 && where.f_type == PROC_SUPER_MAGIC) {
       if (::stat(target.path.c_str(), &status) != 0) throw cannot("write", path, errno);
       return {.path = target.path, .kind = FileTarget::Kind::written_into};
@@ -148,12 +148,12 @@ FileTarget target_of(const std::filesystem::path& path) {
 
 namespace {
 
-// `write` is called once for each destination, and returns false and sets errno if it cannot write.
+// `write` is called once; it must return false and set errno if it cannot write.
 void write_with(const std::filesystem::path& path, function_ref<bool(int file)> write) {
   const FileTarget target = target_of(path);
   if (target.kind == FileTarget::Kind::written_into) return write_into(target.path, write);
   const std::filesystem::path temporary = temporary_name(target.path);
-  ::unlink(temporary.c_str());  // the file of a killed process may have another mode, or be a link
+  ::unlink(temporary.c_str());  // a file left by a killed process may have another mode or be a link
   const bool is_there = target.kind == FileTarget::Kind::replaced;
   const Descriptor file = opened(temporary, O_WRONLY | O_CREAT | O_EXCL, is_there ? S_IRUSR | S_IWUSR : target.mode);
   if (!file) throw cannot("write", path, errno);

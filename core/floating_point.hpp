@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// The calling thread's floating-point mode, in its processor's encoding; 0 on processors where it is not set.
+/// The calling thread's floating-point mode, in its processor's encoding; 0 on processors where the mode is left alone.
 inline std::uint64_t floating_point_mode() {
 #if defined(__SSE__)
   return _mm_getcsr();
@@ -29,15 +29,15 @@ inline void set_floating_point_mode([[maybe_unused]] std::uint64_t mode) {
 #endif
 }
 
-/// Round to nearest, denormal arguments and results are zero. (A result that rounds up to 2^-126 is kept by x86 and zero on ARM,
-/// which tests before it rounds: one number in 2^23 next to the smallest.)
+/// Round to nearest; denormal arguments and results are zero. (A result that rounds up to 2^-126 is kept on x86 and becomes zero
+/// on ARM, which tests before rounding: about one in 2^23 of the numbers just below 2^-126.)
 inline constexpr std::uint64_t kFloatingPointMode =
 #if defined(__SSE__)
     0x9FC0;  // FTZ, all exceptions masked, nearest, DAZ
 #else
     std::uint64_t{1} << 24;  // FZ
 #endif
-/// The mode of a process that has set nothing: denormals are numbers.
+/// The default mode of a process, which keeps denormals.
 inline constexpr std::uint64_t kDefaultFloatingPointMode =
 #if defined(__SSE__)
     0x1F80;  // all exceptions masked
@@ -45,8 +45,8 @@ inline constexpr std::uint64_t kDefaultFloatingPointMode =
     0;
 #endif
 
-/// Puts this thread's floating-point unit into the mode that all arithmetic uses and restores the earlier mode at the end. Each
-/// thread that computes holds one: the mode affects the bits of a result.
+/// Sets this thread's floating-point mode to the one that all arithmetic uses, and restores the previous mode on destruction.
+/// Each computing thread holds one of these, because the mode affects the bits of results.
 class FloatingPointMode {
  public:
   FloatingPointMode() : saved_(floating_point_mode()) { set_floating_point_mode(kFloatingPointMode); }

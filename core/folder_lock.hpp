@@ -13,13 +13,13 @@ class FolderInUse : public Error {
   using Error::Error;
 };
 
-/// A lock on a folder or file that one process at a time can hold. It uses flock on the folder itself and leaves no lock file.
+/// A lock on a folder or file, held by one process at a time. It uses flock on the folder itself and leaves no lock file.
 class FolderLock {
  public:
   enum class Wait { no, yes };
   FolderLock(const std::filesystem::path& folder, Wait wait);
 
-  /// False if another process holds it or the folder cannot be opened.
+  /// False if another process holds the lock or the folder cannot be opened.
   bool held() const { return static_cast<bool>(descriptor_); }
   /// True if the folder cannot be opened.
   bool failed() const { return error_ != 0; }
@@ -31,7 +31,7 @@ class FolderLock {
   int error_ = 0;
 };
 
-/// Returns a held lock, or throws as FolderLock::require does.
+/// Returns a held lock, or throws like FolderLock::require.
 FolderLock locked(const std::filesystem::path& folder);
 
 /// True if the folder exists and another process or thread holds it.

@@ -9,8 +9,8 @@ namespace fedstride {
 template <class Signature>
 class function_ref;
 
-/// A reference to a callable (a lambda, an object, a function) that it does not own: two pointers, no allocation, valid during
-/// the call that receives it.
+/// A non-owning reference to a callable (a lambda, an object, a function): two pointers, no allocation; valid during the call
+/// that receives it.
 template <class Result, class... Arguments>
 class function_ref<Result(Arguments...)> {
  public:

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// The bits of the nearest half-precision float, ties to even; larger numbers become the largest one.
+/// The bits of the nearest half-precision float, ties to even; larger numbers become the largest finite one.
 inline std::uint16_t half_of(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000;
@@ -18,7 +18,7 @@ inline std::uint16_t half_of(float value) {
   return static_cast<std::uint16_t>(sign | (size < 0x1.0p-14F ? small : large));
 }
 
-/// The float of those bits; NaN is quiet.
+/// The float with these half-precision bits; NaNs become quiet.
 inline float float_of_half(std::uint16_t half) {
   const std::uint32_t sign = (half & std::uint32_t{0x8000}) << 16;
   const std::uint32_t rest = half & std::uint32_t{0x7FFF};

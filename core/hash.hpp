@@ -14,7 +14,7 @@ struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
 
 namespace fedstride {
 
-/// SHA-256 of everything fed to it.
+/// The SHA-256 of everything fed to it.
 class Hash {
  public:
   Hash();
@@ -28,7 +28,7 @@ class Hash {
   template <class T>
   requires std::is_arithmetic_v<T> Hash& value(T number) { return bytes(&number, sizeof number); }
 
-  /// The hash as 32 bytes, or as 64 hexadecimal digits; nothing may be fed afterwards.
+  /// The hash as 32 bytes or as 64 hexadecimal digits; nothing may be fed afterwards.
   std::array<std::uint8_t, 32> digest();
   std::string hex();
 
@@ -42,10 +42,10 @@ class Hash {
 /// Two hexadecimal digits per byte.
 std::string hex_of(std::span<const std::uint8_t> bytes);
 
-/// The code of a message under a key (RFC 2104).
+/// HMAC-SHA256 of a message under a key (RFC 2104).
 std::array<std::uint8_t, 32> hmac_sha256(std::string_view key, std::string_view message);
 
-/// Identity of a model: SHA-256 of its parameters' bits.
+/// Identifies a model: the SHA-256 of its parameters' bits.
 std::string model_hash(const Vector& parameters);
 
 }  // namespace fedstride

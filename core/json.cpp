@@ -10,7 +10,7 @@ namespace fedstride {
 
 /// The values of an array or an object; an object's values have keys, in the same order.
 struct Json::Elements {
-  static constexpr std::size_t kLinear = 16;  ///< number of keys searched linearly
+  static constexpr std::size_t kLinear = 16;  ///< up to this many keys are searched linearly
 
   using Places = std::map<std::string, std::size_t, std::less<>>;
 
@@ -22,7 +22,7 @@ struct Json::Elements {
   Elements(const Elements& other)
       : values(other.values), keys(other.keys), places(other.places ? std::make_unique<Places>(*other.places) : nullptr) {}
 
-  /// values.size() if it is missing.
+  /// Returns values.size() if the key is missing.
   std::size_t find(std::string_view key) const {
     if (!places) return static_cast<std::size_t>(std::ranges::find(keys, key) - keys.begin());
     const auto found = places->find(key);
@@ -84,7 +84,7 @@ Json::Elements& Json::make(Kind kind) {
   return *held_.elements;
 }
 
-// Nested values are moved out one by one: a text may nest them deeper than the call stack allows.
+// Moves nested values out one by one, because text may nest them deeper than the call stack allows.
 void Json::release() noexcept {
   if (kind_ == Kind::text) {
     delete held_.text;

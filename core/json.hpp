@@ -18,17 +18,17 @@ namespace fedstride {
 struct JsonError : std::runtime_error {
   explicit JsonError(const std::string& what, std::size_t at = 0, bool range = false)
       : std::runtime_error(what), byte(at), out_of_range(range) {}
-  std::size_t byte;   ///< at which reading stopped
-  bool out_of_range;  ///< a number that no double holds
+  std::size_t byte;   ///< where reading stopped
+  bool out_of_range;  ///< the error is a number that no double can hold
 };
 
-/// A JSON value. The members of an object stay in the order of insertion. nlohmann's library parses and writes it
-/// (core/json.cpp). Its own class looks alike but adds 1.4 seconds of compile time to each file that uses it, compares a new key
-/// with all keys of an ordered object, which hostile files exploit, and accepts true as a number and a number as a list.
+/// A JSON value. An object's members keep their insertion order. nlohmann's library parses and writes the text (core/json.cpp).
+/// The library's own class is not used: it adds 1.4 seconds of compile time to each file that uses it, compares a new key with
+/// all keys of an ordered object, which hostile files can exploit, and accepts true as a number and a number as a list.
 class Json {
  public:
   Json() = default;
-  Json(std::nullptr_t) {}  // NOLINT: implicit on purpose, as all of these
+  Json(std::nullptr_t) {}  // NOLINT: implicit on purpose, like all of these
   Json(const Json& other);
   Json(Json&& other) noexcept : kind_(std::exchange(other.kind_, Kind::null)), held_(other.held_) {}
   Json& operator=(Json other) noexcept {
@@ -71,13 +71,13 @@ class Json {
   Json(const List& list) : Json(array()) {  // NOLINT
     for (const auto& one : list) push_back(Json(one));
   }
-  /// An object of a map's members.
+  /// An object with a map's members.
   template <class Map>
     requires requires { typename Map::mapped_type; }
   Json(const Map& map) : Json(object()) {  // NOLINT
     for (const auto& [key, value] : map) member(key) = Json(value);
   }
-  /// An object if every element is an array of two with a text first, otherwise an array.
+  /// An object if every element is an array of a string and a value, otherwise an array.
   Json(std::initializer_list<Json> list);  // NOLINT
 
   static Json array(std::initializer_list<Json> list = {});
@@ -94,7 +94,7 @@ class Json {
   bool is_object() const { return kind_ == Kind::object; }
   bool is_structured() const { return is_array() || is_object(); }
 
-  /// The value as a T: a flag, a number (converted as C++ does), a text, or a list of these. Throws JsonError for another kind.
+  /// The value as a T: a flag, a number (converted as in C++), a string, or a list of these. Throws JsonError for any other kind.
   template <class T>
   T get() const {
     if constexpr (std::same_as<T, bool>) {
@@ -111,10 +111,10 @@ class Json {
       return list;
     }
   }
-  /// Throws JsonError unless it is a text.
+  /// Throws JsonError unless the value is a string.
   const std::string& text() const;
 
-  /// The elements of an array, the values of an object; others have none.
+  /// The elements of an array or the values of an object; other kinds have none.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   const Json* begin() const;
@@ -130,7 +130,7 @@ class Json {
   /// Throws JsonError if there is no such element.
   const Json& at(std::size_t place) const;
   const Json& at(std::string_view key) const;
-  /// The value of the key, or `otherwise`. Throws JsonError unless it is an object.
+  /// The value of the key, or `otherwise`. Throws JsonError unless this is an object.
   Json value(std::string_view key, Json otherwise) const;
   /// Like at(); on a mutable value, a missing key is added as null, and null becomes an object.
   template <class Key>
@@ -152,7 +152,7 @@ class Json {
   void push_back(Json value);
   /// Removes a key, if present.
   void erase(std::string_view key);
-  /// Adds the other object's members and replaces existing ones.
+  /// Adds the other object's members, replacing existing ones.
   void update(const Json& other);
 
   /// The members of an object: `for (const auto& [key, value] : json.items())`.
@@ -162,7 +162,7 @@ class Json {
   };
   std::vector<Member> items() const;
 
-  /// Numbers are equal if their values are; the order of an object's members does not count.
+  /// Numbers are equal if their values are; the order of an object's members does not matter.
   friend bool operator==(const Json& a, const Json& b);
 
  private:
@@ -187,10 +187,10 @@ class Json {
   } held_ = {};
 };
 
-/// The events of a parser, in the order of the text; an event that returns false stops the parser.
+/// A parser's events, in the order of the text; a function that returns false stops the parser.
 struct JsonEvents {
   virtual ~JsonEvents() = default;
-  /// null, a flag, a number or a text.
+  /// Null, a flag, a number or a string.
   virtual bool scalar(Json value) = 0;
   virtual bool key(std::string& name) = 0;
   virtual bool start_object() = 0;
@@ -200,7 +200,7 @@ struct JsonEvents {
   virtual bool parse_error(const JsonError&) { return false; }
 };
 
-/// Builds a value from the events; text that is not JSON throws JsonError. Derive from it to see the events as well.
+/// Builds a value from the events; text that is not JSON throws JsonError. Derive from this class to receive the events as well.
 class JsonTree : public JsonEvents {
  public:
   /// The value that has been read.
@@ -223,9 +223,9 @@ class JsonTree : public JsonEvents {
   bool parse_error(const JsonError& error) override { throw error; }
 
  protected:
-  /// Called before each value, objects and arrays included, while depth() counts the enclosing ones.
+  /// Called before each value, including objects and arrays; depth() then counts the enclosing ones.
   virtual void begin_value() {}
-  /// The key belongs to the innermost open object.
+  /// True if the innermost open object already has the key.
   bool stands_already(std::string_view key) const { return open_.back()->contains(key); }
 
  private:
@@ -237,16 +237,16 @@ class JsonTree : public JsonEvents {
   Json* next_ = nullptr;  ///< the value of the last key
 };
 
-/// Reports every value of a text without keeping any. Returns false if it is not JSON or an event stopped it.
+/// Parses text and reports every value without storing any. Returns false if it is not JSON or an event stopped the parser.
 bool sax_parse_json(std::string_view text, JsonEvents& events);
 bool sax_parse_json(std::istream& bytes, JsonEvents& events);
 
-/// Parses a text; null if it is not JSON. If a key occurs twice, the last value wins.
+/// Parses text; returns null if it is not JSON. If a key occurs twice, the last value wins.
 Json parse_json(std::string_view text);
-/// The same, but throws JsonError (nlohmann's message, with the byte).
+/// The same, but throws JsonError with nlohmann's message and the byte position.
 Json parse_json_or_throw(std::string_view text);
 
-/// Serializes a value, indented by this many columns or on one line (-1). Invalid UTF-8 becomes U+FFFD, numbers that are not
+/// Serializes a value, indented by this many columns or on one line (-1). Invalid UTF-8 becomes U+FFFD, and numbers that are not
 /// finite become null.
 std::string dump_json(const Json& json, int indent = -1);
 

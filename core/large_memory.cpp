@@ -19,12 +19,12 @@ constexpr std::size_t kLarge = std::size_t{64} << 10;
 #endif
 constexpr std::size_t kPage = 4096;
 
-// The blocks that are kept, by size. Never destroyed: static vectors are released after everything else.
+// Freed blocks kept for reuse, by size. Never destroyed: static vectors are released after everything else.
 struct Kept {
   std::mutex mutex;
   std::multimap<std::size_t, void*> blocks;
-  std::size_t bytes = 0;  // of them
-  std::size_t used = 0;   // of those in use
+  std::size_t bytes = 0;  // in these blocks
+  std::size_t used = 0;   // in blocks now in use
 };
 Kept& kept() {
   static Kept& one = *new Kept;

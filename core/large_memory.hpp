@@ -4,10 +4,10 @@
 
 namespace fedstride {
 
-/// Memory for the model-sized buffers that come and go in every round, aligned to 64 bytes. From 64 KiB on it is separate from
-/// the heap, so that no small block takes freed space, and freed memory is kept for the next request of its size: all rounds
-/// are alike, so they reuse it without system calls. At most half of the amount in use is kept, or 64 MiB if that is more.
-/// Memory may be freed by any thread. Throws std::bad_alloc.
+/// Allocates memory aligned to 64 bytes, for model-sized buffers that come and go in every round. From 64 KiB on, it is separate
+/// from the heap, so no small block takes freed space, and freed memory is kept for the next request of the same size: all rounds
+/// are alike, so they reuse it without system calls. At most half of the amount in use is kept, or 64 MiB if that is more. Any
+/// thread may free memory. Throws std::bad_alloc.
 void* large_memory(std::size_t bytes);
 /// Requires memory returned by large_memory(bytes).
 void give_back(void* memory, std::size_t bytes) noexcept;

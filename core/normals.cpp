@@ -25,7 +25,7 @@ void add_normals(const RandomSource& source, const Address& address, std::uint64
       done = values.size() / group * group;
       add_groups(from, number, scale, values.data(), done / group);
     } else {
-      // Part of a group: the same kernel makes the whole group elsewhere, so the bits are equal.
+      // For part of a group, the same kernel computes the whole group in a buffer, so the bits are equal.
       alignas(64) std::array<float, kChachaNormals> whole{};
       done = std::min(group - skipped, values.size());
       std::ranges::copy(values.first(done), whole.begin() + static_cast<std::ptrdiff_t>(skipped));

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kMagic{"\x93NUMPY\x01\x00", 8};
 constexpr std::string_view kBefore = "{'descr': '<u4', 'fortran_order': False, 'shape': (";
 constexpr std::string_view kAfter = ",), }";
-constexpr std::size_t kAlignment = 64;    // of the numbers in the file
+constexpr std::size_t kAlignment = 64;    // of the numbers in the file, in bytes
 constexpr std::size_t kMaxHeader = 1024;  // NumPy's header for one dimension has 118 bytes
 static_assert(std::endian::native == std::endian::little, "the numbers are written as they lie in memory");
 

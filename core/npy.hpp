@@ -12,7 +12,7 @@ namespace fedstride {
 /// Writes the numbers as an array of '<u4'. Throws Error (failure).
 void write_npy(const std::filesystem::path& path, std::span<const std::uint32_t> numbers);
 
-/// Reads an array of '<u4' of at most `most` numbers. Throws Error (failure) for anything else, before it allocates.
+/// Reads an array of '<u4' with at most `most` numbers. Throws Error (failure) for anything else, before allocating the array.
 std::vector<std::uint32_t> read_npy(const std::filesystem::path& path, std::uint64_t most);
 
 }  // namespace fedstride

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder with one of these belongs to the program.
+// A folder that contains one of these belongs to the program.
 constexpr std::string_view kMarks[] = {"checkpoint", "ledger.jsonl", "rounds.jsonl",  "sweep.json",    "tune.json",
                                        "memory",     "runs.key",     "authority.pem", "statement.json"};
 // Other files and folders that it keeps there; tests/cli/outputs_test.cpp checks that the list is complete.
@@ -45,13 +45,13 @@ bool is_program_s(const fs::path& file, const fs::path& own) {
   return false;
 }
 
-// The path from the root, with existing links resolved; empty if that fails.
+// The absolute path, with existing links resolved; empty if that fails.
 fs::path whole(const fs::path& path) {
   std::error_code error;
   fs::path absolute = fs::absolute(path, error);
   if (error) return {};
   absolute = fs::weakly_canonical(absolute, error);
-  if (absolute.has_relative_path() && !absolute.has_filename()) absolute = absolute.parent_path();  // it ended in a slash
+  if (absolute.has_relative_path() && !absolute.has_filename()) absolute = absolute.parent_path();  // the path ended in a slash
   return error ? fs::path() : absolute;
 }
 

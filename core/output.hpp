@@ -4,9 +4,10 @@
 
 namespace fedstride {
 
-/// Throws Error (failure, one line) unless a requested output can be written to this file now (write_file): its folder exists
-/// and is writable, and so is the file, which the program does not keep in the folder of a run, a sweep, a client or an
-/// authority. Must be called before the work that produces it. `own`: a folder that is or will be such a folder.
+/// Throws Error (failure, one line) unless a requested output can be written to this file now (write_file): its folder must exist
+/// and be writable, an existing file must be writable, and the file must not be one that the program keeps in the folder of a
+/// run, a sweep, a client or an authority. Call this before the work that produces the output. `own` is such a folder, or will
+/// become one.
 void check_output(const std::filesystem::path& path, const std::filesystem::path& own = {});
 
 }  // namespace fedstride

@@ -28,7 +28,7 @@ namespace {
 
 std::atomic<std::size_t> part_count = 0;
 
-/// Throws Error (usage) if two settings share a name, and for an invalid value.
+/// Throws Error (usage) if two settings share a name or a value is invalid.
 void check_settings_of(const Part& part, const std::string& what) {
   std::set<std::string_view> settings;
   for (const SettingInfo& setting : part.settings())

@@ -13,14 +13,14 @@
 
 namespace fedstride {
 
-/// A part of a family (an optimizer, a partition, ...); code that holds one does not know which. A family is an abstract class
-/// derived from Part; its optional functions have defaults. A part of it is
+/// A part of a family (an optimizer, a partition, ...); code that uses a part does not know its type. A family is an abstract
+/// class derived from Part, whose optional functions have defaults. Its parts look like this:
 ///   struct MySettings { double alpha = 1; static constexpr auto kFields = std::tuple{Field{"my-alpha", &MySettings::alpha, ...}}; };
 ///   struct MyPart final : PartBase<FamilyPart, MyPart, MySettings> {
 ///     static constexpr std::string_view kName = "my-part", kSummary = "...";
 ///     ... override ...
 ///   };
-/// Flags, keys, help, error texts, the resolved file and the conformance tests come from these.
+/// Flags, keys, help, error messages, the resolved file and the conformance tests are derived from these.
 class Part {
  public:
   virtual ~Part() = default;
@@ -45,12 +45,12 @@ class Part {
   Part& operator=(const Part&) = default;
 };
 
-/// The settings of a part without settings.
+/// For parts without settings.
 struct NoSettings {
   static constexpr auto kFields = std::tuple{};
 };
 
-/// The base of the part Self of the family Interface: its settings are members of it, and Self({.alpha = 2}) sets them.
+/// The base of part Self in family Interface: the settings are its members, and Self({.alpha = 2}) sets them.
 template <class Interface, class Self, class Settings = NoSettings>
 class PartBase : public Interface, public Settings {
  public:
@@ -66,21 +66,21 @@ class PartBase : public Interface, public Settings {
   }
 };
 
-/// The registry of a family: its parts with their defaults, the first of which is the family's default.
+/// The registry of a family: its parts with default settings. The first part is the family's default.
 class PartFamily {
  public:
   PartFamily(std::string_view key, std::string_view purpose, Question question, Shown shown = Shown::seldom)
       : key_(key), purpose_(purpose), question_(question), shown_(shown) {}
 
-  std::string_view key() const { return key_; }          ///< "optimizer": flag and key that choose
+  std::string_view key() const { return key_; }          ///< "optimizer": flag and key that choose a part
   std::string_view purpose() const { return purpose_; }  ///< "how clients train"
   Question question() const { return question_; }        ///< the question answered by its flag and its parts' settings
   Shown shown() const { return shown_; }                 ///< how often a part other than the default is chosen
   std::span<const std::unique_ptr<Part>> parts() const { return parts_; }
   std::vector<std::string> names() const;
 
-  /// Must be called before the first configuration is resolved. Throws Error (usage) for a name that is taken, a setting
-  /// given twice, or defaults that are not valid.
+  /// Must be called before the first configuration is resolved. Throws Error (usage) for a name already taken, a duplicate
+  /// setting or invalid defaults.
   void add(std::unique_ptr<Part> part);
   /// A copy of the part with this name. Throws Error (usage): "optimizer 'agd' is unknown; did you mean 'sgd'? valid: ..."
   std::unique_ptr<Part> make(std::string_view name) const;
@@ -93,7 +93,7 @@ class PartFamily {
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
-/// How many parts have been added to all families. Anything derived from the registries is valid until this changes.
+/// The number of parts added to all families. Anything derived from the registries is valid until this changes.
 std::size_t registered_parts();
 
 /// A chosen part, held by value.
@@ -112,7 +112,7 @@ class ChosenPart {
   const Part& part() const { return *part_; }
   Part& part() { return *part_; }
   std::string_view name() const { return part_->name(); }
-  /// Chooses the family's part of this name, with its defaults. Throws Error (usage) if there is none.
+  /// Chooses the family's part with this name and default settings. Throws Error (usage) if there is none.
   void choose(std::string_view name) { part_ = family_->make(name); }
 
   /// The part if it is a P, otherwise nullptr.
@@ -130,13 +130,13 @@ class ChosenPart {
   std::unique_ptr<Part> part_;
 };
 
-/// A part of the family with this Interface, whose registry is Interface::family().
+/// A chosen part of the family with this Interface, whose registry is Interface::family().
 template <class Interface>
 class Chosen : public ChosenPart {
  public:
-  /// The family's default.
+  /// Chooses the family's default.
   Chosen() : ChosenPart(Interface::family(), Interface::family().parts().front()->clone()) {}
-  /// This part.
+  /// Chooses this part.
   template <std::derived_from<Interface> P>
   Chosen(P part) : ChosenPart(Interface::family(), std::make_unique<P>(std::move(part))) {}  // NOLINT: implicit on purpose
 
@@ -153,8 +153,8 @@ void add_parts(PartFamily& family) {
   (family.add(std::make_unique<P>()), ...);
 }
 
-/// Adds a part to its family under its kName: add_part<Optimizer>(MyOptimizer{}). Its values are the defaults.
-/// Must be called before the first configuration is resolved. Throws Error (usage) for a name that is taken.
+/// Adds a part to its family under its kName: add_part<Optimizer>(MyOptimizer{}). Its settings become the defaults. Must be
+/// called before the first configuration is resolved. Throws Error (usage) for a name already taken.
 template <class Family, class P>
 void add_part(P part) {
   Family::registry().add(Family(std::move(part)).part().clone());

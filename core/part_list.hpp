@@ -14,8 +14,8 @@
 
 namespace fedstride {
 
-/// Parts without settings are final classes with kName, derived from one base. Their list is a std::tuple, and an enumeration's
-/// value is a place in it:
+/// Parts without settings are final classes with a kName and a common base. A std::tuple lists them, and an enumeration value is
+/// an index into the list:
 ///   using DrawList = std::tuple<PoissonDraw, FullDraw>;
 ///   enum class Sampling {};
 ///   constexpr auto choice_names(Sampling) { return names_in<DrawList>(); }
@@ -25,7 +25,7 @@ constexpr auto names_in() {
   return []<class... P>(const std::tuple<P...>*) { return names(P::kName...); }(static_cast<List*>(nullptr));
 }
 
-/// The same with summaries, kSummary.
+/// The same, with summaries (kSummary).
 template <class List>
 std::vector<KnownName> known_in() {
   return []<class... P>(const std::tuple<P...>*) {
@@ -56,7 +56,7 @@ std::vector<std::string_view> names_where(const Holds& holds) {
   return found;
 }
 
-/// The names of an enumeration's values without one of them.
+/// The names of an enumeration's values, except this one.
 template <Choice E>
 constexpr auto all_but(std::string_view name) {
   std::array<std::string_view, kChoiceNames<E>.size() - 1> others;

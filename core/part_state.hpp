@@ -15,7 +15,7 @@
 
 namespace fedstride {
 
-/// The state of a part from round to round. Only a part of the same kind makes, changes and saves it.
+/// A part's state, kept from round to round. Only parts of the same kind create, change and save it.
 class PartState {
  public:
   virtual ~PartState() = default;
@@ -27,15 +27,15 @@ class StatefulPart : public Part {
   virtual std::unique_ptr<PartState> make_state() const = 0;
   /// Resets the state for a model of `size` parameters, reusing its memory.
   virtual void start(PartState& state, std::size_t size) const = 0;
-  /// Cereal's portable binary form, complete: a part that saves, loads and continues gives the same bits as one that just
-  /// continues. load throws if the bytes are not in this form.
+  /// The complete state in cereal's portable binary form: a part that saves, loads and continues produces the same bits as one
+  /// that just continues. load throws if the bytes do not have this form.
   virtual void save(const PartState& state, std::ostream& bytes) const = 0;
   virtual void load(PartState& state, std::istream& bytes) const = 0;
   /// True if the length of the saved state depends on more than the number of parameters.
   virtual bool state_length_changes() const { return false; }
 };
 
-/// Cereal's portable binary form of some values.
+/// Writes or reads values in cereal's portable binary form.
 void write_archive(std::ostream& bytes, const auto&... values) {
   cereal::PortableBinaryOutputArchive archive(bytes);
   archive(values...);
@@ -47,11 +47,11 @@ void read_archive(std::istream& bytes, auto&... values) {
 
 std::unique_ptr<PartState> started_state(const StatefulPart& part, std::size_t size);
 
-/// The bytes that save writes.
+/// The bytes that `save` writes.
 std::string state_bytes(function_ref<void(std::ostream&)> save);
 std::string state_bytes(const StatefulPart& part, const PartState& state);
-/// The inverse: load must read all of the bytes, which have this length if one is given. Throws Error (failure), naming the
-/// state's owner, if they are damaged or belong to another model.
+/// The inverse: `load` must read all of the bytes, which must have this length if one is given. Throws Error (failure), naming
+/// the state's owner, if they are damaged or belong to another model.
 void load_state(const std::string& bytes, std::string_view whose, std::optional<std::size_t> length,
                 function_ref<void(std::istream&)> load);
 void load_state(const StatefulPart& part, PartState& state, const std::string& bytes, std::string_view whose);
@@ -59,14 +59,15 @@ void load_state(const StatefulPart& part, PartState& state, const std::string& b
 /// The state of a part that keeps nothing.
 struct NoState {};
 
-/// The base of the part Self of a family of parts with states. Its state is a T: a Vector, or a struct that cereal can serialize.
+/// The base of part Self in a family of stateful parts. Its state is a T: a Vector, or a struct that cereal can serialize.
 template <class Interface, class Self, class Settings, class T>
 class StatefulBase : public PartBase<Interface, Self, Settings> {
  public:
   using PartBase<Interface, Self, Settings>::PartBase;
   using State = T;
 
-  /// A fresh state. The default: a vector of zeros as long as the model; any other state is default-constructed.
+  /// Starts a fresh state. By default, a Vector becomes as many zeros as the model has parameters; any other state is
+  /// default-constructed.
   virtual void start(State& state, std::size_t size) const {
     if constexpr (std::is_same_v<State, Vector>)
       state.assign(size, 0);

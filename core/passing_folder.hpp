@@ -8,7 +8,7 @@ namespace fedstride {
 /// A new folder in the system's temporary folder, accessible only to its user, removed with its contents on destruction.
 class PassingFolder {
  public:
-  /// `purpose` is part of its name. Throws Error (failure) if it cannot be created.
+  /// `purpose` is part of the folder's name. Throws Error (failure) if the folder cannot be created.
   explicit PassingFolder(const std::string& purpose);
   ~PassingFolder();
   PassingFolder(const PassingFolder&) = delete;

@@ -11,8 +11,8 @@ namespace fedstride {
 template <class T>
 class Pool {
  public:
-  /// Returns an idle object, or a new one from std::unique_ptr<T> make(). The user returns it; an object lost to an exception is
-  /// replaced by a new one.
+  /// Returns an idle object, or a new one from std::unique_ptr<T> make(). The caller gives it back; an object lost to an
+  /// exception is replaced by a new one.
   template <class Make>
   std::unique_ptr<T> borrow(Make&& make) {
     {

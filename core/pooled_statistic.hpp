@@ -16,29 +16,29 @@ struct ClientReport;
 /// The maximum number of values that a server sends its clients in addition to the model.
 inline constexpr std::size_t kMaxTold = 8;
 
-/// The server's side of a local optimizer that adapts to the whole federation: it takes a statistic of all clients' steps and
-/// sends them what it computes from it.
+/// The server's side of a local optimizer that adapts to the whole federation: it receives a statistic of all clients' steps and
+/// sends them values computed from it.
 class PooledStatistic {
  public:
   virtual ~PooledStatistic() = default;
-  /// At most kMaxTold numbers for every client of that round; the last is pooled_reference.
+  /// At most kMaxTold numbers for every client in that round; the last is pooled_reference.
   virtual std::vector<double> tell(std::uint32_t round) const = 0;
   /// Called once per round, with the sum of its clients' reports (sum_of).
   virtual void take(std::uint32_t round, const ClientReport& sums) = 0;
   /// Called when a run is extended to this many rounds.
   virtual void prolong(std::uint32_t /*rounds*/) {}
-  /// The numbers behind this session's last round.
+  /// The numbers to report for this session's last round.
   virtual std::vector<NamedNumber> numbers() const { return {}; }
-  /// Cereal's portable binary form. load throws if the bytes are not in this form.
+  /// Cereal's portable binary form. load throws if the bytes do not have this form.
   virtual void save(std::ostream& bytes) const = 0;
   virtual void load(std::istream& bytes) = 0;
 };
 
-/// The statistic that the server expects of a step, from the numbers it sent; 0: none. Under client-level privacy, a client's
-/// mean is released as a share of twice this number.
+/// The statistic that the server expects of a step, taken from the numbers it sent; 0: none. Under client-level privacy, a
+/// client's mean is released as a fraction of twice this number.
 inline double pooled_reference(std::span<const double> told) { return told.empty() ? 0 : told.back(); }
 
-/// The noise that is added to the gradients of a round, as known before the run. Mean squares are of half the difference of two
+/// The noise added to a round's gradients, as known before the run. Each mean square is that of half the difference between two
 /// gradients, over the steps of all clients.
 struct KnownNoise {
   double noise = 0;       ///< mean square of the noise alone
@@ -48,11 +48,11 @@ struct KnownNoise {
 
 /// The plan of a run, as known at its start.
 struct PoolPlan {
-  double start_norm = 0;                                      ///< of the first weights
-  double steps_a_round = 0;                                   ///< of a client, on average
+  double start_norm = 0;                                      ///< of the initial weights
+  double steps_a_round = 0;                                   ///< per client, on average
   double clients_a_round = 0;                                 ///< on average
-  std::uint32_t rounds = 0;                                   ///< in which it adapts
-  std::function<KnownNoise(std::uint32_t round)> noise = {};  ///< empty: gradients have none
+  std::uint32_t rounds = 0;                                   ///< in which the optimizer adapts
+  std::function<KnownNoise(std::uint32_t round)> noise = {};  ///< empty: gradients have no noise
 };
 
 }  // namespace fedstride

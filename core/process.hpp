@@ -13,7 +13,7 @@
 
 namespace fedstride {
 
-/// A child process. It is killed on destruction unless it has ended.
+/// A child process, killed on destruction if it is still running.
 class ChildProcess {
  public:
   explicit ChildProcess(pid_t id = -1) : id_(id) {}
@@ -28,9 +28,9 @@ class ChildProcess {
   explicit operator bool() const { return id_ > 0; }
   pid_t id() const { return id_; }
   void signal(int number) const;
-  /// Waits for the exit: its code, or minus the signal that ended the child.
+  /// Waits for the child to exit; returns its exit code, or minus the signal that ended it.
   int wait();
-  /// The exit code as from wait(), or nothing if the process is still running.
+  /// The result of wait(), or nothing if the child is still running.
   std::optional<int> ended();
 
  private:
@@ -46,21 +46,21 @@ struct Streams {
   int err;
 };
 
-/// The words as a null-terminated argv of pointers, valid as long as the words exist. The exec functions take them without
-/// const but change nothing.
+/// The words as a null-terminated argv, valid as long as the words exist. The exec functions take non-const pointers but do not
+/// modify the words.
 std::vector<char*> argument_pointers(std::span<const std::string> words);
 
-/// Starts a program, found on PATH as in a shell. On failure returns no process and sets errno.
+/// Starts a program, looked up on PATH as in a shell. On failure, returns no process and sets errno.
 ChildProcess started(std::span<const std::string> words, const Streams& streams);
 
-/// Forks a copy of this process that runs `act` and exits with the code it returns. It receives the signal `at_parents_end` (0:
-/// none) when the thread that started it ends. On failure returns no process and sets errno.
+/// Forks a copy of this process that runs `act` and exits with the code it returns. The child receives the signal
+/// `at_parents_end` (0: none) when the thread that forked it ends. On failure, returns no process and sets errno.
 ChildProcess forked(function_ref<int()> act, int at_parents_end = 0);
 
 /// For use in `act`: replaces the process with a program. Returns 127 on failure.
 int become(const char* program, const std::vector<char*>& arguments, const Streams& streams);
 
-/// Throws Error (failure) if no pipe can be created.
+/// A pipe. Throws Error (failure) if it cannot be created.
 struct Pipe {
   Pipe();
   Descriptor out;  ///< the read end

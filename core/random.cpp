@@ -13,7 +13,7 @@
 namespace fedstride {
 namespace {
 
-// Stafford's variant 13 of the 64-bit finaliser: a bijection with good avalanche.
+// Stafford's variant 13 of the 64-bit finalizer: a bijection with good avalanche.
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
@@ -78,7 +78,7 @@ void RandomStream::refill() {
 
 namespace {
 
-/// Batches of blocks, in their order: word k of block i is at kWords i + k.
+/// Fills `words` with batches of blocks, in order: word k of block i is at kWords i + k.
 template <std::size_t kWords>
 void fill_batches(void (*make)(const BlockKey&, const std::uint32_t*, std::size_t, std::uint32_t*), const std::uint32_t* key,
                   std::array<std::uint32_t, 4>& counter, std::span<std::uint32_t> words) {
@@ -132,7 +132,7 @@ RandomSource RandomSource::load(std::string_view bytes) {
 
 RandomStream RandomSource::at(const Address& address) const {
   if (!secret_) return {seed_, address};
-  // The root keys only this: half a block of output is the key of one (purpose, round).
+  // The root keys nothing else: half a block of output is the key for one (purpose, round).
   const auto words = chacha20_block(root_, {0, static_cast<std::uint32_t>(address.purpose), address.round, 0});
   std::array<std::uint32_t, 8> key;
   for (std::size_t i = 0; i < key.size(); ++i) key[i] = words[i];
@@ -175,7 +175,7 @@ double RandomStream::gamma(double shape) {
 
 double RandomStream::log_of_gamma(double shape) {
   if (shape >= 1) return portable::log(gamma(shape));
-  // gamma(a) = gamma(a + 1) U^(1/a), in logarithms because the power underflows.
+  // gamma(a) = gamma(a + 1) U^(1/a), computed in logarithms because the power may underflow.
   const double boosted = portable::log(gamma(shape + 1));
   return boosted + portable::log(1 - uniform()) / shape;
 }

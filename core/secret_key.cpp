@@ -23,7 +23,7 @@ void fill_from_kernel(void* to, std::size_t size) {
     throw failure(std::string("cannot get random bytes from the kernel: ") + std::strerror(errno));
 }
 
-/// Reads the key in the open file, or throws with the reason.
+/// Reads the key from the open file, or throws Error (failure) with the reason.
 SecretKey read_key(int fd, const std::filesystem::path& path) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) throw key_file_error("read", path, errno);
@@ -41,7 +41,7 @@ SecretKey read_key(int fd, const std::filesystem::path& path) {
   return key;
 }
 
-/// Returns false and sets errno if it cannot be written.
+/// Returns false and sets errno if the key cannot be written.
 bool write_synced(const std::filesystem::path& path, const SecretKey& key) {
   const Descriptor file = opened(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
   return file && write_all(file.get(), bytes_of(key)) && ::fchmod(file.get(), 0600) == 0 && ::fsync(file.get()) == 0;
@@ -49,7 +49,7 @@ bool write_synced(const std::filesystem::path& path, const SecretKey& key) {
 
 enum class Existing { stays, is_replaced };
 
-/// Keeps a key under `path`; an existing one stays or is replaced.
+/// Stores a key at `path`; an existing key stays or is replaced.
 void keep_key(const std::filesystem::path& path, const SecretKey& key, Existing existing) {
   std::uint64_t tag = 0;
   fill_from_kernel(&tag, sizeof tag);

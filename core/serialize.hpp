@@ -10,12 +10,12 @@
 
 namespace fedstride {
 
-/// The longest vector that is read, in floats (4 GiB).
+/// The longest vector that can be read, in floats (4 GiB).
 inline constexpr std::uint64_t kMaxVectorSize = std::uint64_t{1} << 30;
 
 }  // namespace fedstride
 
-/// cereal's save and load of fedstride::Vector, for its two binary archives: the length as 64 bits, then the floats.
+/// cereal's save and load functions for fedstride::Vector, for its two binary archives: the length in 64 bits, then the floats.
 namespace cereal {
 
 template <class Archive>
@@ -26,7 +26,7 @@ void save(Archive& archive, const fedstride::Vector& vector) {
 }
 
 /// Memory grows with the bytes that have arrived, never with a claimed length. Throws Error (failure) for a length above
-/// kMaxVectorSize, cereal::Exception if the bytes end early.
+/// kMaxVectorSize, or cereal::Exception if the bytes end early.
 template <class Archive>
 void load(Archive& archive, fedstride::Vector& vector) {
   std::uint64_t size = 0;

@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-// "1,2": several values, each valid by itself.
+// True for several values, each valid by itself: "1,2".
 bool lists_numbers(std::string_view text, const Valid& valid) {
   const auto values = split(text, ',');
   return values.size() > 1 && std::ranges::all_of(values, [&](std::string_view one) {
@@ -19,7 +19,7 @@ bool lists_numbers(std::string_view text, const Valid& valid) {
 }  // namespace
 
 std::string Valid::text(bool whole) const {
-  // An integer bound in digits ("1000000"), although the shortest text would be "1e+06".
+  // Writes an integer bound in digits ("1000000"), although "1e+06" would be shorter.
   const auto number_text = [](double bound) {
     const bool exact = std::trunc(bound) == bound && std::fabs(bound) < 0x1p53;
     return exact ? fedstride::number_text(static_cast<std::int64_t>(bound)) : fedstride::number_text(bound);

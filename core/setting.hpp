@@ -22,10 +22,10 @@
 
 namespace fedstride {
 
-/// What kind of path a text is.
+/// The kind of path that a text setting holds, if any.
 enum class Place { none, file, folder, output };  // output: a file that is written
 
-/// A name that a setting may have, and its meaning (empty if the name explains itself).
+/// A named value that a setting may take, and its meaning (empty if the name explains itself).
 struct KnownName {
   std::string name;
   std::string summary = {};
@@ -37,8 +37,8 @@ struct Valid {
   double high = std::numeric_limits<double>::infinity();
   bool low_included = true;
   bool high_included = true;
-  Place place = Place::none;  ///< of a text that is a path
-  /// The known names of a text, for completion and the manual; other texts may be valid too.
+  Place place = Place::none;  ///< for a text that is a path
+  /// The known values of a text, for completion and the manual; other values may be valid too.
   std::vector<KnownName> (*known)() = nullptr;
 
   bool admits(double value) const {
@@ -48,7 +48,7 @@ struct Valid {
   std::string text(bool whole) const;
 };
 
-/// A number, or "auto": determined by the part itself.
+/// A number, or "auto" if the part determines it.
 struct AutoNumber {
   double value = 0;
   bool is_auto = false;
@@ -62,15 +62,15 @@ inline constexpr Valid kNonNegative{.low = 0};
 inline constexpr Valid kFraction{.low = 0, .high = 1};
 inline constexpr Valid kAtLeastOne{.low = 1};
 
-/// What in a run a setting affects. This decides whether it may change when a run continues, and whether it is part of the run's
+/// What a setting affects in a run. This decides whether it may change when a run is resumed, and whether it is part of the run's
 /// identity and of the key of a sweep's cell.
 enum class Shapes {
-  model,    ///< the model: it never changes, and is in both
-  length,   ///< the number of rounds: a run may continue to a larger one
-  reports,  ///< the numbers reported for the model: may change; in the cell's key only
-  work,     ///< how and where the work is done, or where the data are: may change; in neither
-  screen,   ///< what is printed: the same, and not kept in a run's folder
-  folder,   ///< where the results are: in neither, not kept; a run continues in its own folder
+  model,    ///< the model: never changes; part of both
+  length,   ///< the number of rounds: may grow when a run is resumed
+  reports,  ///< the numbers reported for the model: may change; part of the cell's key only
+  work,     ///< how and where the work is done, or where the data are: may change; part of neither
+  screen,   ///< what is printed: like `work`, but not kept in a run's folder
+  folder,   ///< where the results are: part of neither, not kept; a run is resumed in its own folder
 };
 constexpr bool may_change(Shapes shapes) { return shapes != Shapes::model && shapes != Shapes::folder; }
 constexpr bool shapes_output(Shapes shapes) { return shapes == Shapes::screen || shapes == Shapes::folder; }
@@ -81,18 +81,18 @@ enum class Question { data, clients, model, training, federation, privacy, outpu
 inline constexpr std::string_view kQuestionTitles[] = {"Data",       "Clients", "Model",         "Training",
                                                        "Federation", "Privacy", "Run and output"};
 
-/// How often people change a setting: --help shows the first two, the first ones at the top; --help-all shows all.
+/// How often people change a setting: --help shows `first` at the top, then `often`; --help-all shows all.
 enum class Shown { first, often, seldom };
 
-/// A value that is written as a text; text() and read() are inverse.
+/// A value that is written as text; text() and read() are inverses.
 template <class Value>
 concept TextValue = requires(const Value value) {
   { value.text() } -> std::same_as<std::string>;
   { Value::read(std::string_view()) } -> std::same_as<Value>;
 };
 
-/// One setting of a part: its name as a flag and as a key, its member, its meaning (with unit), its valid values. Value is
-/// double, AutoNumber, int, std::int64_t, std::uint64_t, bool, std::string, a TextValue or a Choice. The default is the member's initial
+/// One setting of a part: its name as flag and key, its member, its meaning (with unit) and its valid values. Value is double,
+/// AutoNumber, int, std::int64_t, std::uint64_t, bool, std::string, a TextValue or a Choice. The default is the member's initial
 /// value.
 template <class Owner, class Value>
 struct Field {
@@ -103,7 +103,7 @@ struct Field {
   Shapes shapes = Shapes::model;
   /// True if the owner's other settings leave this one in effect; null: always.
   bool (Owner::*is_read)() const = nullptr;
-  Question question = {};  ///< a part's setting has the question of its family
+  Question question = {};  ///< for a part's setting, the question of its family
   Shown shown = Shown::seldom;
 
   constexpr Field often() const { return with(question, Shown::often); }
@@ -131,7 +131,7 @@ constexpr std::tuple<Fields...> about(Question question, const Fields&... fields
   return {fields.with(question, fields.shown)...};
 }
 
-/// A value as written in a file; a choice is its name.
+/// A value as written in a file; a choice is written as its name.
 using SettingValue = std::variant<bool, std::int64_t, double, std::string>;
 /// "true", "3", "0.1", "adadp".
 std::string value_text(const SettingValue& value);
@@ -149,7 +149,7 @@ struct SettingInfo {
   Question question = {};
   Shown shown = Shown::seldom;
   std::span<const std::string_view> choices = {};  ///< the valid names, if it is a choice
-  std::int64_t lowest = 0;                         ///< lowest value the member holds, if it is a whole number
+  std::int64_t lowest = 0;                         ///< lowest value the member can hold, if it is a whole number
   std::int64_t highest = 0;
   SettingValue (*get)(const void* owner) = nullptr;
   /// Requires a value of this setting's kind that check() accepts.
@@ -159,7 +159,8 @@ struct SettingInfo {
 
   /// "a number above 0", "valid: keep, reset", "true or false", "a text".
   std::string valid_text() const;
-  /// Throws Error (usage) that names the setting, the value and what is valid. A whole number is accepted for a number.
+  /// Throws Error (usage), naming the setting, the value and what is valid, if the value is invalid. A whole number is accepted
+  /// as a number.
   void check(const SettingValue& value) const;
   /// Checks the value, then sets the owner's member. Throws like check().
   void assign(void* owner, const SettingValue& value) const {

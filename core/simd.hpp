@@ -14,10 +14,10 @@
 
 namespace fedstride {
 
-// Lanes: the floats that fit in a vector register, as the compiler's vector extension: +, *, < and ?: work lane by lane.
+// Lanes holds the floats that fit in a vector register, using the compiler's vector extension: +, *, < and ?: work lane by lane.
 //
-// Results depend neither on that width nor on the compiler. Only fma() is fused (-ffp-contract=off), and sums along a vector have
-// kSumLanes lanes, in as many registers as they need.
+// Results depend neither on the register width nor on the compiler: only fma() is fused (-ffp-contract=off), and sums along a
+// vector use kSumLanes lanes, in as many registers as they need.
 
 #if defined(__AVX512F__)
 inline constexpr int kLanes = 16;
@@ -33,12 +33,13 @@ inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 16;
 #endif
 
-/// Sums along a vector: element i goes to lane i % kSumLanes, on every processor. AVX-512 has this many, so it loses nothing.
+/// In sums along a vector, element i goes to lane i % kSumLanes on every processor. AVX-512 has this many lanes, so it loses
+/// nothing.
 inline constexpr int kSumLanes = 16;
-/// The registers they occupy.
+/// The number of registers that these lanes occupy.
 inline constexpr int kSumParts = kSumLanes / kLanes;
 
-/// True if fma() rounds once. Without such an instruction it rounds twice, and results differ (x86-64 before 2013).
+/// True if fma() rounds once. Without a fused instruction (x86-64 before 2013), it rounds twice, and results differ.
 #if defined(__FMA__) || defined(__aarch64__)
 inline constexpr bool kFused = true;
 #else
@@ -54,8 +55,8 @@ typedef std::uint8_t UnalignedByteLanes __attribute__((vector_size(kLanes), alig
 #define FEDSTRIDE_INLINE inline __attribute__((always_inline))
 #define FEDSTRIDE_INLINE_LAMBDA __attribute__((always_inline))
 
-/// Calls body(0) ... body(kCount - 1) with compile-time numbers, so arrays of vectors indexed by them stay in registers.
-/// The body is a lambda marked FEDSTRIDE_INLINE_LAMBDA.
+/// Calls body(0) ... body(kCount - 1) with compile-time numbers, so arrays of vectors indexed by them stay in registers. The body
+/// must be a lambda marked FEDSTRIDE_INLINE_LAMBDA.
 template <int kCount, class Body>
 FEDSTRIDE_INLINE void unrolled(Body&& body) {
   [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) FEDSTRIDE_INLINE_LAMBDA {
@@ -64,7 +65,7 @@ FEDSTRIDE_INLINE void unrolled(Body&& body) {
   (std::make_integer_sequence<int, kCount>{});
 }
 
-/// The floats in the fewest whole vectors that hold `count` floats.
+/// `count` floats rounded up to whole vectors.
 constexpr std::size_t whole_lanes(std::size_t count) {
   constexpr auto lanes = static_cast<std::size_t>(kLanes);
   return (count + lanes - 1) / lanes * lanes;
@@ -96,7 +97,7 @@ FEDSTRIDE_INLINE Lanes fma(Lanes a, float b, float c) { return fma(a, broadcast(
 FEDSTRIDE_INLINE float fma(float a, float b, float c) { return kFused ? __builtin_fmaf(a, b, c) : a * b + c; }
 FEDSTRIDE_INLINE double fma(double a, double b, double c) { return kFused ? __builtin_fma(a, b, c) : a * b + c; }
 
-/// The same value, forced into a register: otherwise the compiler reloads it at each use.
+/// Forces the value into a register; otherwise, the compiler would reload it at each use.
 FEDSTRIDE_INLINE Lanes in_register(Lanes value) {
 #if defined(__AVX512F__)
   asm("" : "+v"(value));
@@ -120,7 +121,7 @@ namespace detail {
 
 alignas(64) inline constexpr std::int32_t kFirstLanes[2 * kLanes] = {-1, -1, -1, -1, -1, -1, -1, -1};
 
-/// All bits of the first `count` lanes.
+/// A mask of the first `count` lanes, with all their bits set.
 FEDSTRIDE_INLINE __m256i first_lanes(int count) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kFirstLanes + kLanes - count));
 }
@@ -128,7 +129,7 @@ FEDSTRIDE_INLINE __m256i first_lanes(int count) {
 }  // namespace detail
 #endif
 
-/// Loads the first `count` lanes (at most kLanes) and zeros after them; memory beyond them is not touched.
+/// Loads the first `count` lanes (at most kLanes) and zeros the rest; memory beyond them is not accessed.
 FEDSTRIDE_INLINE Lanes load_first(const float* from, int count) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Lanes>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1U), from));
@@ -153,8 +154,8 @@ FEDSTRIDE_INLINE void store_first(float* to, Lanes value, int count) {
 #endif
 }
 
-/// Stores that bypass the caches, for data read much later; `to` must be aligned to a vector. Another thread sees the data once
-/// this thread has done an atomic read-modify-write, as it does at the end of every task.
+/// Stores a vector past the caches, for data read much later; `to` must be aligned to a vector. Other threads see the data after
+/// this thread's next atomic read-modify-write, which happens at the end of every task.
 FEDSTRIDE_INLINE void store_past_caches(float* to, Lanes value) {
 #if defined(__AVX512F__)
   _mm512_stream_ps(to, reinterpret_cast<__m512>(value));
@@ -172,7 +173,7 @@ FEDSTRIDE_INLINE void prefetch(const float* from) { __builtin_prefetch(from, 0, 
 
 FEDSTRIDE_INLINE Lanes positive(Lanes a) { return a > Lanes{} ? a : Lanes{}; }
 
-/// Sets a bit for each lane that differs from zero (NaN does).
+/// Returns a bit for each lane that differs from zero (NaN does).
 FEDSTRIDE_INLINE std::uint32_t nonzero_lanes(Lanes value) {
 #if defined(__AVX512F__)
   return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(value), _mm512_setzero_ps(), _CMP_NEQ_UQ);
@@ -196,7 +197,7 @@ FEDSTRIDE_INLINE Lanes exchange(Lanes a, Lanes b, std::integer_sequence<int, kLa
     return __builtin_shufflevector(a, b, ((kLane & kStep) ? kLanes + kLane - kStep : kLane)...);
 }
 
-/// The pair (a, b) as blocks of kStep x kStep, transposed: the lower and the upper row of blocks.
+/// The lower and upper rows of the pair (a, b), transposed as blocks of kStep x kStep.
 template <int kStep>
 FEDSTRIDE_INLINE Lanes lower(Lanes a, Lanes b) {
   return exchange<kStep, false>(a, b, std::make_integer_sequence<int, kLanes>{});
@@ -228,7 +229,7 @@ FEDSTRIDE_INLINE void transpose(Lanes (&rows)[kLanes]) { detail::transpose_steps
 
 namespace detail {
 
-/// Lanes in bit-reversed order.
+/// The lanes in bit-reversed order.
 template <int... kLane>
 FEDSTRIDE_INLINE Lanes bits_reversed(Lanes a, std::integer_sequence<int, kLane...>) {
   constexpr auto reversed = [](int lane) {
@@ -241,7 +242,7 @@ FEDSTRIDE_INLINE Lanes bits_reversed(Lanes a, std::integer_sequence<int, kLane..
 
 }  // namespace detail
 
-/// Lane i % kLanes of packed[i / kLanes] is the sum of the lanes of rows[i], halves first; the rows are overwritten.
+/// Sets lane i % kLanes of packed[i / kLanes] to the sum of the lanes of rows[i], adding halves first; overwrites the rows.
 template <int kRows, int kStep = kLanes / 2>
 FEDSTRIDE_INLINE void packed_sums(Lanes* rows, Lanes* packed) {
   if constexpr (kStep == 0) {
@@ -263,8 +264,8 @@ struct LaneSums {
   Lanes part[kSumParts] = {};
 };
 
-/// Calls body(part, i, get) for every part of every kSumLanes of `count` floats, the first at i; get(from) loads the existing
-/// ones, and zeros for the rest.
+/// Calls body(part, i, get) for every part of every kSumLanes of `count` floats, where i is the part's first float; get(from)
+/// loads the floats that exist, and zeros for the rest.
 template <class Count, class Body>
 FEDSTRIDE_INLINE void for_sum_lanes(Count count, Body&& body) {
   Count i = 0;
@@ -290,7 +291,7 @@ FEDSTRIDE_INLINE float sum(LaneSums sums) {
   return value[0];
 }
 
-/// packed_sums of kSumLanes lanes: part p of row i is sums[p][i]; they are overwritten.
+/// packed_sums for rows of kSumLanes lanes: part p of row i is sums[p][i]. Overwrites the sums.
 template <int kRows>
 FEDSTRIDE_INLINE void packed_sums(Lanes (&sums)[kSumParts][kRows], Lanes* packed) {
   unrolled<kRows>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
@@ -336,7 +337,7 @@ FEDSTRIDE_INLINE Lanes tanh(Lanes x) {
   p = fma(p, z, 1.33314422036e-1F);
   p = fma(p, z, -3.33332819422e-1F);
   const Lanes near = fma(p * z, x, x);
-  // 1 - 2 / (e^2|x| + 1), and the rounding errors of the divisor, the quotient and the difference.
+  // 1 - 2 / (e^2|x| + 1), corrected for the rounding errors of the divisor, the quotient and the difference.
   const Lanes power = exp(size * 2.0F);
   const Lanes divisor = power + 1.0F;
   const Lanes quotient = 2.0F / divisor;
@@ -346,13 +347,13 @@ FEDSTRIDE_INLINE Lanes tanh(Lanes x) {
   return size < broadcast(0.625F) ? near : (x < Lanes{} ? -far : far);
 }
 
-/// The standard normal distribution's function, to about 3e-7 of its value or 3e-7, and its density.
+/// The standard normal distribution function, with a relative or absolute error of about 3e-7, and its density.
 struct NormalLanes {
   Lanes distribution;
   Lanes density;
 };
 
-/// The tail beyond |x| is e^(-x^2/2) times a polynomial in 1 / (1 + 0.28 |x|), fitted at Chebyshev's nodes.
+/// The tail beyond |x| is e^(-x^2/2) times a polynomial in 1 / (1 + 0.28 |x|), fitted at Chebyshev nodes.
 FEDSTRIDE_INLINE NormalLanes standard_normal(Lanes x) {
   const Lanes size = x < Lanes{} ? -x : x;
   const Lanes bell = exp(size * size * -0.5F);

@@ -10,14 +10,14 @@ namespace fedstride {
 /// The spread of numbers, one per client.
 struct Spread {
   double mean = 0;
-  double deviation = 0;  ///< square root of the mean squared distance to the mean
-  double tenth = 0;      ///< 10th percentile, and so on: interpolated between the two nearest numbers
+  double deviation = 0;  ///< population standard deviation
+  double tenth = 0;      ///< 10th percentile; percentiles are interpolated between the two nearest numbers
   double median = 0;
   double ninetieth = 0;
-  double worst_tenth = 0;  ///< mean of the smallest tenth of the numbers, at least one
+  double worst_tenth = 0;  ///< mean of the smallest tenth of the numbers (at least one number)
 };
 
-/// The spread of some numbers; all 0 if there are none.
+/// The spread of the numbers; all 0 if there are none.
 inline Spread spread_of(std::vector<double> numbers) {
   Spread spread;
   if (numbers.empty()) return spread;

@@ -15,7 +15,7 @@ class Stopped : public std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
 
-/// While one exists, check_stop() does not throw: its owner checks the flag itself and first finishes something.
+/// While an instance exists, check_stop() does not throw: its owner checks the flag itself, once its current work is finished.
 class StopLater {
  public:
   StopLater() { ++count_; }

@@ -5,8 +5,8 @@
 
 namespace fedstride {
 
-/// A member of a value by its name in texts. A value with kTerms, a tuple of these, is written and read by them
-/// (core/term_json.hpp). A name such as "_clip" is for a Choice written as "CHOICE_clip": true.
+/// A member of a value and its name in text. A value with kTerms, a tuple of Terms, is written and read term by term
+/// (core/term_json.hpp). A name such as "_clip" belongs to a Choice that is written as "CHOICE_clip": true.
 template <class Owner, class Value>
 struct Term {
   std::string_view name;

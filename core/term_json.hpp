@@ -21,8 +21,8 @@
 
 namespace fedstride {
 
-// The text form of values that list their terms (core/term.hpp): a JSON object of the terms that differ from a base, by name.
-// Adding a line to the list adds a term; unknown terms are refused. Input is bounded before memory is allocated.
+// The text form of values that list their terms (core/term.hpp): a JSON object with the terms that differ from a base, by name.
+// Adding a line to the list adds a term; unknown terms are rejected. Input is bounded before memory is allocated.
 
 inline constexpr std::uint64_t kMaxTermCount = std::uint64_t{1} << 40;
 inline constexpr std::size_t kMaxTermList = 1000;
@@ -71,13 +71,14 @@ Json term_json(const Value& value, const Value& base = {}) {
   return json;
 }
 
-/// The object that a text holds. Throws Error (failure) for anything else, and for brackets nested more than 8 deep.
+/// Parses text as a JSON object. Throws Error (failure) for anything else, and for brackets nested more than 8 deep.
 Json parse_terms(std::string_view text);
 
-/// Reads what term_json() writes. All throw Error (failure), naming the term.
+/// Reads what term_json() writes. All functions throw Error (failure), naming the term.
 class TermReader {
  public:
-  /// `clients`: in a ledger. One reader accepts at most four times as many names of clients: a few characters can name all.
+  /// `clients` is the number of clients in a ledger. A reader accepts lists of at most four times as many clients in total,
+  /// because a few characters can list all of them.
   explicit TermReader(std::uint64_t clients = 0) : clients_(clients), left_(4 * clients) {}
 
   void read(const Json& json, std::string_view name, double& into) {

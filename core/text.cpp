@@ -16,12 +16,12 @@ namespace {
 std::string with_four_digits(double number, int direction) {
   if (!std::isfinite(number)) return "infinite";
   if (number == 0) return "0";
-  if (number < 1e-300) {  // the unit below would lose digits, or be zero
+  if (number < 1e-300) {  // the unit below would lose digits or become zero
     const double exponent = std::floor(std::log10(number));
     return with_four_digits(number * 1e300 / std::pow(10.0, exponent + 300), direction) + "e" + number_text(exponent);
   }
   const double unit = std::pow(10.0, std::floor(std::log10(number)) - 3);
-  // Numbers that equal four digits up to their last bits stay unchanged.
+  // Numbers with four digits, up to rounding in their last bits, stay unchanged.
   double digits = number / unit;
   const double nearest_digits = std::round(digits);
   digits = std::abs(digits - nearest_digits) < 1e-9 ? nearest_digits : direction > 0 ? std::ceil(digits) : std::floor(digits);
@@ -66,8 +66,8 @@ std::string rounded_down(double number) { return with_four_digits(number, -1); }
 
 namespace {
 
-// Edits that turn one text into the other (insertions, deletions, replacements and swaps of neighboring letters), ignoring case,
-// with _ for -.
+// The number of edits (insertions, deletions, replacements and swaps of neighboring letters) that turn one text into the other;
+// case is ignored, and _ equals -.
 std::size_t edits(std::string_view one, std::string_view other) {
   const auto same = [](char a, char b) {
     const auto folded = [](char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c))); };

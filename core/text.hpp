@@ -17,7 +17,7 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 /// The text without leading and trailing white space.
 std::string_view trimmed(std::string_view text);
 
-/// The parts in one text: "a, b, c".
+/// The parts joined into one text: "a, b, c".
 template <class Texts>
 std::string joined(const Texts& parts, std::string_view separator = ", ") {
   std::string text;
@@ -32,12 +32,12 @@ std::string one_line(std::string text);
 /// "1 client", "5 clients"; `plural` for nouns that take more than an s: counted(2, "class", "classes").
 std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural = {});
 
-/// A number with four significant digits, rounded so that a printed bound is still a bound: rounded_up(0.00012345) is
-/// "0.0001235". "infinite" for infinity. number >= 0.
+/// The number with four significant digits, rounded so that a printed bound remains a bound: rounded_up(0.00012345) is
+/// "0.0001235". Returns "infinite" for infinity. Requires number >= 0.
 std::string rounded_up(double number);
 std::string rounded_down(double number);
 
-/// The name with the smallest edit distance, or an empty text if none is near.
+/// The name with the smallest edit distance; empty if none is close.
 std::string_view nearest(std::string_view name, std::span<const std::string> names);
 
 /// "model 'adadp-cn' is unknown; did you mean 'adadp-cnn'? valid: ..."

@@ -22,8 +22,8 @@ struct AlignedAllocator {
   bool operator==(const AlignedAllocator&) const = default;
 };
 
-/// All parameters of a model, one after the other, 64-byte aligned. The model knows the stretch of each tensor (nn/model.hpp);
-/// averaging, sending, hashing and saving need not know. Arithmetic uses Eigen (core/eigen.hpp).
+/// All parameters of a model, one after the other, 64-byte aligned. The model knows each tensor's stretch (nn/model.hpp), which
+/// averaging, sending, hashing and saving do not need. Arithmetic uses Eigen (core/eigen.hpp).
 class Vector {
  public:
   Vector() = default;

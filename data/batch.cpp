@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPadding = 4;
 
-/// Planes of bytes -> channels innermost, value x scale + shift per channel.
+/// Converts planes of bytes to floats with channels innermost: value x scale + shift per channel.
 template <int Channels>
 void normalize(const std::uint8_t* planes, int count, const float* scale, const float* shift, float* out) {
   for (int i = 0; i < count; ++i)
@@ -29,7 +29,7 @@ void normalize_any(const std::uint8_t* planes, int count, int channels, const fl
     for (int c = 0; c < channels; ++c) out[i * channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
 }
 
-/// Moves the picture by (dx, dy) pixels, black in the gap, then mirrors it left to right if requested.
+/// Moves the image by (dx, dy) pixels, leaving the gap black, then mirrors it left to right if requested.
 void crop_and_flip(const std::uint8_t* from, const Shape& shape, int dx, int dy, bool flip, std::uint8_t* to) {
   const int plane = shape.height * shape.width;
   std::memset(to, 0, shape.size());
@@ -44,14 +44,14 @@ void crop_and_flip(const std::uint8_t* from, const Shape& shape, int dx, int dy,
     }
 }
 
-/// How a picture was cropped and flipped.
+/// How an image was cropped and flipped.
 struct Move {
   int dx = 0;
   int dy = 0;
   bool flip = false;
 };
 
-/// The address of a row's noise: rounds count from 1, so noise drawn once has an address that no round uses.
+/// The address of a row's noise: rounds count from 1, so an address without a round is free for noise drawn once.
 Address noise_address(const ClientSkew& skew, Row row, const BatchAddress& reading) {
   Address address{.purpose = Purpose::feature_noise, .client = skew.client_of(row), .row = row};
   if (skew.is_of_test) {
@@ -63,7 +63,7 @@ Address noise_address(const ClientSkew& skew, Row row, const BatchAddress& readi
   return address;
 }
 
-/// The normal noise on each value of a client's example, in the data set's storage order; empty if there is none.
+/// The normal noise to add to each value of a client's example, in the data set's storage order; empty if there is none.
 std::span<const float> noise_on(const ClientSkew& skew, Row row, const BatchAddress& reading, std::size_t values) {
   if (skew.part == nullptr) return {};
   const auto deviation = static_cast<float>(std::sqrt(skew.part->noise(skew.client_of(row), skew.clients)));
@@ -74,7 +74,7 @@ std::span<const float> noise_on(const ClientSkew& skew, Row row, const BatchAddr
   return noise;
 }
 
-/// Adds a picture's noise, which moves with the picture: none on padding.
+/// Adds an image's noise, which moves with the image; padding gets none.
 void add_moved(std::span<const float> noise, const Shape& shape, const Move& move, std::span<const float> deviation, float* out) {
   for (int c = 0; c < shape.channels; ++c)
     for (int y = std::max(0, -move.dy); y < std::min(shape.height, shape.height - move.dy); ++y)
@@ -137,7 +137,7 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
                   out.begin() + static_cast<std::ptrdiff_t>(i * columns));
     return;
   }
-  const std::size_t means = data.mean.size();  // a table has a mean per column, other data have one per channel
+  const std::size_t means = data.mean.size();  // a table has one mean per column, other data one per channel
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float* from = data.features.data() + data.place(rows[i]) * columns;
     float* to = out.data() + i * columns;
@@ -150,7 +150,7 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
 
 namespace {
 
-/// The answers of each row, `each` of them.
+/// The answers to the given rows, `each` answers per row.
 template <class Value>
 std::span<const Value> gathered(const Dataset& data, const std::vector<Value>& all, std::span<const Row> rows, std::size_t each,
                                 std::vector<Value>& out) {

@@ -12,7 +12,7 @@ namespace fedstride {
 
 enum class Augmentation {
   none,
-  crop_flip,  ///< random crop after padding 4 black pixels on each side, random horizontal flip; pictures only
+  crop_flip,  ///< random crop after padding each side with 4 black pixels, then random horizontal flip; images only
 };
 constexpr auto choice_names(Augmentation) { return names("none", "crop-flip"); }
 
@@ -27,8 +27,8 @@ struct BatchAddress {
 
 class FeatureSkewPart;
 
-/// The skew of one client's inputs (data/skew/feature_skew.hpp), or of the test part, whose row r is read with the skew of client
-/// r mod `clients`.
+/// The skew of one client's inputs (data/skew/feature_skew.hpp) or of the test part, where row r has the skew of client r mod
+/// `clients`.
 struct ClientSkew {
   const FeatureSkewPart* part = nullptr;  ///< nullptr: none
   std::uint64_t seed = 0;
@@ -39,12 +39,12 @@ struct ClientSkew {
   std::uint32_t client_of(Row row) const { return is_of_test ? row % clients : client; }
 };
 
-/// Writes the rows, normalized, as floats with channels innermost: out has rows.size() x shape.size() elements. They are
-/// examples of the skew's client, whose skewed version is augmented. Noise drawn at each reading comes after augmentation.
+/// Writes the normalized rows as floats, channels innermost; out has rows.size() x shape.size() elements. The skew of the rows'
+/// client is applied before augmentation; noise drawn at every reading is added after it.
 void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
                 std::span<float> out, const ClientSkew& skew = {});
 
-/// The answers to some examples, in data/dataset.hpp's form: labels, of examples or of positions, or values.
+/// The answers to a batch of examples, laid out as in data/dataset.hpp: one label per example or position, or values.
 struct Answers {
   std::span<const Label> labels = {};
   std::span<const float> values = {};
@@ -57,7 +57,7 @@ struct Answers {
 /// Memory for the answers to a batch.
 class AnswerRoom {
  public:
-  /// The rows' answers, valid until the next call.
+  /// Returns the rows' answers, valid until the next call.
   Answers read(const Dataset& data, std::span<const Row> rows);
 
  private:

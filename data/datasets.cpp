@@ -44,7 +44,7 @@ DataPair read_source(const DatasetSource& source, const DataOptions& options, bo
     return is_brought ? options.brought(settings) : source.read(folder, settings, own_rows);
   };
   ReadSettings settings = options.read;
-  // Offsets apply only to a normalization by the training rows: others refer to the original numbers.
+  // Offsets require a normalization by the training rows; other normalizations refer to the original numbers.
   settings.finds_offsets = settings.finds_offsets && !own_rows && settings.mean.empty() && settings.range.empty() &&
                            settings.public_data.empty() &&
                            (settings.normalize == Normalize::automatic || settings.normalize == Normalize::rows);
@@ -70,7 +70,7 @@ void hold_out_test_part(DataPair& pair) {
                        " are held out for testing, the same in every run");
 }
 
-/// The unprotected rows of public_data, as the training part of a data set; nothing if none are named.
+/// The unprotected rows of public_data, as the training part of a data set; nothing if no file is specified.
 std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   if (settings.public_data.empty()) return std::nullopt;
   ReadSettings reading;
@@ -95,7 +95,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   return pair;
 }
 
-/// Names the facts that follow from public rows, if the settings name none.
+/// Fills in the facts that follow from public rows where the settings do not specify them.
 ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPair>& from) {
   if (!from) return settings;
   const Dataset& rows = from->train;
@@ -112,7 +112,7 @@ ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPa
   return settings;
 }
 
-/// A note on the source of mean and deviation, appended to the fact about them, unless named.
+/// Adds a note on the source of mean and deviation, unless they were specified.
 void note_normalization(DataPair& pair) {
   if (!pair.normalized_by.ends_with("named"))
     pair.notes.push_back(auto_note("normalize", "by mean and deviation " + pair.normalized_by, "--normalize"));
@@ -131,7 +131,7 @@ void test_every_row(DataPair& pair) {
   pair.train.binary_columns = pair.test.binary_columns;
 }
 
-/// Refuses a loader whose classes or normalization may follow from protected rows.
+/// Refuses a loader whose classes or normalization may be derived from protected rows.
 void check_loader(DataPair& pair, const DatasetSource& source, const ReadSettings& settings) {
   if (!settings.rows_are_protected || source.is_published || source.read) return;
   pair.train.mean.clear();
@@ -142,7 +142,7 @@ void check_loader(DataPair& pair, const DatasetSource& source, const ReadSetting
                       ", which may depend on its rows: under dp set classes to that number, or set DatasetSource::is_published");
 }
 
-/// A data set's hash, including its names' hash if it has any.
+/// The data set's hash, combined with the hash of its names if it has any.
 std::string with_names(std::string hash, const DataPair& pair) {
   const std::string names = names_hash(schema_of(pair));
   return names.empty() ? hash : Hash().text(hash).text(names).hex();
@@ -192,6 +192,8 @@ const DatasetSource& dataset_source(std::string_view name) {
                         "' takes no parameters; use the plain name");
     names.emplace_back(source.name);
   }
+  if (name.find_first_of("/.") != name.npos)
+    throw usage_error("dataset '" + std::string(name) + "' is unknown; your own files are --data FILE; valid: " + joined(names));
   throw usage_error(unknown_name("dataset", name, names));
 }
 
@@ -205,7 +207,7 @@ std::filesystem::path dataset_folder(const DatasetSource& source, const DataOpti
 
 namespace {
 
-/// Notes which files of a published data set are other than its authors'.
+/// Notes which files of a published data set differ from its authors' files.
 void note_unofficial(DataPair& pair, std::string_view name, const DatasetSource& source, const DataOptions& options) {
   const OfficialSet* set = official_set(name);
   if (set == nullptr) return;
@@ -263,7 +265,7 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
   pair.hash = pair.features.empty() ? content_hash(pair.train, pair.test) : Hash().text(pictures_hash).text(pair.features).hex();
   normalize_by_client(pair);
   if (source.read) pair.hash = with_names(std::move(pair.hash), pair);
-  // Constants from another file, or from keys in the data's own file, follow neither from rows nor from settings.
+  // Constants from another file or from keys in the data's own file depend on neither rows nor settings, so they are hashed.
   if (from || says_normalization)
     pair.hash = Hash()
                     .text(pair.hash)
@@ -275,7 +277,7 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
 
 // --- shared data sets ---
 
-/// What decides the contents of a data set.
+/// Everything that determines the contents of a data set.
 struct Asked {
   std::string name, data_dir, data;
   ReadSettings read;
@@ -291,7 +293,7 @@ struct SharedDataset {
 struct Shared {
   std::mutex mutex;
   int scopes = 0;
-  std::list<SharedDataset> datasets;  ///< the last requested one first
+  std::list<SharedDataset> datasets;  ///< most recently requested first
 };
 
 Shared& shared() {
@@ -317,7 +319,7 @@ std::shared_ptr<const DataPair> read_to_share(std::string_view name, const DataO
   return pair;
 }
 
-/// The data set that another caller is reading or has read; otherwise a promise to read it, for the caller to keep.
+/// Another caller's future for this data set and true, or the future of `promise`, which this caller must keep, and false.
 auto found_or_promised(const Asked& asked, std::promise<std::shared_ptr<const DataPair>>& promise)
     -> std::pair<std::shared_future<std::shared_ptr<const DataPair>>, bool> {
   auto& all = shared();
@@ -359,7 +361,7 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
     try {
       promise.set_value(read_to_share(name, options));
     } catch (...) {
-      promise.set_exception(std::current_exception());  // for waiting callers; the next caller reads it again
+      promise.set_exception(std::current_exception());  // for callers already waiting; the next caller reads it again
       const std::lock_guard lock(shared().mutex);
       std::erase_if(shared().datasets, [&](const SharedDataset& one) { return one.asked == asked; });
     }
@@ -394,13 +396,13 @@ std::string told_hash(std::string_view name, const DataOptions& options, const s
   if (std::filesystem::is_directory(path, error))
     path /= "roster.key";
   else
-    path += ".roster.key";  // --data-dir may name the table itself
+    path += ".roster.key";  // --data-dir may be the table itself
   return keyed_hash(load_or_create_key(path), "fedstride: rows of " + hash);
 }
 
 namespace {
 
-/// Refuses rows whose answers or tokens do not fit the form's kind. `set` begins the error.
+/// Refuses labels or tokens that are out of the form's range. Errors begin with `set`.
 void check_answers(const Dataset& rows, const ExampleForm& form, const std::string& set) {
   const auto check_below = [&](const auto& numbers, int limit, const std::string& what) {
     int largest = 0;
@@ -415,7 +417,7 @@ void check_answers(const Dataset& rows, const ExampleForm& form, const std::stri
   if (form.vocabulary > 0) check_below(rows.tokens, form.vocabulary, "token");
 }
 
-/// Refuses a number of classes that labels cannot have.
+/// Refuses a number of classes that labels cannot have, and a number of outputs that differs from the rows'.
 void check_outputs(const Dataset& rows, const ExampleForm& form, const std::string& set) {
   constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
   const bool labelled = form.targets == Targets::classes || form.targets == Targets::positions;

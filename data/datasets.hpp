@@ -17,63 +17,63 @@ namespace fedstride {
 struct DatasetSource {
   std::string_view name;
   std::string_view summary;
-  std::string_view files;  ///< the contents of its folder, for people
-  DataPlace place;         ///< no file: built in
-  /// Classes, mean and deviation from its loader are published facts: none follows from protected rows. Otherwise, under dp, they
-  /// must be named.
+  std::string_view files;  ///< the contents of its folder, as shown to users
+  DataPlace place;         ///< built in if it has no file
+  /// Classes, mean and deviation from its loader are published facts, never derived from protected rows. If false, they must be
+  /// specified under DP.
   bool is_published = false;
   bool has_public_test = false;  ///< it has a published test part
-  /// Reads the folder. A missing test part is empty; so are mean and deviation if they follow from the training rows.
+  /// Reads the folder. A missing test part is empty; so are mean and deviation if the training rows determine them.
   std::function<DataPair(const std::filesystem::path& folder)> load = {};
-  /// Instead of `load`, for a set generated from parameters, which may follow its name: "synthetic-li:0.5,0.5".
+  /// Used instead of `load` for a set generated from parameters, which may follow its name: "synthetic-li:0.5,0.5".
   std::function<DataPair(std::string_view parameters)> make = {};
-  /// Instead of `load` for a user's own files: reads by the settings; `own_rows` as in load_own_files.
+  /// Used instead of `load` for a user's own files: reads according to the settings; `own_rows` is as in load_own_files.
   std::function<DataPair(const std::filesystem::path& folder, const ReadSettings& settings, bool own_rows)> read = {};
 };
 
-/// The data sets that come with this program, in the order of the help text: built-in, published, and the forms of a user's own.
+/// The data sets that come with this program, in the order of the help text: built-in, published, and formats of users' files.
 std::vector<DatasetSource> shipped_datasets();
 
-/// The data set that --data names.
+/// The name of the data set that --data gives.
 inline constexpr std::string_view kOwnFile = "file";
 
-/// The shipped data sets and the added ones.
+/// The data sets that are shipped or were added.
 std::span<const DatasetSource> dataset_sources();
 
 /// Registers a custom data set under its name. Must be called before the other functions here. Throws Error (usage) if the name
 /// is taken or the loader is missing.
 void add_dataset(DatasetSource source);
 
-/// The entry with this name, which may be followed by the set's parameters, if any. Throws Error (usage) with the valid names.
+/// The entry with this name, which may be followed by the set's parameters. Throws Error (usage) listing the valid names.
 const DatasetSource& dataset_source(std::string_view name);
 
-/// The folder of the data set, or its file for a user's own; empty if built in. Throws Error (failure) if it is not found.
+/// The folder of the data set, or the file of a user's own; empty if built in. Throws Error (failure) if it is not found.
 std::filesystem::path dataset_folder(const DatasetSource& source, const DataOptions& options);
 
-/// Reads (or generates) a data set: both parts named, normalized (normalization.hpp), checked for consistency, hashed. If there
-/// is no test part, a sixth of the rows becomes the test part (split.hpp), and the notes say so. If rows are protected
-/// (ReadSettings), only named or published facts, or types, are known about their contents (docs/privacy.md). Throws Error:
-/// usage for an unknown name, failure for anything missing or wrong in its files.
+/// Reads (or generates) a data set, sets both parts' names, normalizes them (normalization.hpp), checks their consistency and
+/// hashes them. If there is no test part, a sixth of the rows becomes the test part (split.hpp), and the notes say so. If rows
+/// are protected (ReadSettings), nothing about their contents is used but types and specified or published facts
+/// (docs/privacy.md). Throws Error: usage for an unknown name, failure for a missing or invalid file.
 DataPair load_dataset(std::string_view name, const DataOptions& options);
 
-/// The rows that a client supplies: the training part, or every row of a set without a test part. The test part is empty, the
-/// hash covers the rows. fit() sets the normalization and the number of classes.
+/// The rows that a client supplies: the training part, or all rows of a set without a test part. The test part is empty, and the
+/// hash covers only these rows. fit() sets the normalization and the number of classes.
 DataPair load_own_rows(std::string_view name, const DataOptions& options);
 
 /// The public hash of a client's own rows (load_own_rows): an HMAC under a key next to the rows (`roster.key` in their folder,
-/// mode 0600, created when needed), so that no guess of the rows can be tested. Throws Error (failure).
+/// mode 0600, created when needed), so guesses of the rows cannot be tested. Throws Error (failure).
 std::string told_hash(std::string_view name, const DataOptions& options, const std::string& hash);
 
-/// Gives rows the classes and the normalization of `schema`. Throws Error (failure) if their shape differs, a label has no class,
-/// or the normalization is invalid (numbers that are not finite, a deviation that is not above 0, too few or many). Protected
-/// rows are not refused for a label or a token: labels without a class become class 0 (make_valid).
+/// Sets the rows' classes and normalization to those of `schema`. Throws Error (failure) if their shape differs, a label has no
+/// class, or the normalization is invalid (non-finite numbers, a deviation that is not above 0, too few or too many). Protected
+/// rows are not refused for a label or token: labels without a class become class 0 (make_valid).
 void fit(Dataset& rows, const Schema& schema, const ReadSettings& settings = {});
 
 /// True if this data set's test part is public: published with it, or declared public by the settings (which load_dataset refuses
 /// for a set without one).
 bool names_public_test(std::string_view name, const ReadSettings& settings);
 
-/// SHA-256 over shape, classes, labels and contents of both parts: identifies the data under any name.
+/// SHA-256 over shape, classes, labels and contents of both parts; independent of the data set's name.
 std::string content_hash(const Dataset& train, const Dataset& test);
 
 }  // namespace fedstride

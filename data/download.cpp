@@ -60,7 +60,7 @@ int report(void* user, curl_off_t total, curl_off_t now, curl_off_t, curl_off_t)
 
 enum class Outcome { complete, cannot_resume };
 
-/// Fetches the url from byte `offset` and appends it to the file.
+/// Fetches the URL from byte `offset` on and appends the data to the file.
 Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset, DownloadProgress progress) {
   static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), curl_easy_cleanup);
@@ -137,7 +137,7 @@ void copy_entry(struct archive* reader, const std::string& archive_name, const f
   if (!file) throw failure("cannot write '" + to.string() + "': is the disk full?");
 }
 
-/// Extracts the named files of a tar archive (gzipped or not), from any folder in it, into `folder`; nothing else is extracted.
+/// Extracts the given files of a tar archive (gzipped or not), from any folder in it, into `folder`; nothing else is extracted.
 void unpack_files(const fs::path& path, std::span<const std::string> names, const fs::path& folder) {
   const std::string archive_name = "'" + path.string() + "'";
   const std::unique_ptr<struct archive, decltype(&archive_read_free)> reader(archive_read_new(), archive_read_free);
@@ -181,7 +181,7 @@ void download_file(const std::string& url, const fs::path& path, std::string_vie
     if (offset == 0)
       throw failure("the download from " + url + " has SHA-256 " + found + "; it must be " + std::string(sha256) +
                     "; nothing was kept");
-    // The partial file may have been wrong: download again from the beginning.
+    // The partial file may have been corrupt, so download again from the beginning.
   }
 }
 
@@ -194,7 +194,7 @@ void get_dataset(const OfficialSet& set, const fs::path& folder, const std::stri
     for (const auto& item : set.downloads)
       download_file(address_of(item, mirror, set.downloads.size() == 1), work / item.file, item.sha256, progress);
   } catch (...) {
-    fs::remove(work, error);  // only if it holds nothing to continue
+    fs::remove(work, error);  // fails if a partial download remains
     throw;
   }
 
@@ -210,7 +210,7 @@ void get_dataset(const OfficialSet& set, const fs::path& folder, const std::stri
     fs::rename(work / name, target / name, error);
     if (error) throw failure("cannot move '" + name + "' to '" + target.string() + "': " + error.message());
   }
-  // A plain file is read before a gzipped one: no older file of the other form may remain.
+  // Plain files take precedence over gzipped ones, so no older file in the other form may remain.
   for (const auto& file : set.files)
     for (const std::string& other : {std::string(file.name), std::string(file.name) + ".gz"})
       if (std::ranges::find(names, other) == names.end()) fs::remove(target / other, error);

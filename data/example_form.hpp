@@ -10,27 +10,27 @@
 
 namespace fedstride {
 
-/// The kind of answer that belongs to an example; the loss of a model and its metric follow from it (docs/models.md).
+/// The kind of answer to an example, which determines a model's loss and metric (docs/models.md).
 enum class Targets {
-  classes,    ///< one class per example: softmax cross-entropy; the share of correct examples
-  positions,  ///< one class per sequence position: mean cross-entropy of an example's positions; share of correct positions
-  values,     ///< numbers: the mean squared error of an example's numbers; R^2
-  flags,      ///< labels that each apply or not: mean logistic loss of an example's labels; share of correct labels
+  classes,    ///< one class per example: softmax cross-entropy; share of correct examples
+  positions,  ///< one class per sequence position: mean cross-entropy over an example's positions; share of correct positions
+  values,     ///< numbers: mean squared error over an example's numbers; R^2
+  flags,      ///< labels that each apply or not: mean logistic loss over an example's labels; share of correct labels
 };
 constexpr auto choice_names(Targets) { return names("classes", "positions", "values", "flags"); }
 
 /// Everything about examples that a model depends on.
 struct ExampleForm {
-  Shape shape;      ///< of tokens: their number x 1 x 1
-  int outputs = 0;  ///< classes; numbers or labels per example
+  Shape shape;      ///< for tokens: sequence length x 1 x 1
+  int outputs = 0;  ///< number of classes, or of numbers or labels per example
   Targets targets = Targets::classes;
-  int vocabulary = 0;  ///< above 0: an example is a sequence of tokens, each below this
+  int vocabulary = 0;  ///< if above 0, an example is a sequence of tokens, each below this number
   bool operator==(const ExampleForm&) const = default;
   static constexpr auto kTerms =
       std::tuple{Term{"shape", &ExampleForm::shape, true}, Term{"outputs", &ExampleForm::outputs, true},
                  Term{"targets", &ExampleForm::targets, true}, Term{"vocabulary", &ExampleForm::vocabulary}};
 
-  /// "32x32x3, 10 classes"; "80 tokens of 90, 90 classes a position"; "1x1x4, 2 values".
+  /// For example "32x32x3, 10 classes"; "80 tokens of 90, 90 classes a position"; "1x1x4, 2 values".
   std::string text() const {
     const std::string examples =
         vocabulary > 0 ? std::to_string(shape.height) + " tokens of " + std::to_string(vocabulary) : shape.text();
@@ -38,7 +38,7 @@ struct ExampleForm {
     return examples + ", " + std::to_string(outputs) + ' ' + answers;
   }
 
-  /// The answers of one example: positions, numbers or labels; 1 class.
+  /// The number of answers to one example: its positions, numbers or labels, or 1 for a class.
   std::size_t answers() const {
     if (targets == Targets::classes) return 1;
     return static_cast<std::size_t>(targets == Targets::positions ? shape.height : outputs);

@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::uint32_t kFcubeRound = 2;  // of its addresses; data/synthetic_li.cpp has 1
+constexpr std::uint32_t kFcubeRound = 2;  // `round` in its addresses; data/synthetic_li.cpp uses 1
 constexpr std::uint32_t kParties = 4;
 
 Dataset make_fcube(std::uint32_t part, std::size_t rows) {
@@ -22,7 +22,7 @@ Dataset make_fcube(std::uint32_t part, std::size_t rows) {
     const std::uint32_t label = row / kParties % 2;
     const float mirror = label == 0 ? 1.0F : -1.0F;
     const float signs[] = {mirror, party < 2 ? mirror : -mirror, party % 2 == 0 ? mirror : -mirror};
-    for (const float sign : signs) data.features.push_back(sign * (random.uniform_float() + 0x1.0p-25F));  // never on a plane
+    for (const float sign : signs) data.features.push_back(sign * (random.uniform_float() + 0x1.0p-25F));  // never 0
     data.labels.push_back(static_cast<Label>(label));
     data.clients.push_back(party);
   }

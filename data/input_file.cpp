@@ -34,7 +34,7 @@ void InputFile::check() {
   throw failure("cannot read " + name_ + ": " + (code == Z_ERRNO ? std::strerror(errno) : text));
 }
 
-// Checks during reading, so that a decompression bomb is not unpacked to its end.
+// Checks while reading, so a decompression bomb is not unpacked to the end.
 void InputFile::count(std::size_t bytes) {
   constexpr std::uint64_t kBetweenLooks = std::uint64_t{1} << 20;
   unpacked_ += bytes;

@@ -7,15 +7,15 @@
 
 namespace fedstride {
 
-// A packed file may unpack to this many times its size plus this many bytes, so that a small file does not fill the memory.
+// A compressed file may expand to this many times its size plus this many bytes, so a small file cannot fill memory.
 constexpr std::uint64_t kMaxUnpacking = 256;
 constexpr std::uint64_t kAlwaysUnpacked = std::uint64_t{64} << 20;
 
-/// The maximum number of bytes that may come out of a file of `size` bytes.
+/// The maximum number of bytes that a file of `size` bytes may expand to.
 constexpr std::uint64_t most_unpacked(std::uint64_t size) { return kAlwaysUnpacked + kMaxUnpacking * size; }
 
-/// A file read once from front to back, unpacked on the way if gzipped. Every error is an Error (failure) that
-/// names the file: missing, not a file, damaged, cut off in the middle of a gzip stream, unpacked to more than its size allows
+/// A file read once from front to back, decompressed on the way if gzipped. Every error is an Error (failure) that names the
+/// file: missing, not a file, damaged, cut off in the middle of a gzip stream, or expanded beyond what its size allows
 /// (most_unpacked).
 class InputFile {
  public:

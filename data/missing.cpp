@@ -48,7 +48,7 @@ void add_indicators(Dataset& data) {
   data.binary_columns += static_cast<int>(numbers);
 }
 
-/// The mean of each column over the rows that have it; 0 if none has.
+/// The mean of each column over the rows that have a value; 0 if none has.
 std::vector<float> known_means(const Dataset& data) {
   const auto columns = static_cast<std::size_t>(data.shape.channels);
   std::vector<double> sums(columns, 0);
@@ -86,7 +86,7 @@ void settle_missing(DataPair& pair, const ReadSettings& settings) {
   }
   if (train.size() == 0)
     throw failure("missing is 'drop', and every training row has a missing value; valid: mean, zero, indicator");
-  if (settings.rows_are_protected) {  // a note reveals no count of them
+  if (settings.rows_are_protected) {  // a note must not reveal how many there are
     if (settings.missing == Missing::automatic)
       pair.notes.push_back(auto_note("missing", "under dp a missing number becomes the mean by which its column is normalized",
                                      "--missing zero or indicator"));

@@ -12,11 +12,11 @@
 namespace fedstride {
 namespace {
 
-/// Mean and deviation of each channel of pictures, in units of 255, from the counts of their values.
+/// Mean and deviation of each channel of images, in units of 255, from the counts of their values.
 void standardize_pictures(Dataset& train) {
   const auto channels = static_cast<std::size_t>(train.shape.channels);
   const std::size_t plane = train.shape.size() / channels;
-  // Four of each, added at the end: consecutive equal values do not wait for one another.
+  // Four counters per value, summed at the end, so consecutive equal values do not wait for one another.
   std::vector<std::array<std::array<std::uint64_t, 256>, 4>> counted(channels);
   const Borrowable<std::uint8_t>& pixels = train.pixels;
   for (std::size_t i = 0; i < pixels.size(); i += plane) {
@@ -69,12 +69,12 @@ void say_normalization(DataPair& pair, const std::string& source) {
                        source + ")");
 }
 
-/// The normalized channels: not a table's columns of 0 and 1, which come last.
+/// The number of normalized channels: all but a table's 0/1 columns, which come last.
 std::size_t normalized_channels(const Dataset& data) {
   return static_cast<std::size_t>(data.shape.channels - data.binary_columns);
 }
 
-/// Gives the columns of 0 and 1 the mean 0 and the deviation 1.
+/// Sets the 0/1 columns' mean to 0 and deviation to 1.
 void keep_binary_columns(Dataset& data) {
   const auto channels = static_cast<std::size_t>(data.shape.channels);
   data.mean.resize(normalized_channels(data));
@@ -83,7 +83,7 @@ void keep_binary_columns(Dataset& data) {
   data.deviation.resize(channels, 1);
 }
 
-/// One number for all channels, or one for each.
+/// Repeats a single number for all channels; otherwise requires one per channel.
 std::vector<float> for_channels(std::vector<float> numbers, std::string_view setting, const Dataset& train) {
   const std::size_t channels = normalized_channels(train);
   if (numbers.size() == 1) numbers.resize(channels, numbers.front());
@@ -302,7 +302,7 @@ std::uint64_t make_valid(Dataset& data, const ReadSettings& settings) {
     bool all_valid = true;
     for (std::size_t i = 0; all_valid && i < features.size(); ++i) all_valid = valid(features[i], i);
     if (!all_valid) {
-      std::vector<float>& own = data.features.edit();  // a lent list is copied only for this
+      std::vector<float>& own = data.features.edit();  // copies a lent list only if needed
       for (std::size_t i = 0; i < own.size(); ++i) {
         if (valid(own[i], i)) continue;
         ++replaced;

@@ -110,7 +110,7 @@ std::string contents_sha256(const std::filesystem::path& path) {
   return hash.hex();
 }
 
-/// SHA-256 of a file of the set, as the set defines it: of its contents, or of the file itself.
+/// SHA-256 of a file of the set, as the set defines it: over its contents, or over the file itself.
 std::string sha256_of(const OfficialFile& file, const std::filesystem::path& folder) {
   return file.of_contents ? contents_sha256(plain_or_gzipped(folder, file.name)) : file_sha256(folder / file.name);
 }
@@ -144,7 +144,7 @@ std::string verify_dataset(std::string_view name, const DataOptions& options) {
   if (set != nullptr)
     for (const auto& file : unofficial_files(*set, folder)) unofficial.push_back(file.filename().string());
   const std::string others = joined(unofficial);
-  const bool official = set != nullptr && others.empty();  // it was read, so no file is missing
+  const bool official = set != nullptr && others.empty();  // the data set was read, so no file is missing
   const std::size_t records = pair.train.size() + pair.test.size();
   return std::string(name == "synthetic" ? "built in"
                      : official          ? "official"

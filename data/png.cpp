@@ -13,7 +13,7 @@ namespace fedstride {
 namespace {
 
 constexpr int kMaxSheetClasses = 256;
-constexpr int kSheetGap = 2;  // pixels between pictures
+constexpr int kSheetGap = 2;  // pixels between images
 
 /// The sheet being filled.
 struct Sheet {

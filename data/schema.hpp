@@ -14,7 +14,7 @@ namespace fedstride {
 struct DataPair;
 struct Dataset;
 
-/// A table's word column; each word is a column of 0 and 1 of the model.
+/// A table's word column; each word becomes a 0/1 column of the model's input.
 struct NamedCategories {
   std::string column = {};
   std::vector<std::string> words = {};  ///< in the order of their columns
@@ -46,15 +46,15 @@ struct ClientMoments {
                  Term{"deviation", &ClientMoments::deviation, true}};
 };
 
-/// Everything that turns the rows of a file into inputs and answers of a model: created when a run reads its data, kept in its
-/// folder and its model, sent to its clients. Other data are read through it (ReadSettings::schema): columns and classes by name,
-/// constants from here. If rows are protected, nothing in it follows from them except released moments.
+/// Everything needed to turn the rows of a file into a model's inputs and answers. It is created when a run reads its data, kept
+/// in the run's folder and model, and sent to its clients. Other data are read through it (ReadSettings::schema): columns and
+/// classes by name, constants from here. If rows are protected, nothing in it is derived from them except released moments.
 struct Schema {
   ExampleForm form = {};
   TableColumns columns = {};
   std::vector<std::string> classes = {};  ///< names in order; may be empty
   bool labels_are_names = false;          ///< a label is the name of its class; otherwise its number
-  std::string features = {};              ///< the map that makes inputs from pictures (data/features/); empty: none
+  std::string features = {};              ///< the map that computes inputs from images (data/features/); empty: none
   std::string offsets = {};               ///< subtracted from columns before they are stored (ReadSettings::offsets)
   std::vector<std::string> words = {};    ///< of sentences, in the order of their tokens
   Missing missing = Missing::error;
@@ -62,7 +62,7 @@ struct Schema {
   std::vector<float> mean = {};  ///< Dataset::mean
   std::vector<float> deviation = {};
   std::string normalized_by = {};  ///< the source of mean and deviation
-  /// Of each natural client, applied before mean and deviation, which are then 0 and 1; empty: none.
+  /// For each natural client; applied before mean and deviation, which are then 0 and 1; empty: none.
   std::vector<ClientMoments> client_moments = {};
   bool operator==(const Schema&) const = default;
   static constexpr auto kTerms = std::tuple{Term{"form", &Schema::form, true},
@@ -83,20 +83,20 @@ struct Schema {
 /// The schema used to read these data.
 Schema schema_of(const DataPair& pair);
 
-/// A line of JSON without its end, by the terms above.
+/// One line of JSON, without a line break, with the terms above.
 std::string schema_text(const Schema& schema);
-/// Throws Error (failure), which begins with `where`, for anything that schema_text() does not write, or with inconsistent parts:
-/// every member is bounded by the text's length, and may be untrusted.
+/// Throws Error (failure), beginning with `where`, if the text is not as schema_text() writes it or its parts are inconsistent.
+/// The text may be untrusted: every member is bounded by its length.
 Schema read_schema(std::string_view text, const std::string& where);
 
-/// SHA-256 of the names alone (columns, classes, words): data sets that differ only in these are distinct. Empty if there are
-/// none.
+/// SHA-256 of the names alone (columns, classes, words), so data sets that differ only in names have different hashes. Empty if
+/// there are none.
 std::string names_hash(const Schema& schema);
 
 /// The metadata entry of a safetensors file that holds the text.
 inline constexpr const char* kSchemaKey = "fedstride.schema";
 
-/// The settings, completed by what the schema fixes.
+/// The settings, completed with what the schema fixes.
 ReadSettings read_through(ReadSettings settings);
 
 }  // namespace fedstride

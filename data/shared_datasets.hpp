@@ -4,8 +4,8 @@
 
 namespace fedstride {
 
-/// While one exists, load_dataset() reads each of the last requested data sets (kSharedDatasets) once in this process, and its
-/// callers share the examples' memory. Files that change meanwhile are not read again: concurrent runs have the same data.
+/// While an instance exists, load_dataset() reads each of the kSharedDatasets last requested data sets once per process, and its
+/// callers share the examples' memory. Files that change meanwhile are not read again, so concurrent runs have the same data.
 class SharedDatasets {
  public:
   static constexpr std::size_t kSharedDatasets = 2;

@@ -13,8 +13,8 @@
 namespace fedstride {
 namespace {
 
-/// Calls use(list, values per row, the list's member) for every list of examples and answers of a data set, but not for
-/// `clients`, which a reduced set still has for every row (keep_rows).
+/// Calls use(list, values per row, the list's member) for every list of a data set's examples and answers except `clients`, which
+/// a reduced set keeps for every row (keep_rows).
 template <class Some, class Use>
 void for_each_list(Some& data, Use use) {
   const std::size_t size = data.shape.size(), answers = data.form().answers();
@@ -26,7 +26,7 @@ void for_each_list(Some& data, Use use) {
   use(data.values, answers, &Dataset::values);
 }
 
-/// The values of these rows, `width` per row; empty if no row has any.
+/// The values of these rows, `width` per row; empty if `all` is empty.
 template <class List>
 auto taken(const List& all, std::size_t width, std::span<const Row> rows) {
   std::vector<typename List::value_type> some;
@@ -38,13 +38,13 @@ auto taken(const List& all, std::size_t width, std::span<const Row> rows) {
   return some;
 }
 
-/// The draw of a row: uniform in [0, 1), at its own address, so that no other row affects where it goes.
+/// The draw of a row: uniform in [0, 1), at its own address, so no other row affects where this one goes.
 double draw_of(std::uint64_t seed, Address address, std::size_t row) {
   address.row = static_cast<std::uint32_t>(row);
   return RandomStream(seed, address).uniform();
 }
 
-/// Keeps the given ascending rows of `values`, `width` values per row, in place: a large set is never in memory twice.
+/// Keeps the given ascending rows of `values`, `width` values per row, in place, so a large set is never in memory twice.
 template <class T>
 void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) {
   if (values.empty()) return;
@@ -54,7 +54,7 @@ void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) 
   values.resize(rows.size() * width);
 }
 
-/// A lent list is copied once: only the kept rows.
+/// Copies only the kept rows of a lent list, once.
 template <class T>
 void keep(Borrowable<T>& values, std::size_t width, std::span<const Row> rows) {
   if (values.is_lent())
@@ -88,11 +88,11 @@ void keep_only(Dataset& data, std::span<const Row> rows) {
   data.file_rows.assign(rows.begin(), rows.end());
 }
 
-constexpr std::uint32_t kHeldOutRows = 1;      // `client` of their addresses if the data name no clients
+constexpr std::uint32_t kHeldOutRows = 1;      // `client` of their addresses if the data have no clients
 constexpr std::uint32_t kHeldOutOfClient = 2;  // `step` of their addresses if they do
 
-/// The draw that decides whether a row is held out. It depends on the row's number in the data set, or on its client's name and
-/// its number among this client's rows. The first row, or the first of each client, is marked by a 1: it trains.
+/// The draws that decide whether rows are held out. A row's draw depends on its number in the data set, or on its client's name
+/// and its number among the client's rows. The first row, or the first of each client, gets a 1, so it is used for training.
 std::vector<double> draws_of_rows(const Dataset& data) {
   std::vector<double> draws(data.size());
   if (data.clients.empty()) {
@@ -153,7 +153,7 @@ std::pair<Dataset, Dataset> split_test_part(Dataset data) {
   for (std::size_t row = 0; row < draws.size(); ++row)
     (draws[row] < kShare ? test_rows : train_rows).push_back(static_cast<Row>(row));
   if (test_rows.empty()) {
-    // The smallest draw of all: any other row moves it by at most one row.
+    // The smallest draw of all, so any other row changes this choice by at most one row.
     auto least = std::ranges::min_element(draws);
     if (*least == 1) least = std::prev(draws.end());
     test_rows.push_back(static_cast<Row>(least - draws.begin()));

@@ -9,24 +9,24 @@
 
 namespace fedstride {
 
-// Each row is drawn at its own address: an additional row does not affect where others go.
+// Each row is drawn at its own address, so an additional row does not affect where others go.
 
-/// Splits `size` rows into training and validation rows: each validates with probability `fraction`, drawn at
-/// (validation_split, row) from the seed. Both lists ascend. Throws Error (usage) unless 0 <= fraction < 1 and a row is left for
-/// training.
+/// Splits `size` rows into training and validation rows: each is a validation row with probability `fraction`, drawn at
+/// (validation_split, row) from the seed. Both lists are ascending. Throws Error (usage) unless 0 <= fraction < 1 and a row is
+/// left for training.
 std::pair<std::vector<Row>, std::vector<Row>> split_validation(std::size_t size, double fraction, std::uint64_t seed);
 
-/// Returns the `count` of `size` test rows with the smallest draws at (evaluation_rows, row), ascending: the same in every round.
-/// Throws Error (usage) for more than `size` rows.
+/// Returns, in ascending order, the `count` of `size` test rows with the smallest draws at (evaluation_rows, row): the same in
+/// every round. Throws Error (usage) if `count` exceeds `size`.
 std::vector<Row> draw_evaluation_rows(std::size_t size, std::size_t count, std::uint64_t seed);
 
-/// Splits a set from one file: each row goes to the test part with probability 1/6, except the first one or, if the data name
-/// clients, the first of each client; at least one row goes there. Both parts know each row's number in the file
+/// Splits a set from one file: each row goes to the test part with probability 1/6, except the first one or, if the data have
+/// clients, the first of each client; at least one row goes there. Both parts keep each row's number in the file
 /// (Dataset::file_rows). A row is drawn by its number in the file, or by its client's name and its number there, under a fixed
-/// seed, so the test part is the same everywhere. At least two rows.
+/// seed, so the test part is the same everywhere. Requires at least two rows.
 std::pair<Dataset, Dataset> split_test_part(Dataset data);
 
-/// Drops every example except `rows`, which ascend, as if the file had no others: they are numbered from 0.
+/// Drops every example except `rows`, which are ascending, as if the file had no others: they are renumbered from 0.
 void drop_all_but(Dataset& data, std::span<const Row> rows);
 
 /// Drops every example except `rows`. Rows keep their numbers, and thus their draws; the other rows must no longer be used, and

@@ -18,7 +18,7 @@ constexpr int kNoise = 24;       // uniform in +-24 of 255, independent for each
 
 using Color = std::array<int, 3>;
 
-/// The mean ground of a pair: the part of the class that a linear model can see.
+/// The mean background of a pair: all that a linear model can see of the class.
 constexpr std::array<Color, kSyntheticClasses / 2> kTint{
     {{36, -12, -24}, {-24, 36, -12}, {-12, -24, 36}, {28, 20, -36}, {-28, 16, 20}}};
 
@@ -26,8 +26,8 @@ int between(RandomStream& random, int low, int high) {
   return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low) + 1));
 }
 
-/// True if the figure of a class, number 2 kPair or, if it is the second of its pair, 2 kPair + 1, covers the point (x, y), in
-/// quarter pixels from its center; its half width is `radius` quarter pixels, `phase` shifts the bars of the third pair.
+/// True if the figure of class 2 kPair, or 2 kPair + 1 if `second`, covers the point (x, y), in quarter pixels from its center;
+/// its half width is `radius` quarter pixels, and `phase` shifts the bars of the third pair.
 template <int kPair>
 bool covers(bool second, int x, int y, int radius, int phase) {
   const int square = x * x + y * y;
@@ -36,7 +36,7 @@ bool covers(bool second, int x, int y, int radius, int phase) {
     return square <= limit && (!second || 25 * square >= 9 * limit);
   } else if constexpr (kPair == 1) {  // square | diamond
     return second ? 10 * (std::abs(x) + std::abs(y)) <= 12 * radius : 10 * std::max(std::abs(x), std::abs(y)) <= 8 * radius;
-  } else if constexpr (kPair == 2) {  // lying | standing bars
+  } else if constexpr (kPair == 2) {  // horizontal | vertical bars
     return square <= limit && (((second ? x : y) + 256 + phase) / 10) % 2 == 0;
   } else if constexpr (kPair == 3) {  // plus | cross
     const int u = second ? (x + y) * 5 / 7 : x;
@@ -64,7 +64,7 @@ void cover(const Figure& figure, Cover& inside) {
 constexpr std::array<void (*)(const Figure&, Cover&), kSyntheticClasses / 2> kCover{cover<0>, cover<1>, cover<2>, cover<3>,
                                                                                     cover<4>};
 
-/// One picture, as planes, into 3072 bytes.
+/// Paints one image, as planes, into 3072 bytes.
 void paint(int label, RandomStream random, std::uint8_t* out) {
   const Color& tint = kTint[static_cast<std::size_t>(label / 2)];
   Color ground{};
@@ -98,7 +98,7 @@ void paint(int label, RandomStream random, std::uint8_t* out) {
   kCover[static_cast<std::size_t>(label / 2)]({label, radius, centre_x, centre_y, phase}, inside);
   std::array<std::uint32_t, kPlane> words;
   random.fill(words);
-  // A channel at a time, which compilers turn into vectors.
+  // One channel at a time, so compilers can vectorize the loops.
   for (std::size_t c = 0; c < 3; ++c) {
     std::array<int, kPlane> values;
     for (int y = 0; y < kSide; ++y)

@@ -4,7 +4,7 @@
 namespace fedstride {
 namespace {
 
-// Each kind gives its value y at x, and the gradient with respect to x from x, y and the gradient dy with respect to y.
+// Each kind computes its value y at x and, from x, y and the gradient dy with respect to y, the gradient with respect to x.
 
 FEDSTRIDE_INLINE Lanes activation(const Relu&, Lanes x) { return positive(x); }
 FEDSTRIDE_INLINE Lanes activation_gradient(const Relu&, Lanes, Lanes y, Lanes dy) { return y > Lanes{} ? dy : Lanes{}; }
@@ -26,7 +26,7 @@ FEDSTRIDE_INLINE Lanes activation_gradient(const Tanh&, Lanes, Lanes y, Lanes dy
 FEDSTRIDE_INLINE Lanes activation(const Sigmoid&, Lanes x) { return sigmoid(x); }
 FEDSTRIDE_INLINE Lanes activation_gradient(const Sigmoid&, Lanes, Lanes y, Lanes dy) { return dy * (y * (1.0F - y)); }
 
-/// An element-wise function, unless another stage includes it (as convolutions and dense layers do with their ReLU).
+/// An element-wise function that no other stage includes (convolutions and dense layers include their ReLU).
 template <class Kind>
 class ActivationStage final : public RowStage {
  public:
@@ -59,7 +59,7 @@ RowStagePointer make_activation(LayerCursor& layers) {
               "an activation needs activation and activation_gradient in nn/activation_stages.cpp");
           return std::make_unique<ActivationStage<Kind>>(layers);
         } else {
-          return nullptr;  // plan_stages only asks for activations
+          return nullptr;  // plan_stages calls this only for activations
         }
       },
       layers.layer());

@@ -9,15 +9,15 @@
 namespace fedstride {
 
 /// The gradient with respect to the inputs of a convolution of stride 1 whose output gradients are rarely zero: a convolution of
-/// these gradients with the filters rotated by half a turn, inputs and outputs exchanged.
+/// these gradients with the filters rotated by a half turn, with inputs and outputs exchanged.
 class ConvDataGradient {
  public:
-  /// `forward` includes its borders of `padding`.
+  /// The input of `forward` includes its borders of `padding`.
   ConvDataGradient(const ConvShape& forward, int padding);
 
   /// weights: [output][row][column][input].
   void begin(const float* weights);
-  /// dx of the examples [first, last), each without gaps.
+  /// Computes dx of the examples [first, last), each without gaps.
   void run(const Rows& dy, const Rows& dx, int first, int last) const;
 
  private:
@@ -25,7 +25,7 @@ class ConvDataGradient {
 
   ConvShape shape_;
   int border_;
-  std::size_t padded_;        ///< channels of dx in whole vectors
+  std::size_t padded_;        ///< channels of dx, rounded up to whole vectors
   std::size_t scratch_size_;  ///< floats in addition to the bordered gradients of a group
   Buffer<float> packed_;
   Buffer<float> bias_;  ///< zeros

@@ -9,8 +9,8 @@
 namespace fedstride {
 namespace {
 
-// Blocks of channels whose gradients are summed and reported together: larger blocks read the inputs fewer times, but threads
-// need several blocks to share.
+// Gradients of a block of channels are summed and reported together: larger blocks read the inputs fewer times, but threads need
+// several blocks to share.
 constexpr std::size_t kFilterStretch = 9216;  // floats
 constexpr std::size_t kMinBlocks = 4;
 

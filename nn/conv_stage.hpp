@@ -54,19 +54,19 @@ class ConvStage final : public RowStageWithParameters {
   void remove_border(const float* from, float* to) const;
   void forward_direct(const Signal& in, const Signal& out, RowRange range, bool training);
   void forward_winograd(const Signal& in, const Signal& out, RowRange range, bool training);
-  /// Pools, or only unpads, one example's outputs into out.value; row_of(y) returns row y of them and is called in order.
+  /// Pools (or only unpads) one example's outputs into out.value; row_of(y) returns their row y and is called in ascending order.
   template <class RowOf>
   void emit(int row, const Signal& out, bool training, RowOf&& row_of);
   /// True if an earlier layer, or the layer itself, needs gradients.
   bool needs_backward() const { return options_.data_gradient || !options_.tensors.frozen; }
-  /// True if few gradients of the outputs are zero.
+  /// True if few output gradients are zero.
   bool dense() const { return !options_.relu && !options_.pooled; }
   bool by_winograd() const { return dense() && winograd_ && winograd_->gradient_pays(); }
   /// True if each example's inputs are read once per pass, so their border is added while reading and not stored.
   bool adds_borders_on_read() const { return options_.conv.padding > 0 && by_winograd() && keeps_examples(); }
-  /// True if per_example keeps each example's weight gradient instead of its spots, as it does if that takes no more memory.
+  /// True if per_example keeps each example's weight gradient instead of its spots, which it does if that takes no more memory.
   bool keeps_examples() const { return static_cast<std::size_t>(shape_.filter_size()) + 1 <= 2 * spot_capacity(places_); }
-  /// Filter gradients summed over the range's examples, followed by those of the bias.
+  /// Writes the filter gradients, summed over the range's examples, and then the bias gradients.
   void dense_examples(RowRange range, const Signal& in, const Signal& out, float* gradient);
   void winograd_examples(RowRange range, const Signal& in, const Signal& out, float* gradient);
   void backward_dense(const Signal& in, const Signal& out, RowRange range);
@@ -75,18 +75,18 @@ class ConvStage final : public RowStageWithParameters {
   void sum_dense(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
                  float* bias_gradient);
   void prepare_spots(bool by_piece);
-  /// Number of the first channel's list of spots for an example or a piece.
+  /// The number of the first channel's list of spots for an example or a piece.
   std::size_t spot_list(int owner) const { return static_cast<std::size_t>(owner) * options_.conv.channels; }
   SpotList spots(std::size_t list) const;
   void find_spots(std::size_t first_list, int row, const Signal& out);
-  /// Spots and data gradient of one example; returns the number of its first list.
+  /// Finds spots and data gradient of one example; returns the number of its first list.
   std::size_t backward_row(int row, int piece, bool by_piece, const Signal& in, const Signal& out);
-  /// Reports what sum(first channel, last channel, gradient, bias gradient) adds to zeros.
+  /// Reports the gradients that sum(first channel, last channel, gradient, bias gradient) adds to zeros.
   template <class Sum>
   void report_piece(int piece, const GradientTarget& target, Sum&& sum);
-  /// Pictures summed at once.
+  /// The number of images summed at once.
   int group() const;
-  // Sums over examples or pieces, times factors if any; terms with factor 0 are omitted.
+  // Sums over examples or pieces, weighted by factors if given; terms with factor 0 are omitted.
   void sum_spots(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
                  float* bias_gradient);
   void sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count, std::span<const float> factors,
@@ -108,11 +108,11 @@ class ConvStage final : public RowStageWithParameters {
   std::optional<Winograd> winograd_;
   Buffer<float> filters_;  ///< transformed
   // only for training
-  bool sums_by_rows_ = false;  ///< each piece of rows sums its own weight gradient: for small filters
+  bool sums_by_rows_ = false;  ///< each piece of rows sums its own weight gradient, for small filters
   std::size_t partial_size_ = 0;
   Buffer<float> partial_;
   Buffer<std::uint8_t> winners_;
-  std::size_t capacity_ = 0;  ///< spots per filter and picture
+  std::size_t capacity_ = 0;  ///< spots per filter and image
   Buffer<std::uint32_t> bases_;
   Buffer<std::uint32_t> shifts_;
   Buffer<std::uint32_t> spot_sources_;
@@ -125,11 +125,11 @@ class ConvStage final : public RowStageWithParameters {
   // only for training with dense gradients
   std::optional<ConvDataGradient> data_;
   Rows dense_gradients_;           ///< of the outputs, from the last backward pass
-  Buffer<float> block_gradients_;  ///< of an example and a block of channels, times its factor
+  Buffer<float> block_gradients_;  ///< of an example's block of channels, times the example's factor
   // only for per_example and weighted_sum
   bool keeps_examples_ = false;  ///< each example's weight gradient is kept; otherwise its spots are
   std::size_t example_size_ = 0;
-  Buffer<float> examples_;  ///< one weight gradient per example, or a piece's last filter
+  Buffer<float> examples_;  ///< each example's weight gradient, or scratch for each piece
   Buffer<float> scaled_spots_;
 };
 

@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kSmallFilters = 8192;     // floats of all of a layer's filters: half a first-level cache
+constexpr std::size_t kSmallFilters = 8192;     // floats in all filters of a layer: half a first-level cache
 constexpr std::size_t kCachedInputs = 131'072;  // floats: half a second-level cache
 
 template <class T>
@@ -204,7 +204,7 @@ void ConvStage::sum_spots(int piece, int first, int last, const Signal& in, int 
                           float* gradient, float* bias_gradient) {
   SpotList* lists = lists_.data() + piece * max_rows_;
   const float** inputs = inputs_.data() + piece * max_rows_;
-  // Takes as many pictures at once as fit in the second-level cache while each channel in turn reads them.
+  // Takes as many images at once as fit in the second-level cache while one channel after another reads them.
   for (int row = 0; row < rows; row += group()) {
     const int end = std::min(row + group(), rows);
     for (int c = first; c < last; ++c) {

@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-// The backward pass if few gradients of the outputs are zero: the forward pass's kernels instead of lists of spots.
+// If few output gradients are zero, the backward pass uses the forward pass's kernels instead of lists of spots.
 
 void ConvStage::dense_data_gradient(RowRange range, const Signal& in, const Signal& out) {
   if (!options_.data_gradient) return;

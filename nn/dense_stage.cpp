@@ -47,8 +47,8 @@ DenseStage::Options DenseStage::options_of(LayerCursor& layers) {
 DenseStage::DenseStage(LayerCursor& layers) : DenseStage(options_of(layers), layers.max_rows()) {}
 
 DenseStage::DenseStage(const Options& options, int max_rows) : options_(options), max_rows_(max_rows) {
-  // Whole groups of a weight tile's inputs: for more than 512 outputs one group, in the second-level cache if necessary. (Single
-  // inputs would read the output gradients four times as often: an LSTM of 256 units took 1.4 times as long.)
+  // A stretch is whole groups of a weight tile's inputs, and one group above 512 outputs, in the second-level cache if necessary.
+  // (Single inputs would read the output gradients four times as often: an LSTM of 256 units took 1.4 times as long.)
   constexpr int kInputsOfTile = 4;
   const int fit = static_cast<int>(kStretch) / options_.outputs;
   inputs_per_stretch_ = std::min(std::max(fit / kInputsOfTile, 1) * kInputsOfTile, options_.inputs);
@@ -65,7 +65,7 @@ int DenseStage::backward_pieces(int rows) const {
 }
 
 int DenseStage::stretches_per_group(int count) const {
-  constexpr int kLeastGroups = 2;  // so that a layer can be cut into pieces
+  constexpr int kLeastGroups = 2;  // lets a layer be cut into pieces
   if (!packs_weight_gradient(count, options_.outputs)) return 1;
   return std::max(1, std::min(kPackedInputs / inputs_per_stretch_, weight_stretches_ / kLeastGroups));
 }
@@ -132,7 +132,7 @@ void DenseStage::begin_norms(const Signal& in, const Signal& out, int rows, doub
       squared_norms[r] += (squared_norm(in.value[r], inputs) + (has_bias ? 1 : 0)) * squared_norm(out.gradient[r], outputs);
     return;
   }
-  // The products of a sequence's positions add up before they are squared: one stretch of the example's gradient at a time.
+  // The products at a sequence's positions are summed before squaring, one stretch of the example's gradient at a time.
   for (int r = 0; r < rows; ++r) {
     const Rows x{in.value[r], positions_of(in.value).stride};
     const OutputGradients gradients{{out.gradient[r], positions_of(out.gradient).stride}, options_.positions};

@@ -14,7 +14,7 @@ namespace fedstride {
 /// A dense layer and the ReLU after it, if any; for a sequence, the same product at every position. It reads its weights once for
 /// the whole batch and is cut into pieces, by outputs in the forward pass and by inputs in the backward pass. It reports its
 /// weight gradient in stretches of a few inputs as soon as they are computed. In the backward pass, both gradients are computed
-/// at once for few rows, so that each weight is read once; for many rows, a piece's data gradient comes first, then its weight
+/// at once for few rows, so each weight is read once; for many rows, a piece's data gradient is computed before its weight
 /// gradient.
 class DenseStage {
  public:
@@ -25,11 +25,11 @@ class DenseStage {
     int positions = 1;
     bool relu = false;
     Tensor weight;
-    Tensor bias;  ///< may be missing
+    Tensor bias;  ///< size 0 if missing
     bool frozen = false;
     bool data_gradient = false;
 
-    /// The first or the second product of the next layer: its weight and bias, or its second ones, at every position.
+    /// The first or second product of the next layer: its weight and bias, or its second weight and bias, at every position.
     static Options first_product(const LayerCursor& layers, int inputs, int outputs);
     static Options second_product(const LayerCursor& layers, int inputs, int outputs);
   };
@@ -48,17 +48,17 @@ class DenseStage {
   int stretches() const { return weight_stretches_ + (options_.bias.size > 0 ? 1 : 0); }
   bool trains() const { return !options_.frozen; }
 
-  /// A backward pass is begin_backward, then every backward_piece.
+  /// For a backward pass, call begin_backward, then backward_piece for every piece.
   void begin_backward(const Signal& out, int rows, const GradientTarget& target);
   void backward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target);
 
-  /// Norms are begin_norms, which adds to squared_norms if the stage trains, then every data_piece if something before it
-  /// trains.
+  /// For norms, call begin_norms, which adds to squared_norms if the stage trains, and then, if an earlier stage trains,
+  /// data_piece for every piece.
   void begin_norms(const Signal& in, const Signal& out, int rows, double* squared_norms);
   void data_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) const;
 
-  /// Weighted sums are begin_weighted, with scratch_size() floats that it may use until the last weighted_piece, then every
-  /// weighted_piece.
+  /// For weighted sums, call begin_weighted with scratch_size() floats, which it may use until the last weighted_piece, and then
+  /// weighted_piece for every piece.
   std::size_t scratch_size() const;
   void begin_weighted(const Signal& out, std::span<const float> factors, float* scratch, const GradientTarget& target);
   void weighted_piece(int piece, int pieces, const Signal& in, const GradientTarget& target) {
@@ -67,7 +67,7 @@ class DenseStage {
 
  private:
   static Options options_of(LayerCursor& layers);
-  /// The positions of all examples in sequence.
+  /// The positions of all examples as consecutive rows.
   Rows positions_of(Rows rows) const { return {rows.data, rows.stride / static_cast<std::size_t>(options_.positions)}; }
   int count_of(int rows) const { return rows * options_.positions; }
   /// Applies the ReLU to out.gradient: once, before any other backward step.
@@ -75,19 +75,19 @@ class DenseStage {
   void report_bias(const OutputGradients& gradients, const GradientTarget& target);
   void weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients,
                     const GradientTarget& target) const;
-  /// Data and weight gradient of a few rows.
+  /// Computes the data and weight gradients of a few rows at once.
   void fused_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows, const GradientTarget& target) const;
   struct Stretches {
     int first = 0;
     int last = 0;
   };
-  /// The number of stretches whose gradients are computed at once, from `count` rows.
+  /// The number of stretches whose gradients are computed at once from `count` rows.
   int stretches_per_group(int count) const;
-  /// compute(gradient, first input, last input) for every group of the stretches, then report(slot, offset among the weights,
-  /// gradient, size) for each of its stretches.
+  /// Calls compute(gradient, first input, last input) for every group of the stretches, then report(slot, offset among the
+  /// weights, gradient, size) for each of its stretches.
   template <class Compute, class Report>
   void for_each_stretch(Stretches stretches, int count, Compute&& compute, Report&& report) const;
-  /// The stretches of a piece, to the target.
+  /// Computes the stretches of a piece and reports them to the target.
   template <class Compute>
   void report_weights(int piece, int pieces, int count, const GradientTarget& target, Compute&& compute) const;
   std::size_t work(int rows) const { return static_cast<std::size_t>(count_of(rows)) * options_.inputs * options_.outputs; }

@@ -22,7 +22,7 @@ void dropout_mask(const BatchAddress& address, Row row, std::size_t first_word, 
   const RandomStream stream(
       address.seed,
       {.purpose = Purpose::dropout, .round = address.round, .client = address.client, .step = address.step, .row = row});
-  // rate < 1 may still round to 2^32, which does not fit in 32 bits.
+  // Even if rate < 1, this may round to 2^32, which does not fit in 32 bits.
   const auto threshold = static_cast<std::uint32_t>(std::min(std::round(rate * 0x1.0p32), 0x1.0p32 - 1));
   const auto kept = static_cast<float>(1 / (1 - rate));
   const auto key = stream.key();

@@ -23,7 +23,7 @@ struct Evaluation {
   /// A loss and an accuracy that were not measured: NaN.
   static Evaluation unknown();
 
-  /// Accuracy on examples with the class mix of `label_counts` (one count per class): the class accuracies, weighted. Classes
+  /// The accuracy on examples with the class mix of `label_counts` (one count per class): the weighted class accuracies. Classes
   /// missing from this data set are omitted; 0 if none is left.
   double accuracy_on(std::span<const std::uint64_t> label_counts) const;
 };

@@ -13,8 +13,8 @@
 
 namespace fedstride {
 
-/// The squared error of always predicting the mean of some examples' values: the baseline of R^2. It exists only if targets are
-/// values.
+/// The squared error of always predicting the mean of some examples' values: the baseline of R^2. It exists only for targets that
+/// are values.
 class Variation {
  public:
   Variation() = default;
@@ -22,7 +22,7 @@ class Variation {
   Variation(const Dataset& data, std::span<const Row> rows);
 
   bool exists() const { return !means_.empty(); }
-  /// The sum over the rows of the mean over each row's values, matching the loss.
+  /// The sum over rows of the mean squared error over each row's values, as in the loss.
   double of(std::span<const Row> rows) const;
 
  private:
@@ -30,18 +30,18 @@ class Variation {
   std::vector<double> means_;
 };
 
-/// Rows of one client, with its skew, that are evaluated at once: at most kMaxEvaluated.
+/// Rows of one client, with its skew, to evaluate at once: at most kMaxEvaluated.
 struct EvaluatedRows {
   std::span<const Row> rows;
   ClientSkew skew = {};
-  std::size_t group = 0;  ///< GroupEvaluator
+  std::size_t group = 0;  ///< for GroupEvaluator
 };
 inline constexpr std::size_t kMaxEvaluated = 100;
 
-/// The outcome of some of an evaluation's blocks.
+/// The results of some of an evaluation's blocks.
 struct EvaluatedBlocks {
   std::vector<double> losses;      ///< the sum over each block, in order
-  std::vector<double> variations;  ///< for values: each block's loss of always predicting the mean
+  std::vector<double> variations;  ///< for values: each block's loss if the mean is always predicted
   std::uint64_t examples = 0;
   std::uint64_t answers = 0;
   std::uint64_t correct = 0;                       ///< correct answers
@@ -49,7 +49,7 @@ struct EvaluatedBlocks {
   std::vector<std::uint64_t> class_correct;
 };
 
-/// The evaluation with the blocks of the parts, in order: the same bits for any split.
+/// Joins the parts' blocks, in order, into one evaluation; the bits are the same for any split.
 Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts);
 
 /// Evaluates models of one kind on one data set, in blocks of kMaxEvaluated rows that any thread may take; the result does not
@@ -57,13 +57,12 @@ Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts);
 /// caller at a time.
 class Evaluator {
  public:
-  /// Model, data and the part of the skew must outlive the evaluator. `rows` are the examples to evaluate; empty:
-  /// all.
+  /// Model, data and the skew's part must outlive the evaluator. `rows` are the examples to evaluate; if empty, all.
   Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows = {}, const ClientSkew& skew = {});
 
   Evaluation evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
 
-  /// For several processes that evaluate together: the number of blocks, and an evaluation of the blocks [first, last).
+  /// For several processes that evaluate together: the number of blocks, and the evaluation of blocks [first, last).
   std::size_t blocks() const { return (rows_.size() + kMaxEvaluated - 1) / kMaxEvaluated; }
   EvaluatedBlocks evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,
                                   ForEachPiece for_each_piece = serially);
@@ -81,7 +80,7 @@ class Evaluator {
 /// does not depend on the threads. Only one caller at a time.
 class GroupEvaluator {
  public:
-  /// All must outlive the evaluator. `skews` apply to the groups' inputs, one per group; empty: none.
+  /// All arguments must outlive the evaluator. `skews` apply to the groups' inputs, one per group; empty: none.
   GroupEvaluator(const Model& model, const Dataset& data, const std::vector<std::span<const Row>>& groups,
                  const std::vector<ClientSkew>& skews = {});
 

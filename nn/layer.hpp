@@ -9,12 +9,12 @@ namespace fedstride {
 // nn/network.hpp has the fast computation.
 
 struct LayerTraits {
-  /// An example's output depends on others in its batch: there is no per-example gradient, so private training refuses it.
+  /// An example's output depends on others in its batch, so it has no gradient of its own: private training refuses the layer.
   bool mixes_examples = false;
   bool has_parameters =
       false;                   ///< it has tensors (layer_tensors in nn/model_line.hpp), and its stage must report their gradients
   bool keeps_places = false;   ///< output i, in NHWC flatten order, is at the place of input i
-  bool is_activation = false;  ///< and is a function of that input alone (nn/activation_stages.cpp)
+  bool is_activation = false;  ///< as above, and output i depends on input i alone (nn/activation_stages.cpp)
 };
 
 /// conv CHANNELS KERNEL [STRIDE [PAD]] [stride S] [pad P] [nobias]: 2-d cross-correlation, square kernel, zero padding.
@@ -28,7 +28,7 @@ struct Conv {
   bool bias = true;
 };
 
-/// maxpool KERNEL [STRIDE] [pad P]: largest value of each window; padding is below every value.
+/// maxpool KERNEL [STRIDE] [pad P]: largest value of each window; padding is smaller than any value.
 struct MaxPool {
   static constexpr std::string_view kName = "maxpool";
   static constexpr LayerTraits kTraits{};
@@ -37,7 +37,7 @@ struct MaxPool {
   int padding = 0;
 };
 
-/// avgpool KERNEL [STRIDE] [pad P]: mean of each window; padding is zeros that count in the mean.
+/// avgpool KERNEL [STRIDE] [pad P]: mean of each window; padding is zeros, which count in the mean.
 struct AvgPool {
   static constexpr std::string_view kName = "avgpool";
   static constexpr LayerTraits kTraits{};
@@ -46,7 +46,7 @@ struct AvgPool {
   int padding = 0;
 };
 
-/// dense UNITS|classes [nobias]: fully connected; a picture is flattened first.
+/// dense UNITS|classes [nobias]: fully connected; an image is flattened first.
 struct Dense {
   static constexpr std::string_view kName = "dense";
   static constexpr LayerTraits kTraits{.has_parameters = true};
@@ -83,7 +83,7 @@ struct Sigmoid {
   static constexpr LayerTraits kTraits{.keeps_places = true, .is_activation = true};
 };
 
-/// globalavgpool: the mean of each channel over the whole picture; the output is a picture of one place.
+/// globalavgpool: the mean of each channel over the whole image; the output is an image of one place.
 struct GlobalAvgPool {
   static constexpr std::string_view kName = "globalavgpool";
   static constexpr LayerTraits kTraits{};
@@ -97,14 +97,14 @@ struct Dropout {
   double rate = 0.5;
 };
 
-/// flatten: marks where a picture becomes a row; dense flattens its input anyway.
+/// flatten: marks where an image becomes a row; dense flattens its input in any case.
 struct Flatten {
   static constexpr std::string_view kName = "flatten";
   static constexpr LayerTraits kTraits{.keeps_places = true};
 };
 
-/// groupnorm GROUPS: channels are split into groups of equal size; the values of a group, over the whole picture, are normalized
-/// to mean 0 and variance 1, then each channel is scaled and shifted (Wu & He, ECCV 2018). A row's values are channels of one
+/// groupnorm GROUPS: channels are split into groups of equal size; the values of a group, over the whole image, are normalized to
+/// mean 0 and variance 1, then each channel is scaled and shifted (Wu & He, ECCV 2018). A row's values count as channels of one
 /// place.
 struct GroupNorm {
   static constexpr std::string_view kName = "groupnorm";
@@ -114,36 +114,36 @@ struct GroupNorm {
 };
 
 /// layernorm: the channels of each place are normalized to mean 0 and variance 1, then each channel is scaled and shifted (Ba,
-/// Kiros & Hinton, 2016). A row's values are channels of one place.
+/// Kiros & Hinton, 2016). A row's values count as channels of one place.
 struct LayerNorm {
   static constexpr std::string_view kName = "layernorm";
   static constexpr LayerTraits kTraits{.has_parameters = true, .keeps_places = true};
   static constexpr double kEpsilon = 1e-5;  ///< added to the variance, as PyTorch does
 };
 
-/// embedding SIZE: a table row for each token, initialized from N(0, 1). Outputs a sequence.
+/// embedding SIZE: looks up a table row for each token; the table is initialized from N(0, 1). Outputs a sequence.
 struct Embedding {
   static constexpr std::string_view kName = "embedding";
   static constexpr LayerTraits kTraits{.has_parameters = true};
   int size = 1;
-  int vocabulary = 1;  ///< that of the data
+  int vocabulary = 1;  ///< of the data
 };
 
-/// positions: adds a learned vector to each position of a sequence, initialized from N(0, 1).
+/// positions: adds a learned vector, initialized from N(0, 1), to each position of a sequence.
 struct Positions {
   static constexpr std::string_view kName = "positions";
   static constexpr LayerTraits kTraits{.has_parameters = true, .keeps_places = true};
 };
 
-/// lstm UNITS: long short-term memory (Hochreiter & Schmidhuber 1997, with forget gates by Gers et al. 2000), as PyTorch's
-/// nn.LSTM with one layer; outputs the whole sequence. Starts from zeros for every example.
+/// lstm UNITS: long short-term memory (Hochreiter & Schmidhuber 1997, with forget gates by Gers et al. 2000), like PyTorch's
+/// nn.LSTM with one layer; outputs the whole sequence. Every example starts from zeros.
 struct Lstm {
   static constexpr std::string_view kName = "lstm";
   static constexpr LayerTraits kTraits{.has_parameters = true};
   int units = 1;
 };
 
-/// gru UNITS: gated recurrent unit (Cho et al. 2014), as PyTorch's nn.GRU with one layer: the reset gate multiplies the
+/// gru UNITS: gated recurrent unit (Cho et al. 2014), like PyTorch's nn.GRU with one layer: the reset gate multiplies the
 /// recurrent product with its bias.
 struct Gru {
   static constexpr std::string_view kName = "gru";
@@ -151,29 +151,29 @@ struct Gru {
   int units = 1;
 };
 
-/// attention HEADS: causal self-attention (Vaswani et al. 2017): a position attends to itself and earlier ones. As PyTorch's
-/// nn.MultiheadAttention, with biases, without dropout.
+/// attention HEADS: causal self-attention (Vaswani et al. 2017): a position attends to itself and earlier ones. Like PyTorch's
+/// nn.MultiheadAttention, with biases and without dropout.
 struct Attention {
   static constexpr std::string_view kName = "attention";
   static constexpr LayerTraits kTraits{.has_parameters = true};
   int heads = 1;
 };
 
-/// last: the last position of a sequence.
+/// last: outputs the last position of a sequence.
 struct Last {
   static constexpr std::string_view kName = "last";
   static constexpr LayerTraits kTraits{};
 };
 
-/// sequence: a picture's rows in order, as a sequence; a position has the values of one row.
+/// sequence: turns an image's rows, in order, into a sequence; a position has the values of one row.
 struct Sequence {
   static constexpr std::string_view kName = "sequence";
   static constexpr LayerTraits kTraits{};
 };
 
-// Layers that a line cannot name: nn/model_blocks.hpp makes them from `residual { ... }`.
+// Layers that cannot be written in a line: nn/model_blocks.hpp makes them from `residual { ... }`.
 
-/// Begins a residual block: its values are read twice, by the block's body and by its shortcut.
+/// Begins a residual block. Its values are read twice: by the block's body and by its shortcut.
 struct Fork {
   static constexpr std::string_view kName = "fork";
   static constexpr LayerTraits kTraits{.keeps_places = true};
@@ -194,7 +194,7 @@ struct Subsample {
   int channels = 1;
 };
 
-/// The registry of layers that a line may name. tools/new-part creates a new one.
+/// The registry of layers that can be written in a line. tools/new-part adds one.
 using WrittenLayer = std::variant<Conv, MaxPool, AvgPool, GlobalAvgPool, Dense, Relu, LeakyRelu, Gelu, Tanh, Sigmoid, Dropout,
                                   Flatten, GroupNorm, LayerNorm, Embedding, Positions, Lstm, Gru, Attention, Last, Sequence>;
 
@@ -207,7 +207,7 @@ struct Extended<std::variant<Kinds...>, More...> {
 };
 }  // namespace detail
 
-/// The layers that a line may name and those that blocks consist of.
+/// The layers that can be written in a line and those that make up blocks.
 using Layer = detail::Extended<WrittenLayer, Fork, Add, Subsample>::type;
 
 }  // namespace fedstride

@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// The loss of one example, and its number of correct answers.
+/// The loss of one example and its number of correct answers.
 struct ExampleLoss {
   double loss = 0;            ///< the mean over the counted answers; 0 if none
   std::uint64_t correct = 0;  ///< flags: a score above 0 means yes; values: always 0
@@ -15,8 +15,8 @@ struct ExampleLoss {
   Label predicted = 0;  ///< Targets::classes only
 };
 
-/// Compares the scores of example `index` of a batch with its answers. With a gradient, writes *scale times the gradient of the
-/// loss with respect to the scores there, followed by zeros up to whole vectors. The scores of a sequence's positions are
+/// Compares the scores of example `index` of a batch with its answers. Writes *scale times the gradient of the loss with respect
+/// to the scores to `gradient`, if it is not null, followed by zeros up to whole vectors. The scores of consecutive positions are
 /// sequence_stride(outputs) floats apart.
 ExampleLoss example_loss(const ExampleForm& form, const Answers& answers, int index, const float* scores, const float* scale,
                          float* gradient);

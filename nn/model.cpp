@@ -157,7 +157,7 @@ Vector Model::initial(Initialization initialization, std::uint64_t seed) const {
         bound = glorot ? std::sqrt(6 / (fan_in + fan_out)) : layer_bound;
         break;
       }
-      case ParameterRole::bias:  // shares the bound of its weight, which precedes it
+      case ParameterRole::bias:  // has the bound of its weight, which precedes it
       case ParameterRole::second_bias:
         bound = glorot ? 0 : layer_bound;
         break;
@@ -167,7 +167,7 @@ Vector Model::initial(Initialization initialization, std::uint64_t seed) const {
       case ParameterRole::shift:
         continue;
     }
-    // In PyTorch's order, so that the result does not depend on the internal layout.
+    // Values are drawn in PyTorch's order, so the result does not depend on the internal layout.
     RandomStream random(seed, {.purpose = Purpose::initial_weights, .client = static_cast<std::uint32_t>(index)});
     for_each_in_pytorch_order(*this, parameter, [&](std::size_t inside) {
       weights[parameter.offset + inside] = static_cast<float>(bound * (2 * static_cast<double>(random.uniform_float()) - 1));

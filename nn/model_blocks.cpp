@@ -58,7 +58,7 @@ class LineReader {
  private:
   struct Open {
     std::size_t item;
-    std::size_t layers = 0;  ///< in its body, with blocks in it expanded
+    std::size_t layers = 0;  ///< in its body, with nested blocks expanded
   };
 
   std::string next_layer() const { return "layer " + std::to_string(number_); }
@@ -138,7 +138,7 @@ class LineReader {
   bool after_block_ = false;
 };
 
-/// The smallest stride at which 1x1 windows lead from one picture size to the other.
+/// The smallest stride at which 1x1 windows lead from one image size to the other.
 std::optional<int> stride_between(Shape from, Shape to) {
   constexpr int kMaxStride = 1024;
   const auto leads = [](int before, int after, int stride) { return (before - 1) / stride + 1 == after; };

@@ -10,16 +10,16 @@
 
 namespace fedstride {
 
-// A model line is layers and blocks separated by '|'. Blocks nest:
+// A model line consists of layers and blocks separated by '|'. Blocks nest:
 //   repeat N { LAYERS }       the layers N times
-//   residual { LAYERS }       the layers' output plus the block's input. If the shapes differ, the input passes through a
+//   residual { LAYERS }       the layers' output plus the block's input. If their shapes differ, the input passes through a
 //                             1x1 convolution without bias, with the stride that follows from the shapes, and through a group
 //                             norm like the one that ends the block, if one does (He et al., CVPR 2016, option B)
 //   residual pad { LAYERS }   the same without parameters: drops rows and columns, adds channels of zeros (option A)
 // Layers are numbered in reading order, those of a repeated block once. In the model, a residual block is a Fork, its body, its
-// shortcut's layers and an Add, in this order; so are its parameters.
+// shortcut's layers and an Add, in this order, which is also the order of the parameters.
 
-/// The maximum number of layers of a model, blocks expanded; a residual block counts as four more than its body.
+/// The maximum number of layers of a model with blocks expanded; a residual block counts as four layers more than its body.
 inline constexpr std::size_t kMaxLayers = 1000;
 /// The maximum number of blocks around a layer.
 inline constexpr std::size_t kMaxDepth = 16;
@@ -31,13 +31,13 @@ struct WrittenItem {
   LayerPlace place;     ///< of a block: the number of its first layer, and the words before '{'
   int times = 1;        ///< repeat
   bool pads = false;    ///< residual: option A
-  std::size_t end = 0;  ///< the index after this item and everything in it
+  std::size_t end = 0;  ///< index of the first item after this one and its contents
 };
 
 /// Layers in the order of the model, blocks expanded. Slot 0 holds the model's input, slot i + 1 the output of layer i.
 struct LaidLayer {
   Layer layer;
-  LayerPlace place;  ///< for a shortcut's layers, that of the block's last layer
+  LayerPlace place;  ///< for a shortcut's layers, the place of the block's last layer
   Flow input;
   Flow output;
   int from = 0;    ///< the slot it reads
@@ -45,11 +45,11 @@ struct LaidLayer {
 };
 struct LaidLine {
   std::vector<LaidLayer> layers;
-  std::string text;  ///< normalized: laying it out again gives the same
+  std::string text;  ///< normalized: laying it out again yields the same text
 };
 
-/// The items of a line. Time and memory are linear in its length. Throws Error (usage) for empty layers and blocks, blocks that
-/// are not closed, not opened, nested too deeply or unknown, and more than kMaxLayers layers.
+/// Splits a line into items. Time and memory are linear in its length. Throws Error (usage) for empty layers and blocks, blocks
+/// that are not closed, not opened, nested too deeply or unknown, and more than kMaxLayers layers.
 std::vector<WrittenItem> split_line(std::string_view line);
 
 /// Reads the layers and puts them in order. Throws Error (usage) for a layer that is invalid or does not fit, and for a residual

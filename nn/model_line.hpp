@@ -14,10 +14,10 @@ namespace fedstride {
 
 /// The text of a layer, its output shape and its tensors; model_line.cpp has one section with all of this for each layer.
 
-/// The maximum number of values of one example anywhere in the line: before, between and after the layers.
+/// The maximum number of values of one example anywhere in the line: before, between or after the layers.
 inline constexpr std::size_t kMaxValues = std::size_t{1} << 28;
 
-/// A layer's place in a model line, with which its errors begin.
+/// A layer's place in a model line; errors about the layer begin with it.
 struct LayerPlace {
   int number = 1;    ///< counted from 1
   std::string text;  ///< its words, separated by single spaces
@@ -55,11 +55,11 @@ struct LayerTensorForms {
 /// Reads the layer at this place, a WrittenLayer; "dense classes" has as many units as the examples have outputs, "embedding 8"
 /// one row for each token of their vocabulary. Throws Error (usage).
 Layer read_layer(const LayerPlace& place, const ExampleForm& examples);
-/// The normalized text: read_layer gives the same layer for it.
+/// The normalized text, from which read_layer returns the same layer.
 std::string layer_text(const Layer& layer);
 /// The output of the layer. Throws Error (usage) if the layer does not fit its input.
 Flow layer_output(const Layer& layer, const Flow& input, const LayerPlace& place);
-/// The tensors of a layer, none if it has no parameters. Requires a layer that fits its input.
+/// The tensors of a layer; none if it has no parameters. The layer must fit its input.
 LayerTensorForms layer_tensors(const Layer& layer, const Flow& input);
 
 }  // namespace fedstride

@@ -13,10 +13,10 @@ struct NamedModel {
   std::string_view line;
   Initialization initialization;
   std::string_view summary;
-  ExampleForm form = {{32, 32, 3}, 10};  ///< examples that it can read; only pictures may differ from those in its source
+  ExampleForm form = {{32, 32, 3}, 10};  ///< examples that it can read: those of its source, except that images may differ
 };
 
-/// The registry: a new named model is a line here.
+/// The registry: add a new named model here.
 inline constexpr std::array kNamedModels{
     NamedModel{"adadp-cnn",
                "conv 64 3 | relu | maxpool 3 2 | conv 64 3 | relu | maxpool 3 2 | "

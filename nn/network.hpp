@@ -11,11 +11,11 @@
 
 namespace fedstride {
 
-/// A batch for a network. Its inputs are the values written to the network's inputs(rows).
+/// A batch for a network. Its inputs are what was written to the network's inputs(rows).
 struct Batch {
-  std::span<const Label> labels;       ///< one per example or position, as the model's form says
-  std::span<const Row> rows;           ///< the examples' row numbers, the addresses of their dropout masks
-  BatchAddress address;                ///< seed, round, client, step of the masks' draws
+  std::span<const Label> labels;       ///< one per example or position, depending on the model's form
+  std::span<const Row> rows;           ///< the examples' row numbers, which address their dropout masks
+  BatchAddress address;                ///< seed, round, client and step for drawing the masks
   std::span<const float> values = {};  ///< answers that are numbers or flags
   Answers answers() const { return {labels, values}; }
 };
@@ -23,17 +23,17 @@ struct Batch {
 struct BatchLoss {
   double loss_sum = 0;  ///< summed over the examples; an example's loss is the mean over its answers (Targets)
   std::uint64_t correct =
-      0;  ///< answers that the largest score (the lowest class on a tie), or the score's sign, predicts correctly
+      0;  ///< answers that the largest score (the lowest class on a tie) or the score's sign predicts correctly
   std::uint64_t counted = 0;  ///< answers: classes, positions that count, flags, values
-  double sink_sum = 0;        ///< sum of the values returned by the gradient's sink, in a fixed order
+  double sink_sum = 0;        ///< sum of the values returned by the gradient's sink, added in a fixed order
 };
 
-/// A model's workspace: activations and everything else a step needs, allocated once (the part for training at the first
+/// A model's workspace: activations and everything else that a step needs, allocated once (the part for training at the first
 /// gradient). Used by one thread at a time, which may have other threads help with pieces of a step; how a step is cut depends
-/// only on the model and the batch's size, so helpers do not change the bits.
+/// only on the model and the batch size, so helpers do not change the bits.
 class Network {
  public:
-  /// `frozen` has one flag per layer (Model::frozen), or is empty.
+  /// `frozen` has one flag per layer (Model::frozen) or is empty.
   Network(const Model& model, int max_rows, const std::vector<bool>& frozen = {});
   ~Network();
   Network(Network&&) noexcept;
@@ -45,22 +45,22 @@ class Network {
   /// Room for the next batch's inputs: rows x input size, NHWC, normalized.
   std::span<float> inputs(int rows);
 
-  /// Mean gradient of the batch at `weights` (flat, in Model's layout), passed to the sink (core/gradient.hpp), with dropout
-  /// active. Alignment gaps are not reported. At least one example.
+  /// Passes the mean gradient of the batch at `weights` (flat, in Model's layout) to the sink (core/gradient.hpp), with dropout
+  /// active. Alignment gaps are not reported. Requires at least one example.
   BatchLoss gradient(const float* weights, const Batch& batch, GradientSink sink, ForEachPiece for_each_piece = serially);
 
   /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to the point where the
   /// L2 norm of each example's gradient over all trainable parameters is known. `norms` has one element per example: never below
-  /// the true norm of weighted_sum's term for it with factor 1, above it by at most a relative kNormMargin; NaN or infinite if
-  /// the gradient is not finite. At least one example. The true norm is the norm of the gradient in single precision for
-  /// the example alone; rounding in the sum over the batch is not included.
+  /// the true norm of the example's term in weighted_sum with factor 1, and above it by at most a relative kNormMargin; NaN or
+  /// infinite if the gradient is not finite. Requires at least one example. The true norm is that of the gradient computed in
+  /// single precision for the example alone; rounding in the sum over the batch is not included.
   BatchLoss per_example(const float* weights, const Batch& batch, std::span<double> norms,
                         ForEachPiece for_each_piece = serially);
   static constexpr double kNormMargin = 1e-4;
 
   /// The second half: passes sum_i factors[i] x gradient of example i of the last per_example batch to the sink (a sum, not a
-  /// mean), frozen parameters as zeros; returns the sum of the sink's values. An example with factor 0 contributes nothing, for
-  /// any values. Does not read the weights. May be called again with other factors.
+  /// mean), with zeros for frozen parameters; returns the sum of the sink's values. An example with factor 0 contributes nothing,
+  /// whatever its values. Does not read the weights. May be called again with other factors.
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece = serially);
 
   /// Evaluates the examples without dropout; `predicted`, if not empty, receives one class per example (Targets::classes).

@@ -7,8 +7,8 @@
 namespace fedstride {
 namespace {
 
-/// A normalization, one example at a time, with one scale and one shift per channel. Each example's gradient is kept until they
-/// are summed in row order, so that neither pieces nor threads change a bit.
+/// A normalization, one example at a time, with one scale and one shift per channel. Each example's gradient is kept until all
+/// are summed in row order, so neither pieces nor threads change a bit.
 class NormStage : public RowStageWithParameters {
  public:
   explicit NormStage(LayerCursor& layers)
@@ -40,7 +40,7 @@ class NormStage : public RowStageWithParameters {
   }
 
  protected:
-  /// An example's gradient with respect to scale, then to shift.
+  /// An example's gradients with respect to scale and then to shift.
   float* example(int row) { return examples_.data() + static_cast<std::size_t>(row) * row_stride(2 * channels_); }
 
   std::size_t channels_;
@@ -51,8 +51,7 @@ class NormStage : public RowStageWithParameters {
   const float* shift_ = nullptr;
 
  private:
-  /// Reports the sum of the examples' gradients times factors, or their plain sum without factors; terms with factor 0 are
-  /// omitted.
+  /// Reports the sum of the examples' gradients, multiplied by their factors if given; terms with factor 0 are omitted.
   void report(int rows, std::span<const float> factors, const GradientTarget& target) {
     if (trains()) {
       std::fill_n(total_.data(), 2 * channels_, 0.0F);

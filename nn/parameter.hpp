@@ -11,15 +11,15 @@ namespace fedstride {
 /// A tensor's role in its layer. It determines the tensor's initial values, and its PyTorch name unless the layer gives one.
 enum class ParameterRole {
   weight,         ///< multiplied by inputs and summed over them; the output index comes first in PyTorch's shape
-  bias,           ///< added to those sums; follows its weight
+  bias,           ///< added to these sums; follows its weight
   scale,          ///< multiplies normalized values, one per channel
   shift,          ///< added to the scaled values, one per channel
-  second_weight,  ///< of a second product: in a recurrent layer with its last output, in attention with the attended values
+  second_weight,  ///< multiplied by a recurrent layer's last output, or in attention by the attended values
   second_bias,    ///< follows its second weight
   table,          ///< a row of values for each token or position
 };
 
-/// The last part of a tensor's name; PyTorch also calls the scale and shift of a normalization weight and bias.
+/// The last part of a tensor's name; PyTorch calls a normalization's scale and shift weight and bias, too.
 constexpr std::string_view pytorch_name(ParameterRole role) {
   switch (role) {
     case ParameterRole::weight:
@@ -76,14 +76,14 @@ struct ByRole {
 
 /// One tensor in the flat parameter vector.
 struct Parameter {
-  std::string name;  ///< "conv1.weight", "fc1.bias", "gn1.weight": as in PyTorch, counted per kind from 1
+  std::string name;  ///< "conv1.weight", "fc1.bias", "gn1.weight": as in PyTorch, numbered from 1 for each kind
   ParameterRole role = ParameterRole::weight;
   ParameterLayout layout = ParameterLayout::same;
   std::vector<std::int64_t> shape;  ///< as in PyTorch
   std::size_t offset = 0;           ///< into the flat vector, a multiple of 16 floats
   std::size_t size = 0;
   int layer = 0;            ///< index into Model::layers()
-  std::int64_t fan_in = 0;  ///< the number of inputs that scales its initial values, if not its own
+  std::int64_t fan_in = 0;  ///< the fan-in for scaling initial values; 0: the tensor's own
 };
 
 }  // namespace fedstride

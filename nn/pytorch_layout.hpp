@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// The picture whose values, flattened, are the columns of a dense layer; {1, 1, inputs} if none.
+/// The shape of the image whose flattened values are the columns of a dense layer; {1, 1, inputs} if there is none.
 inline Shape flattened_picture(const Model& model, int dense_layer) {
   const auto shapes = model.shapes();
   const auto made_by = [&](int slot) -> const Layer& { return model.layers()[static_cast<std::size_t>(slot - 1)]; };
@@ -15,7 +15,7 @@ inline Shape flattened_picture(const Model& model, int dense_layer) {
     return shapes[static_cast<std::size_t>(slot)].size() ==
            static_cast<std::size_t>(shapes[static_cast<std::size_t>(slot)].channels);
   };
-  // Goes back over layers that keep every value's place, to the last picture.
+  // Goes back over layers that keep every value's place, to the last image.
   while (slot > 0 && is_row() && std::visit([]<class Kind>(const Kind&) { return Kind::kTraits.keeps_places; }, made_by(slot)))
     slot = model.reads()[static_cast<std::size_t>(slot - 1)].from;
   return shapes[static_cast<std::size_t>(slot)];

@@ -8,8 +8,8 @@ namespace fedstride {
 namespace {
 
 /// The recurrent part of an LSTM or GRU; the preceding dense stage computes the products with its inputs, at all positions at
-/// once. It overwrites that stage's products with the gates' values. Its weight gradient is also that of a dense product over all
-/// positions: each position's last output with the gradient of its gates.
+/// once. The gates' values overwrite those products. The weight gradient is that of a dense product over all positions: of each
+/// position's last output with the gradient of its gates.
 template <class Kind>
 class RecurrentStage final : public RowStageWithParameters {
  public:
@@ -122,16 +122,16 @@ class RecurrentStage final : public RowStageWithParameters {
   }
 
  private:
-  /// The product of the last outputs with the recurrent weights.
+  /// Options for the product of the last outputs with the recurrent weights.
   static DenseStage::Options own_product(const LayerCursor& layers) {
     const int units = layers.peek<Kind>()->units;
     auto options = DenseStage::Options::second_product(layers, units, kGates * units);
-    options.data_gradient = false;  // of the last outputs: computed here, position by position
+    options.data_gradient = false;  // the last outputs' gradient is computed here, position by position
     return options;
   }
   std::size_t unit_stride() const { return row_stride(static_cast<std::size_t>(units_)); }
   std::size_t gate_stride() const { return row_stride(kGates * static_cast<std::size_t>(units_)); }
-  /// One position of an example in a buffer with all positions.
+  /// One position of an example, in a buffer with all positions.
   float* at(Buffer<float>& all, int row, int t, std::size_t stride) const {
     return all.data() + (static_cast<std::size_t>(row) * positions_ + t) * stride;
   }
@@ -154,8 +154,8 @@ class RecurrentStage final : public RowStageWithParameters {
   Buffer<float> zeros_;
   // only for training
   Buffer<float> last_outputs_;
-  Buffer<float> d_recurrent_;  ///< only for GRU
-  Buffer<float> d_output_;     ///< at one position, including what later ones contribute
+  Buffer<float> d_recurrent_;  ///< GRU only
+  Buffer<float> d_output_;     ///< at one position, including contributions of later ones
   Buffer<float> d_carried_;    ///< LSTM: of the cell; GRU: of the last output, bypassing the product
   Buffer<float> scratch_;      ///< only for weighted sums
 };

@@ -3,7 +3,7 @@
 #include "core/simd.hpp"
 #include "nn/stage_plan.hpp"
 
-// The beginning, end and shortcut of a residual block: each example separately.
+// The beginning, end and shortcut of a residual block, one example at a time.
 
 namespace fedstride {
 namespace {

@@ -7,17 +7,17 @@
 #include "nn/kernels/squares.hpp"
 #include "nn/stage_plan.hpp"
 
-// Pools and dropout, each example separately.
+// Pools and dropout, one example at a time.
 
 namespace fedstride {
 namespace {
 
-/// Places of a picture: rows [top, bottom), columns [left, right).
+/// Places of an image: rows [top, bottom), columns [left, right).
 struct Places {
   int top, bottom, left, right;
 };
 
-/// Calls body(output index, the window's places in the picture, channel) for every output of a picture.
+/// Calls body(output index, the window's places in the image, channel) for every output of an image.
 template <class Body>
 void for_each_window(Shape input, Shape output, Window window, int padding, Body&& body) {
   std::size_t index = 0;
@@ -168,7 +168,7 @@ class DropoutStage final : public RowStage {
 
  private:
   float* mask(int row) { return masks_.data() + row * row_stride(positions_ * size_); }
-  /// One example: values times mask. The floats after a position's values are zero and stay zero.
+  /// Multiplies one example's values by the mask. The floats after a position's values are zero and stay zero.
   void apply(const float* from, const float* mask, float* to) const {
     for (std::size_t t = 0; t < positions_; ++t, from += row_stride(size_), mask += size_, to += row_stride(size_))
       for (std::size_t i = 0; i < size_; i += kLanes) store(to + i, load(from + i) * load(mask + i));

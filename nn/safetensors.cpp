@@ -136,7 +136,7 @@ int metadata_number(const SafeTensors& file, std::string_view text, const std::s
   return value;
 }
 
-/// Copies the tensor, which has the parameter's shape, to its place.
+/// Copies the tensor, which has the parameter's shape, into the parameter's part of the weights.
 void take(const Model& model, const Parameter& parameter, const SafeTensors& file, Vector& weights) {
   const auto& values = file.tensors.at(parameter.name).values;
   const auto place = view(weights).subspan(parameter.offset, parameter.size);
@@ -152,8 +152,8 @@ void take(const Model& model, const Parameter& parameter, const SafeTensors& fil
 }  // namespace
 
 std::string write_safetensors(const Model& model, const Vector& weights, const std::map<std::string, std::string>& metadata) {
-  std::map<std::string, std::string> strings = metadata;  // names in alphabetical order, here and below
-  strings["format"] = "pt";                               // the tensors' layout, for tools that check
+  std::map<std::string, std::string> strings = metadata;  // in alphabetical order of their names, here and below
+  strings["format"] = "pt";                               // the tensors' layout, for tools that check it
   strings["fedstride.format"] = std::to_string(kFormat);
   strings["fedstride.model"] = model.line();
   if (model.has_layers()) strings["fedstride.input"] = model.input().text();
@@ -169,7 +169,7 @@ std::string write_safetensors(const Model& model, const Vector& weights, const s
     header[parameter.name] = {{"data_offsets", {begin, end}}, {"dtype", "F32"}, {"shape", parameter.shape}};
   }
   std::string text = dump_json(header);
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the tensors are aligned
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // keeps the tensors aligned
   std::string bytes(8, '\0');
   const std::uint64_t length = text.size();
   std::memcpy(bytes.data(), &length, 8);
@@ -205,7 +205,7 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin)
       file.metadata[key] = value.get<std::string>();
     }
   }
-  // Without gaps or overlaps, as the format requires.
+  // The format allows neither gaps nor overlaps.
   std::sort(entries.begin(), entries.end());
   std::uint64_t end = 0;
   for (const Entry& entry : entries) {

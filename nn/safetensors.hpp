@@ -12,21 +12,21 @@
 namespace fedstride {
 
 /// A safetensors file: eight bytes with the length of a JSON header, the header (name -> dtype, shape, offsets; strings under
-/// __metadata__), the tensors' bytes. Models are saved with PyTorch's names, shapes and layouts as 32-bit floats, so that torch
-/// loads them; four metadata strings let model_of rebuild the model:
+/// __metadata__), and the tensors' bytes. Models are saved with PyTorch's names, shapes and layouts as 32-bit floats, so torch
+/// can load them; four metadata strings let model_of rebuild the model:
 ///   fedstride.format "1" (a reader refuses a larger one), fedstride.model (the line of layers), fedstride.input
 ///   "32x32x3" (height, width, channels), fedstride.classes "10".
 struct SafeTensors {
   struct Tensor {
     std::vector<std::int64_t> shape;
-    std::vector<float> values;  ///< last index fastest
+    std::vector<float> values;  ///< last index varying fastest
   };
   std::string origin;  ///< the file's name in errors
   std::map<std::string, std::string> metadata;
   std::map<std::string, Tensor> tensors;
 };
 
-/// The bytes of a file with the model; `metadata` is added to the model's own.
+/// The bytes of a file with this model; `metadata` is added to the model's own.
 std::string write_safetensors(const Model& model, const Vector& weights, const std::map<std::string, std::string>& metadata = {});
 
 /// Throws Error (failure) unless the bytes are a complete, well-formed file of F32 tensors.
@@ -43,8 +43,8 @@ Vector exact(const Model& model, const SafeTensors& file);
 std::string tensor_line_of(const SafeTensors& file);
 
 struct InitReport {
-  std::vector<std::string> taken;    ///< tensors whose name and shape match the model
-  std::vector<std::string> ignored;  ///< the file's other tensors; with both shapes if only the name matches
+  std::vector<std::string> taken;    ///< tensors whose names and shapes match the model
+  std::vector<std::string> ignored;  ///< the file's other tensors, with both shapes if only the name matches
   std::vector<std::string> missing;  ///< the model's other tensors, which keep their weights
 };
 

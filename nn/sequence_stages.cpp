@@ -7,13 +7,13 @@
 #include "nn/kernels/squares.hpp"
 #include "nn/stage_plan.hpp"
 
-// Stages of sequences, one example at a time. Consecutive positions are row_stride(values) floats apart.
+// Stages for sequences, one example at a time. Consecutive positions are row_stride(values) floats apart.
 
 namespace fedstride {
 namespace {
 
-/// A table of rows; each position of an example uses one: by its token (Embedding) or its place (Positions, which adds it). The
-/// gradient of a row is the sum over the positions that used it, in order of examples and positions.
+/// A table of rows, one of which each position of an example uses: according to its token (Embedding) or its index (Positions,
+/// which adds the row). The gradient of a row is the sum over the positions that used it, in order of examples and positions.
 template <class Kind>
 class TableStage final : public RowStageWithParameters {
  public:
@@ -94,13 +94,13 @@ class TableStage final : public RowStageWithParameters {
  private:
   std::size_t stride() const { return row_stride(static_cast<std::size_t>(size_)); }
   int entry(const Signal& in, int row, int t) const { return kByToken ? static_cast<int>(in.value[row][t]) : t; }
-  /// Sorts the positions of the examples by entry; those with the same entry stay in order.
+  /// Sorts the positions of the examples by table entry, keeping the order of positions with the same entry.
   void sort_uses(const Signal& in, int rows) {
     std::ranges::fill(ends_, 0);
     for (int row = 0; row < rows; ++row)
       for (int t = 0; t < positions_; ++t) ++ends_[static_cast<std::size_t>(entry(in, row, t)) + 1];
     std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
-    // ends_[e] is where entry e begins and, after counting, where it ends.
+    // ends_[e] is where entry e's uses begin and, after counting, where they end.
     for (int row = 0; row < rows; ++row)
       for (int t = 0; t < positions_; ++t)
         uses_[static_cast<std::size_t>(ends_[static_cast<std::size_t>(entry(in, row, t))]++)] = row * positions_ + t;
@@ -136,7 +136,7 @@ class TableStage final : public RowStageWithParameters {
   const float* table_ = nullptr;
   // only for training
   Rows d_output_;          ///< the output's gradients
-  Buffer<int> orders_;     ///< for each example, its positions by entry
+  Buffer<int> orders_;     ///< for each example, its positions sorted by entry
   Buffer<float> sums_;     ///< scratch of each piece
   std::vector<int> ends_;  ///< where each entry's uses end
   std::vector<int> uses_;  ///< row * positions + t
@@ -201,7 +201,7 @@ class LastStage final : public RowStage {
   std::size_t stride_;
 };
 
-/// The rows of a picture, placed at the distance between positions.
+/// Places the rows of an image at the distance between positions.
 class SequenceStage final : public RowStage {
  public:
   explicit SequenceStage(LayerCursor& layers)

@@ -11,9 +11,9 @@
 
 namespace fedstride {
 
-// A network is a line of stages: one or a few layers that are computed together. Between two stages there is one row of values
-// per example and, in training, the gradient of the loss with respect to each value. A residual block is a part of the line too:
-// a stage that forks, the body, the shortcut, which reads the fork's output, and a stage that adds.
+// A network is a line of stages, each of one or a few layers that are computed together. Between two stages there is one row of
+// values per example and, in training, the gradient of the loss with respect to each value. A residual block is a part of the
+// line too: a stage that forks, the body, the shortcut (which reads the fork's output) and a stage that adds.
 
 /// The examples of one piece of work, and the number of the piece (each piece has its own scratch memory).
 struct RowRange {
@@ -26,12 +26,12 @@ struct RowRange {
 struct Signal {
   Rows value;
   Rows gradient;
-  /// For a stage that adds: the values it adds. For a stage whose output is read twice: the same values, with the gradient from
-  /// the second reader.
+  /// For a stage that adds: the values to add. For a stage whose output is read twice: the same values, with the second reader's
+  /// gradient.
   const Signal* beside = nullptr;
 };
 
-/// The place of one of a layer's tensors in the flat vector; size 0 if the layer lacks it.
+/// The place of one of a layer's tensors in the flat vector; size 0 if the layer has no such tensor.
 struct Tensor {
   std::size_t offset = 0;
   std::size_t size = 0;
@@ -52,7 +52,7 @@ struct GradientTarget {
   }
 };
 
-/// The approximate number of floats passed to a sink at once, which stay in the first-level cache.
+/// The approximate number of floats passed to a sink at once, small enough to stay in the first-level cache.
 inline constexpr std::size_t kStretch = 2048;
 
 /// The layers not yet in a stage. A stage's constructor takes the layers it computes.
@@ -74,11 +74,11 @@ class LayerCursor {
   Shape input() const { return model_.shapes()[static_cast<std::size_t>(reads().from)]; }
   /// The number of positions of the sequence that the next layer reads; 1 if it reads no sequence.
   int positions() const { return model_.is_sequence(static_cast<std::size_t>(reads().from)) ? input().height : 1; }
-  /// The number of floats of such an example, from its first value to its last.
+  /// The number of floats from the first to the last value of an example that the next layer reads.
   std::size_t span() const;
   /// The output shape of the last layer taken.
   Shape output() const { return model_.shapes()[next_]; }
-  /// The number of floats from one example to the next in that layer's output.
+  /// The number of floats from one example to the next in the last taken layer's output.
   std::size_t output_stride() const;
   /// The tensors of the next layer.
   LayerTensors tensors() const;
@@ -87,7 +87,7 @@ class LayerCursor {
   const Kind* peek() const {
     return done() ? nullptr : std::get_if<Kind>(&layer());
   }
-  /// Takes the next layer, which must be of this kind.
+  /// Takes the next layer, which must be of kind Kind.
   template <class Kind>
   const Kind& take() {
     return std::get<Kind>(model_.layers()[next_++]);
@@ -102,7 +102,7 @@ class LayerCursor {
   const Model& model() const { return model_; }
   int max_rows() const { return max_rows_; }
   int max_pieces() const { return max_pieces_; }  ///< maximum number of pieces of the rows
-  /// True if a layer before the next one trains, so that the gradient of the next one's inputs is needed.
+  /// True if a layer before the next one trains, so the next one's input gradient is needed.
   bool data_gradient() const {
     const auto [from, added] = reads();
     return needs_gradient_[static_cast<std::size_t>(from)] || (added >= 0 && needs_gradient_[static_cast<std::size_t>(added)]);
@@ -119,7 +119,7 @@ class LayerCursor {
   std::vector<bool> needs_gradient_;  ///< one flag per slot
 };
 
-/// One or a few layers that are computed together, for each example separately; a batch is cut by rows.
+/// One or a few layers that are computed together, one example at a time; a batch is cut by rows.
 class RowStage {
  public:
   virtual ~RowStage() = default;
@@ -127,7 +127,7 @@ class RowStage {
   virtual void prepare_training() {}
   /// `batch` is null in evaluation.
   virtual void forward(const Signal& in, const Signal& out, RowRange range, const Batch* batch) = 0;
-  /// Called if this stage or one before it trains.
+  /// Called if this stage or an earlier one trains.
   virtual void backward(const Signal& in, const Signal& out, RowRange range) = 0;
 };
 
@@ -145,15 +145,14 @@ class RowStageWithParameters : public RowStage {
 
   /// True if gradient pieces read out.gradient again after backward; asked once everything is prepared.
   virtual bool keeps_gradients() const = 0;
-  /// After backward for every row, gradient_piece reports the gradient of pieces 0 ... gradient_pieces() - 1; row_pieces is the
-  /// number of ranges that backward was called for.
+  /// After backward has run for every row, gradient_piece reports the gradients of pieces 0 ... gradient_pieces() - 1; row_pieces
+  /// is the number of ranges for which backward was called.
   virtual int gradient_pieces() const { return 1; }
   virtual void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target) = 0;
 
-  /// Like backward, and adds to squared_norms[row] the squared norm of each example's own gradient, if the stage
-  /// trains.
+  /// Like backward, but also adds the squared norm of each example's own gradient to squared_norms[row], if the stage trains.
   virtual void backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) = 0;
-  /// Called afterwards: reports the sum of those gradients times factors.
+  /// Called afterwards: reports the sum of those gradients, each multiplied by its factor.
   virtual void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target) = 0;
 };
 

@@ -16,7 +16,7 @@ LayerTensors LayerCursor::tensors() const {
 
 namespace {
 
-/// The number of floats from one example to the next for this number of positions.
+/// The number of floats from one example to the next.
 std::size_t stride_of(Shape shape, bool is_sequence) {
   const auto positions = static_cast<std::size_t>(is_sequence ? shape.height : 1);
   return positions * row_stride(shape.size() / positions);

@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-// The registry: a new stage is a line here, unless it is that of an activation. It begins with this kind of layer and takes the
+// The registry: add a new stage here, unless it is an activation's. A stage begins with the given kind of layer and takes the
 // layers it computes from the cursor. Dense is a DenseStage; Flatten needs no stage, since the output of every stage is already
 // flat.
 
@@ -41,7 +41,7 @@ template <class Kind>
   requires(Kind::kTraits.is_activation)
 RowStagePointer make_stage(const Kind&, LayerCursor& layers) { return make_activation(layers); }
 
-/// The dense products before and after a stage: separate stages with tensors of the same layer.
+/// The dense products before and after a stage, which are separate stages with tensors of the same layer.
 struct Products {
   std::optional<DenseStage::Options> before;
   std::optional<DenseStage::Options> after;
@@ -50,10 +50,10 @@ Products products_of(const Lstm& layer, const LayerCursor& layers);
 Products products_of(const Gru& layer, const LayerCursor& layers);
 Products products_of(const Attention& layer, const LayerCursor& layers);
 
-/// A signal of a network: stage s outputs number s + 1; number 0 is the input.
+/// A signal of a network: number s + 1 is the output of stage s; number 0 is the input.
 struct SignalPlace {
   int number = -1;     ///< -1 for none
-  bool again = false;  ///< read a second time, after another stage
+  bool again = false;  ///< true for the second stage that reads the signal
 };
 
 /// A stage with its place in the network.
@@ -65,14 +65,14 @@ struct PlacedStage {
   bool trains = false;            ///< it has trainable weights
   bool data_gradient = false;     ///< an earlier stage trains
   SignalPlace input = {};
-  SignalPlace added = {};  ///< if any
+  SignalPlace added = {};  ///< the second signal that the stage adds, if any
 };
 
 /// Groups the layers into stages, in order; each stage takes the layers it computes. `frozen` has one flag per layer or is
 /// empty.
 std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces);
 
-/// The number of multiply-adds per example of the forward pass, in the weights of stages that are cut by rows: convolutions.
+/// The number of multiply-adds per example in the forward pass that use weights of stages cut by rows: convolutions.
 std::size_t row_work(const Model& model);
 
 }  // namespace fedstride

@@ -8,8 +8,8 @@
 
 namespace fedstride {
 
-// A model of tensors only, whose layers are known only to user code. Its line is "tensor NAME EXTENTS" for each
-// tensor, separated by '|': "tensor fc.weight 10 784 | tensor fc.bias 10"; a tensor without extents is one number.
+// A model of tensors only, whose layers are known only to user code. Its line is "tensor NAME EXTENTS" for each tensor, separated
+// by '|': "tensor fc.weight 10 784 | tensor fc.bias 10"; a tensor without extents is one number.
 
 /// The maximum number of tensors of such a model, and of characters in its line.
 inline constexpr std::size_t kMaxTensors = 10'000;
@@ -20,14 +20,14 @@ struct NamedTensor {
   std::vector<std::int64_t> shape;  ///< as in PyTorch; empty for one number
 };
 
-/// True if a model's line is intended as a line of tensors.
+/// True if a model's line is meant as a line of tensors.
 bool is_tensor_line(std::string_view line);
 
-/// Throws Error (usage) for a name that is given twice, is empty, or has spaces, '|' or anything but printable ASCII, for an
-/// extent that is not a whole number from 1, and beyond the limits above.
+/// Throws Error (usage) for a name that is repeated, empty, or has spaces, '|' or anything but printable ASCII, for an extent
+/// that is not a whole number from 1, and if a limit above is exceeded.
 std::vector<NamedTensor> parse_tensor_line(std::string_view line);
 
-/// The inverse. Throws Error (usage) in the same cases.
+/// The inverse of parse_tensor_line. Throws Error (usage) in the same cases.
 std::string tensor_line(std::span<const NamedTensor> tensors);
 
 }  // namespace fedstride

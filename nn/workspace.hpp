@@ -11,19 +11,19 @@
 
 namespace fedstride {
 
-/// The gradient of a signal between row stages, not read again after an example's backward pass: its memory belongs to the
+/// The gradient of a signal between row stages that is not read again after an example's backward pass: its memory belongs to the
 /// thread, so it stays in the cache.
 struct TransientGradient {
   SignalPlace place;
   std::size_t stride = 0;
-  std::size_t offset = 0;   ///< floats per example before it
+  std::size_t offset = 0;   ///< floats per example before this gradient
   std::size_t written = 0;  ///< number of the stage that writes it
-  std::size_t read = 0;     ///< number of the stage that reads it, not after the writer in the line
+  std::size_t read = 0;     ///< number of the stage that reads it, which does not follow the writer in the line
 };
 
-/// The data shared by the passes of a network: the stages, the signals between them, the cut of a batch into pieces.
+/// The data shared by the passes of a network: the stages, the signals between them, and how a batch is cut into pieces.
 struct Network::Workspace {
-  // Limits on the cut of a batch by rows: enough work in a piece to be worth a thread's time, and few enough pieces.
+  // Limits on cutting a batch by rows: enough work in a piece to be worth a thread's time, and few enough pieces.
   static constexpr std::size_t kWorkPerPiece = 12'000'000;  // multiply-adds of the forward pass
   static constexpr int kMaxPieces = 16;
 
@@ -34,7 +34,7 @@ struct Network::Workspace {
     signals[index].value = {memory.back().data(), stride};
   }
 
-  // Memory for a backward pass, allocated at the first one: evaluation never needs it.
+  // Memory for a backward pass, allocated at the first one, since evaluation never needs it.
   void prepare_gradient();
   void prepare_per_example();
   void prepare_training();  ///< memory for both
@@ -67,7 +67,7 @@ struct Network::Workspace {
     }
   }
 
-  /// Calls body(stage, its number, piece) for every gradient piece of the row stages.
+  /// Calls body(stage, its number, its piece) for every gradient piece of the row stages.
   template <class Body>
   void run_gradient_pieces(int rows, ForEachPiece for_each_piece, Body&& body) {
     if (gradient_pieces.empty()) return;
@@ -88,7 +88,7 @@ struct Network::Workspace {
   /// True if stage s or one before it trains.
   bool needs_backward(std::size_t s) const { return stages[s].trains || stages[s].data_gradient; }
 
-  /// Losses of the batch, added in row order; with `scale`, also the gradients of the scores.
+  /// Losses of the batch, added in row order; if `scale` is not null, also the gradients with respect to the scores.
   BatchLoss losses(int rows, const Answers& answers, const float* scale, std::span<Label> predicted);
 
   GradientTarget target(std::size_t s, GradientSink sink) { return {sink, slots.data() + first_slot[s]}; }
@@ -104,12 +104,12 @@ struct Network::Workspace {
   int max_rows;
   std::size_t work = 0;  ///< row_work of the model
   std::vector<PlacedStage> stages;
-  std::size_t row_stages = 0;          ///< stages before the first dense one: whole examples, one piece through all of them
+  std::size_t row_stages = 0;          ///< stages before the first dense one: a piece passes whole examples through all of them
   std::vector<Signal> signals;         ///< the input, then each stage's output
-  std::vector<Signal> second_signals;  ///< for signals read twice, that of the second reader
+  std::vector<Signal> second_signals;  ///< for signals read twice, the second reader's signal
   std::vector<Buffer<float>> memory;
   std::vector<TransientGradient> transient;  ///< in the order in which they are written
-  std::size_t transient_size = 0;            ///< floats per example of all of them, which share memory if possible
+  std::size_t transient_size = 0;            ///< floats per example of all of them; they share memory where possible
   std::vector<std::pair<std::size_t, int>> gradient_pieces;  ///< stage, piece
   std::vector<std::size_t> first_slot;                       ///< of each stage, in slots
   std::vector<double> slots;

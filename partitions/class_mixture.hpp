@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// A client's class proportions, restricted to the classes that still have rows, ready to draw from.
+/// A client's class proportions, restricted to the classes that still have rows, ready to be sampled.
 class ClassMixture {
  public:
   /// The log proportions, up to an additive constant: -infinity for a class without rows; at least one must be finite.
@@ -25,9 +25,9 @@ class ClassMixture {
   std::size_t likeliest_ = 0;
 };
 
-/// Deals lists of the given sizes, which must sum to the number of rows. Client by client, class proportions are drawn from
-/// Dirichlet(alpha p), where p is the overall class distribution, and then each row's class from those proportions (Hsu, Qi &
-/// Brown 2019). Exhausted classes are dropped and the remaining proportions renormalized.
+/// Deals the rows into lists of the given sizes, which must sum to the number of rows. Client by client, class proportions are
+/// drawn from Dirichlet(alpha p), where p is the overall class distribution, and then each row's class from those proportions
+/// (Hsu, Qi & Brown 2019). Exhausted classes are dropped and the remaining proportions renormalized.
 Assignment dealt_by_mixture(const PartitionInput& input, double alpha, std::span<const std::size_t> sizes);
 
 }  // namespace fedstride

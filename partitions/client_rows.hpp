@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// The rows of each client: one ascending list per client, the form of partitions written by hand.
+/// The rows of each client, one ascending list per client: the form in which partitions build them.
 using Assignment = std::vector<std::vector<std::uint32_t>>;
 
 /// The end of piece `index` when `size` items are cut into `count` consecutive pieces whose sizes differ by at most one, larger
@@ -28,7 +28,7 @@ class ClientRows {
   ClientRows(std::vector<std::uint32_t> rows, std::span<const std::size_t> sizes);
   /// Cuts the rows into `clients` consecutive lists whose sizes differ by at most one, larger lists first, and sorts each list.
   static ClientRows even(std::vector<std::uint32_t> rows, std::size_t clients);
-  /// Gives all rows to one of `clients` clients, in this order; the others hold none.
+  /// Gives all rows, in this order, to one of `clients` clients; the others hold none.
   static ClientRows only(std::size_t client, std::size_t clients, std::vector<std::uint32_t> rows);
 
   std::size_t size() const { return ends_.size(); }  ///< number of clients

@@ -21,17 +21,17 @@ struct ContinuousSettings {
             kFraction}};
 };
 
-/// Clients that differ by a continuous property of the examples (Flower Datasets' continuous partitioner). A row with property
-/// v has the score strictness z + (1 - strictness) e, where z = (v - mean) / deviation over the rows to deal and e is standard
-/// normal noise. The rows are sorted by score and cut into pieces of equal size up to one. Strictness 0 is a random split; at 1
-/// the rows are fully sorted, and the first client has the smallest values. Ties keep the data set's order.
+/// Clients differ in a continuous property of their examples (Flower Datasets' continuous partitioner). A row with property v has
+/// the score strictness z + (1 - strictness) e, where z = (v - mean) / deviation over the rows to be dealt and e is standard
+/// normal noise. The rows are sorted by score and cut into pieces whose sizes differ by at most one. Strictness 0 gives a random
+/// split; at 1, the rows are fully sorted, and the first client has the smallest values. Ties keep the data set's order.
 struct Continuous final : PartBase<PartitionPart, Continuous, ContinuousSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "continuous";
   static constexpr std::string_view kSummary = "rows sorted by a property such as brightness, more or less strictly";
 
   Dealing dealing() const override { return Dealing::features; }
-  /// The property that input.property must give for every row.
+  /// The property that input.property must provide for every row.
   std::string_view needs_property() const override { return property; }
   ClientRows assign(const PartitionInput& input) const override {
     check_input(input);

@@ -79,7 +79,7 @@ std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, s
 }
 
 std::vector<std::size_t> sizes_in_proportion(std::span<const double> weights, std::size_t rows) {
-  // Scale first: weights may be as large as the largest double.
+  // Scale first, because weights may be as large as the largest double.
   const double largest = *std::max_element(weights.begin(), weights.end());
   double sum = 0;
   for (const double weight : weights) sum += weight / largest;

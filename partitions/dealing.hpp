@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// The purpose of a partition's draw: the `step` of its address. The numbers affect every result.
+/// The purpose of a partition's draw: the `step` in its address. The numbers affect every result.
 enum class PartitionDraw : std::uint32_t {
   row_order = 1,       ///< all rows
   class_rows = 2,      ///< the rows of one class (row = class)
@@ -38,8 +38,8 @@ std::vector<std::vector<std::uint32_t>> shuffled_rows_by_class(const PartitionIn
 /// The classes that have rows, in the data set's class order. `by_class` holds the rows of each class.
 std::vector<std::size_t> classes_with_rows(const PartitionInput& input, std::span<const std::vector<std::uint32_t>> by_class);
 
-/// The classes each client holds: `asked` of them or, if that is 0, the fewest that cover every class. Throws Error (usage) if
-/// the clients cannot cover every class or there are fewer classes than asked for.
+/// The number of classes that each client holds: `asked` or, if that is 0, the fewest that cover every class. Throws Error
+/// (usage) if `asked` classes per client cannot cover every class, or there are not that many classes.
 std::size_t classes_per_client_of(int asked, std::size_t clients, std::size_t classes);
 
 /// Piece `index` of the rows cut into `count` consecutive pieces whose sizes differ by at most one, larger pieces first.
@@ -53,7 +53,7 @@ std::vector<std::size_t> sizes_in_proportion(std::span<const double> weights, st
 /// The shuffled rows cut into lists of these sizes; rows beyond their sum are omitted.
 ClientRows dealt_by_size(const PartitionInput& input, std::span<const std::size_t> sizes);
 
-/// Gives every client without a row one from the largest client (the first, if tied), then sorts each list. Requires at least
+/// Moves a row from the largest client (the first, if tied) to each client without rows, then sorts each list. Requires at least
 /// as many rows as clients; no client loses its last row.
 void finish(Assignment& assignment);
 

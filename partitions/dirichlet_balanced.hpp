@@ -12,7 +12,7 @@ struct DirichletBalancedSettings {
   static constexpr auto kFields = std::tuple{Field{"alpha", &DirichletBalancedSettings::alpha, kAlphaHelp, kPositive}};
 };
 
-/// Client sizes are equal up to one. Each client draws its class proportions from Dirichlet(alpha p), where p is the overall
+/// Client sizes differ by at most one. Each client draws its class proportions from Dirichlet(alpha p), where p is the overall
 /// class distribution, and then the class of each of its rows from those proportions (Hsu, Qi & Brown 2019). Exhausted classes
 /// are dropped and the remaining proportions renormalized, so the first clients follow the distribution exactly and the last ones
 /// take what remains.

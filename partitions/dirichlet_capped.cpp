@@ -17,7 +17,7 @@ namespace {
 /// The ends of the clients' pieces of each class; empty for a class without rows.
 using Ends = std::vector<std::vector<std::size_t>>;
 
-/// The ends of the pieces in which a class is split across the clients that hold fewer than `cap` rows.
+/// The ends of the pieces into which a class is split across the clients that hold fewer than `cap` rows.
 std::vector<std::size_t> ends_of_class(std::size_t rows, std::vector<double> logs, std::span<const std::size_t> sizes,
                                        double cap) {
   std::size_t last = 0;
@@ -38,7 +38,7 @@ std::vector<std::size_t> ends_of_class(std::size_t rows, std::vector<double> log
   return ends;
 }
 
-/// One draw; nothing if some client has fewer than `least` rows.
+/// Makes one draw; returns nothing if any client has fewer than `least` rows.
 std::optional<Ends> drawn(const PartitionInput& input, double alpha, std::size_t least, std::size_t draw,
                           std::span<const std::vector<std::uint32_t>> by_class) {
   const auto clients = static_cast<std::size_t>(input.clients);
@@ -56,7 +56,7 @@ std::optional<Ends> drawn(const PartitionInput& input, double alpha, std::size_t
   return *std::ranges::min_element(sizes) < least ? std::nullopt : std::optional(std::move(ends));
 }
 
-/// The number of draws to try: fewer if one takes long.
+/// The number of draws to try: fewer if each takes long.
 std::size_t most_draws(const PartitionInput& input) {
   constexpr double kShares = 1e8;
   return static_cast<std::size_t>(std::clamp(kShares / (static_cast<double>(input.clients) * input.classes), 1.0, 1e4));

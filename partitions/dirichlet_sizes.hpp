@@ -12,8 +12,8 @@ struct DirichletSizesSettings {
 };
 
 /// Quantity skew (Li, Diao, Chen & He 2022, NIID-Bench): client shares are drawn from the symmetric Dirichlet(beta, ..., beta),
-/// and rows are assigned at random. Sizes are rounded by the largest remainder method. No draw is repeated: a client without a
-/// row takes one from the largest client.
+/// and rows are assigned at random. Sizes are rounded by the largest remainder method. No draw is repeated: a client left without
+/// rows takes one from the largest client.
 struct DirichletSizes final : PartBase<PartitionPart, DirichletSizes, DirichletSizesSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "dirichlet-sizes";

@@ -14,12 +14,12 @@ namespace {
 
 constexpr const char* kFileForm = "valid: {\"clients\": [[row, ...], ...]}";
 
-/// The lists of a file, concatenated, and their sizes.
+/// The lists in a file, concatenated, and their sizes.
 struct Lists {
   std::vector<std::uint32_t> rows;
   std::vector<std::size_t> sizes;
   std::uint64_t unused = 0;  ///< training rows that no client holds, according to the file
-  bool any_unused = false;   ///< the file has "any"
+  bool any_unused = false;   ///< the file's "unused" is "any"
 };
 
 Json parsed(const std::string& path, std::uint64_t limit) {
@@ -36,10 +36,10 @@ void require_clients(std::size_t found, const PartitionInput& input, const std::
     throw usage_error("clients is " + std::to_string(input.clients) + "; '" + path + "' has " + std::to_string(found));
 }
 
-// Clients count from 0, as in the results.
+// Clients are numbered from 0, as in the results.
 std::string client_of(const std::string& path, std::size_t client) { return "'" + path + "': client " + std::to_string(client); }
 
-/// Maps row numbers of a file to rows of the data set; kHeldOut marks a test row.
+/// Maps row numbers in a file to rows of the data set; kHeldOut marks a test row.
 class FileRows {
  public:
   static constexpr std::uint32_t kHeldOut = std::numeric_limits<std::uint32_t>::max();
@@ -77,7 +77,7 @@ Lists lists_in(const Json& clients, const PartitionInput& input, const FileRows&
   return lists;
 }
 
-/// The arrays named by a manifest of format 2, in files next to it.
+/// Reads the arrays named in a manifest of format 2 from files next to it.
 Lists lists_beside(const Json& document, const PartitionInput& input, const FileRows& known, const std::string& path) {
   const auto array = [&](const char* key, std::size_t most) {
     const auto found = document.find(key);
@@ -124,8 +124,8 @@ Lists lists_of(const std::string& path, const PartitionInput& input, const FileR
   return lists;
 }
 
-/// Translates the file's row numbers into those of the data set. Lists may contain rows held out for testing, since their author
-/// need not know these; no client trains on them.
+/// Translates the file's row numbers into those of the data set. Lists may contain rows held out for testing, which their author
+/// need not know; no client trains on them.
 void leave_out_test_rows(Lists& lists, const FileRows& known, const std::string& path) {
   std::size_t to = 0;
   std::size_t from = 0;

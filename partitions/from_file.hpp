@@ -14,10 +14,10 @@ struct FromFileSettings {
 };
 
 /// Reads the assignment from a JSON file {"clients": [[row, ...], ...]}: one list of rows per client. Each training row must be
-/// in exactly one list, except for the number in the key "unused", or "any" number. Rows are numbered as in the data file; rows
-/// held out for testing may appear and are skipped. Other keys are ignored, so a run's partition.json (manifest.hpp) reads back
-/// as the same assignment. Throws Error: usage if no file is named or the number of clients differs, failure if the file is
-/// malformed.
+/// in exactly one list, except for as many rows as the key "unused" gives (any number if it is "any"). Rows are numbered as in
+/// the data file; rows held out for testing may appear and are skipped. Other keys are ignored, so a run's partition.json
+/// (manifest.hpp) reads back as the same assignment. Throws Error: usage if no file is named or the number of clients differs,
+/// failure if the file is malformed.
 struct FromFile final : PartBase<PartitionPart, FromFile, FromFileSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "file";

@@ -83,7 +83,7 @@ std::string heat_map(const std::vector<Counts>& rows_per_class, std::span<const 
     held.push_back(counts.size() - static_cast<std::size_t>(std::count(counts.begin(), counts.end(), std::size_t{0})));
   }
 
-  // Names head the columns if all fit; otherwise numbers do, and a list above names them.
+  // Names head the columns if all fit; otherwise, numbers do, and a list above the table gives the names.
   const bool has_columns = width >= 4;
   const bool fits =
       class_names.size() >= cells && std::ranges::all_of(class_names, [&](const auto& name) { return characters(name) < width; });

@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// Every client draws from the same distribution: the shuffled rows, cut into pieces of equal size up to one.
+/// All clients have the same distribution: the shuffled rows are cut into pieces whose sizes differ by at most one.
 struct Iid final : PartBase<PartitionPart, Iid> {
   static constexpr std::string_view kName = "iid";
   static constexpr std::string_view kSummary = "random rows, client sizes equal up to one";

@@ -33,7 +33,7 @@ class Priors {
     cumulative_.resize(classes);
   }
 
-  /// A class that still has rows, drawn by the client's priors over these.
+  /// Draws a class that still has rows, according to the client's priors.
   std::size_t draw(std::size_t client, const std::vector<std::vector<std::uint32_t>>& by_class, RandomStream& random) {
     const double* logs = logs_.data() + client * classes_;
     std::size_t likeliest = classes_;

@@ -47,7 +47,7 @@ std::optional<Mixes> mixes_in_csv(const std::string& text) {
   return mixes;
 }
 
-/// The clients' class shares; each client's sum to 1.
+/// The clients' class shares; each client's shares sum to 1.
 Mixes mixes_of(const std::string& path, const PartitionInput& input) {
   constexpr std::uint64_t kMaxEntryBytes = 32;
   const std::string text =
@@ -100,8 +100,8 @@ ClientRows LabelDistribution::assign(const PartitionInput& input) const {
     std::size_t begin = 0;
     for (std::size_t client = 0; client < mixes.size(); ++client) {
       cumulative += mixes[client][label];
-      // Cumulative shares may round up or down by an ulp: 3 x 0.1 is 0.30000000000000004, 0.7 + 0.1 is less than 0.8. Such sums
-      // still count as reaching the row.
+      // Cumulative shares may round up or down by an ulp: 3 x 0.1 is 0.30000000000000004, and 0.7 + 0.1 is less than 0.8. Such
+      // sums still count as reaching the next whole row.
       const double cut = std::floor(cumulative * size + 1e-6);
       const std::size_t end = std::clamp(static_cast<std::size_t>(cut), begin, rows.size());
       assignment[client].insert(assignment[client].end(), rows.begin() + static_cast<std::ptrdiff_t>(begin),

@@ -15,29 +15,29 @@ namespace fedstride {
 std::vector<std::vector<std::size_t>> rows_per_class(const ClientRows& assignment, std::span<const std::uint16_t> labels,
                                                      int classes);
 
-/// Identity of an assignment: SHA-256 over the number of clients and, for each client, its size and rows.
+/// Identifies an assignment: the SHA-256 of the number of clients and, for each client, its size and rows.
 std::string partition_hash(const ClientRows& assignment);
 
-/// With more rows than this, or more than a tenth as many clients, a manifest keeps its lists in separate files.
+/// If there are more rows than this, or more clients than a tenth of this, a manifest keeps its lists in separate files.
 inline constexpr std::size_t kMaxListed = 1'000'000;
 
-/// The whole assignment as JSON: format, partition, settings, seed, hash, statistics (statistics.hpp), rows per class and
-/// client, and the row lists, one line per client. `unused` is the number of training rows that no client holds. Rows are
-/// written as numbered in the data file, by `file_rows` (empty: unchanged). FromFile reads it back.
+/// The whole assignment as JSON: format, partition, settings, seed, hash, statistics (statistics.hpp), rows per class and client,
+/// and the row lists, one line per client. `unused` is the number of training rows that no client holds. Rows are written with
+/// their numbers in the data file, from `file_rows` (empty: unchanged). FromFile reads the text back.
 std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, const ClientRows& assignment,
                           std::span<const std::uint16_t> labels, int classes, std::size_t unused = 0,
                           std::span<const std::uint32_t> file_rows = {});
 
-/// Writes a manifest to `path` that FromFile reads back: manifest_json or, with more rows than `most_listed` or a tenth as many
-/// clients, a summary with quantiles of rows and classes per client instead of the tables, and two NumPy arrays next to it:
-/// STEM.rows.npy (all lists, concatenated) and STEM.sizes.npy (rows per client). Throws Error (failure).
+/// Writes a manifest to `path` that FromFile reads back: manifest_json or, if there are more rows than `most_listed` or more
+/// clients than a tenth of it, a summary with quantiles of rows and classes per client instead of the tables, and two NumPy
+/// arrays next to it: STEM.rows.npy (all lists, concatenated) and STEM.sizes.npy (rows per client). Throws Error (failure).
 void write_manifest(const std::filesystem::path& path, const Partitioner& partitioner, std::uint64_t seed,
                     const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes,
                     std::size_t most_listed = kMaxListed, std::size_t unused = 0, std::span<const std::uint32_t> file_rows = {});
 
 /// A table of rows per class and client as UTF-8 text, at most 80 columns wide: one line per client and one cell per class (or
-/// per group of classes if there are too many). The shade is the share of the fullest cell; counts are shown if they fit. With
-/// more than 40 clients it shows the first 20, then quantiles of sizes and of classes per client over all clients.
+/// per group of classes if there are too many). A cell's shade shows its share of the fullest cell; counts are shown if they fit.
+/// With more than 40 clients, it shows the first 20, then quantiles of sizes and of classes per client over all clients.
 /// `class_names` may be empty; names too long for a column are listed above.
 std::string heat_map(const std::vector<std::vector<std::size_t>>& rows_per_class, std::span<const std::string> class_names);
 

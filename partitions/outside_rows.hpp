@@ -16,8 +16,8 @@ struct OutsideRowsSettings {
                        "examples per client (\"100,200,50\", or one number for all), which weight the updates"}};
 };
 
-/// Examples known only to the clients' own code, for a model that is just tensors. Only their numbers are known here; they
-/// weight the updates and the drawing of cohorts.
+/// Examples known only to the clients' own code, for a model that is just tensors. Only the number of each client's examples is
+/// known here; it weights the client's updates and its chance of being drawn into a cohort.
 struct OutsideRows final : PartBase<PartitionPart, OutsideRows, OutsideRowsSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "outside";
@@ -27,7 +27,7 @@ struct OutsideRows final : PartBase<PartitionPart, OutsideRows, OutsideRowsSetti
   /// Throws Error (usage): there are no rows to assign.
   ClientRows assign(const PartitionInput& input) const override;
 
-  /// The number of examples of each client. Throws Error (usage) if the list has another length or a number is not from 1 to
+  /// The number of examples of each client. Throws Error (usage) if the list has the wrong length or a number is not from 1 to
   /// 10^9.
   std::vector<std::uint64_t> counts(std::size_t clients) const;
 };

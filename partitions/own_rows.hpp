@@ -16,7 +16,7 @@ struct OwnRowsSettings {
             "roster of clients that bring their own rows: one line of 'fedstride data roster' each", kFile, Shapes::work}};
 };
 
-/// Rows that clients supply themselves and the coordinator does not have. No rows are assigned; a roster gives the number
+/// Rows that clients supply themselves and that the coordinator does not have. No rows are assigned; a roster gives the number
 /// and the hash of each client's rows. For `fedstride serve` only (sim/prepare/setup.hpp).
 struct OwnRows final : PartBase<PartitionPart, OwnRows, OwnRowsSettings> {
   using PartBase::PartBase;
@@ -40,7 +40,7 @@ std::string roster_line(std::uint32_t client, const RosterLine& line);
 
 /// Reads a roster: one line per client, in any order; empty lines are ignored. The result is indexed by client. Throws Error:
 /// usage if no file is named or the number of clients differs; failure for a malformed line, a client out of range or listed
-/// twice, no rows or more than 10^9.
+/// twice, or a number of rows that is not from 1 to 10^9.
 std::vector<RosterLine> read_roster(const std::string& path, int clients);
 
 }  // namespace fedstride

@@ -21,23 +21,23 @@ struct PartitionInput {
       {};                                         ///< the natural client of each row of the data set; empty if the data name none
   std::size_t natural_clients = 0;                ///< number of natural clients
   std::span<const std::uint32_t> file_rows = {};  ///< the number of each row in its file; empty if unchanged
-  std::size_t rows_in_file = 0;                   ///< with file_rows: including rows held out for testing
+  std::size_t rows_in_file = 0;                   ///< with file_rows: including those held out for testing
 };
 
-/// What a row's assignment depends on in addition to the settings. With differential privacy this decides which neighboring
-/// data sets a guarantee can cover (sim/settings/neighbours.hpp): if rows are dealt, adding one moves others.
+/// What a row's assignment depends on in addition to the settings. With differential privacy, this decides which neighboring data
+/// sets a guarantee can cover (sim/settings/neighbours.hpp): if rows are dealt, adding one moves others.
 enum class Dealing {
   given,     ///< assigned by the data, a file or the clients, regardless of other rows
-  counts,    ///< its number and the number of rows
+  counts,    ///< the row's number and the number of rows
   labels,    ///< the labels of all rows
   features,  ///< the inputs of all rows
 };
 
-/// The input's rows grouped by natural client: `group_of` gives the group of each, below `groups`.
+/// The input's rows grouped by natural client: `group_of` gives each natural client's group, below `groups`.
 ClientRows rows_by_group(const PartitionInput& input, std::span<const std::uint32_t> group_of, std::size_t groups);
 
-/// Throws Error (usage) unless there is at least one client and at least one row per client, and every label is below
-/// `classes`. Every part starts with this.
+/// Throws Error (usage) unless there is at least one client and at least one row per client, the rows exist and are distinct,
+/// their labels are below `classes`, and the class order is valid. Every part calls this first.
 void check_input(const PartitionInput& input);
 
 }  // namespace fedstride

@@ -8,18 +8,18 @@
 
 namespace fedstride {
 
-/// A partition. The same input gives the same lists.
+/// A partition. The same input always gives the same lists.
 class PartitionPart : public Part {
  public:
-  static PartFamily& family();  ///< partitions/partitions.cpp has the list
+  static PartFamily& family();  ///< listed in partitions/partitions.cpp
 
-  /// Returns every row of the input in exactly one list, no list empty, in time bounded by the sizes; a part whose settings or
-  /// file limit the number of rows may omit some. Throws Error (usage) with the reason.
+  /// Assigns every row of the input to exactly one list, leaving no list empty, in time bounded by the sizes; a part whose
+  /// settings or file limit the number of rows may omit some. Throws Error (usage) with the reason.
   virtual ClientRows assign(const PartitionInput& input) const = 0;
   virtual Dealing dealing() const = 0;
-  /// The property of examples that it needs in the input ("mean", "7"); empty: none.
+  /// The property of examples that this part needs in the input ("mean", "7"); empty: none.
   virtual std::string_view needs_property() const { return {}; }
-  /// The setting with the path of the file that determines the lists; nullptr if it reads none.
+  /// The setting with the path of the file that determines the lists; nullptr if no file is read.
   virtual const std::string* reads() const { return nullptr; }
   std::string* reads() { return const_cast<std::string*>(std::as_const(*this).reads()); }
 };

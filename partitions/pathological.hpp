@@ -17,10 +17,10 @@ struct PathologicalSettings {
 /// trucks, client 2 planes and ships, ...).
 ///
 /// The classes that have rows, in the data set's class order, fill the clients x K places cyclically: client c gets places c K
-/// ... c K + K - 1, modulo the number of classes. So consecutive classes share a client, a client's classes differ, and the
-/// numbers of holders of any two classes differ by at most one. The shuffled rows of a class are split among its holders,
-/// equally up to one. (A client left without a row, which happens only if a class has fewer rows than holders, takes one from
-/// the largest client.)
+/// ... c K + K - 1, modulo the number of classes. Thus, consecutive classes share a client, a client's classes differ, and the
+/// numbers of holders of any two classes differ by at most one. The shuffled rows of a class are split among its holders into
+/// pieces whose sizes differ by at most one. (A client left without rows, which happens only if a class has fewer rows than
+/// holders, takes one from the largest client.)
 struct Pathological final : PartBase<PartitionPart, Pathological, PathologicalSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "pathological";
@@ -29,7 +29,7 @@ struct Pathological final : PartBase<PartitionPart, Pathological, PathologicalSe
   Dealing dealing() const override { return Dealing::labels; }
   ClientRows assign(const PartitionInput& input) const override { return dealt(input, classes_per_client); }
 
-  /// The same as lists, the starting point of `interpolated`.
+  /// The same assignment as lists, from which `interpolated` starts.
   static Assignment dealt(const PartitionInput& input, int classes_per_client) {
     check_input(input);
     const auto clients = static_cast<std::size_t>(input.clients);

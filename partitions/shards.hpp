@@ -17,9 +17,9 @@ struct ShardsSettings {
       std::tuple{Field{"shards-per-client", &ShardsSettings::shards_per_client, "shards per client", kAtLeastOne}};
 };
 
-/// The rows are sorted by label and cut into clients x S shards of equal size up to one; each client gets S random shards
-/// (McMahan et al. 2017, section 3: 100 clients, 200 shards of 300). Rows with the same label keep the data set's order, so the
-/// seed decides only which client gets which shard.
+/// The rows are sorted by label and cut into clients x S shards whose sizes differ by at most one; each client gets S random
+/// shards (McMahan et al. 2017, section 3: 100 clients, 200 shards of 300). Rows with the same label keep the data set's order,
+/// so the seed decides only which client gets which shard.
 struct Shards final : PartBase<PartitionPart, Shards, ShardsSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "shards";

@@ -8,19 +8,19 @@
 
 namespace fedstride {
 
-/// Texts of settings that several partitions share: the help shows a setting once.
+/// Help texts of settings shared by several partitions: the help shows each setting once.
 inline constexpr std::string_view kAlphaHelp =
     "concentration; small: each client holds few classes, large: clients' classes are alike";
 inline constexpr std::string_view kSizeAlphaHelp =
     "concentration of client sizes (NIID-Bench's beta); small: few clients hold most rows, large: equal";
 
-/// The logarithms of independent Gamma(concentration) draws; normalized, they are a draw from the Dirichlet distribution.
-/// Logarithms are used because for small concentrations all but the largest draw underflow: as the concentration goes to 0, the
-/// normalized draw tends to a corner, never to 0/0. Concentrations are clamped to [1e-300, 1e15]: beyond that, the distribution
-/// is a corner, or its mean, to more digits than there are rows.
+/// The logarithms of independent Gamma(concentration) draws; exponentiated and normalized, they are a draw from the Dirichlet
+/// distribution. Logarithms are used because, for small concentrations, all but the largest draw underflow: as the concentration
+/// goes to 0, the normalized draw tends to a corner, never to 0/0. Concentrations are clamped to [1e-300, 1e15]: outside this
+/// range, the distribution is a corner, or its mean, to more digits than there are rows.
 std::vector<double> log_gammas(std::span<const double> concentrations, RandomStream& random);
 
-/// exp(logs) scaled to sum 1; entries of -infinity stay 0. At least one must be finite.
+/// exp(logs), scaled to sum to 1; an entry of -infinity becomes 0. At least one must be finite.
 std::vector<double> normalized(std::span<const double> logs);
 
 }  // namespace fedstride

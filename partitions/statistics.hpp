@@ -19,7 +19,7 @@ struct PartitionStatistics {
   double gini = 0;           ///< of client sizes: 0 if all are equal, (clients - 1) / clients if one has all rows
   double mean_entropy = 0;   ///< of the clients' label distributions, averaged over clients that hold rows
   double entropy = 0;        ///< of the whole's label distribution
-  double mean_distance = 0;  ///< mean label_distance between a client and the whole, over clients that hold rows
+  double mean_distance = 0;  ///< mean distance between a client and the whole, over clients that hold rows
   double largest_distance = 0;
 };
 

@@ -26,7 +26,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// Keywords are the functions' own, so Python reports a wrong type.
+// The Python functions have the keywords, so Python reports a wrong type.
 template <class Function>
 void add(py::module_& module, const char* name, Function function) {
   module.def(name, function);
@@ -47,7 +47,7 @@ double selected(const std::string& runs, double mean, double shape, const Number
   return selection_epsilon(selection, orders, divergences, delta);
 }
 
-// For one run of equal releases, at the standard grid's orders.
+// The standard grid's orders, and one run's divergences at these orders.
 std::pair<Numbers, Numbers> divergences(double noise_multiplier, double rate, std::uint64_t steps) {
   const Releases release{.sampling = rate < 1 ? Sampling::poisson : Sampling::full,
                          .rate = rate,

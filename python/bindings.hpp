@@ -8,7 +8,7 @@ namespace fedstride::python {
 
 namespace py = pybind11;
 
-// One function per file in this folder: adds the file's names to the module `_core`.
+// Each function is defined in its own file of this folder and adds that file's names to the module `_core`.
 
 void register_lots(py::module_& module);
 void register_joining(py::module_& module);
@@ -20,9 +20,9 @@ void register_commands(py::module_& module);
 void register_tensors(py::module_& module);
 void register_accounting(py::module_& module);
 
-/// Keywords as settings of the command line: names have dashes instead of underscores; values are bool, int, float, str, a path,
-/// a NumPy scalar, or a list of these, which is joined with commas; None is omitted. Throws Error (usage) for other types. Names
-/// and ranges are checked later, by resolve(). Needs the GIL.
+/// Converts keywords to settings of the command line: names get dashes instead of underscores; values are bool, int, float, str,
+/// a path, a NumPy scalar, or a list of these, which is joined with commas; None is omitted. Throws Error (usage) for other
+/// types. resolve() checks names and ranges later. Needs the GIL.
 Settings settings_of(const py::dict& keywords);
 
 }  // namespace fedstride::python

@@ -18,7 +18,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The Python outside any virtual environment, because CMake's cache may outlive the environment.
 PYTHON = getattr(sys, "_base_executable", None) or sys.executable
-DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date in a zip: the same tree gives the same wheel
+DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip allows, so the same tree gives the same wheel
 
 
 def version():
@@ -101,7 +101,7 @@ def _run(command):
 
 
 def packed(directory, files, texts, platform=None):
-    """Makes the wheel in the directory from `files` (paths inside: files) and `texts`; returns its name."""
+    """Makes the wheel in the directory from `files` (by path in the wheel) and `texts` (the same way); returns its name."""
     name = f"fedstride-{version()}-{_tag(platform)}.whl"
     info = f"fedstride-{version()}.dist-info"
     texts = {**texts, **{f"{info}/{key}": text for key, text in _metadata(platform).items()}}

@@ -1,4 +1,4 @@
-// Commands of the program in this process.
+// Carries out the program's commands in this process.
 #include <pybind11/stl.h>
 
 #include <iostream>
@@ -20,11 +20,11 @@
 namespace fedstride::python {
 namespace {
 
-// The output of this thread's command, while one runs.
+// The output of this thread's command, while it runs.
 thread_local std::string* written_out = nullptr;
 thread_local std::string* written_remarks = nullptr;
 
-// Wraps a stream's buffer: threads running a command write to their own texts, all others to the stream.
+// Wraps a stream's buffer: threads running a command write to their own strings, all others to the stream.
 class PerThread : public std::streambuf {
  public:
   PerThread(std::ostream& stream, std::string* (*text)()) : before_(stream.rdbuf()), text_(text) { stream.rdbuf(this); }
@@ -57,7 +57,7 @@ void divide_streams() {
   });
 }
 
-// A command's exit status, its output, and its notes on standard error.
+// Returns a command's exit status, its output, and its notes on standard error.
 std::tuple<int, std::string, std::string> command(std::vector<std::string> words, const py::dict& flags) {
   words.insert(words.begin(), "fedstride");
   for (const auto& [name, setting] : settings_of(flags)) {
@@ -90,7 +90,7 @@ std::string evaluate_on(const std::string& model, const py::object& arrays, bool
 void register_commands(py::module_& module) {
   module.def("command", command, py::arg("words"), py::arg("flags"));
   module.def("evaluate_on", evaluate_on, py::arg("model"), py::arg("arrays"), py::arg("training_part"), py::arg("threads"));
-  // The program's path from Python, for sweeps whose cells need it.
+  // Sets the program's path, for sweeps whose cells need it.
   module.def("set_program", [](const std::string& path) {
     set_host(
         {.has_signals = true, .program = [path] {

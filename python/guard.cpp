@@ -26,17 +26,17 @@ std::atomic<bool> forked_without_threads{false};
 struct sigaction before[std::size(kSignals)];
 volatile std::sig_atomic_t came[std::size(kSignals)];
 bool replaced[std::size(kSignals)];
-bool is_users[std::size(kSignals)];  // a user's Python function: it decides whether the signal stops anything
+bool is_users[std::size(kSignals)];  // the handler is a user's Python function, which decides whether the signal stops anything
 std::atomic<Computing*> innermost{nullptr};
 std::atomic<int> in_python{0};
-std::atomic<int> handling{0};  // handlers running, on any thread: their data must exist until they return
+std::atomic<int> handling{0};  // handlers running on any thread, whose data must exist until they return
 
 std::size_t place_of(int signal) { return signal == kSignals[0] ? 0 : 1; }
 
 bool is_default(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL; }
 bool is_ignored(const struct sigaction& action) { return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN; }
 
-// Only stores and calls the previous handler; Python's handler only records the signal.
+// Only sets flags and calls the previous handler; Python's own handler only records the signal.
 void on_signal(int signal, siginfo_t* info, void* context) {
   handling.fetch_add(1);
   const std::size_t place = place_of(signal);
@@ -147,7 +147,7 @@ Computing::Computing(std::atomic<bool>* asked) : stop(asked) {
 
 Computing::~Computing() { restore(); }
 
-// True for the first call, on the main thread.
+// Returns true on the first call, if on the main thread.
 bool Computing::restore() {
   if (ended_) return false;
   ended_ = true;
@@ -170,7 +170,7 @@ void Computing::finish() {
   for (std::size_t i = 0; outer == nullptr && i < std::size(kSignals); ++i) {
     if (came[i] == 0) continue;
     stop_requested.store(false);
-    // As on the command line: finished rounds are on disk, and the process ends by the signal.
+    // As on the command line, finished rounds are on disk and the signal ends the process.
     if (is_default(before[i])) ::raise(kSignals[i]);
   }
   call_handlers();

@@ -10,11 +10,11 @@
 
 namespace fedstride::python {
 
-/// Registers a fork handler: after the first Computing, a forked process lacks the threads it would wait for.
+/// Registers a fork handler, because a process forked after the first Computing lacks the threads it would wait for.
 void watch_forks();
 
-/// While one exists, stop_all() waits. For functions called from Python that call it again after they have computed.
-/// Throws Error (failure) once the interpreter is ending.
+/// While an instance exists, stop_all() waits. For functions called from Python that call Python again after computing.
+/// Creating one throws Error (failure) once the interpreter is ending.
 class AtWork {
  public:
   AtWork();
@@ -24,9 +24,9 @@ class AtWork {
 };
 
 /// Active while C++ computes: releases the GIL and sets the floating-point mode. On Python's main thread the first Ctrl-C or
-/// SIGTERM sets stop_requested (core/stop.hpp) and is passed on to the previous handler; a user's own handler in Python decides
-/// itself, by what it raises, in call_handlers() or at the end. The GIL must be held at construction and is held again at the
-/// end. Throws Error (failure) in a process forked off after threads were started.
+/// SIGTERM sets stop_requested (core/stop.hpp) and is passed on to the previous handler; a user's own Python handler instead
+/// decides by what it raises, in call_handlers() or at the end. The GIL must be held at construction and is held again at the
+/// end. Throws Error (failure) in a process forked after threads were started.
 class Computing {
  public:
   /// A signal also sets *asked, if given.
@@ -39,7 +39,7 @@ class Computing {
   /// ends the process if that was the signal's previous effect; returns if Python's handler raises nothing.
   void finish();
 
-  // For the handler, which stops all Computings of the main thread: this one and those that enclose it.
+  // For the handler, which stops all Computings of the main thread: this one and the enclosing ones.
   std::atomic<bool>* const stop;
   Computing* outer = nullptr;
 
@@ -53,17 +53,17 @@ class Computing {
   std::optional<FloatingPointMode> mode_;
 };
 
-/// Calls Python's handlers of received signals, on its main thread; throws what they raise. Needs the GIL.
+/// Calls Python's handlers of received signals if on its main thread; throws what they raise. Needs the GIL.
 void call_handlers();
 
-/// True if a signal arrived while the main thread computes, so that call_handlers() must be called.
+/// True if a signal arrived while the main thread was computing: then call_handlers() must be called.
 bool has_signal();
 
-/// Stops all computation, on any thread, and waits for its end, at most a minute. For the end of the interpreter, after which a
+/// Stops all computation on every thread and waits for its end, at most a minute. Called when the interpreter ends, after which a
 /// thread returning to Python would abort the process. Needs the GIL, which is released meanwhile.
 void stop_all();
 
-/// For functions that C++ calls while it computes: holds the GIL and sets Python's floating-point mode, on any thread.
+/// For calls into Python while C++ computes: holds the GIL and sets Python's floating-point mode, on any thread.
 class InPython {
  public:
   /// `may_take_long`: the user's function may take long, so a signal that ends the process does so at once.

@@ -12,7 +12,7 @@
 namespace fedstride::python {
 namespace {
 
-// The options checked by Client in python/fedstride/client.py.
+// `given`: the options that Client (python/fedstride/client.py) has checked.
 py::dict join(const py::dict& given, const py::dict& functions) {
   const auto text = [&](const char* key) { return given[key].cast<std::string>(); };
   const AtWork working;

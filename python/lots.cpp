@@ -16,7 +16,7 @@ namespace {
 
 using Values = py::array_t<float, py::array::c_style>;
 
-// OutsideLots for the package's own code (python/fedstride/code.py), in any process that trains a client.
+// Wraps OutsideLots for the package's own code (python/fedstride/code.py), in any process that trains a client.
 class Lots {
  public:
   Lots(const std::string& terms, const std::vector<std::pair<std::size_t, std::size_t>>& tensors)

@@ -34,7 +34,7 @@ struct OwnCode::Known {
 
 namespace {
 
-// Converts between the model's order of a tensor's values and PyTorch's; offsets are equal.
+// Convert between the model's order of a tensor's values and PyTorch's; a tensor's offset is the same in both.
 void to_pytorch(const Model& model, std::span<const float> from, float* to) {
   for (const Parameter& parameter : model.parameters()) {
     std::size_t next = parameter.offset;
@@ -48,10 +48,10 @@ void from_pytorch(const Model& model, const float* from, Vector& to) {
   }
 }
 
-// Counts over all of a client's lots: empty ones; examples, clipped ones, ones not finite; the sum of the norms.
+// Counts over all of a client's lots: empty lots; examples, clipped examples, nonfinite examples; then the sum of the norms.
 using LotsTold = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, double>;
 
-// The examples of these rows, copied: (x, y). Tokens and classes become 64 bits wide, as PyTorch requires. `inputs` is None or
+// Copies of these rows' examples: (x, y). Tokens and classes become 64 bits wide, as PyTorch requires. `inputs` is None or
 // returns x for rows of the user's own arrays.
 py::tuple examples_of(const Dataset& data, std::span<const Row> rows, const py::object& inputs) {
   const auto gathered = [&](const auto& list, std::vector<py::ssize_t> shape) -> py::array {
@@ -168,7 +168,7 @@ void OwnCode::train(const Task& task, std::span<const ClientId> clients, const s
                     const std::function<void(OutsideAnswer)>& answer) {
   const Model& model = known_->get().model;
   const InPython in_python(true);
-  // A copy for Python, once in each round: arrays kept by the user stay valid.
+  // One copy for Python in each round, so arrays kept by the user stay valid.
   py::array_t<float> weights(static_cast<py::ssize_t>(model.size()));
   if (known_->in_place)
     std::copy_n(task.model.data(), model.size(), weights.mutable_data());

@@ -9,20 +9,20 @@
 
 namespace fedstride::python {
 
-/// Python functions that take part in a run: its parts, its training, its evaluation. Must outlive the run; needs the GIL when
-/// created and destroyed.
+/// The Python functions of a run: its parts, training and evaluation. Must outlive the run. Construction and destruction need
+/// the GIL.
 class OwnCode {
  public:
-  /// `functions` has any of the keys partition, cohort, aggregation, server_optimizer, each a function of this package
-  /// (python/fedstride/_parts.py) around the user's, `training`, an object of python/fedstride/_training.py, and `check`, which
-  /// raises if a module and its line differ for examples of a form (python/fedstride/torch_models.py).
+  /// `functions` may have the keys partition, cohort, aggregation and server_optimizer, each a function that wraps the user's
+  /// (python/fedstride/_parts.py); `training`, an object of python/fedstride/_training.py; and `check`, which raises if a module
+  /// and its line differ on examples of a given form (python/fedstride/torch_models.py).
   explicit OwnCode(const py::dict& functions);
 
   /// Gives the configuration's `callable` parts their functions.
   void configure(Configuration& configuration) const;
   /// The fleet of a run: the user's training if given, otherwise this process.
   FleetMaker fleet();
-  /// Calls a function that carries out the run, and returns its result; raises this code's exception if that stopped it.
+  /// Calls a function that carries out the run, and returns its result; if this code's exception stopped the run, raises it.
   auto while_it_works(const auto& function) {
     const Ending ending{*this};
     auto result = function();
@@ -54,7 +54,7 @@ class OwnCode {
   std::exception_ptr raised_;
 };
 
-/// Adds the families' parts named `callable`. Call once, before anything is resolved.
+/// Adds the parts named `callable` to their families. Call once, before any settings are resolved.
 void add_callable_parts();
 
 }  // namespace fedstride::python

@@ -13,7 +13,7 @@
 
 namespace fedstride::python {
 
-// Parts whose work is a Python function. The functions belong to the run's OwnCode; one named only in settings has none.
+// Parts whose work is done by a Python function. The run's OwnCode owns the functions; a part named only in settings has none.
 
 struct CallablePartition final : PartBase<PartitionPart, CallablePartition> {
   py::handle function = {};
@@ -35,9 +35,9 @@ struct CallableCohort final : PartBase<CohortPart, CallableCohort, OwnFunction> 
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(cohort=function)";
 
   std::vector<ClientId> sample(const CohortQuestion& question) const override;
-  /// Nothing is known about it: all clients may be drawn.
+  /// Nothing is known about the function, so all clients may be drawn.
   double rate(std::size_t /*clients*/) const override { return 1; }
-  bool is_independent() const override { return false; }  // as far as anyone can tell
+  bool is_independent() const override { return false; }  // nothing is known about the function
 };
 
 struct CallableAggregation final : PartBase<ComparingAggregation, CallableAggregation, OwnFunction> {

@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The package's object that watches a run (python/fedstride/_watching.py): reports the beginning and each round to it, stops the
-// run if it returns False, and keeps its exceptions.
+// Wraps the package's object that watches a run (python/fedstride/_watching.py): reports the beginning and each round to the
+// object, stops the run if it returns False, and keeps its exceptions.
 class Watcher {
  public:
   Watcher(const py::object& object, std::atomic<bool>& stop) : object_(object), stop_(stop) {

@@ -132,7 +132,7 @@ py::list families() {
   return all;
 }
 
-// By full name, without the program's name: "privacy epsilon".
+// Keys are full names without the program's name: "privacy epsilon".
 void add_commands(const CommandInfo& command, py::dict& all) {
   py::list flags;
   for (const FlagInfo& flag : command.flags) {

@@ -11,14 +11,14 @@ namespace {
 
 std::string type_of(py::handle value) { return Py_TYPE(value.ptr())->tp_name; }
 
-// The plain value of a NumPy scalar or a one-element tensor; any other object itself.
+// The plain value of a NumPy scalar or a zero-dimensional tensor; any other object unchanged.
 py::object plain(py::handle value) {
   const bool is_scalar =
       py::hasattr(value, "item") && py::hasattr(value, "shape") && py::object(value.attr("shape")).equal(py::tuple());
   return is_scalar ? value.attr("item")() : py::reinterpret_borrow<py::object>(value);
 }
 
-// What the key's value may be, for one of another type.
+// What the key's value may be, to report a value of another type.
 std::string valid_for(const std::string& key) {
   if (key == "dataset") return "it must be a name; arrays go in data=(x, y)";
   const KeyInfo* known = find_key(key);
@@ -44,6 +44,8 @@ SettingValue value_of(const std::string& key, py::handle given) {
   if (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr())) {
     std::string joined;
     for (const py::handle item : value) {
+      if (PyList_Check(item.ptr()) || PyTuple_Check(item.ptr()) || py::hasattr(item, "__array__"))
+        throw usage_error(keyword_of(key) + " is a " + type_of(value) + " of " + type_of(item) + "; " + valid_for(key));
       const SettingValue one = value_of(key, item);
       joined += (joined.empty() ? "" : ",") + value_text(one);
     }
@@ -52,7 +54,7 @@ SettingValue value_of(const std::string& key, py::handle given) {
   throw usage_error(keyword_of(key) + " is of type " + type_of(value) + "; " + valid_for(key));
 }
 
-// A key whose values are texts: a number is converted to text.
+// True for a key whose values are text, to which numbers are converted.
 bool is_text(const std::string& key) {
   static const std::set<std::string> texts = [] {
     std::set<std::string> names;

@@ -30,7 +30,7 @@ py::dict load_tensors(const std::string& path) {
   return tensors;
 }
 
-// Tensors in order of their names. The arrays are float32 and contiguous.
+// Writes tensors in order of their names. The arrays are float32 and contiguous.
 void save_tensors(const std::string& path, const std::map<std::string, py::array_t<float>>& tensors,
                   const std::map<std::string, std::string>& strings) {
   Json header{{"__metadata__", strings}};

@@ -40,7 +40,7 @@ constexpr std::pair<std::string_view, std::string_view> kSayings[] = {
     {"give the --out folder of a run", "give the folder of a run"},
 };
 
-// Reads a text from left to right.
+// Rewrites text from left to right.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -62,7 +62,7 @@ class Reader {
     while (end < text_.size() && is_inside_name(text_[end])) ++end;
     return text_.substr(from, end - from);
   }
-  // Reads this many letters, or all.
+  // Skips this many characters, or all that are left, and writes `instead`.
   bool take(std::size_t length, std::string_view instead) {
     result_ += instead;
     at_ = length > text_.size() - at_ ? text_.size() : at_ + length;
@@ -83,7 +83,7 @@ class Reader {
     return take(end, rest().substr(0, end));
   }
 
-  // A quoted value stays, but names of flags become keywords.
+  // A quoted value stays unchanged, but names of flags become keywords.
   bool quoted() {
     if (text_[at_] != '\'' || (at_ > 0 && is_letter(text_[at_ - 1]))) return false;
     const auto end = text_.find('\'', at_ + 1);
@@ -100,7 +100,7 @@ class Reader {
     return take(inside.size() + 2, "'" + (is_key ? keyword_of(inside) : std::string(inside)) + "'");
   }
 
-  // "fedstride.privacy.epsilon" for "fedstride privacy epsilon --help"; empty without a function in Python.
+  // "fedstride.privacy.epsilon" for "fedstride privacy epsilon --help"; empty if Python has no such function.
   static std::string explained_function(std::string_view command) {
     constexpr std::string_view kHelp = " --help";
     if (!command.starts_with("fedstride ") || !command.ends_with(kHelp)) return {};
@@ -123,7 +123,7 @@ class Reader {
     if (known->second.contains(value)) value = '"' + value + '"';
     return take(length, keyword_of(flag) + (at_ == 0 && value.empty() ? "" : "=" + value));
   }
-  // A known value, a number, a placeholder (FILE; LOW,HIGH) or a quoted path; empty if none of these.
+  // A known value, a number, a placeholder (FILE; LOW,HIGH) or a quoted path; empty if there is none of these.
   std::string value_at(std::size_t at, const std::set<std::string>& known) const {
     if (text_[at] == '\'') {
       const auto end = text_.find('\'', at + 1);

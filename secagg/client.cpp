@@ -103,7 +103,7 @@ Shares Client::share(const Roster& roster) {
   for (const Advert& one : roster_.adverts) clients.push_back(one.client);
   holders_ = Graph(std::move(clients), roster_hash_, session_.plan.degree).holders(self_);
 
-  // The others confirm their advertised keys by signing this roster; otherwise no share is revealed.
+  // Only neighbors are checked here; the others confirm their keys by signing this roster, or no share is revealed.
   for (const ClientId holder : holders_)
     require(holder == self_ || session_.is_signed(holder, advert_text(advert_of(holder)), advert_of(holder).signature),
             "the keys of " + name_of(holder) + " are not signed by it");
@@ -166,8 +166,8 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
                                                   " sent shares that open; " + std::to_string(session_.plan.threshold) +
                                                   " are needed");
 
-  // A neighbor whose box does not open has presumably masked with this client; without this client's mask of the pair, the
-  // other's could not be removed.
+  // A neighbor whose box does not open has presumably applied the mask of the pair, which could not be removed unless this client
+  // applied its own side, too.
 
   for (const ClientId other : holders_) {
     if (other == self_ || !is_sharer(other)) continue;

@@ -9,43 +9,43 @@
 
 namespace fedstride::secagg {
 
-/// The list of survivors for which a client has revealed shares in a round, kept on its disk.
+/// The list of survivors, as a hash, for which a client has revealed shares in a round; kept on the client's disk.
 struct KeptList {
   std::uint32_t round = 0;
   Bytes32 survivors = {};
   bool operator==(const KeptList&) const = default;
 };
 
-/// Another client's keys cannot be used: this client leaves the attempt, but joins the next one, from which the coordinator has
-/// excluded the sender.
+/// Thrown if another client's keys cannot be used: this client leaves the attempt but joins the next one, from which the
+/// coordinator has excluded the sender.
 struct UnusableKeys : Error {
   using Error::Error;
 };
 
-/// A client's side of one attempt at a round: advertise, share, mask, agree, open, each once, in this order. A refusal is an
-/// Error (failure) of one line; the client then leaves the attempt.
+/// A client's side of one attempt at a round: advertise, share, mask, agree and open are called once each, in this order. A
+/// refusal is a one-line Error (failure); the client then leaves the attempt.
 class Client {
  public:
   /// `signing_key` belongs to the key that the cohort lists for `self`; `randomness` must be new for every attempt. The session
-  /// must outlive the client. Throws Error (failure) if the cohort lacks this client and key, or has more clients than
-  /// planned: two lists of survivors could then both have its minimum.
+  /// must outlive the client. Throws Error (failure) if the cohort lacks this client and key, or has more clients than planned,
+  /// because two lists of survivors could then both reach the minimum.
   Client(const Session& session, ClientId self, const Secret& signing_key, const Secret& randomness);
 
   Advert advertise();
-  /// Refused unless every advert is for the same round, model, cohort and settings, and those of neighbors are signed by the
-  /// cohort's keys. Throws UnusableKeys, like mask(), if a neighbor's keys are of small order.
+  /// Refused unless all adverts are for the same round, model, cohort and settings, and neighbors' adverts are signed by the
+  /// cohort's keys. Throws UnusableKeys, like mask(), if a neighbor's key has small order.
   Shares share(const Roster& roster);
-  /// Refused unless there is a box from every neighbor that shared, and enough of them open: if a neighbor's box does not, this
-  /// client holds none of its shares, and the masks are unchanged. No input is masked twice with the same keys.
+  /// Refused unless there is a box from every neighbor that shared, and enough of the boxes open. If a neighbor's box does not
+  /// open, this client holds none of its shares; the masks are unaffected. No input is masked twice with the same keys.
   Masked mask(const Delivery& delivery, Ring input);
   /// The neighbors whose boxes did not open, ascending.
   const std::vector<ClientId>& unopened() const { return unopened_; }
-  /// Refused unless every neighbor that survived signed the same roster and sharers, including this client, and there are
-  /// Plan::minimum of them.
+  /// Refused unless there are Plan::minimum survivors, this client is among them, and all surviving neighbors signed the same
+  /// roster and sharers.
   Agreement agree(const Survivors& survivors);
   /// The shares, and the record that must be on the client's disk before they are sent. Refused unless Plan::minimum survivors
-  /// signed the same list, and if `earlier` shows that this client revealed shares for another list in this round, or that the
-  /// round is over.
+  /// signed the same list, or if `earlier` shows that this client has revealed shares for another list in this round, or for a
+  /// later round.
   struct Opening {
     KeptList keep;
     Unmasking shares;
@@ -70,7 +70,7 @@ class Client {
   Stage stage_ = Stage::advertise;
   Roster roster_;
   Bytes32 roster_hash_ = {};
-  std::vector<ClientId> holders_;  ///< of this client's shares, and clients whose shares it holds
+  std::vector<ClientId> holders_;  ///< of this client's shares; this client holds theirs
   std::map<ClientId, Secret> shared_;
   struct Held {
     Secret seed;

@@ -173,7 +173,7 @@ Secret Coordinator::recover(ClientId owner, const char* what, const Fits& fits, 
   std::vector<Share> used;
   for (unsigned i = 0; i < threshold; ++i) used.push_back(given[i].share);
   if (Secret secret = recovered(used); fits(secret)) return secret;
-  // If one share is wrong, replacing it by another gives the secret.
+  // If one share is wrong, replacing it with another recovers the secret.
   for (std::size_t spare = threshold; spare < count; ++spare) {
     for (unsigned i = 0; i < threshold; ++i) {
       std::vector<Share> others = used;

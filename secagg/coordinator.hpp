@@ -9,9 +9,9 @@
 
 namespace fedstride::secagg {
 
-/// The coordinator's side of one attempt at a round. Messages of a stage go to take(), in any order; the call that returns the
-/// next messages ends the stage. take() throws Error (failure), one line that names the client, for a refused message, whose
-/// sender then drops out. The others throw if too few clients are left; nothing has then been revealed. Not thread-safe.
+/// The coordinator's side of one attempt at a round. take() accepts a stage's messages in any order; the call that returns the
+/// next messages ends the stage. If take() refuses a message, it throws a one-line Error (failure) that names the client, which
+/// then drops out. The other functions throw if too few clients are left; nothing has then been revealed. Not thread-safe.
 class Coordinator {
  public:
   explicit Coordinator(const Session& session) : session_(session), sum_(session.length, session.bits) {}
@@ -28,13 +28,13 @@ class Coordinator {
   Survivors survivors();
 
   void take(const Agreement& agreement);
-  /// True if enough survivors have signed their list for agreements().
+  /// True if enough survivors have signed the list for agreements() to succeed.
   bool is_agreed() const { return agreements_.size() >= session_.plan.minimum; }
   Agreements agreements();
 
   void take(const Unmasking& unmasking);
-  /// The sum of the survivors' inputs. A wrong share is omitted if the others identify it; `remarks` then names its client, and
-  /// clients whose boxes did not open.
+  /// The sum of the survivors' inputs. A wrong share is left out if the others identify it; `remarks` then names the client that
+  /// gave it, and clients whose boxes did not open.
   Ring sum(std::vector<std::string>& remarks);
 
   /// The clients whose inputs are in the sum; valid after survivors().
@@ -67,7 +67,7 @@ class Coordinator {
   };
   std::map<ClientId, std::vector<Given>> given_;  ///< by owner
   std::map<ClientId, bool> opened_;
-  std::map<ClientId, std::vector<ClientId>> withheld_;  ///< by owner: holders that revealed no share of it
+  std::map<ClientId, std::vector<ClientId>> withheld_;  ///< by owner: holders that gave no share of its secret
   Ring sum_;
 };
 

@@ -11,17 +11,17 @@
 
 namespace fedstride::secagg {
 
-/// The messages of a round, in order. `encoded` writes them, little-endian; `decode` throws Error (failure) for invalid bytes and
-/// allocates no more memory than their length.
+/// The messages of a round, in order. `encoded` writes them in little-endian order; `decode` throws Error (failure) for invalid
+/// bytes and allocates no more memory than the message has bytes.
 
-inline constexpr std::size_t kMaxProof = 4096;  ///< bytes of Invitation::Invited::proof; no message with a longer one can be read
+inline constexpr std::size_t kMaxProof = 4096;  ///< most bytes in Invitation::Invited::proof; a longer proof cannot be read
 
 /// To each client, over a network: the members of the cohort that can take part, ascending, and the planned number of clients.
 struct Invitation {
   struct Invited {
     Member member;
     std::string proof =
-        {};  ///< proof that the key is its own: a certificate (DER) and its signature, each after its length; or nothing
+        {};  ///< proves that the client owns the key: a certificate (DER) and its signature, each after its length; may be empty
   };
   std::uint32_t planned = 0;
   std::vector<Invited> members = {};
@@ -56,7 +56,7 @@ struct Delivery {
   std::vector<ClientId> sharers;
   std::vector<Shares::Sealed> boxes = {};
 };
-/// Stage 3, from each client: its input under masks, and its signature of the roster and the sharers.
+/// Stage 3, from each client: its masked input, and its signature over the roster and the sharers.
 struct Masked {
   ClientId client = 0;
   Ring input{0, 128};
@@ -66,17 +66,17 @@ struct Signed {
   ClientId client = 0;
   Signature signature = {};
 };
-/// To each client: the clients whose input has arrived, ascending, with their signatures.
+/// To each client: the clients whose inputs have arrived, ascending, with their signatures.
 struct Survivors {
   std::vector<Signed> clients;
 };
-/// Stage 4, from each client: its signature of the list of survivors. To each client: all of them, ascending.
+/// Stage 4, from each client: its signature over the list of survivors. To each client: all these signatures, ascending.
 using Agreement = Signed;
 struct Agreements {
   std::vector<Signed> clients;
 };
-/// Stage 5, from each client: one share for every client whose shares it holds: of a survivor's seed, of the mask key of any
-/// other.
+/// Stage 5, from each client: one share for every client whose shares it holds: a share of the seed if that client survived,
+/// otherwise of its mask key.
 struct Unmasking {
   struct Opened {
     ClientId owner = 0;
@@ -110,7 +110,7 @@ Bytes32 hash_of(std::span<const ClientId> clients);
 /// The commitment to a seed.
 Bytes32 commitment_to(const Secret& seed, const Bytes32& mask_key);
 
-/// Keys that both sides of a round derive.
+/// Keys that both parties involved can derive.
 Secret pair_mask_key(const Secret& shared, const Bytes32& roster, ClientId one, ClientId other);
 Secret own_mask_key(const Secret& seed, const Bytes32& roster);
 Secret box_key(const Secret& shared, const Bytes32& roster, ClientId from, ClientId to);

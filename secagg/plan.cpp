@@ -24,7 +24,7 @@ double log2_sum(double a, double b) {
   return high == kNever ? kNever : high + std::log2(std::exp2(a - high) + std::exp2(b - high));
 }
 
-// log2 of a union bound over the clients, at most 1.
+// log2 of a union bound over the clients, at most 0 (probability 1).
 double for_any(unsigned clients, double log2_probability) { return std::min(0.0, std::log2(clients) + log2_probability); }
 
 bool is_complete(const Assumed& assumed, unsigned degree) { return degree + 1 >= assumed.clients; }
@@ -40,7 +40,7 @@ double log2_disconnected(const Assumed& assumed, unsigned degree) {
   return for_any(assumed.clients, log2);
 }
 
-// Clients that drop out before the graph is drawn leave more colluders among the others.
+// Drop-outs before the graph is drawn leave a larger share of colluders among the others.
 double log2_privacy(const Assumed& assumed, unsigned degree, unsigned threshold) {
   if (is_complete(assumed, degree)) return 2 * threshold > assumed.clients + assumed.colluders ? kNever : 0;
   if (2 * threshold <= degree + 1) return 0;
@@ -56,7 +56,8 @@ double log2_completion(const Assumed& assumed, unsigned degree, unsigned thresho
                  log2_hypergeometric_tail(assumed.clients - 1, assumed.dropouts, degree, degree - threshold + 1));
 }
 
-// Two runs of degree / 2 are needed to cut the ring; the coordinator chooses the drop-outs, the permutation places its colluders.
+// Cutting the ring takes two runs of degree / 2 clients; the coordinator chooses the drop-outs, and the permutation places its
+// colluders.
 bool splits(const Assumed& assumed, unsigned degree) {
   if (is_complete(assumed, degree) || degree > assumed.dropouts + assumed.colluders) return false;
   if (degree <= assumed.dropouts) return true;
@@ -102,7 +103,7 @@ Plan choose_plan(const Assumed& assumed, unsigned degree) {
   for (unsigned k = 2; degree == 0 && k < most; k += 2) degrees.push_back(k);
   if (degree == 0) degrees.push_back(most);
   for (const unsigned k : degrees) {
-    // A higher threshold protects more and tolerates less.
+    // A higher threshold protects better but tolerates fewer drop-outs.
     unsigned t = (k + 1) / 2 + 1;
     while (t <= k && log2_privacy(assumed, k, t) > kLog2Failure) ++t;
     const double privacy = log2_privacy(assumed, k, t);

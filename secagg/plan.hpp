@@ -21,36 +21,36 @@ struct Assumed {
 };
 
 /// The graph and its thresholds. A client shares its secrets with `degree` neighbors and itself; `threshold` of the shares reveal
-/// a secret. A list of survivors counts if `minimum` clients signed it, and has at least that many.
+/// a secret. A list of survivors is valid if it has at least `minimum` clients and as many signed it.
 struct Plan {
   unsigned clients = 0;  ///< maximum in the cohort
   unsigned degree = 0;
   unsigned threshold = 0;
   unsigned minimum = 0;
-  double log2_privacy_failure = 0;  ///< that some client's masks can be removed, or the graph is disconnected; -infinity: never
-  double log2_completion_failure = 0;  ///< that a round with `minimum` survivors cannot be unmasked
+  double log2_privacy_failure = 0;     ///< some client's masks can be removed, or the graph is disconnected; -infinity: never
+  double log2_completion_failure = 0;  ///< a round with `minimum` survivors cannot be unmasked
   bool splits =
-      false;  ///< a coordinator that chooses the drop-outs could learn the sums of groups of at least threshold - colluders
+      false;  ///< a coordinator that chooses the drop-outs could learn sums over groups of at least threshold - colluders clients
   bool operator==(const Plan&) const = default;
 };
 
-/// log2 of the probability that at least `least` of `drawn` are marked, drawn without replacement from `population`, `marked` of
-/// which are marked; -infinity if impossible.
+/// log2 of the probability that at least `least` of `drawn` items are marked, if they are drawn without replacement from
+/// `population` items, of which `marked` are marked; -infinity if impossible.
 double log2_hypergeometric_tail(unsigned population, unsigned marked, unsigned drawn, unsigned least);
 
-/// The smallest degree, or the given one (0: none), with its smallest threshold, such that both failures are at most 2^-40. A
-/// client reveals only one kind of share of another, so t of k + 1 shares are safe with x colluders among the holders if
-/// 2 t > k + 1 + x (Bonawitz et al. 2017); x is hypergeometric after the permutation (Bell et al. 2020). Throws Error (usage)
-/// with the reason if there is none.
+/// The smallest degree, or the given one (0: none given), with the smallest threshold for which both failure probabilities are at
+/// most 2^-40. A client reveals only one kind of share of another, so t of k + 1 shares are safe with x colluders among the
+/// holders if 2 t > k + 1 + x (Bonawitz et al. 2017); x is hypergeometric after the permutation (Bell et al. 2020). Throws Error
+/// (usage) with the reason if there is no such plan.
 Plan choose_plan(const Assumed& assumed, unsigned degree = 0);
 
-/// The graph of clients that hold each other's shares: a ring in the order of SHA-256(roster, client), where a client's
-/// neighbors are the degree / 2 nearest ones on either side; all clients if there are at most degree + 1.
+/// The graph of clients that hold each other's shares: a ring in the order of SHA-256(roster, client), where a client's neighbors
+/// are the degree / 2 nearest clients on either side; all clients are neighbors if there are at most degree + 1.
 class Graph {
  public:
   Graph(std::vector<ClientId> roster, const Bytes32& roster_hash, unsigned degree);
 
-  /// The client and its neighbors, ascending. The point of the i-th one's share is i + 1.
+  /// The client and its neighbors, ascending; the i-th of them holds the share at point i + 1.
   std::vector<ClientId> holders(ClientId client) const;
 
  private:

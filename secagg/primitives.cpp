@@ -66,7 +66,7 @@ Bytes32 public_key(const Secret& private_key) { return public_of(EVP_PKEY_X25519
 
 namespace {
 
-/// False, with `shared` undefined, if the public key has small order.
+/// Returns false, leaving `shared` undefined, if the public key has small order.
 bool exchange(const Secret& private_key, const Bytes32& other_public, Secret& shared) {
   const auto own = private_half(EVP_PKEY_X25519, private_key);
   const auto other = public_half(EVP_PKEY_X25519, other_public);

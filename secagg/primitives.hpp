@@ -32,10 +32,10 @@ void wipe(std::string& bytes);
 /// HKDF-SHA256 (RFC 5869), 32 bytes. Equal inputs with different `info` give independent keys.
 Secret derived(const Secret& input, std::string_view salt, std::string_view info);
 
-/// The reason given for the sender of a public key of small order.
+/// Describes a public key of small order in messages about its sender.
 inline constexpr const char* kSmallOrder = "a key of small order, with which every shared secret is known";
 
-/// X25519 (RFC 7748). Any 32 bytes are a private key.
+/// X25519 (RFC 7748). Any 32 bytes are a valid private key.
 Bytes32 public_key(const Secret& private_key);
 /// Throws Error (failure) for a public key of small order, which would make the shared secret public.
 Secret shared_secret(const Secret& private_key, const Bytes32& other_public);
@@ -47,22 +47,22 @@ Bytes32 verifying_key(const Secret& signing_key);
 Signature sign(const Secret& signing_key, std::string_view message);
 bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
 
-/// Signatures verified by a process with several roles, so that it verifies each only once. Callable from any thread.
+/// The signatures that a process with several roles has verified, so it verifies each only once. Thread-safe.
 class VerifiedSignatures {
  public:
   bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
 
  private:
   std::mutex mutex_;
-  std::set<Bytes32> good_;  ///< SHA-256 of all three
+  std::set<Bytes32> good_;  ///< SHA-256 of key, signature and message
 };
 
-/// ChaCha20-Poly1305 (RFC 8439) with a nonce of zeros: a key must encrypt only one message. The result is 16 bytes longer.
+/// ChaCha20-Poly1305 (RFC 8439) with a nonce of zeros: each key must encrypt only one message. The result is 16 bytes longer.
 std::string encrypted(const Secret& key, std::string_view associated, std::string_view plain);
-/// False if the message, the associated data or the key does not match the encryption.
+/// Returns false if the message, the associated data or the key does not match the encryption.
 bool decrypt(const Secret& key, std::string_view associated, std::string_view message, std::string& plain);
 
-/// The ChaCha20 stream (RFC 8439) of a key from its beginning, in pieces.
+/// A key's ChaCha20 stream (RFC 8439) from its beginning, in pieces.
 class KeyStream {
  public:
   explicit KeyStream(const Secret& key);

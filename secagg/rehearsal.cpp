@@ -6,7 +6,7 @@ namespace fedstride::secagg {
 
 namespace {
 
-// A process need not verify a signature for each of its roles.
+// The roles of one process need not each verify the same signature.
 Session shared(Session session) {
   session.verified = std::make_shared<VerifiedSignatures>();
   return session;

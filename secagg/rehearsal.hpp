@@ -15,16 +15,17 @@ namespace fedstride::secagg {
 /// The message before which a simulated client drops out.
 enum class Leaves : std::uint8_t { before_keys, before_shares, before_input, before_signature, before_unmasking, never };
 
-/// One attempt at a round with all roles in this process: real keys, masks and messages, which are encoded and decoded on the way.
+/// One attempt at a round with all roles in this process, with real keys and masks and with messages that are encoded and
+/// decoded.
 class Rehearsal {
  public:
-  /// Carries out the stages of keys and shares. `signing_keys` and `leaves` are in the order of the cohort; `randomness` must be new.
+  /// Carries out the stages of keys and shares. `signing_keys` and `leaves` are in the cohort's order; `randomness` must be new.
   /// Throws Error (failure) if too few clients are left.
   Rehearsal(Session session, std::vector<Secret> signing_keys, const std::vector<Leaves>& leaves, const Secret& randomness);
 
   /// True if the client takes part in the stage of inputs.
   bool expects(ClientId client) const;
-  /// Masks the input and adds it. Callable from any thread, once for each expected client; an absent one has dropped out.
+  /// Masks the input and adds it. Callable from any thread, once per expected client; clients not added have dropped out.
   void add(ClientId client, Ring input);
   /// Carries out the remaining stages. Throws Error (failure) if too few clients are left.
   Ring sum();

@@ -8,7 +8,7 @@
 
 namespace fedstride::secagg {
 
-/// A vector of integers modulo 2^bits, bits = 32, 64 or 128, little-endian: masked by clients and added by the coordinator.
+/// A vector of integers modulo 2^bits (bits = 32, 64 or 128), little-endian: masked by clients and added by the coordinator.
 class Ring {
  public:
   Ring(std::size_t size, unsigned bits);
@@ -18,17 +18,17 @@ class Ring {
   std::span<const std::uint8_t> bytes() const { return bytes_; }
   std::span<std::uint8_t> bytes() { return bytes_; }
 
-  /// The component as a number from -2^(bits-1) to 2^(bits-1) - 1, and its remainder.
+  /// Reads a component as a number from -2^(bits-1) to 2^(bits-1) - 1; set() stores a value modulo 2^bits.
   __int128 at(std::size_t i) const;
   void set(std::size_t i, __int128 value);
   void set(std::size_t first, std::span<const __int128> values);
   void get(std::size_t first, std::span<__int128> values) const;
 
-  /// Adds the values to the components from `first` on.
+  /// Adds the values to the components that begin at `first`.
   void add(std::size_t first, std::span<const __int128> values);
   /// Requires equal sizes and moduli.
   void add(const Ring& other);
-  /// Adds or subtracts the mask of a key: its ChaCha20 stream, uniform over all vectors.
+  /// Adds or subtracts the mask of a key: its ChaCha20 stream, which is uniform over all vectors.
   void add_mask(const Secret& key);
   void subtract_mask(const Secret& key);
 

@@ -21,7 +21,7 @@ struct Member {
   Bytes32 key = {};
 };
 
-/// What all parties of a round must have received identically; all of it enters every signature and mask.
+/// What all parties in a round must have received identically; all of it enters every signature and mask.
 struct Session {
   std::uint32_t round = 0;
   Bytes32 model = {};               ///< SHA-256 of the model that the clients train
@@ -35,7 +35,7 @@ struct Session {
   Bytes32 cohort_hash() const;
   Bytes32 settings_hash() const;
   const Member* find(ClientId client) const;
-  /// True if a member signed the message. Requires the client to be one.
+  /// True if a member signed the message. Requires the client to be a member.
   bool is_signed(ClientId client, std::string_view message, const Signature& signature) const;
 };
 

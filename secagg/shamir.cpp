@@ -3,7 +3,7 @@
 namespace fedstride::secagg {
 namespace {
 
-// a^254, the inverse of a other than 0.
+// a^254, the inverse of nonzero a.
 std::uint8_t inverse(std::uint8_t a) {
   std::uint8_t power = a;
   std::uint8_t result = 1;
@@ -34,7 +34,7 @@ std::vector<Share> split_secret(const Secret& secret, unsigned threshold, unsign
   for (unsigned point = 1; point <= count; ++point) {
     Share& share = shares[point - 1];
     share.point = static_cast<std::uint8_t>(point);
-    // Horner, from the highest power.
+    // Horner's scheme, from the highest power.
     for (std::size_t power = threshold - 1; power-- > 0;)
       for (std::size_t i = 0; i < 32; ++i)
         share.value.bytes[i] = field_product(share.value.bytes[i] ^ coefficients[power].bytes[i], share.point);

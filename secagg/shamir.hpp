@@ -15,13 +15,13 @@ struct Share {
   Secret value = {};
 };
 
-/// Shamir's sharing (1979) of 32 bytes, each byte over GF(2^8) modulo x^8 + x^4 + x^3 + x + 1: the shares at points 1 to
-/// `count`, any `threshold` of which reveal the secret, while fewer reveal nothing. Coefficients are the key stream of
+/// Shamir's secret sharing (1979) of 32 bytes, each byte over GF(2^8) modulo x^8 + x^4 + x^3 + x + 1: returns the shares at
+/// points 1 to `count`. Any `threshold` of them reveal the secret; fewer reveal nothing. Coefficients are the key stream of
 /// `randomness`, which must be used only once. No branch or address depends on a secret. Requires 1 <= threshold <= count <=
 /// kMostShares.
 std::vector<Share> split_secret(const Secret& secret, unsigned threshold, unsigned count, const Secret& randomness);
 
-/// The value at 0 of the least-degree polynomial through the shares. Requires distinct points from 1.
+/// The value at 0 of the least-degree polynomial through the shares, whose points must be distinct and not 0.
 Secret recovered(std::span<const Share> shares);
 
 /// The product in this field.

@@ -98,7 +98,7 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   const bool adds_noise = rules_.release && rules_.release->noise.by_clients;
   const UpdateClip* clip = clip_ ? &*clip_ : rules_.release ? &rules_.release->clip : nullptr;
   std::string remark = report.failure;
-  // A norm is at least its largest component, even in rounded arithmetic.
+  // A norm is at least the largest component, even in rounded arithmetic.
   const bool is_admitted = !has_failed && (report.update_norm < ExactSum::kMaxMagnitude || ExactSum::admits(update.change));
   report.payload = !is_admitted ? 0 : update.code.empty() ? rules_.plain_bytes : update.code.size();
   if (has_failed) {

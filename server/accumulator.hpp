@@ -19,7 +19,7 @@
 
 namespace fedstride {
 
-/// The bound on the norm of every client's update; a longer one is left out or scaled down to it.
+/// The bound on the norm of every client's update. Longer updates are left out or scaled down to the bound.
 struct UpdateBound {
   UpdateClip clip;
   bool leaves_out = true;
@@ -27,30 +27,29 @@ struct UpdateBound {
 
 /// The rules for the sum of a round's updates: weights, clipping, noise, and access to single updates.
 struct SumRules {
-  std::vector<std::uint64_t> weights = {};  ///< of each client's update, from the coordinator's roster
-  double denominator = 0;                   ///< divides the weighted sum; 0: the sum of the weights received
+  std::vector<std::uint64_t> weights = {};  ///< weight of each client's update, from the coordinator's roster
+  double denominator = 0;                   ///< divisor of the weighted sum; 0: the sum of the weights received
   std::optional<UpdateBound> bound = {};    ///< empty if `release` clips
   std::optional<CentralRelease> release = {};
-  /// True if the coordinator adds noise to every sum, even of no updates.
+  /// True if the coordinator adds noise to every sum, even to a sum of no updates.
   bool adds_noise() const { return release && !release->noise.by_clients; }
-  std::size_t measured =
-      0;  ///< how many numbers of an update change the model, if not all do and ClientReport::change_norm is wanted
-  std::uint64_t plain_bytes = 0;                  ///< size of an update on a network in bytes, uncompressed
+  std::size_t measured = 0;  ///< numbers of an update that change the model; 0: all, or ClientReport::change_norm is not wanted
+  std::uint64_t plain_bytes = 0;                  ///< bytes of an uncompressed update on a network
   std::optional<SecureRules> secure = {};         ///< set if single updates must stay hidden
-  std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes for individually kept updates; the rest go to a file
+  std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes of memory for individually kept updates; the rest go to a file
 };
 
-/// The squared norm (after scaling down) of a client's change in a round's sum, times its weight. The ratio of the exact totals
-/// of these and of the weights is the round's mean square. No release covers it: use it only if clients are not protected.
+/// The squared norm (after scaling down) of a client's change in a round's sum, times the client's weight. The exact total of
+/// these over the total weight is the round's mean square. No release covers it, so use it only if clients are not protected.
 double weighted_square(const SumRules& rules, const ClientReport& report);
 /// The weighted mean of the squared norms; 0 if there are no changes.
 double mean_square_norm(const SumRules& rules, std::span<const ClientReport> reports);
 
-/// The weighted sum of a round's changes in readable form: with noise under client-level privacy.
+/// The weighted sum of a round's changes in readable form, which includes noise under client-level privacy.
 class ReleasedSum {
  public:
-  /// The sum divided by SumRules::denominator: the mean change of each parameter, and 0 for frozen ones under client-level
-  /// privacy. Empty if no update was admitted and no noise was released.
+  /// The sum divided by SumRules::denominator: the mean change of each parameter, and 0 for frozen parameters under
+  /// client-level privacy. Empty if no update was admitted and no noise is added.
   std::optional<Vector> mean() const;
 
  private:
@@ -61,7 +60,7 @@ class ReleasedSum {
   const SumRules& rules_;
 };
 
-/// A round's changes one by one, in order of clients. Available only without client-level privacy, or if every client has added
+/// A round's individual changes, in order of clients. Available only without client-level privacy, or if every client has added
 /// the noise itself.
 class OpenUpdates {
  public:
@@ -96,7 +95,7 @@ struct PartOfSum {
   std::vector<ClientReport> reports = {};
 };
 
-/// Throws Error (usage) if the rules forbid access to single updates; `who` is the part that needs them: "attack 'alie'".
+/// Throws Error (usage) if the rules forbid access to single updates; `who` names the part that needs them: "attack 'alie'".
 void require_open_updates(std::string_view who, const SumRules& rules);
 
 class SecureSum;
@@ -106,7 +105,7 @@ class SecureSum;
 /// over any number of accumulators that are merged later; the result is the same bit for bit.
 class Accumulator {
  public:
-  /// What is kept of the changes: their sum, O(model) memory, or every update, O(clients x model).
+  /// The form in which changes are kept: their sum, in O(model) memory, or every update, in O(clients x model).
   enum class Keeps : std::uint8_t { sum, updates };
 
   /// For the updates of `cohort`, each of `size` numbers, in this round; `expected` is the pooled_reference sent to the clients,
@@ -116,11 +115,11 @@ class Accumulator {
   Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
               Keeps keeps = Keeps::sum, double expected = 0, double bound = 0);
 
-  /// Under SumRules::secure: agrees on keys with the cohort, which trains this model, unless the roles are played `elsewhere`
+  /// Under SumRules::secure, agrees on keys with the cohort, which trains this model, unless the roles run `elsewhere`
   /// (Fleet::secures). Call before the first add().
   void secure(const Vector& model, bool elsewhere = false);
-  /// Under CentralRelease::correlation: the noise of all rounds, which release() advances by one step; null if it is
-  /// independent. It must outlive the accumulator.
+  /// Under CentralRelease::correlation, sets the noise of all rounds, which release() advances by one step; null if it is
+  /// independent. The noise must outlive the accumulator.
   void correlate(CorrelatedNoise* noise) { noise_ = noise; }
   /// The sum under masks; null if updates are not secured.
   SecureSum* secured() const { return secure_.get(); }
@@ -130,25 +129,25 @@ class Accumulator {
   /// Adds an update; callable from any thread. An update is left out if its report has a failure, or if it is not finite,
   /// outside the exact sum's range or too long; its report then says so. Returns one line if the update was left out or scaled
   /// down to SumRules::bound, otherwise an empty string. Throws Error (failure) if the client is not in the cohort or has been
-  /// added before (two updates of one client would move the sum by twice the clip bound), or if the update has another size.
+  /// added before (two updates of one client would move the sum by twice the clip bound), or if the update has the wrong size.
   /// `scale` is Task::scale: a public factor, at most 1, applied after clipping.
   std::string add(const ClientUpdate& update, double scale = 1);
 
   /// An empty accumulator for the same round, to be filled by a thread or a part of the fleet and then merged into this one.
-  /// It cannot be released: a round's noise has one address, so it would cancel in the difference of two releases.
+  /// It cannot be released: a round's noise has one address, so the noise would cancel in the difference of two releases.
   std::unique_ptr<Accumulator> fresh_part() const;
 
-  /// Adds a whole part. Merging it again is refused, like a second update from a client.
+  /// Adds a whole part. Merging the same part again is refused, like a second update from a client.
   void merge(const Accumulator& part);
 
   /// Ends a part and returns its contents. Throws Error (failure) for a whole accumulator, which can only be released or
   /// opened.
   PartOfSum hand_over() &&;
-  /// Adds the contents of other processes' parts. Here too, a second update from a client is refused.
+  /// Adds the contents of another process's part. Here too, a second update from a client is refused.
   void merge(const PartOfSum& part);
 
-  /// After the last add(), under SumRules::secure: removes the masks from the sum. If too few clients are left, nothing is
-  /// revealed, the sum has no updates, and all reports say so. Empty if updates are not secured.
+  /// Under SumRules::secure, after the last add(): removes the masks from the sum. If too few clients are left, nothing is
+  /// revealed, the sum has no updates, and all reports say so. Returns nothing if updates are not secured.
   std::optional<RoundTotals> unmask();
 
   Keeps keeps() const { return keeps_; }
@@ -162,10 +161,10 @@ class Accumulator {
   /// whole accumulator that keeps updates; its sum can still be released afterwards.
   void conspire(const AttackPlan& plan);
 
-  /// Ends the accumulator and returns the sum, under client-level privacy with noise from the round's address. This is where
+  /// Ends the accumulator and returns the sum, to which client-level privacy adds noise from the round's address. This is where
   /// updates spend their privacy.
   ReleasedSum release() &&;
-  /// Ends the accumulator and returns the admitted updates with their weights, not clipped.
+  /// Ends the accumulator and returns the admitted updates with their weights, without privacy clipping.
   OpenUpdates open() &&;
 
  private:
@@ -181,7 +180,7 @@ class Accumulator {
   std::size_t size_;
   Keeps keeps_;
   double expected_;
-  std::optional<UpdateClip> clip_;  ///< of this round, in place of that of the rules
+  std::optional<UpdateClip> clip_;  ///< this round's clip, if it replaces the rules' clip
   std::vector<bool> cohort_;        ///< true for the clients of this round
   mutable std::mutex mutex_;        ///< guards the members below
   Stage stage_ = Stage::whole;

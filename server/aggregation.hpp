@@ -18,9 +18,9 @@ class AggregationPart : public Part {
   virtual Accumulator::Keeps reads() const = 0;            ///< whether it reads the sum or single updates
   virtual std::size_t least_updates() const { return 0; }  ///< the minimum number of updates it needs; 0 if it reads the sum
   /// True if a parameter's change depends only on the clients' changes of that parameter, and a single update is returned
-  /// unchanged. A fleet of several processes then computes it in slices.
+  /// unchanged. A fleet of several processes then computes the aggregation in slices.
   virtual bool is_by_coordinate() const { return false; }
-  /// Ends the accumulator as the aggregation requires. Empty if the round has no mean change or too few updates.
+  /// Ends the accumulator as the aggregation requires. Returns nothing if the round has no mean change or too few updates.
   virtual std::optional<Vector> mean_change(Accumulator&& updates, ForEachPiece for_each_piece) const = 0;
 
  private:
@@ -40,14 +40,14 @@ class SummingAggregation : public AggregationPart {
   }
 };
 
-/// An aggregation that compares updates (median, trimmed mean). Not available under client-level privacy at the coordinator,
-/// which has only a clipped and noised sum. Memory is O(clients x model): see SumRules::memory.
+/// An aggregation that compares updates (median, trimmed mean). Not available if the coordinator provides client-level privacy,
+/// since only a clipped and noised sum then exists. Memory is O(clients x model): see SumRules::memory.
 class ComparingAggregation : public AggregationPart {
  public:
   /// At least 1.
   std::size_t least_updates() const override { return 1; }
-  /// Called with at least least_updates() updates. Pieces of work must depend only on the size and number of updates, so that the
-  /// result is the same on any number of threads; ties go to the smaller client number.
+  /// Called with at least least_updates() updates. The division into pieces must depend only on the size and number of updates,
+  /// so that the result is the same on any number of threads; ties go to the smaller client number.
   virtual std::optional<Vector> mean_change(const OpenUpdates& updates, ForEachPiece for_each_piece) const = 0;
 
   Accumulator::Keeps reads() const final { return Accumulator::Keeps::updates; }
@@ -58,7 +58,7 @@ class ComparingAggregation : public AggregationPart {
   }
 };
 
-/// An aggregation that has been chosen; the default is the weighted mean.
+/// The aggregation chosen for a run; initially the weighted mean.
 using Aggregation = Chosen<AggregationPart>;
 
 /// Call before training. Throws Error (usage) if the aggregation or a simulated attack needs single updates that the rules hide.

@@ -11,14 +11,14 @@
 namespace fedstride {
 
 /// The model that clients hold if the server compresses: w^ <- w^ + C(w - w^) each round; the first w^ is the uncompressed first
-/// model. What C loses is part of the next difference, so nothing is lost for good. A client that holds an earlier w^ receives
-/// the changes since, or w^ itself, whichever is shorter; the bits are the same.
+/// model. The next difference includes all that C loses, so nothing is lost for good. A client that holds an earlier w^ receives
+/// the changes since then or w^ itself, whichever is shorter; the resulting bits are the same.
 class Broadcast {
  public:
-  /// `whole` is the size of w^ on a network in bytes; no kept list of changes is longer.
+  /// `whole` is the number of bytes of w^ on a network; the list of changes kept is always shorter.
   Broadcast(ModelCoding coding, std::uint64_t whole) : coding_(std::move(coding)), whole_(whole) {}
 
-  /// The model from which the clients of the next round train.
+  /// Codes the change to `model`; returns the model from which clients train in this round.
   const Vector& advance(std::uint32_t round, const Vector& model);
   /// The most recent changes, one per round.
   std::span<const ModelChange> changes() const { return changes_; }
@@ -34,8 +34,8 @@ class Broadcast {
   std::vector<ModelChange> changes_;
 };
 
-/// The changes up to round `to` that turn the model of round `from` into it; empty if some are missing or they are not shorter
-/// than `whole`, so that the model is sent. Each change is preceded by its length in 8 bytes.
+/// The changes that turn the model of round `from` into the model of round `to`. Empty if some are missing or not shorter in sum
+/// than `whole`; the model is then sent instead. Each change is preceded by its length in 8 bytes.
 std::span<const ModelChange> changes_since(std::span<const ModelChange> changes, std::uint32_t from, std::uint32_t to,
                                            std::uint64_t whole);
 std::uint64_t change_bytes(std::span<const ModelChange> changes);

@@ -17,19 +17,19 @@ struct Checkpoint {
   std::string fleet_state = {};      ///< Fleet::save; the clients' states are in a StateStore
   std::string server_state = {};     ///< the server optimizer's state (Server::save)
   std::uint64_t results_bytes = 0;   ///< length of rounds.jsonl after that round
-  std::string results_hash = {};     ///< hash chain over these lines
+  std::string results_hash = {};     ///< hash chain over its lines
   std::uint64_t examples = 0;        ///< gradient examples so far
-  std::uint64_t uplink_bytes = 0;    ///< of updates so far
-  std::uint64_t downlink_bytes = 0;  ///< of models so far
-  std::uint64_t wasted_bytes = 0;    ///< bytes among both that were wasted (RoundBytes)
+  std::uint64_t uplink_bytes = 0;    ///< bytes of updates so far
+  std::uint64_t downlink_bytes = 0;  ///< bytes of models so far
+  std::uint64_t wasted_bytes = 0;    ///< wasted bytes among both (RoundBytes)
   double seconds = 0;                ///< time spent training so far
   double evaluation_seconds = 0;     ///< time spent evaluating so far
   std::uint64_t idle_rounds = 0;     ///< rounds so far in which all clients undid all steps
-  std::string time_state = {};       ///< of the virtual time (sim/run/virtual_time.hpp); empty if there is none
+  std::string time_state = {};       ///< state of virtual time (sim/run/virtual_time.hpp); empty without virtual time
   LedgerMark ledger = {};            ///< position of the privacy ledger after that round; empty without privacy
 };
 
-/// Format 8: "fedstride checkpoint 8\n", SHA-256 of the rest in hexadecimal and a newline, the fields above as a cereal
+/// Format 8: "fedstride checkpoint 8\n", SHA-256 of the rest in hexadecimal and a newline, then the fields above as a cereal
 /// portable binary archive. Other format numbers are refused. A kill while writing leaves either the old file or the new one.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 

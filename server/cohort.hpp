@@ -20,7 +20,7 @@ struct CohortQuestion {
   /// Each client's last reported mean training loss, NaN if none; empty unless asks_for_losses().
   std::span<const double> losses = {};
   /// The minimum distance between two rounds of the same client. Each client draws one of this many groups at its own address,
-  /// and the rounds ask the groups in turn. A failed client is not asked earlier.
+  /// and rounds ask the groups in turn. A client that fails is not asked any earlier.
   std::uint64_t separation = 1;
 
   bool is_in_turn(ClientId client) const {
@@ -31,14 +31,14 @@ struct CohortQuestion {
   std::size_t clients() const { return rows.size(); }
 };
 
-/// A kind of cohort: the clients of a round.
+/// A way to choose a cohort, the clients of a round.
 class CohortPart : public Part {
  public:
   static PartFamily& family();  ///< server/cohorts.cpp has the list
 
-  /// The clients of the round, in order: they depend on the question only.
+  /// The clients of the round, in order. They depend only on the question.
   virtual std::vector<ClientId> sample(const CohortQuestion& question) const = 0;
-  /// The probability that a client takes part, on average.
+  /// The average probability that a client takes part.
   virtual double rate(std::size_t clients) const = 0;
   /// True if a client's participation does not depend on the other clients. If false, one client's presence displaces others, so
   /// no guarantee can hide that presence (sim/settings/neighbours.hpp).
@@ -46,17 +46,17 @@ class CohortPart : public Part {
   /// The sampling that the accounting uses if the cohort's members are secret.
   virtual Sampling sampling() const { return Sampling::full; }
   virtual bool asks_for_losses() const { return false; }
-  /// Its mutable setting for the number of clients in a round; null if none.
+  /// The mutable setting for the number of clients in a round; null if there is none.
   virtual int* size_setting() { return nullptr; }
   /// The maximum number of clients in a round. Throws Error (usage) if there are too few clients to draw from.
   virtual std::size_t most(std::size_t clients) const { return clients; }
   /// The minimum number of clients in a round, except with probability 2^-40; 0 if unknown.
   virtual std::size_t least(std::size_t /*clients*/) const { return 0; }
-  /// The hash of the file it reads; empty if none. Throws Error if the file does not fit the number of clients.
+  /// The hash of the file that the cohort reads; empty if none. Throws Error if the file does not fit the number of clients.
   virtual std::string file_hash(std::size_t /*clients*/) const { return {}; }
 };
 
-/// A kind of cohort that has been chosen; the default is all clients.
+/// The kind of cohort chosen for a run; initially all clients.
 using Cohort = Chosen<CohortPart>;
 
 }  // namespace fedstride

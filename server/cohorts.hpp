@@ -14,11 +14,11 @@ namespace fedstride {
 
 std::vector<ClientId> all_clients(std::size_t clients);
 
-/// `count` clients drawn one by one without replacement, with probability proportional to their numbers of examples (Efraimidis &
-/// Spirakis 2006: those with the largest u^(1/n_k), u uniform); in order of clients.
+/// Draws `count` clients one by one without replacement, with probability proportional to their numbers of examples (Efraimidis &
+/// Spirakis 2006: those with the largest u^(1/n_k), u uniform); returns them in order of clients.
 std::vector<ClientId> draw_by_size(const CohortQuestion& question, std::size_t count);
 
-/// Every client, every round.
+/// Every client takes part in every round.
 struct AllClients final : PartBase<CohortPart, AllClients> {
   static constexpr std::string_view kName = "all";
   static constexpr std::string_view kSummary = "every client takes part in every round";
@@ -29,7 +29,7 @@ struct AllClients final : PartBase<CohortPart, AllClients> {
   bool is_independent() const override { return true; }
 };
 
-/// The smallest number of `clients` that independent draws at this rate select, except with probability 2^-40 (Chernoff's
+/// The smallest number of `clients` that independent draws with this rate select, except with probability 2^-40 (Chernoff's
 /// bound: P[X <= k] is at most exp(-n KL(k/n || rate))).
 std::size_t fewest_drawn(std::size_t clients, double rate);
 
@@ -104,7 +104,7 @@ struct SizeCohort final : SizedCohort<SizeCohort> {
   }
 };
 
-/// A fixed number of clients, in numerical order.
+/// A fixed number of clients, taken in turn.
 struct RoundRobinCohort final : SizedCohort<RoundRobinCohort> {
   using SizedCohort::SizedCohort;
   static constexpr std::string_view kName = "round-robin";
@@ -141,7 +141,7 @@ struct TraceCohortSettings {
             Valid{.low = 0, .high = 1e6}}};
 };
 
-/// The clients that a file lists as available in the round; if there are more than at-most, a uniform draw of that many.
+/// The clients that a file lists as available in the round; if there are more than at-most, a uniform draw of at-most clients.
 struct TraceCohort final : PartBase<CohortPart, TraceCohort, TraceCohortSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "trace";

@@ -38,9 +38,9 @@ struct FederatedForgetting : FederatedAdaptive {
 };
 
 /// The three adaptive servers of Reddi et al. 2021 (ICLR), Algorithm 2, as printed:
-///   m <- beta1 m + (1 - beta1) D,  v by the rule of the server,  model += rate m / (sqrt(v) + tau)
-/// for the mean change D, from m = 0 and v = tau^2. There is no bias correction, and tau is outside the root; programs that start
-/// at v = 0, correct m and v, or put tau inside the root take different first steps.
+///   m <- beta1 m + (1 - beta1) D,  v by the server's own rule,  model += rate m / (sqrt(v) + tau)
+/// for the mean change D, starting from m = 0 and v = tau^2. There is no bias correction, and tau is outside the root. Programs
+/// that start from v = 0, correct m and v, or put tau inside the root take different first steps.
 template <class Self, class Settings>
 struct AdaptiveServerBase : ServerOptimizerBase<Self, Settings, FederatedAdaptive::State> {
   using State = FederatedAdaptive::State;
@@ -52,7 +52,7 @@ struct AdaptiveServerBase : ServerOptimizerBase<Self, Settings, FederatedAdaptiv
   }
 
  protected:
-  /// One step, with v <- next_square(v, D^2).
+  /// Takes one step, with v <- next_square(v, D^2).
   void step(State& state, Vector& model, const Vector& mean_change, auto next_square) const {
     const auto stays = static_cast<float>(this->beta1);
     const auto enters = static_cast<float>(1 - this->beta1);
@@ -70,7 +70,7 @@ struct AdaptiveServerBase : ServerOptimizerBase<Self, Settings, FederatedAdaptiv
   }
 };
 
-/// v <- v + D^2. The paper runs it with beta1 = 0.
+/// v <- v + D^2. The paper uses beta1 = 0.
 struct FederatedAdagrad final : AdaptiveServerBase<FederatedAdagrad, FederatedAdaptive> {
   static constexpr std::string_view kName = "adagrad";
   static constexpr std::string_view kSummary = "adaptive server that sums squared changes (FedAdagrad; Reddi et al. 2021)";

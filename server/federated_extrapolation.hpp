@@ -24,7 +24,7 @@ struct FederatedExtrapolationSettings {
 };
 
 struct FederatedExtrapolationState {
-  ChangeSpread spread = {};  ///< of the round; like the next member, not saved
+  ChangeSpread spread = {};  ///< the round's spread; like the next member, not saved
   double rate = 1;
   bool has_before = false;
   Vector before;  ///< the model before the last one
@@ -38,7 +38,7 @@ struct FederatedExtrapolationState {
 ///   rate = max(1, sum_k p_k |D_k|^2 / (2 (|D|^2 + epsilon)))
 /// for the changes D_k of the round's clients, their weights p_k (1/|S| in the paper) and their mean D: the less the clients
 /// agree, the longer the step along the mean. As in the paper, since the last two models tend to lie on either side of the
-/// optimum, their mean is evaluated and saved (or the last one: server-answer).
+/// optimum, their mean is evaluated and saved (or the last model: server-answer).
 struct FederatedExtrapolation final
     : ServerOptimizerBase<FederatedExtrapolation, FederatedExtrapolationSettings, FederatedExtrapolationState> {
   using ServerOptimizerBase::ServerOptimizerBase;

@@ -15,7 +15,7 @@ namespace fedstride {
 /// The examples a model is evaluated on: the test rows selected by evaluate-rows, the validation rows, or the whole test part.
 enum class EvaluatedOn : std::uint8_t { test, validation, whole_test };
 
-/// A task of one client, with its own model and count of tasks (Task::round).
+/// A task for one client, with its own model and count of tasks (Task::round).
 struct ClientTask {
   ClientId client = 0;
   Task task;
@@ -31,44 +31,44 @@ class Fleet {
   Fleet& operator=(const Fleet&) = delete;
 
   /// Sends a task to the clients of a cohort and adds each client's update to the accumulator once, in any order, from any
-  /// thread, or fills parts of it and merges them. Clients that fail are absent. Throws Interrupted if the run is stopped
-  /// meanwhile.
+  /// thread, or fills parts of the accumulator and merges them. Clients that fail are absent. Throws Interrupted if the run is
+  /// stopped meanwhile.
   virtual void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) = 0;
 
-  /// The same for tasks of different clients that began from different models. `ahead` are tasks that have also begun, in the
-  /// order in which they will end: the fleet may train some of them now, and must have their results when requested; a client's
-  /// state is its state after the last task whose update was added.
+  /// Does the same for tasks of different clients that began from different models. `ahead` lists tasks that have also begun, in
+  /// the order in which they will end; the fleet may train some of them now, and must have their results when requested. A
+  /// client's state is its state after the last task whose update was added.
   virtual void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& /*ahead*/,
                             Accumulator& updates) {
     for (const ClientTask& one : tasks) collect(one.task, {one.client}, updates);
   }
 
-  /// Gradient examples so far; callable from any thread.
+  /// The number of gradient examples so far; callable from any thread.
   virtual const std::atomic<std::uint64_t>& progress() const { return progress_; }
 
-  /// Clients of the last collect() that did not answer in time.
+  /// The number of clients of the last collect() that did not answer in time.
   virtual std::uint64_t absent() { return 0; }
 
-  /// The bytes of the last collect(), if its frames were actually sent; without a network they are computed elsewhere.
+  /// The bytes of the last collect(), if its frames were actually sent; without a network, bytes are computed elsewhere.
   virtual std::optional<RoundBytes> bytes() { return std::nullopt; }
 
-  /// Called when a round has ended but its checkpoint has not been written; for fleets that keep clients' states on disk
+  /// Called when a round has ended but its checkpoint is not yet written; for fleets that keep clients' states on disk
   /// (StateStore).
   virtual void end_round(std::uint32_t /*round*/) {}
-  /// Called when a round was interrupted. Returns the round the clients' states now belong to: the last round, or that of the
-  /// last checkpoint.
+  /// Called when a round was interrupted. Returns the round to which the clients' states now belong: the last round or the last
+  /// checkpoint's.
   virtual std::uint32_t abandon_round(std::uint32_t last_round) { return last_round; }
   /// Called when the checkpoint of a round is on disk.
   virtual void checkpointed(std::uint32_t /*round*/) {}
 
-  /// Converts the fleet's state in the checkpoint to bytes and back. load throws Error (failure) if the bytes do not fit.
+  /// Converts the fleet's state in the checkpoint to bytes and back. load throws Error (failure) if they do not fit the fleet.
   virtual std::string save() { return {}; }
   virtual void load(const std::string& /*bytes*/) {}
 
-  /// True if its clients run secure aggregation themselves; it then puts their sum into Accumulator::secured().
+  /// True if the fleet's clients run secure aggregation themselves; it then puts their sum into Accumulator::secured().
   virtual bool secures() const { return false; }
 
-  /// Evaluates a model; empty if the process that holds the fleet must evaluate it instead.
+  /// Evaluates a model; returns nothing if the process that holds the fleet must evaluate it instead.
   virtual std::optional<Evaluation> evaluate(const Vector& /*model*/, EvaluatedOn /*examples*/) { return std::nullopt; }
 
   /// Called after the last round of a run that was not interrupted.

@@ -9,9 +9,9 @@
 namespace fedstride {
 
 struct LengthRestoringState {
-  ChangeSpread spread = {};  ///< of the round; like the next two members, not saved
+  ChangeSpread spread = {};  ///< the round's spread; like the next two members, not saved
   double rate = 1;
-  double cosine = 0;  ///< between the mean change and the model's last change; 0: none
+  double cosine = 0;  ///< between the mean change and the model's last change; 0: no last change
   bool has_before = false;
   Vector before;  ///< the model before the last one
   template <class Archive>
@@ -24,9 +24,9 @@ struct LengthRestoringState {
 ///   q = sum_k p_k |D_k|^2 / |D|^2,   gamma = max(1, min(q / 2, sqrt(q)))
 /// gamma = sqrt(q) moves the model by the root mean square of the clients' own lengths: it restores the length that averaging
 /// lost to disagreement, and never goes farther. q / 2, the rate of FedExP (server/federated_extrapolation.hpp), is smaller
-/// while q is below 4. As in FedExP, the mean of the last two models is evaluated and saved. With a mean of 0 the model does
-/// not change. Under client-level privacy the mean of |D_k|^2 is released together with D (ReleasedBeside), and D is used with
-/// its noise, so that gamma D is no longer than D or the clip bound.
+/// while q is below 4. As in FedExP, the mean of the last two models is evaluated and saved. If D is 0, the model does not
+/// change. Under client-level privacy, the mean of |D_k|^2 is released together with D (ReleasedBeside), and D is used with its
+/// noise, so gamma D is at most as long as D or the clip bound, whichever is longer.
 struct LengthRestoring final : ServerOptimizerBase<LengthRestoring, NoSettings, LengthRestoringState> {
   using ServerOptimizerBase::ServerOptimizerBase;
   static constexpr std::string_view kName = "restore";

@@ -24,7 +24,7 @@ struct EvaluatedRounds {
 struct RoundRules {
   Cohort cohort;
   RandomSource cohort_source{std::uint64_t{0}};
-  std::vector<std::uint64_t> rows = {};  ///< of each client, for cohorts drawn by size; empty: SumRules::weights
+  std::vector<std::uint64_t> rows = {};  ///< each client's rows, for cohorts drawn by size; empty: SumRules::weights
   SumRules sum = {};                     ///< how updates are clipped, weighted, summed and noised
   Aggregation aggregation = {};
   AttackPlan attack = {};  ///< for attackers that see other clients' updates
@@ -43,8 +43,8 @@ struct RoundRules {
   Accumulator::Keeps keeps() const { return attack.attack->conspires() ? Accumulator::Keeps::updates : aggregation->reads(); }
 };
 
-/// Ends a round whose updates are in `updates`: unmasks sums, counts failures, lets attackers that wait for the others' updates
-/// act, and processes reports; `change`, if any, turns the mean update into the model's change. Returns and throws like
+/// Ends a round whose updates are in `updates`: unmasks sums, counts failures, lets attackers that see others' updates act, and
+/// processes reports. `change` may modify the mean update before the server applies it. Returns and throws like
 /// run_round.
 inline std::vector<ClientReport> end_round(
     std::uint32_t round, const RoundRules& rules, Accumulator&& updates, Server& server, Vector& model,
@@ -62,13 +62,13 @@ inline std::vector<ClientReport> end_round(
   return reports;
 }
 
-/// Federated averaging, one round:
+/// Runs one round of federated averaging:
 ///   cohort -> every client trains the model under its local objective -> accumulator (each update clipped, weighted, added
 ///   exactly) -> aggregation (noise, mean update) -> the objective's server, server optimizer -> the next model.
-/// `releases` is the number of releases of example-level privacy that each client may make (Task); those without any left are
+/// `releases` is the number of releases that each client may make under example-level privacy (Task); clients with none left are
 /// excluded. Under secure aggregation only the sums of updates and reports are read (server/secure_sum.hpp). A round without a
 /// mean update, because no client finished and there is no client-level privacy, changes nothing. Returns the reports in order
-/// of clients. Throws FailedRound, with nothing changed, if more than RoundRules::accepted clients failed.
+/// of clients. Throws FailedRound, with nothing changed, if more clients failed than RoundRules::accepted allows.
 inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, std::vector<ClientId> cohort,
                                            Fleet& fleet, Server& server, Vector& model,
                                            std::span<const std::uint64_t> releases = {}, ForEachPiece for_each_piece = serially) {
@@ -83,7 +83,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
   return end_round(round, rules, std::move(updates), server, model, for_each_piece);
 }
 
-/// The same, with a cohort drawn by the rules, all of whose clients arrive.
+/// Does the same with a cohort drawn by the rules, all of whose clients arrive.
 inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
                                            Vector& model, std::span<const std::uint64_t> releases = {},
                                            ForEachPiece for_each_piece = serially) {

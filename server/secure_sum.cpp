@@ -19,7 +19,7 @@ using secagg::Ring;
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kLeftBefore[] = {"its keys", "its shares", "its masked update"};
 
-/// Calls visit(number) for each number of a report that is summed.
+/// Calls visit(number) for each number of a report that enters the sum.
 void for_each_secured(auto& report, auto&& visit) {
   for_each_report_number([&](const auto& field) {
     if (field.is(ReportRule::secured) && field.adds_up()) visit(report.*field.member);
@@ -28,9 +28,8 @@ void for_each_secured(auto& report, auto&& visit) {
 
 /// A client's part of RoundTotals.
 struct SecurePart {
-  std::vector<ExactTotal> totals =
-      {};  ///< doubles as whole integers: those of the report; loss x examples; weighted square of the change
-  std::vector<std::uint64_t> counts = {};  ///< weight; those of the report; examples with a loss
+  std::vector<ExactTotal> totals = {};     ///< exact doubles: the report's, loss x examples, the change's weighted square
+  std::vector<std::uint64_t> counts = {};  ///< the weight, the report's counts, examples with a loss
 };
 
 SecurePart secure_part_of(const SecureRules& rules, const ClientReport& report, std::uint64_t weight, double square) {
@@ -57,7 +56,7 @@ std::size_t part_length(const SecureRules& rules) {
   return (part.totals.size() * ExactTotal::kBits + part.counts.size() * 64) / (rules.grid.bits / 2);
 }
 
-// Integers are cut into pieces of half the ring's bits, so that the sums of 2^(bits / 2) clients' pieces do not wrap.
+// Cuts integers into pieces of half the ring's bits, so that sums of 2^(bits / 2) clients' pieces do not wrap.
 void add_part(const SecurePart& part, std::size_t first, Ring& ring) {
   const unsigned half = ring.bits() / 2;
   const auto cut = [&](std::uint64_t whole) {
@@ -122,7 +121,7 @@ secagg::Leaves SecureSum::leaves(ClientId client) const {
   return static_cast<Leaves>(stage);
 }
 
-// As in the protocol, a round with fewer clients than the minimum ends.
+// As in the protocol, ends a round that has fewer clients than the minimum.
 void SecureSum::enough(const std::vector<Leaves>& clients, Leaves stage, const char* did) const {
   const auto left = static_cast<std::size_t>(std::ranges::count_if(clients, [&](Leaves one) { return one > stage; }));
   if (left < plan_.minimum)
@@ -167,7 +166,7 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::size_t 
 
 std::size_t SecureSum::length() const { return rules_.noise ? rules_.noise->length() : size_ + part_length(rules_); }
 
-// Reports name the round elsewhere.
+// Reports give the round elsewhere, so the reason need not.
 void SecureSum::end(const std::string& why) { ended_ = without_round(why, round_); }
 
 std::string SecureSum::objection(ClientId client, std::span<const float> change) const {
@@ -179,7 +178,7 @@ std::string SecureSum::objection(ClientId client, std::span<const float> change)
   return {};
 }
 
-// The same bits with and without masks, since the noise is the client's own.
+// The bits are the same with and without masks, since the noise is the client's own.
 void SecureSum::add_share(std::span<const float> change, ClientId client) {
   std::vector<std::int64_t> encoded(rules_.noise->length());
   rules_.noise->encode(change, rules_.draws, rules_.own, round_, client, encoded);

@@ -19,7 +19,7 @@
 
 namespace fedstride {
 
-/// The spread of a round's changes D_k, with weights p_k that add up to 1, as aggregated.
+/// The spread of a round's changes D_k, as aggregated, with weights p_k that add up to 1.
 struct ChangeSpread {
   double mean_square = 0;     ///< sum_k p_k |D_k|^2
   double square_of_mean = 0;  ///< |sum_k p_k D_k|^2
@@ -31,15 +31,15 @@ class ServerOptimizerPart : public StatefulPart {
  public:
   static PartFamily& family();  ///< server/server_optimizers.cpp has the list
 
-  /// One step, in place.
+  /// Takes one step, in place.
   virtual void apply(PartState& state, Vector& model, const Vector& mean_change) const = 0;
 
-  /// True if its step depends on the norms of single clients' changes.
+  /// True if the step depends on the norms of single clients' changes.
   virtual bool measures() const { return false; }
   /// If measures(): called before apply.
   virtual void measure(PartState& state, const ChangeSpread& spread) const = 0;
 
-  /// The numbers behind its last step in this session.
+  /// The numbers behind the last step in this session.
   virtual std::vector<NamedNumber> numbers(const PartState& state) const = 0;
 
   /// True if the model to evaluate and save differs from the one the next round starts from.
@@ -70,14 +70,14 @@ class ServerOptimizerBase : public StatefulBase<ServerOptimizerPart, Self, Setti
 /// Help for server-learning-rate, shared by the server optimizers that have it.
 inline constexpr std::string_view kServerRateHelp = "factor on the mean change of a round; 1 is federated averaging";
 
-/// A server optimizer that has been chosen; the default is federated averaging.
+/// The server optimizer chosen for a run; initially federated averaging.
 using ServerOptimizer = Chosen<ServerOptimizerPart>;
 
 /// A server optimizer with its state, and the server sides of the local objective and the local optimizer, if any. A checkpoint
 /// holds all of them.
 class Server {
  public:
-  /// A fresh state, for the first round of a model of `size` parameters.
+  /// Starts with a fresh state, for the first round of a model of `size` parameters.
   Server(const ServerOptimizer& kind, std::size_t size, const LocalObjective& objective = {},
          std::unique_ptr<PooledStatistic> pool = nullptr)
       : optimizer_(kind),
@@ -87,9 +87,9 @@ class Server {
         update_size_(objective->update_size(size)),
         pool_(std::move(pool)) {}
 
-  /// The length of an update: the change of the model followed by what the local objective sends with it.
+  /// The length of an update: the change of the model followed by the vector that the local objective sends.
   std::size_t update_size() const { return update_size_; }
-  /// The numbers (tell) and the vector (beside) sent with the model to every client of that round.
+  /// The numbers (tell) and the vector (beside) sent with the model to every client in that round.
   std::vector<double> tell(std::uint32_t round) const {
     if (bounds_lots_) return {bounds_->bound()};
     return pool_ ? pool_->tell(round) : std::vector<double>{};
@@ -100,18 +100,18 @@ class Server {
   void remember_losses(std::size_t clients);
   std::span<const double> losses() const { return losses_; }
 
-  /// Processes the reports of the clients that are in the mean update, in order of clients, so that the bits of the sums do not
-  /// depend on who answered first.
+  /// Processes the reports of the clients in the mean update, in order of clients, so that the bits of the sums do not depend on
+  /// which client answered first.
   /// `secured`, if any, has sums over these clients that are not in their reports.
   void take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules,
             const std::optional<RoundTotals>& secured = {});
-  const RoundTotals& totals() const { return totals_; }  ///< of the last round
+  const RoundTotals& totals() const { return totals_; }  ///< totals of the last round
   void prolong(std::uint32_t rounds) {
     if (pool_) pool_->prolong(rounds);
   }
   void set_schedule(const ServerSchedule& schedule) { schedule_ = schedule; }
-  /// From now on, uses adaptive bounds, which follow counts of updates or of examples' gradients; clients receive the latter. A
-  /// checkpoint holds the round's bound.
+  /// From now on, uses adaptive bounds, which follow counts of updates or of examples' gradients; clients receive the bound on
+  /// gradients. A checkpoint holds the round's bound.
   void bound_updates(BoundCourse bounds) { bounds_ = std::move(bounds); }
   void bound_lots(BoundCourse bounds) {
     bounds_ = std::move(bounds);
@@ -121,15 +121,15 @@ class Server {
   double clip() const { return bounds_lots_ ? 0 : counted_clip(); }
   /// This round's adaptive bound, on updates or on examples' gradients; 0: none.
   double counted_clip() const { return bounds_ ? bounds_->bound() : 0; }
-  /// From now on, releases use this noise, for sums of this many numbers. A checkpoint holds its state.
+  /// From now on, releases use this correlated noise, for sums of `size` numbers. A checkpoint holds the noise's state.
   void correlate_noise(const Correlation& correlation, std::size_t size) { noise_.emplace(correlation, size); }
   CorrelatedNoise* noise() { return noise_ ? &*noise_ : nullptr; }
-  /// Computes the next model from the mean update of that round and what CentralRelease::beside releases with it.
+  /// Computes the next model from that round's mean update and the numbers that CentralRelease::beside releases with it.
   void apply(Vector& model, Vector mean_update, std::uint32_t round = 1, const SumRules& rules = {});
 
-  /// The numbers behind the last round's step: of the server optimizer and of the local optimizer's server side.
+  /// The numbers behind the last round's step, from the server optimizer and the local optimizer's server side.
   std::vector<NamedNumber> numbers() const;
-  /// The model to evaluate and to save, after a round that ended in `model`.
+  /// The model to evaluate and save after a round that ended with `model`.
   Vector answer(const Vector& model) const { return optimizer_->answer(*state_, model); }
 
   /// Converts the state to bytes and back. load throws Error (failure) if the bytes belong to another optimizer or model.
@@ -150,7 +150,7 @@ class Server {
   ObjectiveRound round_ = {};
   std::optional<BoundCourse> bounds_ = {};
   bool bounds_lots_ = false;
-  double mean_square_ = 0;           ///< of the round (ChangeSpread)
+  double mean_square_ = 0;           ///< the round's ChangeSpread::mean_square
   std::vector<double> losses_ = {};  ///< by client, NaN if unknown; empty unless remember_losses was called
   std::optional<CorrelatedNoise> noise_ = {};
 };

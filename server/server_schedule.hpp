@@ -16,7 +16,8 @@ constexpr auto choice_names(ServerScheduleShape) { return names("constant", "lin
 ///             (client/optim/schedule.hpp) reaches its end only in epoch E + 1
 ///   inverse   1 / (1 + (round - 1) decay)
 ///   noise     first (1 - (round - 1) / rounds), then 0: multiplies the mean update itself, so only first times the update's
-/// length matters It does not affect the server optimizer's state.
+///             length matters
+/// Except for noise, the schedule does not affect the server optimizer's state.
 struct ServerSchedule {
   ServerScheduleShape course = ServerScheduleShape::constant;
   double first = 1;

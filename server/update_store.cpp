@@ -41,7 +41,7 @@ std::span<float> UpdateStore::place_in_file(std::size_t size) {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t bytes = std::uint64_t{size} * sizeof(float);
   const std::uint64_t whole_pages = (bytes + page - 1) / page * page;
-  // Allocated before it is mapped, so that a full disk is an error here, not a signal on writing a page.
+  // The file is allocated before it is mapped, so a full disk is an error here, not a signal when a page is written.
   if (const int why = ::posix_fallocate(file_.get(), static_cast<off_t>(file_bytes_), static_cast<off_t>(whole_pages)); why != 0)
     throw refused(why);
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), static_cast<off_t>(file_bytes_));

@@ -12,7 +12,7 @@
 
 namespace fedstride {
 
-/// Keeps vectors for its lifetime: up to a limit in memory, the rest in an unnamed memory-mapped file. Thread-safe.
+/// Keeps vectors for its lifetime, in memory up to a limit and then in an unnamed memory-mapped file. Thread-safe.
 class UpdateStore {
  public:
   /// `memory` is the limit in bytes.

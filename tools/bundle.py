@@ -1,4 +1,4 @@
-"""Puts the shared libraries that programs need next to them, so that the programs run from any folder: for
+"""Puts the shared libraries that programs need next to them, so that the programs run from any folder. Used by
 tools/make-archive and tools/make-wheel.
 
     python3 tools/bundle.py FOLDER FILE...        copies into FOLDER/lib everything that the files in FOLDER need
@@ -7,8 +7,8 @@ tools/make-archive and tools/make-wheel.
 --leave-out NAME,...    libraries that the target already has, besides glibc's
 --licenses DIR          folder for the copyright notices of the libraries' Debian packages
 
-Each copy has its own name (libz-fedstride.so.1), so that in a process (Python, for example) with another version of a library
-loaded, each caller gets its own. The last line says which glibc the files need.
+Each copy has its own name (libz-fedstride.so.1), so that each caller gets its own version even in a process, such as Python,
+that has loaded another one. The last line says which glibc the files need.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 
-# Libraries of glibc: they must be those of the system, since they belong to its loader.
+# glibc's libraries: the system's own must be used, since they belong to its loader.
 GLIBC = re.compile(r"(ld-linux-.*|lib(c|m|dl|rt|util|pthread|resolv|anl|nss_.*|mvec|thread_db|BrokenLocale))\.so\.\d+")
 # Both libraries are found by this name while a program runs, and are compatible between versions.
 UNRENAMED = ("libstdc++.so.6", "libgcc_s.so.1")
@@ -46,7 +46,7 @@ def new_name(name):
 
 
 class Libraries:
-    """Where libraries are found, by the name that programs request, and their packages."""
+    """Finds libraries, by the names that programs request, and their packages."""
 
     def __init__(self, sysroot):
         self._root = pathlib.Path(sysroot or "/")
@@ -67,7 +67,7 @@ class Libraries:
         return self._paths[name]
 
     def notice(self, name):
-        """Debian's copyright notice, and its package."""
+        """The library's Debian package, and the path of its copyright notice."""
         inside = "/" + str(self.path(name).resolve().relative_to(self._root.resolve()))
         package = self._owners.get(inside) or self._owners.get(inside.removeprefix("/usr"))
         if package is None:
@@ -86,7 +86,7 @@ def bundle(folder, files, libraries, leave_out, licenses):
     def direct(path, names, own_name):
         """Makes the file load the copies, in the library folder relative to its own location."""
         place = os.path.relpath(target, path.parent)
-        # One call per kind: several at once overwrite each other's changes in patchelf 0.14.
+        # One call per kind of change: in patchelf 0.14, several at once overwrite each other.
         changes = [["--set-rpath", "$ORIGIN" if place == "." else f"$ORIGIN/{place}"]]
         renamed = [name for name in names if is_taken(name) and new_name(name) != name]
         if renamed:

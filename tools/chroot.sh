@@ -1,19 +1,19 @@
-# Bare systems in their own folder, for the scripts that test our packages, which source this after setup.sh. Only a script that
-# reruns itself as `in-its-own-mounts` sees what is mounted here; it sets `log`.
+# Functions for bare systems in a chroot, sourced after setup.sh by the scripts that test our packages; these set `log`. Only a
+# script that reruns itself as `in-its-own-mounts` sees what is mounted here.
 
 chroot="$root/build/chroot"
 output=$(mktemp)
 
-# fail WHAT: the end of the log, and stop.
+# fail WHAT: prints the end of the log and stops.
 fail() {
   tail -n 20 "$log" >&2
   stop "$1 (all output is in build/$(basename -- "$log"))"
 }
-# inside COMMAND...: in the chroot, as root, without this environment.
+# inside COMMAND...: runs it in the chroot, as root, without this environment.
 inside() {
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive chroot "$chroot" "$@"
 }
-# try WHAT COMMAND...: in the chroot; its output to the log and to the file `output`.
+# try WHAT COMMAND...: runs it in the chroot; its output goes to the log and to the file `output`.
 try() {
   local what=$1
   shift
@@ -24,7 +24,7 @@ try() {
 # says WHAT TEXT: fails unless the last command printed TEXT.
 says() { grep -qF -- "$2" "$output" || fail "'$1' did not say '$2'"; }
 
-# Prints this machine's mirrors, from either of apt's two formats.
+# mirror: prints this machine's mirrors, from either of apt's two formats.
 mirror() {
   local file
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
@@ -35,10 +35,10 @@ mirror() {
   done
 }
 
-# in_own_mounts ARGUMENT: runs the script in its own mounts, and exits with it; returns if it already has them.
+# in_own_mounts ARGUMENT: reruns the script with its own mounts and exits with its status; returns if it already has them.
 in_own_mounts() {
   [ "$(id -u)" = 0 ] || stop "it needs root, for chroot; try sudo"
-  # Mounts for the chroot are visible only to this script and disappear with it, before its folder is removed.
+  # Mounts for the chroot are visible only to this script and disappear with it, before the chroot is removed.
   if [ "$1" != in-its-own-mounts ]; then
     need_packages package check
     rm -rf -- "$chroot"
@@ -49,7 +49,7 @@ in_own_mounts() {
   fi
 }
 
-# bare RELEASE: this Debian, with only its minimal base, in a newly created chroot; kept in build/bare-RELEASE.tar.
+# bare RELEASE: creates a new chroot with only the minimal base of this Debian release, which is kept in build/bare-RELEASE.tar.
 bare() {
   local kept="$root/build/bare-$1.tar" url setting
   url=$(mirror | head -n 1)

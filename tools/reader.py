@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""A page of the documents as its reader follows it, for tools/check-documents.
+"""Follows a page of the documents as a reader would, for tools/check-documents.
 
     tools/reader.py script docs/tutorial.md            the commands of its blocks, as a bash script
     tools/reader.py compare docs/tutorial.md OUTPUT    what the page says is printed, against what was
 
-Blocks without a language or with `sh` are commands, `python` a program, `text` what was printed: its lines, and
-comments after print(...), must be part of a line of the output, numbers within a tenth, since bits depend on processor and compiler.
+Blocks without a language or with `sh` are commands, `python` blocks a program, and `text` blocks what was printed. Lines of
+`text`, and comments after print(...), must be part of a line of the output, with numbers within a tenth, since times depend on
+the machine.
 """
 
 import re
@@ -77,7 +78,7 @@ NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 
 
 def agrees(said, printed):
-    """Whether a line has these words, numbers with a fraction within a tenth."""
+    """True if a printed line has these words, with fractional numbers within a tenth."""
     words = re.split(NUMBER, said)
     found = re.search(f"({NUMBER})".join(map(re.escape, words)), printed)
     return found is not None and all(

@@ -1,4 +1,4 @@
-# Functions shared by ./quickstart, ./run-tests and the scripts here, which source it with bash; `program` is the caller's name.
+# Functions for ./quickstart, ./run-tests and the scripts here, which source this file in bash; `program` is the caller's name.
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
@@ -7,7 +7,7 @@ program=$(basename -- "$0")
 say() { printf '%s: %s\n' "$program" "$*"; }
 stop() { printf '%s: %s\n' "$program" "$*" >&2; exit 1; }
 
-# help: the comment at the head of the program.
+# help: prints the comment at the head of the program.
 help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0; }
 
 # Under sudo, gives the build's files back to the calling user, who may continue without sudo.
@@ -24,7 +24,7 @@ begin() {
   trap give_back EXIT
 }
 
-# packages_of GROUP...: the packages in tools/packages for these groups.
+# packages_of GROUP...: prints the packages in tools/packages for these groups.
 packages_of() {
   local group package rest
   while read -r group package rest; do
@@ -32,7 +32,7 @@ packages_of() {
   done < <(grep -v '^#' "$root/tools/packages")
 }
 
-# missing_of PACKAGE...: the packages not installed.
+# missing_of PACKAGE...: prints the packages that are not installed.
 missing_of() {
   local installed package
   installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
@@ -60,7 +60,7 @@ need_packages() {
     say "installing ${#missing[@]} packages: ${missing[*]}"
     local apt=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 apt-get -y -q -o DPkg::Lock::Timeout=300)
     local get=("${apt[@]}" install --no-install-recommends "${missing[@]}")
-    # The package lists may be absent or old: then fetch them, once.
+    # If the package lists are missing or old, fetches them once.
     "${get[@]}" </dev/null >"$log" 2>&1 ||
       { "${apt[@]}" update </dev/null >>"$log" 2>&1 && "${get[@]}" </dev/null >>"$log" 2>&1; } ||
       { grep -E '^(E|Err|W):' "$log" | tail -n 5 >&2
@@ -74,7 +74,7 @@ need_packages() {
 
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc 2>/dev/null || echo 1)}
 
-# quietly PRESET COMMAND...: its output goes to the end of build/PRESET.log, and is shown only if it fails.
+# quietly PRESET COMMAND...: appends the command's output to build/PRESET.log, and shows it only if the command fails.
 quietly() {
   local preset=$1 log="$root/build/$1.log"
   shift
@@ -84,7 +84,7 @@ quietly() {
   }
 }
 
-# configure PRESET: begins build/PRESET.log.
+# configure PRESET: configures the preset and begins build/PRESET.log.
 configure() {
   local preset=$1 cache="$root/build/$1/CMakeCache.txt" fresh=()
   # The cache of a moved or copied folder is useless.
@@ -103,14 +103,14 @@ build() {
   say "built preset '$preset' in $((SECONDS - begun)) s"
 }
 
-# build_levels TARGET...: the builds for newer processors that packages, archives and wheels have in addition to the portable
-# one.
+# build_levels TARGET...: makes the builds for newer processors that packages, archives and wheels have in addition to the
+# portable one.
 build_levels() {
   local level
   for level in x86-64-v3 x86-64-v4; do build "$level" --target "$@"; done
 }
 
-# date_as_epoch: the same tree makes the same files on any day: reproducible-builds.org/specs/source-date-epoch
+# date_as_epoch: lets a tree give the same files on any day: reproducible-builds.org/specs/source-date-epoch
 date_as_epoch() {
   [ -n "${SOURCE_DATE_EPOCH:-}" ] || SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct 2>/dev/null) || SOURCE_DATE_EPOCH=$(date +%s)
   export SOURCE_DATE_EPOCH

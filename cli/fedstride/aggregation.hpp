@@ -3,5 +3,5 @@
 #include "server/aggregation.hpp"
 #include "server/aggregation/coordinates.hpp"
 
-// Your own aggregation: a class derived from SummingAggregation or ComparingAggregation (server/aggregation.hpp), registered by
-// add_part<Aggregation>(MyAggregation{}).
+// To add an aggregation, derive a class from SummingAggregation or ComparingAggregation (server/aggregation.hpp) and register it
+// with add_part<Aggregation>(MyAggregation{}).

@@ -2,5 +2,5 @@
 
 #include "client/attacks/attack.hpp"
 
-// Your own attack: struct MyAttack final : AttackBase<MyAttack, MySettings>, where MySettings derives from Attackers
-// (client/attacks/attack.hpp), registered by add_part<Attack>(MyAttack{}).
+// To add an attack, define struct MyAttack final : AttackBase<MyAttack, MySettings>, where MySettings derives from Attackers
+// (client/attacks/attack.hpp), and register it with add_part<Attack>(MyAttack{}).

@@ -2,5 +2,5 @@
 
 #include "sim/time/availability.hpp"
 
-// Your own availability: struct MyHours final : SometimesThere<MyHours, MySettings>, where MySettings derives from AwaySettings
-// (sim/time/availability.hpp), registered by add_part<Availability>(MyHours{}).
+// To add an availability, define struct MyHours final : SometimesThere<MyHours, MySettings>, where MySettings derives from
+// AwaySettings (sim/time/availability.hpp), and register it with add_part<Availability>(MyHours{}).

@@ -2,5 +2,5 @@
 
 #include "server/cohort.hpp"
 
-// Your own cohort: struct MyCohort final : PartBase<CohortPart, MyCohort> (server/cohort.hpp), registered by
+// To add a cohort, define struct MyCohort final : PartBase<CohortPart, MyCohort> (server/cohort.hpp) and register it with
 // add_part<Cohort>(MyCohort{}).

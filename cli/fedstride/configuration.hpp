@@ -3,4 +3,4 @@
 #include "sim/run/run.hpp"
 #include "sim/settings/configuration.hpp"
 
-// resolve(settings) makes a Configuration, which a program may change before run(configuration, settings, observer).
+// resolve(settings) makes a Configuration, which a program may change before calling run(configuration, settings, observer).

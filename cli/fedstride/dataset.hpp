@@ -2,4 +2,4 @@
 
 #include "data/datasets.hpp"
 
-// Your own data set: a name and a function that creates it, registered by add_dataset({...}).
+// To add a data set, register a name and a function that creates it with add_dataset({...}).

@@ -2,5 +2,5 @@
 
 #include "sim/time/devices.hpp"
 
-// Your own devices: struct MyDevices final : DrawnDevices<MyDevices> (sim/time/devices.hpp), registered by
+// To add devices, define struct MyDevices final : DrawnDevices<MyDevices> (sim/time/devices.hpp) and register it with
 // add_part<Devices>(MyDevices{}).

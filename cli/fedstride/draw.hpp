@@ -2,4 +2,4 @@
 
 #include "dp/draws/draws.hpp"
 
-// How records are drawn, and at what cost. Draws are a list fixed when fedstride is compiled (CONTRIBUTING.md).
+// How records are drawn, and what that costs. The list of draws is fixed when fedstride is compiled (CONTRIBUTING.md).

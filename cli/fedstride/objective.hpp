@@ -2,5 +2,5 @@
 
 #include "client/objectives/local_objective.hpp"
 
-// Your own local objective: a class derived from ObjectiveBase (client/objectives/local_objective.hpp), registered by
+// To add a local objective, derive a class from ObjectiveBase (client/objectives/local_objective.hpp) and register it with
 // add_part<LocalObjective>(MyObjective{}).

@@ -2,5 +2,5 @@
 
 #include "client/optim/optimizer.hpp"
 
-// Your own local optimizer: a class derived from OptimizerBase (client/optim/optimizer.hpp says what it may override), registered by
-// add_part<Optimizer>(MyOptimizer{}).
+// To add a local optimizer, derive a class from OptimizerBase (client/optim/optimizer.hpp says what it may override) and register
+// it with add_part<Optimizer>(MyOptimizer{}).

@@ -3,5 +3,5 @@
 #include "core/random.hpp"
 #include "partitions/partitions.hpp"
 
-// Your own partition: struct MyPartition final : PartBase<PartitionPart, MyPartition>, which overrides assign and dealing,
-// registered by add_part<Partitioner>(MyPartition()).
+// To add a partition, define struct MyPartition final : PartBase<PartitionPart, MyPartition>, which overrides assign and dealing,
+// and register it with add_part<Partitioner>(MyPartition()).

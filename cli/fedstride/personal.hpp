@@ -2,5 +2,5 @@
 
 #include "client/personal/personal.hpp"
 
-// Your own kind of personal model: struct MyKind final : PartBase<PersonalPart, MyKind> (client/personal/personal.hpp), registered by
-// add_part<Personal>(MyKind{}).
+// To add a kind of personal model, define struct MyKind final : PartBase<PersonalPart, MyKind> (client/personal/personal.hpp) and
+// register it with add_part<Personal>(MyKind{}).

@@ -2,4 +2,4 @@
 
 #include "sim/run/run.hpp"
 
-// A federation from code: run(settings, observer) carries it out, resume(folder, ...) resumes it. They throw Error.
+// A federation from code: run(settings, observer) carries it out, and resume(folder, ...) resumes it. Both throw Error.

@@ -2,5 +2,5 @@
 
 #include "server/server_optimizer.hpp"
 
-// Your own server optimizer: a class derived from ServerOptimizerBase (server/server_optimizer.hpp), registered by
+// To add a server optimizer, derive a class from ServerOptimizerBase (server/server_optimizer.hpp) and register it with
 // add_part<ServerOptimizer>(MyServerOptimizer{}).

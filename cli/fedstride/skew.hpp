@@ -2,5 +2,5 @@
 
 #include "data/skew/feature_skew.hpp"
 
-// Your own feature skew: struct MySkew final : PartBase<FeatureSkewPart, MySkew> (data/skew/feature_skew.hpp), registered by
-// add_part<FeatureSkew>(MySkew{}).
+// To add a feature skew, define struct MySkew final : PartBase<FeatureSkewPart, MySkew> (data/skew/feature_skew.hpp) and register
+// it with add_part<FeatureSkew>(MySkew{}).

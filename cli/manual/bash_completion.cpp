@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-// What to offer, as shell assignments.
+// The completions to offer, as shell assignments.
 std::string bash_offer(const std::vector<std::string>& names) { return "kind=names names=" + single_quoted(joined(names, " ")); }
 
 std::string bash_offer(const FlagValue& value) {

@@ -9,7 +9,7 @@ namespace {
 
 std::string fish_quoted(std::string_view text) { return "'" + escaped(text, "\\'") + "'"; }
 
-// " -x -a ..." for a flag, " -a ..." for an argument: names with their summaries, files or folders.
+// Offers names with their summaries, files or folders: " -x -a ..." for a flag, " -a ..." for an argument.
 std::string fish_offer(const FlagValue& value, bool is_flag) {
   if (is_file(value.place)) return is_flag ? " -r -F" : " -F";
   const std::string exclusive = is_flag ? " -x" : "";
@@ -22,8 +22,8 @@ std::string fish_offer(const FlagValue& value, bool is_flag) {
   return list.empty() ? exclusive : exclusive + " -a " + fish_quoted(list);
 }
 
-// Groups commands that share a flag or an argument with the same text, so that each text is one line of the script; in order of
-// first appearance.
+// Groups the commands that share a flag or an argument with the same text: each text becomes one line of the script, in order
+// of first appearance.
 struct FishFlags {
   using Line = std::pair<std::string, std::vector<std::string>>;
   std::vector<Line> lines;

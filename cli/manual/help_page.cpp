@@ -39,7 +39,7 @@ std::string section(const std::string& title, const std::vector<FlagInfo>& flags
   return entries.empty() ? "" : "\n" + title + ":\n" + entries;
 }
 
-// Paragraphs are wrapped; text from the line that starts with "Example: " on, and indented lines, are unchanged.
+// Wraps the text up to the first line that is indented or starts with "Example: "; the rest is unchanged.
 std::string footer(const std::string& text, std::size_t columns) {
   std::string paragraph, examples;
   for (const auto line : split(text, '\n')) {

@@ -17,8 +17,8 @@ struct FlagInfo {
   bool repeated = false;  ///< an argument that may be given several times
 };
 
-/// A command and its subcommands, as described in the help; manual pages and completion are generated from it. CLI11 has neither,
-/// and help2man, which reads the help text, supports no groups, values or completion.
+/// A command and its subcommands, as described in the help, from which manual pages and completion are generated. CLI11 generates
+/// neither, and help2man, which reads the help text, supports no groups, values or completion.
 struct CommandInfo {
   std::string name;            ///< "epsilon"
   std::string full_name = {};  ///< "fedstride privacy epsilon"
@@ -31,7 +31,7 @@ struct CommandInfo {
 
 CommandInfo describe(CLI::App& command);
 
-/// The text up to the first "; " or " [", without a final period and cut to `longest` characters: for completion menus.
+/// The help up to the first "; " or " [", without a final period, cut to `longest` characters for completion menus.
 std::string short_help(const std::string& help, std::size_t longest = 90);
 
 /// Scripts that complete commands, flags and the values of flags in a shell. `program` is the whole program.
@@ -48,7 +48,7 @@ std::string settings_page();
 /// "fedstride-privacy-epsilon.1"
 std::string manual_page_name(const CommandInfo& command);
 
-/// The page of a command, for man(1); `date` is printed at the bottom ("2024-05-31") and may be empty.
+/// A command's page for man(1); `date` ("2024-05-31") is printed at the bottom and may be empty.
 std::string manual_page(const CommandInfo& command, const std::string& version, const std::string& date);
 
 }  // namespace fedstride

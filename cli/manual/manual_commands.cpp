@@ -42,7 +42,7 @@ void show_help(CLI::App& program, const std::vector<std::string>& words) {
   std::cout << help_page(describe(*command), Extent::usual, help_columns());
 }
 
-// The command's name and those of its subcommands, without flags: the words that can follow 'fedstride help'.
+// The names of the command and its subcommands, without flags: the words that can follow 'fedstride help'.
 CommandInfo names_only(const CommandInfo& command, const std::string& before) {
   CommandInfo names{.name = command.name, .full_name = before + " " + command.name, .description = command.description};
   for (const CommandInfo& subcommand : command.commands) names.commands.push_back(names_only(subcommand, names.full_name));

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kGrace = 5s;      // for clients to exit by themselves, and again after SIGTERM
+constexpr auto kGrace = 5s;      // for clients to exit on their own, and again after SIGTERM
 constexpr auto kShortLife = 1s;  // a client killed sooner is restarted only after this time
 
 std::string last_line(const std::filesystem::path& log) {
@@ -53,7 +53,7 @@ void ClientProcesses::start(int client) {
   started_[place] = Clock::now();
   children_[place] = forked(
       [&] {
-        // Only async-signal-safe calls between fork and exec. Its own process group, because this program forwards Ctrl-C.
+        // Only async-signal-safe calls are allowed here. A new process group, because this program forwards Ctrl-C.
         setpgid(0, 0);
         const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -70,7 +70,7 @@ void ClientProcesses::ended(int client, int code) {
     rules_.log(who + " was killed by signal " + std::to_string(-code) + "; restarting it");
     return start(client);
   }
-  if (code == 0) return;  // it learned before us that the federation has finished
+  if (code == 0) return;  // the client learned before us that the federation had finished
   rules_.failed(who + " exited with code " + std::to_string(code) + ": " +
                 last_line(rules_.folder / std::to_string(client) / "log.txt"));
 }

@@ -13,13 +13,13 @@
 
 namespace fedstride {
 
-/// The client processes of `launch` on this machine: starts them, restarts one that was killed, stops them together.
+/// The client processes of `launch` on this machine. Starts them, restarts any that are killed, and stops them together.
 class ClientProcesses {
  public:
   struct Rules {
     int clients = 1;
-    std::filesystem::path folder;  ///< client K uses FOLDER/K and prints to log.txt in it
-    /// The arguments after the program's name for client K.
+    std::filesystem::path folder;  ///< client K uses FOLDER/K and prints to FOLDER/K/log.txt
+    /// The arguments of client K after the program's name.
     std::function<std::vector<std::string>(int client, const std::string& folder)> arguments;
     NetworkLog log;
     /// Called with the reason if a client exits before the federation has finished ("client 3 exited with code 1: ...").
@@ -27,7 +27,7 @@ class ClientProcesses {
   };
   /// Throws Error (failure) if a folder cannot be created.
   explicit ClientProcesses(Rules rules);
-  /// Stops them: at once or, after expect_end(), after a few seconds in which they can exit by themselves.
+  /// Stops the clients: at once or, after expect_end(), after a few seconds in which they can exit on their own.
   ~ClientProcesses();
 
   /// Call when the federation has finished and the clients know it.

@@ -21,13 +21,13 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags);
 ServeOptions serve_options(const ServeFlags& flags, int clients);
 
 /// Logs to standard error, with the time of day and without control characters. Prints at most a few dozen lines per second and
-/// counts the rest, because strangers can cause any number. Quiet: prints nothing.
+/// counts the rest, because strangers can cause any number of lines. If quiet, prints nothing.
 NetworkLog network_log(bool quiet);
 
 /// Logs the address of the status page, if any.
 void log_status_page(const ServeOptions& options, std::optional<std::uint16_t> port);
 
-/// The folder, or an empty text for --insecure-loopback. Throws Error (usage) if both or neither are given.
+/// The certificates' folder, or an empty string for --insecure-loopback. Throws Error (usage) if both or neither are given.
 std::string certificates_or_loopback(const std::string& certificates, bool insecure_loopback);
 
 }  // namespace fedstride

@@ -38,7 +38,7 @@ struct QuestionFlags {
   bool by_file = false;  ///< --composition may replace the flags that describe the releases
 };
 void add_question_flags(CLI::App& command, PrivacyQuestion& question, const QuestionFlags& flags);
-/// Throws Error (usage), naming the flag, if one is missing or does not go with --composition.
+/// Throws Error (usage), naming the flag, if a flag is missing or cannot be combined with --composition.
 void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags);
 
 /// The releases that include one record, with this noise; with shuffled lots, `passes` is the number of epochs. Throws
@@ -50,29 +50,29 @@ std::uint64_t lots_of(const PrivacyQuestion& question);
 /// "tight; add-remove neighbors, Poisson sampling at rate 0.01, noise multiplier 4, 10000 steps"
 std::string setting_text(std::string_view accountant, const Releases& releases);
 
-// Commands on composition files (docs/compositions.md). Each answers every case it can, and then throws Error (failure) with the
-// number of failed cases and the first of them. A file that cannot be read throws Error (failure).
+// Commands on composition files (docs/compositions.md). Each answers every case it can and then, if any failed, throws Error
+// (failure) with their number and the first failure. A file that cannot be read throws Error (failure).
 
-/// Prints one line of JSON for each case: {"id", "ask", "accountant", "value", "accepted", "warning"} or {"id", "error"}; a case
-/// without an id has its number as "case". An answer outside the case's bounds counts as failed.
+/// Prints one line of JSON for each case: {"id", "ask", "accountant", "value", "accepted", "warning"} or {"id", "error"}. A case
+/// without an id has its number under "case". A case whose answer is outside its bounds counts as failed.
 void evaluate_compositions(const std::string& path);
 
-/// Prints epsilon or delta, by `ask`, for every case. Flags override the case.
+/// Prints epsilon or delta, depending on `ask`, for every case. Flags override the case.
 void answer_compositions(const PrivacyQuestion& question, CompositionAsk ask);
 
-/// Prints all accountants' answers to every case: epsilon if the flags, or otherwise the case, give a delta, and delta if they
-/// give an epsilon.
+/// Prints all accountants' answers to every case: epsilon if the flags (or else the case) give a delta, and delta if they give
+/// an epsilon.
 void compare_on_compositions(const PrivacyQuestion& question);
 
-/// A row for each accountant, with the bound it proves or why it has none; appends the same to `text` as a table. Settings apply
-/// to the accountants that have them. Exactly one of epsilon and delta must be given.
+/// Returns a row for each accountant, with the bound it proves or why it has none; appends the same table to `text`. Settings
+/// apply to the accountants that have them. Exactly one of epsilon and delta must be given.
 Json compare_accountants(std::span<const Releases> spending, const AccountantWords& settings,
                          const std::optional<double>& epsilon, const std::optional<double>& delta, std::string& text);
 
 /// The number, or "infinite": JSON has no infinity.
 Json finite_json(double number);
 
-// Subcommands of `fedstride privacy` with their own file.
+// Subcommands of `fedstride privacy` defined in files of their own.
 
 void add_privacy_audit(CLI::App& privacy);
 void add_privacy_measure(CLI::App& privacy);

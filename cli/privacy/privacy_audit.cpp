@@ -29,7 +29,7 @@ bool present(const fs::path& path) {
   return is_there;
 }
 
-/// The key of a secret source: --key, or the one next to the ledger. Empty if there is none.
+/// The key of a secret source of noise, from --key or from the file next to the ledger; empty if there is none.
 std::string key_of(const PrivacyAuditFlags& arguments) {
   constexpr std::uint64_t kSize = 32;
   const fs::path path = arguments.key.empty() ? fs::path(arguments.run) / "secret.key" : fs::path(arguments.key);
@@ -40,7 +40,7 @@ std::string key_of(const PrivacyAuditFlags& arguments) {
   return key;
 }
 
-/// The run's settings, which may have been edited since; nothing if they are missing.
+/// The run's settings, which may have been edited since; nullopt if they are missing.
 std::optional<Configuration> settings_of(const fs::path& run) {
   if (!present(run / "config.toml")) return std::nullopt;
   return resolve_unchecked(read_settings((run / "config.toml").string()));

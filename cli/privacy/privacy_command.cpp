@@ -36,7 +36,7 @@ Spending as_poisson(Releases releases) {
   return {releases};
 }
 
-/// Adds the papers' number, labeled as such, and a lower bound on any provable epsilon to an answer on shuffled lots.
+/// Adds the papers' number, labeled as such, and a lower bound on any provable epsilon to an answer about shuffled lots.
 void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases, Json& json,
                        std::string& text) {
   if (releases.sampling != Sampling::shuffle) return;
@@ -113,7 +113,7 @@ void say_steps(PrivacyQuestion question) {
   const bool in_passes = has_passes(releases.sampling);
   Releases next = releases;
   next.passes = 0;
-  if (releases.sampling == Sampling::shuffle) next.sampling = Sampling::full, next.rate = 1;  // one lot per epoch has a record
+  if (releases.sampling == Sampling::shuffle) next.sampling = Sampling::full, next.rate = 1;  // a record is in one lot per epoch
   const std::uint64_t steps = most_steps(accountant, {}, next, *question.epsilon, *question.delta);
   releases.passes = in_passes ? steps : 0;
   releases.count = in_passes ? steps * lots_of(question) : steps;

@@ -21,7 +21,7 @@ class Complaints {
   void add(const std::string& complaint) {
     if (count_++ == 0) first_ = complaint;
   }
-  /// Throws Error (failure) if any failed.
+  /// Throws Error (failure) if any case failed.
   void report(std::size_t cases) const {
     if (count_ == 0) return;
     throw failure(std::to_string(count_) + " of " + counted(cases, "case") + " failed: " + first_ +
@@ -63,7 +63,7 @@ std::string answer_text(const CompositionCase& one, const PrivacyBound& bound) {
          one.accountant.name + "; " + std::string(name_of(one.neighbours)) + " neighbors, " + size_text(one) + ")";
 }
 
-/// The case, overridden by flags. A different accountant does not inherit the case's settings.
+/// The case, overridden by flags. An accountant given by a flag does not inherit the case's settings.
 CompositionCase with_flags(CompositionCase one, const PrivacyQuestion& question) {
   const AccountantWords& flags = question.accountant;
   if (!flags.name.empty()) one.accountant = {.name = flags.name};

@@ -31,7 +31,7 @@ void schedule(const PrivacyScheduleFlags& arguments) {
   const double kappa = arguments.kappa;
   const hong::StaticSteps fixed = hong::best_static_steps(alpha, kappa);
   const std::uint64_t dynamic = hong::best_dynamic_steps(alpha, kappa);
-  // Theorem 3.4 takes gamma = 1 - eta mu; at eta = 1/M that is 1 - 1/kappa.
+  // Theorem 3.4 takes gamma = 1 - eta mu, which is 1 - 1/kappa for eta = 1/M.
   const double gamma = arguments.momentum > 0 ? 1 - problem.learning_rate * problem.smoothness / kappa : hong::gamma(kappa);
   if (!(gamma > 0))
     throw usage_error("kappa is " + number_text(kappa) + "; it is so small that one step is enough, and there is no schedule");

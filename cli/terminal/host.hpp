@@ -8,7 +8,7 @@ namespace fedstride {
 
 /// A program that runs commands in its own process, such as Python with this library as a module.
 struct Host {
-  /// The host handles signals and sets stop_requested (core/stop.hpp); commands install no handlers.
+  /// True if the host handles signals and sets stop_requested (core/stop.hpp): then commands install no handlers.
   bool has_signals = false;
   /// The path of the program `fedstride`, which sweeps start for cells of commands other than run. May throw Error.
   std::function<std::string()> program = {};

@@ -23,10 +23,10 @@ constexpr std::size_t kShortestBar = 8;
 // Free columns at the right: a terminal shows ^C at the cursor, and a full line would wrap.
 constexpr std::size_t kMargin = 3;
 
-// The lengths in characters of the lines now on the terminal. Guarded, since other threads also print.
+// The lengths in characters of the lines now on the terminal. The mutex guards them, since other threads also print.
 std::mutex drawn_mutex;
 std::vector<std::size_t> drawn;
-// The number of rows above the cursor's when they were drawn, or -1 if there are none; read by signal handlers.
+// The number of rows above the cursor's row when the lines were drawn, or -1 without lines; read by signal handlers.
 std::atomic<int> rows_above{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -36,8 +36,8 @@ std::size_t length_of(std::string_view text) {
 
 bool any_drawn = false;
 
-// Removes the lines. Terminals wrap wide lines when a window becomes narrower, so rows are recounted. The cursor's row is removed
-// even if it should be empty: when ^C is typed, a terminal discards pending output, possibly a removal.
+// Removes the lines. Terminals wrap wide lines when a window becomes narrower, so rows are recounted. The cursor's row is cleared
+// even if it should be empty: when ^C is typed, a terminal discards pending output, possibly including an earlier removal.
 void wipe() {
   if (!any_drawn) return;
   const std::size_t columns = terminal_columns(kUsualColumns);
@@ -63,7 +63,7 @@ std::string bar_line(double share, std::span<const Piece> pieces, std::size_t co
       largest = std::max(largest, piece.rank);
     }
     const std::size_t length = length_of(text);
-    constexpr std::size_t kFrame = 3;  // the bar's brackets, and a space after it
+    constexpr std::size_t kFrame = 3;  // the bar's brackets and the space after the bar
     if (length + kFrame + kShortestBar <= columns)
       return bar_text(share, std::min(kLongestBar, columns - length - kFrame)) + " " + text;
     if (largest == 0) return shortened(text, columns);

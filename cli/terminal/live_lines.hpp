@@ -21,7 +21,7 @@ std::string bar_line(double share, std::span<const Piece> pieces, std::size_t co
 
 /// Lines at the bottom of a terminal on standard output that change in place, below permanent lines. No line reaches the
 /// terminal's edge, and drawn lines are removed completely, even if the window has become narrower. Without a terminal, or on one
-/// that cannot move its cursor (TERM=dumb), only permanent lines are printed. One at a time per process; callable from any
+/// that cannot move its cursor (TERM=dumb), only permanent lines are printed. A process may use one instance at a time, from any
 /// thread.
 class LiveLines {
  public:
@@ -34,7 +34,7 @@ class LiveLines {
   void begin(std::function<std::vector<std::string>(std::size_t columns)> lines);
   /// Removes the changing lines.
   void end();
-  /// Prints text, which ends with a newline, above the changing lines; they return at the next drawing.
+  /// Prints text, which must end with a newline, above the changing lines; they reappear when next drawn.
   void print(const std::string& text);
 
  private:
@@ -45,7 +45,7 @@ class LiveLines {
   std::jthread thread_;
 };
 
-/// Prints text, which ends with a newline, to a stream, above the changing lines if these are on the same terminal.
+/// Prints text, which must end with a newline, to a stream, above the changing lines if they are on the same terminal.
 void print_beside_live_lines(std::FILE* stream, const std::string& text);
 
 /// For signal handlers that end the process: removes the changing lines. Makes only system calls.

@@ -20,11 +20,11 @@ namespace fedstride {
 class ProgressBar {
  public:
   using Wording = std::string (*)(std::string_view text);
-  /// `silent`: prints nothing, regardless of the run's settings. `wording`: how texts that name flags are shown; null: unchanged.
+  /// `silent`: prints nothing, regardless of the run's settings. `wording` rewrites text that names flags; null: unchanged.
   explicit ProgressBar(bool silent = false, Wording wording = nullptr) : silent_(silent), wording_(wording) {}
   RunObserver observer(const std::atomic<bool>* stop);
-  /// The end of `run`, `serve` and `launch`. Prints rounds, accuracy, updates left out, the folder of the results and privacy, unless
-  /// the run is quiet; with `json`, prints summary.json with the folder's name. If the run was interrupted, prints
+  /// Ends `run`, `serve` and `launch`. Prints rounds, accuracy, omitted updates, results folder and privacy, unless the run is
+  /// quiet; with `json`, prints summary.json with the folder's name instead. If the run was interrupted, prints
   /// `resume_command` and throws the exit code.
   void end(const RunSummary& summary, bool json, const std::string& resume_command);
 
@@ -40,14 +40,14 @@ class ProgressBar {
   Wording wording_;
   bool quiet_ = true;
   Configuration configuration_ = {};
-  std::string idle_advice_ = {};        ///< printed at the first round that trains nothing
-  std::set<std::string> reasons_ = {};  ///< printed reasons why clients were left out
+  std::string idle_advice_ = {};        ///< printed after the first round that trains nothing
+  std::set<std::string> reasons_ = {};  ///< reasons for leaving clients out that have been printed
   std::uint32_t rounds_ = 0;
   std::uint32_t done_ = 0;
   std::uint32_t first_ = 0;
   double accuracy_ = std::numeric_limits<double>::quiet_NaN();  ///< NaN: unknown
-  std::string metric_ = "accuracy";                             ///< its name
-  std::uint64_t examples_a_round_ = 0;                          ///< mean of the rounds so far; an estimate at first
+  std::string metric_ = "accuracy";                             ///< what accuracy_ measures
+  std::uint64_t examples_a_round_ = 0;                          ///< mean over the rounds so far; an estimate at first
   std::uint64_t examples_before_ = 0;                           ///< in this session's finished rounds
   const std::atomic<std::uint64_t>* examples_ = nullptr;
   std::chrono::steady_clock::time_point start_;

@@ -10,9 +10,9 @@ class App;
 
 namespace fedstride {
 
-/// --by: the measure of progress in figures and tables.
+/// Adds --by, which selects the measure of progress in figures and tables.
 void add_by_flag(CLI::App& command, std::string& by);
-/// Shows the results by that measure; does nothing if it is empty. Throws Error (usage) if no finished cell has such numbers.
+/// Sets that measure for the results; does nothing if `by` is empty. Throws Error (usage) if no finished cell has its numbers.
 void measure_by(const std::string& by, SweepResults& results);
 
 /// Prints a sweep's table of results and the winner, if any cell is finished.

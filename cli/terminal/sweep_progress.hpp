@@ -19,8 +19,8 @@
 
 namespace fedstride {
 
-/// Shows the progress of a sweep: one line for each cell that ends and, on a terminal, a bar with the time left and a line for each
-/// running cell below them.
+/// Shows the progress of a sweep: one line for each cell that ends and, below these on a terminal, a bar with the time left and a
+/// line for each running cell.
 class SweepProgress {
  public:
   explicit SweepProgress(bool quiet) : quiet_(quiet) {}

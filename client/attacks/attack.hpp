@@ -11,20 +11,20 @@
 
 namespace fedstride {
 
-/// Facts of a round that attackers know.
+/// Facts about a round that attackers know.
 struct AttackRound {
   std::uint64_t seed = 0;
   std::uint32_t round = 0;
-  double clients = 0;    ///< number in a round, on average
-  double attackers = 0;  ///< number of attackers among them, on average
+  double clients = 0;    ///< mean number per round
+  double attackers = 0;  ///< mean number of attackers among them
 };
 
-/// A simulated attack on a federation, to show what an aggregation can withstand. All attackers of a run do the same.
+/// A simulated attack on a federation, to test what an aggregation can withstand. All attackers in a run act alike.
 class AttackPart : public Part {
  public:
   static PartFamily& family();  ///< client/attacks/attacks.cpp has the list
 
-  virtual double attackers() const { return 0; }  ///< below 1: share of all clients; from 1: number; 0: none
+  virtual double attackers() const { return 0; }  ///< below 1: share of all clients; from 1: their number; 0: none
 
   /// True if attackers train on poisoned data; poison() changes one attacker's examples in place.
   virtual bool poisons() const { return false; }
@@ -37,18 +37,18 @@ class AttackPart : public Part {
   virtual void falsify(const AttackRound& /*round*/, std::uint32_t /*client*/, std::span<float> /*change*/) const {}
 
   /// True if attackers collude: conspire() sees a round's honest updates (at least one) and fills `out`, initially 0, which all
-  /// of them send.
+  /// attackers send.
   virtual bool conspires() const { return false; }
   virtual void conspire(const AttackRound& /*round*/, std::span<const std::span<const float>> /*honest*/,
                         std::size_t /*attackers*/, std::span<float> /*out*/) const {}
 
-  /// True if pictures with the trigger, which trigger() adds, should be classified as target().
+  /// True if the attack wants images with its trigger, added by trigger(), to be classified as target().
   virtual bool has_backdoor() const { return false; }
   virtual void trigger(Dataset& /*data*/, Row /*row*/) const {}
   virtual Label target() const { return 0; }
 };
 
-/// The number of attackers, a setting of every attack.
+/// The setting shared by all attacks: the number of attackers.
 struct Attackers {
   double share = 0.2;
   static constexpr auto kFields =
@@ -56,7 +56,7 @@ struct Attackers {
                        Valid{.low = 0, .high = 1e7, .low_included = false}}};
 };
 
-/// The base of an attack with these settings, which derive from Attackers.
+/// The base of the attack Self, whose Settings derive from Attackers.
 template <class Self, class Settings = Attackers>
 struct AttackBase : PartBase<AttackPart, Self, Settings> {
   using PartBase<AttackPart, Self, Settings>::PartBase;

@@ -13,7 +13,7 @@ struct InnerProductSettings : Attackers {
 };
 
 /// Inner-product manipulation (Xie, Koyejo & Gupta 2020, Section 4): all attackers send -epsilon times the mean of the honest
-/// updates. With a small epsilon they hide among the honest updates; with a large one they outweigh them in a mean.
+/// updates. With a small epsilon, the attackers hide among the honest updates; with a large one, they dominate a mean.
 struct InnerProduct final : AttackBase<InnerProduct, InnerProductSettings> {
   static constexpr std::string_view kName = "inner-product";
   static constexpr std::string_view kSummary = "the honest mean times -ipm-epsilon (Xie et al. 2020)";

@@ -4,7 +4,7 @@
 
 namespace fedstride {
 
-/// Attackers train on their own examples with class c relabeled C - 1 - c (Fang, Cao, Jia & Gong 2020, Section 5.1).
+/// Attackers train on their own examples with class c of C relabeled as C - 1 - c (Fang, Cao, Jia & Gong 2020, Section 5.1).
 struct LabelFlip final : AttackBase<LabelFlip> {
   static constexpr std::string_view kName = "label-flip";
   static constexpr std::string_view kSummary = "attackers relabel class c as C - 1 - c (Fang et al. 2020)";

@@ -17,7 +17,7 @@ struct LittleIsEnoughSettings : Attackers {
                                            Valid{.low = 0, .high = 1e6}}});
 };
 
-/// The paper's z for n clients, f of them attackers; 0 if the attackers are already a majority.
+/// The paper's z for n clients, f of them attackers; 0 if it would not be positive or the attackers already have a majority.
 inline double little_is_enough_z(std::size_t n, std::size_t f) {
   const std::size_t majority = n / 2 + 1;
   const auto supporters = static_cast<double>(majority) - static_cast<double>(f);
@@ -28,8 +28,8 @@ inline double little_is_enough_z(std::size_t n, std::size_t f) {
 }
 
 /// A little is enough (Baruch, Baruch & Goldberg 2019, Algorithm 3): all attackers send, coordinate by coordinate, the mean of
-/// the honest updates minus z standard deviations, z = Phi^-1((n - f - s) / (n - f)), s = floor(n/2 + 1) - f: the largest z for
-/// which s honest updates, a majority together with the attackers, are expected to be farther from the mean.
+/// the honest updates minus z standard deviations, z = Phi^-1((n - f - s) / (n - f)), s = floor(n/2 + 1) - f. It is the largest
+/// z for which s honest updates, a majority together with the attackers, are expected to lie farther from the mean.
 struct LittleIsEnough final : AttackBase<LittleIsEnough, LittleIsEnoughSettings> {
   static constexpr std::string_view kName = "alie";
   static constexpr std::string_view kSummary = "the honest mean minus z standard deviations (ALIE; Baruch et al. 2019)";

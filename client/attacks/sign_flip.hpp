@@ -11,7 +11,7 @@ struct SignFlipSettings : Attackers {
                                            Valid{.low = 0, .high = 1e6, .low_included = false}}});
 };
 
-/// Attackers send their update negated and scaled (Li, Xu, Chen, Giannakis & Ling 2019, Section 5; a factor of 1 is the "bit
+/// Attackers send their updates negated and scaled (Li, Xu, Chen, Giannakis & Ling 2019, Section 5; a factor of 1 is the "bit
 /// flipping" of Karimireddy, He & Jaggi 2021).
 struct SignFlip final : AttackBase<SignFlip, SignFlipSettings> {
   static constexpr std::string_view kName = "sign-flip";

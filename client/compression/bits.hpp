@@ -15,10 +15,10 @@ namespace fedstride {
 /// The number of bytes that hold this many bits.
 constexpr std::uint64_t bytes_of_bits(std::uint64_t bits) { return (bits + 7) / 8; }
 
-/// Appends bits to a text, the lowest of a byte first. The last byte is padded with zeros on destruction.
+/// Appends bits to a string, filling each byte from its lowest bit. The destructor pads the last byte with zeros.
 class BitWriter {
  public:
-  /// `most` is the number of bytes that may be written; the text is cut to those written.
+  /// `most` is the maximum number of bytes to write; the string is finally cut to the bytes written.
   BitWriter(std::string& text, std::size_t most) : text_(text), at_(text.size()) { text.resize(at_ + most + sizeof(word_)); }
   ~BitWriter() {
     if (used_ > 0) flush();
@@ -27,7 +27,7 @@ class BitWriter {
   BitWriter(const BitWriter&) = delete;
   BitWriter& operator=(const BitWriter&) = delete;
 
-  /// Appends the lowest `count` bits, at most 32; those above must be 0.
+  /// Appends the lowest `count` bits, at most 32; higher bits must be 0.
   void put(std::uint32_t bits, int count) {
     word_ |= std::uint64_t{bits} << used_;
     used_ += count;
@@ -53,7 +53,7 @@ class BitWriter {
   int used_ = 0;
 };
 
-/// Reads such bits. Beyond the end it returns zeros, which ended() reports.
+/// Reads a BitWriter's bits. Past the end it returns zeros, which ended() reports.
 class BitReader {
  public:
   explicit BitReader(std::string_view text) : text_(text) {}
@@ -82,7 +82,7 @@ class BitReader {
       if (ones > most) return most + 1;
     }
   }
-  /// True if all bytes and no more were read, and the last byte is padded with zeros.
+  /// True if exactly all bytes were read and the last byte is padded with zeros.
   bool ended() const { return at_ == text_.size() && !beyond_ && have_ < 8 && word_ == 0; }
 
  private:
@@ -108,7 +108,7 @@ class BitReader {
   bool beyond_ = false;
 };
 
-/// Appends numbers of `width` bits each, at most 32, as put would.
+/// Appends numbers of `width` bits each (at most 32), as BitWriter::put would.
 inline void pack(std::span<const std::uint32_t> numbers, int width, std::string& text) {
   const std::size_t at = text.size(), size = bytes_of_bits(numbers.size() * static_cast<std::uint64_t>(width));
   text.resize(at + size + sizeof(std::uint64_t));
@@ -126,7 +126,7 @@ inline void pack(std::span<const std::uint32_t> numbers, int width, std::string&
   text.resize(at + size);
 }
 
-/// The inverse of pack for the text of this many numbers: take(i, number i) for each. False if the padding of the last byte is
+/// The inverse of pack for `count` numbers: calls take(i, number i) for each. Returns false if the padding of the last byte is
 /// not 0.
 bool unpack(std::string_view text, std::size_t count, int width, auto&& take) {
   const std::uint64_t bits = count * static_cast<std::uint64_t>(width), mask = (std::uint64_t{1} << width) - 1;

@@ -12,20 +12,20 @@
 
 namespace fedstride {
 
-/// A tensor within a vector, as a matrix stored by rows. Its rows are the outputs of a layer, or its inputs.
+/// A tensor within a vector, viewed as a row-major matrix. Its rows are the outputs or the inputs of a layer.
 struct CodedMatrix {
   std::size_t first = 0;
   std::size_t rows = 0;
   std::size_t columns = 0;
 };
 
-/// The address of a code's draws: all its randomness follows from this, so nothing random is sent.
+/// The address of a code's random draws. All its randomness follows from the address, so none of it is sent.
 struct CodeAddress {
   std::uint64_t seed = 0;
   std::uint32_t round = 0;
   ClientId client = 0;
-  std::uint32_t part = 0;                      ///< of one message: an update's first or second vector, the model
-  std::span<const CodedMatrix> matrices = {};  ///< of the vector, for codes that use them: ascending, disjoint
+  std::uint32_t part = 0;                      ///< of one message: an update's first or second vector, or the model
+  std::span<const CodedMatrix> matrices = {};  ///< the vector's matrices, ascending and disjoint, for codes that use them
 
   static constexpr ClientId kServer = 0xFFFFFFFE;
   static constexpr ClientId kEverybody = 0xFFFFFFFF;
@@ -36,31 +36,32 @@ struct CodeAddress {
   RandomStream common() const { return {seed, {Purpose::compression, round, kEverybody, part}}; }
 };
 
-/// Codes d numbers as bytes. Sums always take the decoded bytes, on a network or not. A code has no length field: d, the settings
-/// and the bytes suffice.
+/// Codes d numbers as bytes. Sums always use decoded numbers, with or without a network. A code has no length field: decoding
+/// needs only d, the settings and the bytes.
 class Compressor : public Part {
  public:
   /// False for the part that sends uncompressed floats.
   virtual bool codes() const { return true; }
-  /// True if the mean of the clients' decoded codes is the decoded code of their mean, up to the grid: codes that may be added
-  /// up before anyone decodes them, as secure aggregation requires. Each number is coded separately (no norm, no order).
+  /// True if the mean of the clients' decoded codes is, up to the grid, the decoded code of their mean. Such codes can be added
+  /// before they are decoded, as secure aggregation requires. Each number is coded separately (no norm, no order).
   virtual bool is_linear() const { return false; }
-  /// True if the error that is kept back and added to the next update stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is
+  /// True if the error that error feedback adds to the next update stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is
   /// bounded.
   virtual bool suits_feedback() const { return true; }
-  /// The maximum number of bytes in a code of d numbers: at most 4 d + 64, which bounds the frames of docs/reference/WIRE.md.
+  /// The maximum number of bytes in a code of d numbers. Must not exceed 4 d + 64, which bounds the frames of
+  /// docs/reference/WIRE.md.
   virtual std::uint64_t most_bytes(std::size_t d) const = 0;
   /// The same, for a vector with these matrices.
   virtual std::uint64_t most_bytes_with(std::span<const CodedMatrix> /*matrices*/, std::size_t d) const { return most_bytes(d); }
   /// Appends the code of finite numbers below 2^22 in magnitude.
   virtual void encode(std::span<const float> numbers, const CodeAddress& address, std::string& code) const = 0;
-  /// Fills `numbers`. Returns false, with arbitrary contents, unless `code` is a possible output of encode for this many
-  /// numbers; then they are finite.
+  /// Fills `numbers` with finite values. Returns false, leaving arbitrary contents, unless `code` is a possible output of encode
+  /// for this many numbers.
   virtual bool decode(std::string_view code, const CodeAddress& address, std::span<float> numbers) const = 0;
 };
 
-/// How clients code their updates, and the server its model: the same parts, with separate settings. client/compression/
-/// compressors.cpp has the list.
+/// How clients code their updates, and how the server codes its model: mostly the same parts, with separate settings.
+/// client/compression/compressors.cpp has the lists.
 class UpCompressor : public Compressor {
  public:
   static PartFamily& family();
@@ -74,7 +75,7 @@ class DownCompressor : public Compressor {
 using UpCompression = Chosen<UpCompressor>;
 using DownCompression = Chosen<DownCompressor>;
 
-/// How many of d numbers are kept: the setting is a share if it is below 1, otherwise a number.
+/// How many of d numbers are kept: `keep` is a share if it is below 1, otherwise a count.
 std::size_t kept_of(double keep, std::size_t d);
 
 template <class Way>
@@ -92,7 +93,7 @@ struct BucketSettings {
                                                    "numbers that share a scale", Valid{.low = 16, .high = 1e9}}};
 };
 
-/// Calls each(first, count) for the buckets of d numbers.
+/// Calls each(first, count) for every bucket of d numbers.
 void for_each_bucket(std::size_t d, int bucket, auto&& each) {
   const auto size = static_cast<std::size_t>(bucket);
   for (std::size_t first = 0; first < d; first += size) each(first, std::min(size, d - first));

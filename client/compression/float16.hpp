@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// The nearest half-precision float (IEEE 754 binary16), ties to even: 11 significant bits; 65504 above that, 0 below 3e-8.
+/// The nearest half-precision float (IEEE 754 binary16), ties to even: 11 significant bits, limited to +-65504; 0 below 3e-8.
 template <class Way>
 struct Float16 final : PartBase<Way, Float16<Way>> {
   using PartBase<Way, Float16<Way>>::PartBase;

@@ -8,10 +8,10 @@
 
 namespace fedstride {
 
-/// The Walsh-Hadamard transform of n numbers, a power of 2, in place, divided by sqrt(n): its own inverse.
+/// In-place Walsh-Hadamard transform of n numbers (a power of 2), divided by sqrt(n), so it is its own inverse.
 void walsh_hadamard(float* numbers, std::size_t n);
 
-/// Flips the signs of numbers at random, one bit per number, each call with the next draws.
+/// Flips the signs of numbers at random, using one bit per number. Each call uses the next draws.
 class RandomSigns {
  public:
   explicit RandomSigns(const RandomStream& stream) : draws_(stream) {}
@@ -21,12 +21,12 @@ class RandomSigns {
   Draws draws_;
 };
 
-/// square += sum x^2, sum += sum |x|: in float in 16 lanes by stretches, in double between them.
+/// square += sum x^2, sum += sum |x|. Stretches are summed in float, in 16 lanes, and added to each other in double.
 void add_magnitudes(const float* numbers, std::size_t n, double& square, double& sum);
 
-/// One bit per number, set if it is negative, padded to a byte.
+/// Appends one bit per number, set if the number is negative, padded to whole bytes.
 void put_signs(const float* numbers, std::size_t n, std::string& code);
-/// numbers[i] = +-scale. False if the padding of the last byte is not 0.
+/// Sets numbers[i] to +-scale. Returns false if the padding of the last byte is not 0.
 bool take_signs(std::string_view code, float scale, float* numbers, std::size_t n);
 
 }  // namespace fedstride

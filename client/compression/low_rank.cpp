@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-// Makes the columns of an n x rank matrix orthonormal: Gram-Schmidt, each twice. Dependent columns become 0.
+// Makes the columns of an n x rank matrix orthonormal by Gram-Schmidt, applied twice to each. Dependent columns become 0.
 void orthonormalize(float* p, std::size_t n, std::size_t rank) {
   for (std::size_t column = 0; column < rank; ++column) {
     const auto dot = [&](std::size_t other) {
@@ -27,7 +27,7 @@ void orthonormalize(float* p, std::size_t n, std::size_t rank) {
   }
 }
 
-// p = M q, by rows of M in order.
+// p = M q, one row of M at a time.
 void times(const float* matrix, std::size_t n, std::size_t m, std::size_t rank, const float* __restrict q, float* __restrict p) {
   std::fill_n(p, n * rank, 0.0F);
   for (std::size_t i = 0; i < n; ++i)
@@ -50,7 +50,7 @@ void factorize(const float* matrix, std::size_t n, std::size_t m, std::size_t ra
   constexpr int kSteps = 3;
   float* p = factors;
   float* q = factors + n * rank;
-  // In units of the largest number, so that no square overflows a float.
+  // Divides by the largest magnitude, so that no square overflows a float.
   float largest = 0;
   for (std::size_t i = 0; i < n * m; ++i) largest = std::max(largest, std::fabs(matrix[i]));
   if (!(largest > 0)) return static_cast<void>(std::fill_n(factors, (n + m) * rank, 0.0F));

@@ -12,8 +12,8 @@
 
 namespace fedstride {
 
-/// Factors of an n x m matrix by rows: an n x rank P whose columns are orthonormal or 0, then the m x rank M^T P. Three steps of
-/// subspace iteration from normal draws; the same bits everywhere.
+/// Factorizes an n x m matrix M: writes an n x rank P whose columns are orthonormal or 0, then the m x rank M^T P, all row-major.
+/// Takes three steps of subspace iteration from normal draws. The bits are the same on every machine.
 void factorize(const float* matrix, std::size_t n, std::size_t m, std::size_t rank, RandomStream& random, float* factors);
 /// The product P (M^T P)^T.
 void multiply_factors(const float* factors, std::size_t n, std::size_t m, std::size_t rank, float* matrix);
@@ -24,11 +24,11 @@ struct PowerSgdSettings {
       std::tuple{Field{"up-rank", &PowerSgdSettings::rank, "rank of the matrices sent", Valid{.low = 1, .high = 1024}}};
 };
 
-/// PowerSGD (Vogels, Karimireddy & Jaggi 2019, Algorithm 1) for each client separately: for a tensor M of n x m, P is an
+/// PowerSGD (Vogels, Karimireddy & Jaggi 2019, Algorithm 1) for each client separately. For an n x m tensor M, P is an
 /// orthonormal basis of M Q after three steps of subspace iteration from a Q drawn at the address, and P P^T M is sent as P and
-/// M^T P. The paper's one step starts from the last round's Q, and sums P, then Q over workers; a client trains in few rounds,
-/// and a round has one sum. Biased: error^2 = |M|^2 - |P^T M|^2, near that of the best matrix of this rank. 32 r (n + m) bits per
-/// tensor; a tensor with no more numbers than that, such as a vector, is sent as floats.
+/// M^T P. The paper takes one step from the last round's Q and sums first P, then Q over workers; here a client trains in few
+/// rounds, and a round has only one sum. Biased: error^2 = |M|^2 - |P^T M|^2, near the error of the best matrix of this rank.
+/// Takes 32 r (n + m) bits per tensor; tensors with at most r (n + m) numbers, such as vectors, are sent as floats.
 struct PowerSgd final : PartBase<UpCompressor, PowerSgd, PowerSgdSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "power-sgd";

@@ -19,9 +19,9 @@ struct QsgdSettings : BucketSettings<Way> {
                                                      "levels between 0 and a bucket's norm", Valid{.low = 1, .high = 1 << 20}}});
 };
 
-/// QSGD (Alistarh, Grubic, Li, Tomioka & Vojnovic 2017, Section 3.1): |x_i| s / |x| is rounded stochastically to one of the s
-/// levels above 0, in buckets, each with its norm |x|. Unbiased, E error^2 = |x|^2 / s^2 sum f (1 - f) <= min(d / s^2, sqrt(d) /
-/// s) |x|^2. 32 bits per bucket, and 1 + ceil(log2(s + 1)) per number.
+/// QSGD (Alistarh, Grubic, Li, Tomioka & Vojnovic 2017, Section 3.1): |x_i| s / |x| is rounded stochastically to a level 0,
+/// ..., s, in buckets, each sent with its norm |x|. Unbiased, E error^2 = |x|^2 / s^2 sum f (1 - f) <= min(d / s^2, sqrt(d) / s)
+/// |x|^2. Takes 32 bits per bucket and 1 + ceil(log2(s + 1)) per number.
 template <class Way>
 struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
   using PartBase<Way, Qsgd<Way>, QsgdSettings<Way>>::PartBase;
@@ -48,7 +48,7 @@ struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
       norms.push_back(static_cast<float>(std::sqrt(square)));
       put_number(code, norms.back());
     });
-    std::vector<std::uint32_t> coded(numbers.size());  // levels, and signs below
+    std::vector<std::uint32_t> coded(numbers.size());  // level above the sign bit
     const std::uint32_t* words = nullptr;
     std::size_t bucket_of_next = 0;
     for_each_bucket(numbers.size(), this->bucket, [&](std::size_t first, std::size_t count) {
@@ -68,7 +68,7 @@ struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
     if (code.size() != most_bytes(numbers.size())) return false;
     std::string_view norms = code.substr(0, 4 * buckets_in(numbers.size(), this->bucket));
     bool good = true;
-    std::uint32_t most = 0, zeros = 0;  // the highest level, and the sign of a zero
+    std::uint32_t most = 0, zeros = 0;  // the highest level; nonzero if a zero has a sign
     good &= unpack(code.substr(norms.size()), numbers.size(), 1 + width(), [&](std::size_t i, std::uint32_t one) {
       most = std::max(most, one >> 1);
       zeros |= static_cast<std::uint32_t>(one == 1);

@@ -13,8 +13,8 @@
 
 namespace fedstride {
 
-/// Rounds at most Draws::kAtOnce numbers to multiples of the grid, m or m + 1 grids with m = floor(x / grid), the second with
-/// probability x / grid - m; limited to 2^30 grids. 0, -1, 1, -2, ... are folded to 0, 1, 2, 3, ...; returns all bits set in any.
+/// Rounds at most Draws::kAtOnce numbers x to multiples m or m + 1 of `grid`, where m = floor(x / grid) and m + 1 has probability
+/// x / grid - m; multiples are limited to +-2^30. Folds 0, -1, 1, -2, ... to 0, 1, 2, 3, ... and returns the OR of all results.
 std::uint32_t fold_multiples(std::span<const float> numbers, const std::array<std::uint32_t, Draws::kAtOnce>& words, float grid,
                              std::uint32_t* folded);
 
@@ -25,8 +25,8 @@ struct RoundingSettings {
                                                    "distance of the grid's points", Valid{.low = 1e-9, .high = 1e4}}};
 };
 
-/// Stochastic rounding to multiples of g = step, the same for all: floor(x/g) g, or a step more with probability x/g -
-/// floor(x/g). Unbiased, E error^2 = g^2 sum f (1 - f). A byte gives the bits per multiple.
+/// Stochastic rounding to multiples of g = step, the same for all clients: to floor(x/g) g, or one step more with probability
+/// x/g - floor(x/g). Unbiased, E error^2 = g^2 sum f (1 - f). The first byte is the number of bits per multiple.
 template <class Way>
 struct StochasticRounding final : PartBase<Way, StochasticRounding<Way>, RoundingSettings<Way>> {
   using PartBase<Way, StochasticRounding<Way>, RoundingSettings<Way>>::PartBase;

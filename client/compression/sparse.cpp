@@ -16,7 +16,7 @@ std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value
 
 }  // namespace
 
-// Magnitudes have the order of their bits: three histograms, of 11, 10 and 10 bits, find the smallest one kept.
+// Magnitudes sort like their bits, so three histograms, of 11, 10 and 10 bits, find the smallest magnitude kept.
 std::vector<std::uint32_t> largest_places(std::span<const float> numbers, std::size_t count) {
   std::vector<std::uint32_t> places(count);
   if (count == numbers.size()) {
@@ -25,7 +25,7 @@ std::vector<std::uint32_t> largest_places(std::span<const float> numbers, std::s
   }
   if (count == 0) return places;
   std::uint32_t prefix = 0;
-  std::size_t wanted = count;  // with this prefix
+  std::size_t wanted = count;  // number to keep with this prefix
   int low = 31;
   for (const int width : {11, 10, 10}) {
     const int above = low;

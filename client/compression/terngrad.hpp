@@ -11,8 +11,8 @@
 
 namespace fedstride {
 
-/// TernGrad (Wen et al. 2017): s sign(x_i) with probability |x_i| / s, otherwise 0, with s = max |x_i| of a bucket. Unbiased,
-/// E error^2 = sum |x_i| (s - |x_i|). 32 bits per bucket; five numbers share a byte.
+/// TernGrad (Wen et al. 2017) sends s sign(x_i) with probability |x_i| / s, otherwise 0; s is a bucket's max |x_i|. Unbiased,
+/// E error^2 = sum |x_i| (s - |x_i|). Takes 32 bits per bucket; five numbers share a byte.
 template <class Way>
 struct TernGrad final : PartBase<Way, TernGrad<Way>, BucketSettings<Way>> {
   using PartBase<Way, TernGrad<Way>, BucketSettings<Way>>::PartBase;
@@ -35,7 +35,7 @@ struct TernGrad final : PartBase<Way, TernGrad<Way>, BucketSettings<Way>> {
       put_number(code, scale);
     });
     const std::uint32_t* words = nullptr;
-    std::size_t begun = 0, left = 0;  // buckets, and numbers of the last one
+    std::size_t begun = 0, left = 0;  // buckets begun; numbers left in the last one
     unsigned byte = 0, power = 1;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (i % Draws::kAtOnce == 0) words = draws.next().data();
@@ -57,7 +57,7 @@ struct TernGrad final : PartBase<Way, TernGrad<Way>, BucketSettings<Way>> {
     code.remove_prefix(scales.size());
     bool good = true;
     std::size_t next = 0;
-    unsigned byte = 0, power = 0;  // of the remaining digits
+    unsigned byte = 0, power = 0;  // the remaining digits; their number
     for_each_bucket(numbers.size(), this->bucket, [&](std::size_t first, std::size_t count) {
       const auto scale = take_number<float>(scales);
       good &= scale >= 0;

@@ -9,8 +9,8 @@
 
 namespace fedstride {
 
-/// The k numbers of largest magnitude (Stich, Cordonnier & Jaggi 2018; Aji & Heafield 2017). Biased: error^2 = sum of the others'
-/// squares, at most (1 - k/d) |x|^2. Floats, then places in Golomb's code; all d floats if that is shorter.
+/// The k numbers of largest magnitude (Stich, Cordonnier & Jaggi 2018; Aji & Heafield 2017). Biased: error^2 is the sum of the
+/// other squares, at most (1 - k/d) |x|^2. Sends the k floats and their places in Golomb's code, or all d floats if shorter.
 template <class Way>
 struct TopK final : PartBase<Way, TopK<Way>, KeepSettings<Way>> {
   using PartBase<Way, TopK<Way>, KeepSettings<Way>>::PartBase;

@@ -15,10 +15,10 @@ struct FairSettings {
                                                    Valid{.low = 0, .high = 100}}};
 };
 
-/// q-FedAvg (Li, Sanjabi, Beirami & Smith 2020, Algorithm 2): minimizes sum_k p_k F_k^(q+1) / (q+1), so that clients with larger
+/// q-FedAvg (Li, Sanjabi, Beirami & Smith 2020, Algorithm 2): minimizes sum_k p_k F_k^(q+1) / (q+1), so clients with larger
 /// losses count more. With F_k the client's loss at the model received, L the inverse of its learning rate and u_k = -L change_k:
 ///   change = -sum p_k F_k^q u_k / sum p_k (q F_k^(q-1) |u_k|^2 + L F_k^q)
-/// A client sends F_k^q change_k and its term of the denominator divided by L. q = 0 is federated averaging.
+/// A client sends F_k^q change_k and its term of the denominator, divided by L. With q = 0 this is federated averaging.
 struct Fair final : ObjectiveBase<Fair, FairSettings> {
   using ObjectiveBase::ObjectiveBase;
   static constexpr std::string_view kName = "fair";
@@ -27,7 +27,7 @@ struct Fair final : ObjectiveBase<Fair, FairSettings> {
   bool needs_start() const override { return true; }
   bool scales() const override { return true; }
   ObjectiveScale scale(const ObjectiveEnd& round) const override {
-    constexpr double kLeastLoss = 1e-10;  // F^(q-1) is infinite at 0
+    constexpr double kLeastLoss = 1e-10;  // at 0, F^(q-1) would be infinite for q < 1
     const double loss = std::max(round.start_loss, kLeastLoss);
     const double power = portable::pow(loss, q);
     double square = 0;

@@ -17,8 +17,8 @@ struct ObjectiveEnd {
   std::span<const float> change = {};  ///< of the weights, trained minus received
   std::span<const float> start = {};   ///< mean gradient over the client's rows at the model received, if needs_start()
   double start_loss = 0;               ///< mean loss there, if needs_start()
-  double rate = 0;                     ///< learning rate of its first step
-  double weight = 1;                   ///< of the client in the mean: its number of examples, or 1
+  double rate = 0;                     ///< learning rate of the round's first step
+  double weight = 1;                   ///< the client's weight in the mean: its number of examples, or 1
   double reach = 0;            ///< UnitWeight::moved (client/optim/optimizer.hpp), if needs_reach(); 0: all steps were undone
   std::span<float> kept = {};  ///< the client's own vector: input, and output for its next round
   std::span<float> sent = {};  ///< output: the vector sent to the server with the change
@@ -30,16 +30,16 @@ struct ObjectiveScale {
   double measure = 0;
 };
 
-/// Facts about a round's updates, for the server's side.
+/// Facts about a round's updates, for the server's part of the objective.
 struct ObjectiveRound {
-  double share = 1;    ///< weight in the mean / weight of all clients; under client-level privacy the public expected value
-  double weight = 1;   ///< weight in the mean / number of all clients
+  double share = 1;    ///< total weight in the mean / weight of all clients; under client-level privacy, its public expectation
+  double weight = 1;   ///< total weight in the mean / number of all clients
   double measure = 0;  ///< weighted mean of the clients' ObjectiveScale::measure
 };
 
 /// A local objective: what clients minimize in addition to their loss f_k, and its state between rounds. A step sees
 ///   grad f_k(theta) + pull (theta - theta_0) + fixed,
-/// where theta_0 is the model received and `fixed` a vector that is constant within the round. The state belongs to the server.
+/// where theta_0 is the model received and `fixed` is a vector, constant within the round. The state belongs to the server.
 class LocalObjectivePart : public StatefulPart {
  public:
   static PartFamily& family();  ///< client/objectives/local_objectives.cpp has the list
@@ -52,9 +52,9 @@ class LocalObjectivePart : public StatefulPart {
   virtual bool hears() const { return false; }
   /// True if a client's change is scaled.
   virtual bool scales() const { return false; }
-  /// True if it reads ObjectiveEnd::reach.
+  /// True if the objective reads ObjectiveEnd::reach.
   virtual bool needs_reach() const { return false; }
-  /// True if it reads ObjectiveEnd::start or start_loss.
+  /// True if the objective reads ObjectiveEnd::start or start_loss.
   virtual bool needs_start() const { return false; }
 
   virtual double pull() const { return 0; }  ///< strength of the pull, at least 0
@@ -62,13 +62,13 @@ class LocalObjectivePart : public StatefulPart {
   virtual void fixed(std::span<const float> /*kept*/, std::span<const float> /*heard*/, std::span<float> /*out*/) const {}
   /// If keeps() or sends(): fills `sent` and replaces `kept`.
   virtual void end(const ObjectiveEnd& /*round*/) const {}
-  /// If scales(): the factor and the number to send; `change` is not scaled yet.
+  /// If scales(): returns the factor and the number to send; `change` is not scaled yet.
   virtual ObjectiveScale scale(const ObjectiveEnd& /*round*/) const { return {}; }
 
   /// The vector to send to every client of the next round; empty unless hears().
   virtual std::span<const float> heard(const PartState& server) const = 0;
-  /// Turns a round's mean update (the change, followed by what was sent with it) into the change that the server optimizer
-  /// applies, as long as the model.
+  /// Turns a round's mean update (the change, followed by the vector sent with it) into the change that the server optimizer
+  /// applies, which has the model's length.
   virtual void next(PartState& server, const ObjectiveRound& round, Vector& mean) const = 0;
 
   bool has_fixed() const { return keeps() || hears(); }
@@ -84,7 +84,7 @@ class ObjectiveBase : public StatefulBase<LocalObjectivePart, Self, Settings, St
 
   /// If hears(): the vector to send with the next model.
   virtual std::span<const float> heard(const State& /*server*/) const { return {}; }
-  /// Turns the round's mean change, in place, into the change to apply; `sent` is the mean of what was sent with it, or empty.
+  /// Turns the round's mean change, in place, into the change to apply; `sent` is the mean of the vectors sent, or empty.
   virtual void next(State& /*server*/, const ObjectiveRound& /*round*/, std::span<float> /*change*/,
                     std::span<const float> /*sent*/) const {}
 

@@ -24,14 +24,14 @@ struct ScaffoldSettings {
 };
 
 /// SCAFFOLD (Karimireddy et al. 2020, Algorithm 1): a client steps along its gradient - c_k + c, where c_k is its own control
-/// variate and c that of the server. After its steps:
+/// variate and c is the server's. After its steps:
 ///   option one   c_k <- its gradient at the model received, over all its rows
 ///   option two   c_k <- c_k - c + (theta_0 - theta_k) / R_k with its reach R_k: K eta in the paper; in general the sum of the
-///                rates of the steps that were kept, with momentum amplified as a mean gradient is (UnitWeight)
+///                rates of the steps kept, amplified by momentum just as a mean gradient is (UnitWeight)
 /// and it sends the change of c_k. The server sets c <- c + sum_S q_k (change of c_k):
 ///   weighted   q_k is the client's share of the total weight, as in the mean of the models; the fixed point is the optimum of
 ///              the weighted loss
-///   equal      q_k = 1/N as in the paper, even if models are averaged by examples, as in NIID-Bench; the fixed point is the
+///   equal      q_k = 1/N as in the paper, even if models are weighted by examples, as in NIID-Bench; the fixed point is the
 ///              optimum of the loss that counts all clients equally. A client sends its change divided by its weight.
 struct Scaffold final : ObjectiveBase<Scaffold, ScaffoldSettings, Vector> {
   using ObjectiveBase::ObjectiveBase;
@@ -53,7 +53,7 @@ struct Scaffold final : ObjectiveBase<Scaffold, ScaffoldSettings, Vector> {
     for (float& value : round.sent) value *= inverse;
   }
   std::span<const float> heard(const Vector& c) const override { return view(c); }
-  /// With equal controls, the round's mean is the sum of the changes divided by the weight of the round's clients.
+  /// With equal controls, `sent` is the sum of the changes divided by the total weight of the round's clients.
   void next(Vector& c, const ObjectiveRound& round, std::span<float> /*change*/, std::span<const float> sent) const override {
     const auto share = static_cast<float>(controls == ScaffoldControls::equal ? round.weight : round.share);
     for (std::size_t i = 0; i < sent.size(); ++i) c[i] += share * sent[i];

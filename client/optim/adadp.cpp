@@ -15,7 +15,7 @@ namespace {
 struct Rule {
   bool full_step;                          ///< the next iterate is theta_full
   bool root;                               ///< the factor is sqrt(tolerance / err)
-  TooLong too_long = TooLong::undo;        ///< for a step whose error is above the tolerance
+  TooLong too_long = TooLong::undo;        ///< the treatment of a step whose error is above the tolerance
   TooLong too_long_noisy = TooLong::keep;  ///< the same, if gradients carry noise
 };
 
@@ -40,7 +40,7 @@ void first_half(float* __restrict weights, const float* __restrict gradient, std
   for (std::size_t i = 0; i < size; ++i) weights[i] -= half_rate * gradient[i];
 }
 
-/// The largest error of a step's elements; stretches report theirs from any thread.
+/// The largest error of an element in a step; stretches report errors from any thread.
 class LargestError {
  public:
   void enter(float error) {
@@ -54,7 +54,7 @@ class LargestError {
   std::atomic<float> largest_ = 0;
 };
 
-/// Replaces the half step by the next iterate; returns the sum of squared errors, NaN or infinite unless all intermediate numbers
+/// Replaces the half step with the next iterate. Returns the sum of squared errors, NaN or infinite unless all numbers on the way
 /// are finite (dividing by an infinite theta_full would hide the error). `largest`, if not null, receives the largest error.
 template <bool kFullStep, bool kRelative>
 double second_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient, std::size_t size,
@@ -75,7 +75,7 @@ double second_half(const float* __restrict theta, float* __restrict half, const 
       half[i] = nexts[lane];
       above |= static_cast<int>(std::abs(fulls[lane]) > 1.0F);
     }
-    // Few weights are above 1, and dividing by 1 would cost more than everything else.
+    // Few weights exceed 1, and dividing the others by 1 would cost more than everything else.
     if (kRelative && above != 0)
       for (std::size_t lane = 0; lane < count; ++lane) errors[lane] /= std::max(1.0F, std::abs(fulls[lane]));
     for (std::size_t lane = 0; lane < count; ++lane) {
@@ -93,7 +93,7 @@ using SecondHalf = double (*)(const float*, float*, const float*, std::size_t, f
 constexpr SecondHalf kSecondHalf[2][2] = {{second_half<false, false>, second_half<false, true>},
                                           {second_half<true, false>, second_half<true, true>}};
 
-/// `ratio` limited to [low, high]; NaN gives `low`.
+/// `ratio` limited to [low, high]; NaN becomes `low`.
 double limited(double ratio, double low, double high) { return ratio > low ? std::min(ratio, high) : low; }
 
 }  // namespace

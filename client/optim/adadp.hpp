@@ -88,21 +88,21 @@ struct AdadpState {
 };
 
 /// ADADP (Koskela & Honkela 2020, Algorithms 1 and 2): one full step is compared with two half steps, and the distance between
-/// their ends sets the learning rate eta. G1 is the gradient of one batch at theta, G2 that of the next batch at the half step:
+/// their ends sets the learning rate eta. G1 is one batch's gradient at theta, G2 the next batch's at theta_half:
 ///   theta_half = theta - eta/2 G1,  theta_full = theta - eta G1,  theta_hat = theta_half - eta/2 G2
 ///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2, element by element (Equation 6; plain: Equation 3)
-///   accepted if err <= tolerance, otherwise undone; NaN and infinities are never accepted. Equation 6 gives err an index: with
-///   test element, a step is undone only if the error of a single element is above the tolerance.
+///   accepted if err <= tolerance, otherwise undone; NaN and infinities are never accepted. Equation 6 gives err an index, so
+///   with test element, a step is undone only if the error of a single element is above the tolerance.
 ///   eta <- eta min(max(safety tolerance / err, minimum factor), maximum factor), accepted or not; NaN counts as a large
 ///   error. safety is 1 in the paper; solvers of differential equations use less, so that fewer steps are undone.
-/// A preset decides what the paper leaves open, or what the authors' code does differently:
+/// A preset settles what the paper leaves open or the authors' code does differently:
 ///                 next iterate    factor            an error above the tolerance
 ///   default       theta_hat       tolerance / err   undoes the step; with noisy gradients, keeps it
 ///   paper         theta_full      tolerance / err   undoes the step; with noisy gradients, keeps it
 ///   authors-code  theta_hat       its square root   undoes the step
-///   authors-code with noise starts from the authors' weights, uniform in +-1/sqrt(fan-out) (sim/prepare/setup.cpp), with a tolerance
-///   of 1/sqrt(10): their code sums the error over ten identical copies of every weight and compares the sum with 1
-/// The paper's tolerances are 0.1 without noise and 1 with it. tolerance auto needs no tuning: with T adapting steps of a client
+/// With noise, authors-code starts from the authors' weights, uniform in +-1/sqrt(fan-out) (sim/prepare/setup.cpp), and uses a
+/// tolerance of 1/sqrt(10): their code sums the error over ten identical copies of every weight and compares the sum with 1.
+/// The paper's tolerances are 0.1 without noise and 1 with it. tolerance auto needs no tuning: with T adapting steps per client
 /// and M clients per round, a tolerance of sqrt(M / T) |theta_0|, or sqrt(3) (1 - t/T) times that with a linear schedule, lets
 /// the noise of all steps move the averaged weights by no more than |theta_0| (docs/adaptive.md). Each gradient is one noisy
 /// release: two per step, undone or not. After K = `adapt-epochs` epochs the rate found, eta_K, is kept, and plain SGD continues
@@ -137,8 +137,8 @@ struct Adadp final : OptimizerBase<Adadp, AdadpSettings, AdadpState> {
   }
   bool follows() const override { return true; }
   void follow(UnitWeight& unit, const StepReport& step) const override { follow_rate(unit, step, kGradientsPerStep); }
-  /// The scratch holds the old weights while the half step and then the next iterate replace them; an undone step swaps it back.
-  /// Padding between parameters is zero in both.
+  /// The scratch holds the old weights while the half step and then the next iterate replace them; undoing a step swaps them
+  /// back. Padding between parameters is zero in both.
   StepReport step(State& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const override;
 };
 

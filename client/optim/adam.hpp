@@ -43,7 +43,7 @@ struct AdamState {
     square_bias *= beta2;
   }
 
-  /// Both means take in the gradient, and weights -= rate / (1 - beta1^t) m / divisor(v), all in float.
+  /// Updates both means with the gradient, then weights -= rate / (1 - beta1^t) m / divisor(v), all in float.
   void take(Vector& weights, Gradient gradient, double beta1, double beta2, double rate, auto divisor) {
     const auto mean_stays = static_cast<float>(beta1), mean_joins = static_cast<float>(1 - beta1);
     const auto square_stays = static_cast<float>(beta2), square_joins = static_cast<float>(1 - beta2);
@@ -65,7 +65,7 @@ struct AdamState {
 };
 
 /// Adam (Kingma & Ba 2015, Algorithm 1, as computed by PyTorch: epsilon outside the root, after bias correction):
-///   m <- beta1 m + (1 - beta1) g,  v <- beta2 v + (1 - beta2) g^2,  both 0 at the start, t counts steps from 1
+///   m <- beta1 m + (1 - beta1) g,  v <- beta2 v + (1 - beta2) g^2,  both initially 0; t counts steps from 1
 ///   weights -= rate / (1 - beta1^t) m / (sqrt(v / (1 - beta2^t)) + epsilon)
 struct Adam final : ScheduledOptimizer<Adam, AdamSettings, AdamState> {
   Adam() { initial_rate = 1e-3, final_rate = 1e-4; }

@@ -21,7 +21,7 @@ double keep_previous(const float* __restrict gradient, float* __restrict kept, c
   });
 }
 
-/// Replaces the kept gradient by the gradient at x_k; returns the squared norm of their difference.
+/// Replaces the kept gradient with the gradient at x_k; returns the squared norm of their difference.
 double keep_current(const float* __restrict gradient, float* __restrict kept, std::size_t size) {
   return lane_sum(size, [=](std::size_t i) {
     const auto change = static_cast<double>(gradient[i] - kept[i]);

@@ -17,7 +17,7 @@ struct DogSettings {
 
 struct DogState {
   Vector origin;             ///< x_0: the first model that the client received
-  double radius = 0;         ///< the largest distance from it so far; 0: no step yet
+  double radius = 0;         ///< the largest distance from the origin so far; 0: no step yet
   double squares = 0;        ///< sum of squared gradient norms so far
   double learning_rate = 0;  ///< of the last step
   template <class Archive>
@@ -31,7 +31,7 @@ struct DogState {
 /// It has no rate to tune, and scaling the loss does not change its steps. The rate starts tiny and takes tens of steps to
 /// grow, so clients keep their state between rounds if all take part (x_0 is a client's first model); otherwise every round
 /// starts fresh and may need a larger initial-movement. Clients send their last iterate; the paper evaluates a running average
-/// of the iterates, while only the average over clients is computed here. Reads only gradients.
+/// of the iterates, while only the average over clients is computed here. Steps read gradients but no losses.
 struct Dog final : OptimizerBase<Dog, DogSettings, DogState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "dog";

@@ -21,7 +21,7 @@ struct EmaState {
 };
 
 /// SGD on a debiased exponential average of the gradients (Hong, Wang & Zhou, Algorithm 2; t counts steps from 1):
-///   v <- beta v + (1 - beta) g, v = 0 at the start;  weights -= rate v / (1 - beta^t)
+///   v <- beta v + (1 - beta) g, v initially 0;  weights -= rate v / (1 - beta^t)
 struct Ema final : ScheduledOptimizer<Ema, EmaSettings, EmaState> {
   static constexpr std::string_view kName = "ema";
   static constexpr std::string_view kSummary = "SGD on a debiased exponential average of the gradients (Hong et al.)";

@@ -9,10 +9,10 @@
 namespace fedstride {
 
 // Adaptive optimizers take two half steps in place: the weights move to the half step and then to the full step. The old weights
-// are saved for comparing the halves and for undoing the step; that is the only memory a step touches beyond SGD's. For models
-// larger than a core's private cache, the saved copy bypasses the caches, which then hold the same weights as under SGD.
+// are saved to compare the halves and to undo the step; the saved copy is the only memory a step touches beyond SGD's. For models
+// larger than a core's private cache, it bypasses the caches, which then hold the same weights as with SGD.
 
-/// Prefetch distance in floats: about a stretch of a gradient.
+/// Prefetch distance in floats, about one stretch of a gradient.
 inline constexpr std::size_t kAhead = 2048;
 
 /// True for models that do not fit in a core's private cache.

@@ -14,7 +14,7 @@ struct HeavyBallSettings : Schedule {
                  Field{"nesterov", &HeavyBallSettings::nesterov, "Nesterov's form: step along g + c m instead of m"}});
 };
 
-/// Heavy-ball momentum (Yu, Zhang & Chen, Algorithm 1): m <- c m + g, weights -= rate m, with m = 0 at the start.
+/// Heavy-ball momentum (Yu, Zhang & Chen, Algorithm 1): m <- c m + g, weights -= rate m, with m initially 0.
 /// Nesterov's form is weights -= rate (g + c m), as computed by PyTorch.
 /// A constant gradient moves the weights 1/(1 - c) times as far as SGD at the same rate.
 struct HeavyBall final : ScheduledOptimizer<HeavyBall, HeavyBallSettings, Vector> {

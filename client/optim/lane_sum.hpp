@@ -7,8 +7,8 @@
 
 namespace fedstride {
 
-/// A sum of `size` terms in double, in 16 lanes that are then added in order: with any vector width up to that, the order of
-/// additions, and so the bits, are the same. add(from, count, lanes) adds terms from ... from + count - 1 to lanes[0] ...
+/// Sums `size` terms in double, in 16 lanes that are then added in order. With any vector width up to 16, the order of additions
+/// is the same, and so are the bits. add(from, count, lanes) adds terms `from`, ..., from + count - 1 to lanes[0], ...,
 /// lanes[count - 1]; count is kSumLanes except in the last call.
 template <class Add>
 double block_sum(std::size_t size, Add add) {
@@ -21,7 +21,7 @@ double block_sum(std::size_t size, Add add) {
   return sum;
 }
 
-/// term(0) + ... + term(size - 1), in the same order.
+/// term(0) + ... + term(size - 1), in the order of block_sum.
 template <class Term>
 double lane_sum(std::size_t size, Term term) {
   return block_sum(size, [&](std::size_t from, std::size_t count, double* lanes) {

@@ -16,10 +16,10 @@
 namespace fedstride {
 
 /// The progress of training, for schedules: local epochs completed so far, over all rounds.
-/// A function of the round number, not of any state, so that a restarted client knows it too.
+/// It depends on the round number, not on any state, so a restarted client knows it too.
 struct Progress {
   int epoch = 0;
-  double of_round = 0;  ///< fraction of the client's steps in this round that are done, 0 to below 1
+  double of_round = 0;  ///< fraction of the client's steps in this round that are done, from 0 to below 1
   double noise = 0;     ///< standard deviation of the noise in one coordinate of the step's (first) gradient; 0: none
 };
 
@@ -27,14 +27,14 @@ struct Progress {
 struct StepReport {
   double learning_rate = 0;                                     ///< used in this step, for mean gradients
   bool accepted = true;                                         ///< false: undone; the weights are unchanged, bit for bit
-  double error = 0;                                             ///< ADADP's error estimate; 0 for others
+  double error = 0;                                             ///< error estimate of adadp and pooled; 0 for others
   double kept = 1;                                              ///< factor on learning_rate if the step was shortened; 0: undone
-  double statistic = std::numeric_limits<double>::quiet_NaN();  ///< of this step, for the server to pool; NaN: none
+  double statistic = std::numeric_limits<double>::quiet_NaN();  ///< this step's statistic, which the server pools; NaN: none
   double alignment = std::numeric_limits<double>::quiet_NaN();  ///< squared cosine with the previous step; NaN: none
 };
 
-/// A hypothetical weight that takes the same steps as the real ones with a constant gradient of 1, against the pull of the local
-/// objective. It shows the factor applied to a client's mean gradient: the sum of the rates with SGD, in general eta |a|_1 (Wang
+/// A hypothetical weight that takes the same steps as the real ones, with a constant gradient of 1 and the pull of the local
+/// objective. It shows the factor applied to a client's mean gradient: the sum of the rates for SGD, eta |a|_1 in general (Wang
 /// et al. 2020, Section 4).
 struct UnitWeight {
   double pull = 0;
@@ -49,7 +49,7 @@ inline void follow_rate(UnitWeight& unit, const StepReport& step, int parts) {
   for (int i = 0; i < parts; ++i) unit.moved += step.learning_rate * step.kept / parts * unit.gradient();
 }
 
-/// Texts of settings that several optimizers share: the help shows a setting once.
+/// Help texts of settings that several optimizers share; the help shows each setting once.
 inline constexpr std::string_view kRateHelp = "step size for the mean gradient of a batch; the initial one if it changes";
 inline constexpr std::string_view kDecayHelp =
     "schedule inverse: rate / (1 + epochs x decay); after adapt-epochs: rate found / (1 + epochs since x decay)";
@@ -62,18 +62,18 @@ class OptimizerPart : public StatefulPart {
  public:
   static PartFamily& family();  ///< client/optim/optimizers.cpp has the list
 
-  /// The number of gradients a step computes at this point of training: its cost.
+  /// The number of gradients that a step computes at this point in training, which is its cost.
   virtual int gradients_per_step(Progress progress = {}) const = 0;
-  /// The number of successive gradients of the same batch; it divides gradients_per_step. Under example-level privacy each
+  /// The number of successive gradients of the same batch, a divisor of gradients_per_step. Under example-level privacy each
   /// gradient has its own lot, since a release covers one gradient.
   virtual int gradients_per_batch() const { return 1; }
   /// The number of batches a step reads without example-level privacy.
   int batches_per_step(Progress progress = {}) const { return gradients_per_step(progress) / gradients_per_batch(); }
-  /// The first epoch in which that number differs from that in epoch 0, if it changes (once).
+  /// The first epoch in which steps read more or fewer batches than in epoch 0. Their number changes at most once.
   virtual int epoch_of_change() const { return kNoChange; }
-  /// True if a client keeps its state between rounds by default.
+  /// True if, by default, a client keeps the optimizer's state between rounds.
   virtual bool keeps_state() const { return false; }
-  /// The factor on the weights that is added to their gradient.
+  /// Weight decay: this factor times the weights is added to their gradient.
   virtual double weight_decay_factor() const { return 0; }
   /// Called once before training if the gradients carry noise (differential privacy); is_set(name) is true if the user set it.
   virtual void gradients_are_noisy(function_ref<bool(std::string_view setting)> /*is_set*/) {}
@@ -85,11 +85,11 @@ class OptimizerPart : public StatefulPart {
   virtual bool rate_follows_gradient() const { return false; }
   /// The rate that the next step will use; if rate_follows_gradient(), the last step's rate.
   virtual double learning_rate(const PartState& state, Progress progress) const = 0;
-  /// One step, in place. `scratch` is the thread's temporary memory, shared by all clients of a model: of any size and with any
-  /// contents.
+  /// Takes one step, in place. `scratch` is the thread's temporary memory, shared by all clients of a model; its size and
+  /// contents are arbitrary.
   virtual StepReport step(PartState& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const = 0;
 
-  /// True if its steps are linear in its gradients.
+  /// True if the optimizer's steps are linear in its gradients.
   virtual bool follows() const { return false; }
   /// If follows(): takes the reported step with a UnitWeight, whose gradients are all equal. An optimizer with momentum starts
   /// each round as if its state were fresh.
@@ -99,9 +99,9 @@ class OptimizerPart : public StatefulPart {
   virtual bool is_told() const { return false; }
   /// True if clients also report a statistic of their steps to the server (StepReport::statistic).
   virtual bool pools() const { return false; }
-  /// If is_told(): a new server side; otherwise null. Throws Error (usage) if the plan is impossible.
+  /// If is_told(), makes the server's side; otherwise returns null. Throws Error (usage) if the plan is impossible.
   virtual std::unique_ptr<PooledStatistic> begin_pool(const PoolPlan& /*plan*/) const { return nullptr; }
-  /// Receives the server's numbers before a client's first step of a round; empty: none.
+  /// Receives the server's numbers before a client's first step in a round; empty if the server sent none.
   virtual void hear(PartState& state, std::span<const double> told) const = 0;
 };
 
@@ -131,7 +131,7 @@ inline void check_state_size(std::string_view optimizer, const Vector& state, co
                 " parameters; the model has " + number_text(weights.size()));
 }
 
-/// The local optimizer chosen for a run; ADADP by default.
+/// The local optimizer chosen for a run; initially ADADP.
 using Optimizer = Chosen<OptimizerPart>;
 
 }  // namespace fedstride

@@ -14,12 +14,12 @@ namespace fedstride {
 namespace {
 
 constexpr double kDefaultTolerance = 0.1;  // as in ADADP, for steps without a server
-constexpr double kMinFactor = 0.9;         // on the rate in one step, while V is unknown
+constexpr double kMinFactor = 0.9;         // smallest factor on the rate in one step, while V is unknown
 constexpr double kMaxFactor = 1.1;
 constexpr double kMinRate = 1e-30;
 constexpr double kMostRate = 1e30;
-constexpr double kFirstBound = 0.3;               // on the tolerance, until max-tolerance auto is known
-constexpr double kStepInOneNoisyDirection = 0.3;  // in place of kStepInOneDirection where the noise is known
+constexpr double kFirstBound = 0.3;               // bound on the tolerance until max-tolerance auto is known
+constexpr double kStepInOneNoisyDirection = 0.3;  // replaces kStepInOneDirection if the noise is known
 
 double rate_for(double tolerance, double mean_square) {
   return std::clamp(tolerance / std::sqrt(mean_square), kMinRate, kMostRate);  // never 0 / 0: tolerances are above 0
@@ -34,10 +34,10 @@ double pooled_first_half(float* __restrict weights, const float* __restrict grad
   });
 }
 
-/// What a step does with its difference d1 - d2: nothing, keep it, or multiply it with the one kept before.
+/// The use of a step's difference d1 - d2: ignore it, keep it, or multiply it by the difference kept before.
 enum class Difference { passing, kept, compared };
 
-/// weights -= eta/2 G2; returns |d1 - d2|^2, NaN or infinite unless all intermediate numbers are finite.
+/// weights -= eta/2 G2; returns |d1 - d2|^2, which is NaN or infinite unless all intermediate numbers are finite.
 template <Difference kUse>
 double pooled_second_half(const float* __restrict theta, float* __restrict weights, const float* __restrict gradient,
                           float* __restrict kept, std::size_t size, float half_rate) {
@@ -62,8 +62,8 @@ constexpr PooledSecondHalf kPooledSecondHalf[] = {pooled_second_half<Difference:
 
 bool finds_bound(const Pooled& pooled) { return pooled.max_tolerance.is_auto && pooled.rule == PooledRule::current; }
 
-// Of every 16 steps the second and the third are compared, so the comparison costs almost nothing. A round's first step starts
-// from the mean of all clients: its difference says least about later steps.
+// Only the second and third of every 16 steps are compared, so the comparison costs almost nothing. A round's first step starts
+// from the mean of all clients, so its difference says least about later steps.
 Difference use_of_difference(const Pooled& pooled, const PooledState& state) {
   constexpr std::uint64_t kEvery = 16;
   if (!finds_bound(pooled)) return Difference::passing;
@@ -71,7 +71,7 @@ Difference use_of_difference(const Pooled& pooled, const PooledState& state) {
   return state.steps % kEvery == 2 && state.kept > 0 ? Difference::compared : Difference::passing;
 }
 
-// min(|theta_0| kappa sqrt(M) sqrt(3 / (2 T)) s, max-tolerance min(1, 2 s)), from the server's numbers.
+// Computes min(|theta_0| kappa sqrt(M) sqrt(3 / (2 T)) s, max-tolerance min(1, 2 s)) from the server's numbers.
 double tolerance_at(double scale, double limit, double left) { return std::min(scale * left, limit * std::min(1.0, 2 * left)); }
 
 double tolerance_of(const PooledState& state, Progress progress) {
@@ -88,7 +88,8 @@ double rate_of_step(const Pooled& pooled, const PooledState& state, double toler
 
 }  // namespace
 
-// The numbers sent by version 0.3's server: tolerances at the round's ends, unaffected by this form's bound 1e300.
+// Rule 0.3 sends the numbers of version 0.3's server: the tolerances at the round's start and end, which the bound 1e300 does not
+// limit.
 std::vector<double> PooledSteps::tell(std::uint32_t round) const {
   if (rule == PooledRule::version_0_3) {
     const auto [first, last] = course.of_round(round);
@@ -111,7 +112,7 @@ std::vector<double> PooledSteps::tell(std::uint32_t round) const {
   return {course.scale, bound, first, last, v};
 }
 
-// The mean u, less the known noise.
+// The mean of u, less the known noise.
 double PooledSteps::signal(const KnownNoise& known) const { return counted > 0 ? std::max(0.0, sum / counted) : known.gradients; }
 
 // The bound on the tolerance.
@@ -149,7 +150,7 @@ void PooledSteps::take(std::uint32_t round, const ClientReport& sums) {
 
 void PooledSteps::prolong(std::uint32_t rounds) {
   if (has_horizon || rounds <= course.rounds) return;
-  const double share = static_cast<double>(course.rounds) / rounds;  // of the new T
+  const double share = static_cast<double>(course.rounds) / rounds;  // old T / new T
   course.scale *= std::sqrt(share);
   if (course.last < 1) course.last *= share;
   course.rounds = rounds;
@@ -226,7 +227,7 @@ StepReport Pooled::step(State& state, Vector& scratch, Vector& weights, Gradient
   }
   state.kept = use == Difference::kept && std::isfinite(difference) ? difference : 0;
   ++state.steps;
-  // |d1 + d2| <= 2 |d1| + |d1 - d2|, a bound that usually suffices.
+  // The bound |d1 + d2| <= 2 |d1| + |d1 - d2| usually suffices.
   if (!(2 * first + std::sqrt(difference) <= 2 * longest) && std::isfinite(difference)) {
     const double length = std::sqrt(squared_distance(weights, scratch));
     if (length > 2 * longest) {

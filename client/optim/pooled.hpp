@@ -53,7 +53,7 @@ inline constexpr std::size_t kPooledNumbers = 5;
 
 struct PooledState {
   double learning_rate = 0;  ///< of the next step, while V is unknown
-  double sum = 0;            ///< of the client's own u: in this round, or in all if V is unknown
+  double sum = 0;            ///< of the client's own u in this round, or in all rounds if V is unknown
   std::uint64_t count = 0;
   std::uint64_t steps = 0;  ///< in this round
   double kept = 0;          ///< squared norm of the difference in the scratch, for comparison with the next step; 0: none
@@ -64,7 +64,7 @@ struct PooledState {
   }
 };
 
-/// A step in k directions is bounded by this times k^(1/4): Pooled's max-tolerance auto, server-schedule noise.
+/// This factor times k^(1/4) bounds a step in k directions, in Pooled's max-tolerance auto and server-schedule noise.
 inline constexpr double kStepInOneDirection = 0.21;
 
 /// The server's side: the statistics of all clients' steps.
@@ -97,31 +97,32 @@ struct PooledSteps final : PooledStatistic {
   std::vector<NamedNumber> numbers_ = {};
 };
 
-/// ADADP's two half steps with one rate for the whole federation, computed from the differences of all clients' half steps. For
-/// T steps of a client in the whole run, M clients per round, initial weights theta_0, step t and s = 1 - t/T:
+/// ADADP's two half steps with one rate for the whole federation, computed from the differences between all clients' half steps.
+/// For T steps per client in the whole run, M clients per round, initial weights theta_0, step t and s = 1 - t/T:
 ///   tol_t = min(|theta_0| kappa sqrt(M) sqrt(3 / (2 T)) s, max-tolerance min(1, 2 s))
 ///   d1 = -min(eta/2, c/|G1|) G1 at theta,  d2 = -eta/2 G2 at theta + d1,  c = max-step x tol_t / sqrt(2)
-///   f = min(1, 2c / |d1 + d2|),  theta <- theta + f (d1 + d2), undone only if that is not finite
+///   f = min(1, 2c / |d1 + d2|),  theta <- theta + f (d1 + d2), undone only if the result is not finite
 ///   u = f^2 |d1 - d2|^2 / eta^2
 ///   V = max(mean over the rounds so far of the mean of u over all steps of a round's clients, (tol / (2 eta'))^2) at a
-///   round's start, where eta' is the rate at the start of the round before; V = (tol / learning-rate)^2 in the first round
+///   round's start, where eta' is the rate at the previous round's start; V = (tol / learning-rate)^2 in the first round
 ///   eta = tol_t / sqrt(max(V, mean of the client's own u in this round))
 /// If gradient noise dominates, |d1 - d2| is the norm of the noise that a step adds to the weights, so at kappa 1 the noise of
-/// all steps together moves the averaged weights by |theta_0| / sqrt(2) (derived in docs/adaptive.md). No step is undone because
-/// it is long: long steps are the most informative. From round to round the rate at most doubles.
+/// all steps together moves the averaged weights by |theta_0| / sqrt(2) (derived in docs/adaptive.md). No step is undone for
+/// being long, since long steps are the most informative. From round to round the rate at most doubles.
 /// max-tolerance keeps the noise of a short run's steps small compared with a layer's gain, a singular value that is initially
 /// about 1 for any layer size. The larger k, the less noise of norm tol in k directions raises a singular value, so auto is
-/// 0.21 k^(1/4), where 1/k is the mean over the rounds of the mean squared cosine between the differences d1 - d2 of a client's
-/// consecutive steps, and 0.3 until a round has such pairs.
-/// If noise is added to the gradients (KnownNoise: mean square N in d directions, G the most that gradients add),
-///   V = N + max(0, mean over the rounds so far of the mean of u, less N); N + G in the first round. The rate then at most doubles for
-///   what is above N.
-///   1/k = min(the mean squared cosine, (N^2/d + 2 N R/d + R^2)/(N + R)^2), at least 1/d, with R = V - N: the cosine if what is above N
-///   is in one direction; max-tolerance auto is 0.3 k^(1/4) then
+/// 0.21 k^(1/4), where 1/k is the mean over rounds of the mean squared cosine between the differences d1 - d2 of a client's
+/// consecutive steps; it is 0.3 until a round has such pairs.
+/// If noise is added to the gradients (KnownNoise: mean square N in d directions, to which gradients add at most G),
+///   V = N + max(0, mean over the rounds so far of the mean of u, less N); N + G in the first round. The limit of doubling then
+///   applies only to the part of V above N.
+///   1/k = min(the mean squared cosine, (N^2/d + 2 N R/d + R^2)/(N + R)^2), at least 1/d, with R = V - N; the second term is the
+///   cosine if all of R is in one direction. max-tolerance auto is then 0.3 k^(1/4)
 /// A prolonged run continues like a run planned for its new length; beyond a set horizon, it keeps the last step's tolerance.
-/// With rate-of client, V stays unknown: each client starts at learning-rate and changes its rate by at most 10 % a step toward
-/// tol_t over the root of its own running mean of u. pooled-rule 0.3 does so in the first round, with only its second half
-/// entering V; it has neither the doubling nor the client's own mean, and a constant bound of 0.3 applied at the rounds' ends.
+/// With rate-of client, V stays unknown: each client starts at learning-rate and changes its rate by at most 10 % per step toward
+/// tol_t over the root of its own running mean of u. pooled-rule 0.3 does the same in the first round, of which only the second
+/// half enters V; it has neither the limit of doubling nor the client's own mean, and bounds the tolerance by 0.3 at each round's
+/// start and end.
 struct Pooled final : OptimizerBase<Pooled, PooledSettings, PooledState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "pooled";
@@ -140,8 +141,8 @@ struct Pooled final : OptimizerBase<Pooled, PooledSettings, PooledState> {
   double learning_rate(const State& state, Progress progress) const override;
   bool follows() const override { return true; }
   void follow(UnitWeight& unit, const StepReport& step) const override { follow_rate(unit, step, 2); }
-  /// The scratch holds theta while theta + d1 and then theta + d1 + d2 replace it in the weights, followed by the difference of
-  /// the step's halves, kept for the next step.
+  /// The scratch holds theta while theta + d1 and then theta + d1 + d2 replace it in the weights, followed by the difference
+  /// between the step's halves, kept for the next step.
   StepReport step(State& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const override;
 };
 

@@ -12,7 +12,7 @@ namespace {
 struct ProdigyFactors {
   float mean_stays, mean_joins, square_stays, square_joins, direction_stays, direction_joins;
   float rate;
-  float epsilon;  ///< times d / d_0
+  float epsilon;  ///< scaled by d / d_0
 };
 
 struct ProdigyVectors {
@@ -57,7 +57,7 @@ StepReport Prodigy::step(State& state, Vector& /*scratch*/, Vector& weights, Gra
     check_state_size(kName, *vector, weights);
   if (!state.begun) state.origin = weights;
   state.begun = true;
-  // Divided by powers of d_0, the vectors stay far from the smallest floats; the steps are unchanged.
+  // Division by powers of d_0 keeps the vectors far from the smallest floats and leaves the steps unchanged.
   const double rate = state.distance;
   const double grown = rate / initial_distance;
   const double beta3 = std::sqrt(beta2);

@@ -25,7 +25,7 @@ struct ProdigySettings {
 
 struct ProdigyState {
   Vector origin;  ///< x_0: the first model that the client received
-  Vector mean;    ///< m, v, s and r below, with d / d_0 in place of d
+  Vector mean;    ///< from here to progress: m, v, s and r below, with d / d_0 in place of d
   Vector square;
   Vector direction;
   double progress = 0;
@@ -37,13 +37,13 @@ struct ProdigyState {
   }
 };
 
-/// Prodigy (Mishchenko & Defazio 2024, the version of Adam, without weight decay, gamma = 1): Adam whose rate d is a lower bound
-/// on |x_0 - x*| that only grows. From d = initial-distance and zeros, with b3 = sqrt(beta2):
+/// Prodigy (Mishchenko & Defazio 2024, the version for Adam, without weight decay, gamma = 1): Adam whose rate d is a lower bound
+/// on |x_0 - x*| that only grows. Starting from d = initial-distance and zeros, with b3 = sqrt(beta2):
 ///   m <- beta1 m + (1 - beta1) d g,    v <- beta2 v + (1 - beta2) d^2 g^2
 ///   r <- b3 r + (1 - b3) d^2 <g, x_0 - x>,    s <- b3 s + (1 - b3) d^2 g
 ///   x <- x - d m / (sqrt(v) + d epsilon),    then d <- max(d, r / |s|_1)
 /// No bias correction, as in the paper. d starts tiny and needs tens of steps to grow, so clients keep their state (four vectors
-/// as long as the model) between rounds if all take part. Reads only gradients.
+/// as long as the model) between rounds if all take part. Steps read gradients but no losses.
 struct Prodigy final : OptimizerBase<Prodigy, ProdigySettings, ProdigyState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "prodigy";

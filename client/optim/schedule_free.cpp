@@ -3,9 +3,9 @@
 namespace fedstride {
 namespace {
 
-// Both functions compute a + share (b - a), so that equal numbers stay unchanged.
+// Both functions compute a + share (b - a), so equal numbers stay unchanged.
 
-/// Replaces x by y, and saves x.
+/// Replaces x with y and saves x.
 void interpolate(float* __restrict weights, float* __restrict average, const float* __restrict iterate, std::size_t size,
                  float share) {
   for (std::size_t i = 0; i < size; ++i) {
@@ -15,7 +15,7 @@ void interpolate(float* __restrict weights, float* __restrict average, const flo
   }
 }
 
-/// Moves z, and replaces y by the next x.
+/// Moves z and replaces y with the next x.
 void average_iterates(float* __restrict weights, const float* __restrict average, float* __restrict iterate,
                       const float* __restrict gradient, std::size_t size, float rate, float share) {
   for (std::size_t i = 0; i < size; ++i) {

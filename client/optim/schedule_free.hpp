@@ -31,9 +31,9 @@ struct ScheduleFreeState {
 
 /// Schedule-free SGD (Defazio et al. 2024, Equations 3 to 5). In step t = 1, 2, ... of a round, from x = z = the model received:
 ///   y = (1 - beta) z + beta x,   z <- z - rate grad f(y),   x <- (1 - c) x + c z,  c = 1 / (t + 1)
-/// so x is the mean of the model received and of the round's iterates z; the authors' program uses c = 1 / t, which omits the
-/// former. A client sends only the change of x. The server averages the clients' x; their z, which would drift apart, are
-/// neither sent nor kept: each round is independent, for any client-state. Reads only gradients.
+/// so x is the mean of the model received and the round's iterates z; the authors' code uses c = 1 / t, which omits the model
+/// received. A client sends only the change of x. The server averages the clients' x; their z, which would drift apart, are
+/// neither sent nor kept, so rounds are independent for any client-state. Steps read gradients but no losses.
 struct ScheduleFree final : OptimizerBase<ScheduleFree, ScheduleFreeSettings, ScheduleFreeState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "schedule-free";
@@ -42,11 +42,11 @@ struct ScheduleFree final : OptimizerBase<ScheduleFree, ScheduleFreeSettings, Sc
   int gradients_per_step(Progress /*progress*/) const override { return 1; }
 
   void start(State& state, std::size_t size) const override;
-  /// A new round begins.
+  /// Begins a new round.
   void hear(State& state, std::span<const double> /*told*/) const override { state.steps = 0; }
   double learning_rate(const State& /*state*/, Progress /*progress*/) const override { return rate; }
   bool follows() const override { return true; }
-  /// UnitWeight: `moved` is x, `momentum` z, and `bias` t.
+  /// In the UnitWeight, `moved` is x, `momentum` is z, and `bias` is t + 1 after step t.
   void follow(UnitWeight& unit, const StepReport& step) const override {
     const double y = (1 - interpolation) * unit.momentum + interpolation * unit.moved;
     unit.momentum += step.learning_rate * (1 - unit.pull * y);

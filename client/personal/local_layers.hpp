@@ -16,12 +16,12 @@ struct LocalLayersSettings {
             Valid{.low = 0, .high = 1e6}}};
 };
 
-/// Layers that stay with the client. Trained together with the shared layers: FedPer (Arivazhagan, Aggarwal, Singh & Choudhary
-/// 2019, Algorithm 1). Own layers first, then the shared ones: FedRep (Collins, Hassani, Mokhtari & Shakkottai 2021, Algorithm
-/// 1). A client starts from the model received with its own tensors in these layers, keeps them after training, and sends a
-/// change of 0 for them, so that the server's never change. Layers that are not training get a gradient of 0 and are restored
-/// after each step, so that momentum does not move them. ADADP's error estimate then covers the layers in training; both
-/// kinds share one rate.
+/// Layers that stay with the client. FedPer (Arivazhagan, Aggarwal, Singh & Choudhary 2019, Algorithm 1) trains them along with
+/// the shared layers; FedRep (Collins, Hassani, Mokhtari & Shakkottai 2021, Algorithm 1) trains them first, then the shared
+/// layers. A client starts from the model received with its own tensors in these layers, keeps them after training, and sends a
+/// change of 0 for them, so the server's tensors never change. Layers not being trained get a gradient of 0 and are restored
+/// after each step, so that momentum does not move them. ADADP's error estimate then covers only the layers being trained; own
+/// and shared layers have the same rate.
 struct LocalLayers final : PartBase<PersonalPart, LocalLayers, LocalLayersSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "local-layers";

@@ -18,11 +18,11 @@ class PersonalPart : public Part {
  public:
   static PartFamily& family();  ///< client/personal/kinds.cpp has the list
 
-  /// True if a client keeps its own parameters between rounds; before its first round they are those received.
+  /// True if a client keeps its own parameters between rounds; before its first round, these are the ones received.
   virtual bool keeps() const { return false; }
   /// Epochs of the second pass; 0: no second pass.
   virtual int epochs() const { return 0; }
-  /// At least 0; a step of the second pass sees grad f_k(v) + pull (v - theta), with theta the model received.
+  /// The pull, at least 0: a step of the second pass sees grad f_k(v) + pull (v - theta), with theta the model received.
   virtual double pull() const { return 0; }
   /// The client's own layers: names as for `freeze`, or "last". Empty: the whole model, if there is a second pass.
   virtual std::string_view layers() const { return {}; }

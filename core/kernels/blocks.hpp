@@ -19,7 +19,7 @@ typedef std::uint64_t WideLanes __attribute__((vector_size(kLanes * 4)));
 FEDSTRIDE_INLINE WordLanes broadcast(std::uint32_t value) { return value - WordLanes{}; }
 FEDSTRIDE_INLINE WideLanes broadcast(std::uint64_t value) { return value - WideLanes{}; }
 
-/// The products of the lower halves.
+/// Multiplies the lower halves of 64-bit lanes.
 FEDSTRIDE_INLINE WideLanes multiply_low(WideLanes a, WideLanes b) {
 #if defined(__AVX512F__)
   return reinterpret_cast<WideLanes>(_mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
@@ -32,12 +32,12 @@ FEDSTRIDE_INLINE WideLanes multiply_low(WideLanes a, WideLanes b) {
 #endif
 }
 
-/// Philox4x32-10 of kLanes counters that differ in their first word; lane i of each row is block numbers[i].
+/// Philox4x32-10 of kLanes counters that differ in their first word; lane i of each row belongs to block numbers[i].
 struct Philox {
   static constexpr int kWords = 4;
 
   FEDSTRIDE_INLINE static void blocks(const BlockKey& from, WordLanes numbers, WordLanes (&words)[kWords]) {
-    // Lane pairs are 64-bit lanes; their upper halves are never read.
+    // Each pair of lanes is treated as a 64-bit lane, whose upper half is never read.
     constexpr std::uint64_t kFactor0 = 0xD2511F53;
     constexpr std::uint64_t kFactor1 = 0xCD9E8D57;
     std::uint64_t key0 = from.key[0];
@@ -45,7 +45,7 @@ struct Philox {
     const WideLanes factor0 = broadcast(kFactor0);
     const WideLanes factor1 = broadcast(kFactor1);
     WideLanes state[4][2];
-    // Two rounds in which half of the words are the same in all lanes.
+    // In the first two rounds, half of the words are the same in all lanes.
     std::uint64_t product = kFactor1 * from.address[1];
     const std::uint64_t word0 = (product >> 32) ^ from.address[0] ^ key0;
     const std::uint64_t word1 = product & 0xffffffff;

@@ -5,9 +5,9 @@
 namespace fedstride {
 namespace {
 
-// Words below this are refined: their share of the unit interval is too coarse for a tail.
+// Words below this are refined: their resolution is too coarse for the tail.
 constexpr std::uint32_t kCoarse = std::uint32_t{1} << 18;
-// Blocks in the upper half of the numbers hold only the lower 32 bits of such words.
+// Blocks numbered from this on supply only the lower 32 bits of such words.
 constexpr std::uint32_t kRefinement = std::uint32_t{1} << 31;
 
 FEDSTRIDE_INLINE Lanes square_root(Lanes x) {
@@ -32,12 +32,12 @@ FEDSTRIDE_INLINE bool any(IntLanes condition) {
 #endif
 }
 
-/// sqrt(-2 ln u), u = scaled x 2^-32 in (0, 1]; 1 - u = complement x 2^-32, which is what counts near 1.
+/// sqrt(-2 ln u), u = scaled x 2^-32 in (0, 1]; 1 - u = complement x 2^-32, which is more accurate near u = 1.
 FEDSTRIDE_INLINE Lanes radius(Lanes scaled, Lanes complement) {
   // scaled = 2^exponent m with m in [sqrt(1/2), sqrt(2)).
   constexpr std::int32_t kSqrtHalf = 0x3f3504f3;
   const IntLanes bits = reinterpret_cast<IntLanes>(scaled) - (kSqrtHalf + (32 << 23));
-  const Lanes exponent = as_floats(bits >> 23);  // less 32
+  const Lanes exponent = as_floats(bits >> 23);  // the exponent minus 32
   const Lanes m = reinterpret_cast<Lanes>((bits & 0x007fffff) + kSqrtHalf);
   const Lanes f = exponent == Lanes{} ? complement * -0x1p-32F : m - 1.0F;
   // -2 ln(1 + f) / f, relative error 2^-25.2 (minimax, Remez).
@@ -53,7 +53,7 @@ FEDSTRIDE_INLINE Lanes radius(Lanes scaled, Lanes complement) {
   return square_root(fma(p, f, exponent * -0x1.62e430p+0F));  // -2 ln 2
 }
 
-/// (cos, sin) of a uniform angle: two bits of the word say which quarter of the circle, 30 bits where in it.
+/// (cos, sin) of a uniform angle: two bits of the word select the quarter of the circle, and 30 bits the position in it.
 FEDSTRIDE_INLINE void direction(WordLanes word, Lanes& cosine, Lanes& sine) {
   const Lanes t = fma(as_floats(reinterpret_cast<IntLanes>(word << 2)), 0x1p-32F, 0x1p-33F);  // quarter turns, |t| <= 1/2
   const Lanes square = t * t;

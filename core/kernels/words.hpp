@@ -11,18 +11,18 @@ struct BlockKey {
   const std::uint32_t* address;  ///< counter[1..3]
 };
 
-/// Number of blocks made together: their words k form a row of 16.
+/// Number of blocks computed together; word k of all of them forms a row of 16.
 inline constexpr int kBlocksAtOnce = 16;
 
-/// Batches of sixteen blocks: words[16 * (W * b + k) + i] is word k of block numbers[16 * b + i], W words a block.
+/// Computes batches of 16 blocks: words[16 * (W * b + k) + i] is word k of block numbers[16 * b + i], with W words per block.
 void philox_words(const BlockKey& from, const std::uint32_t* numbers, std::size_t batches, std::uint32_t* words);
 void chacha_words(const BlockKey& from, const std::uint32_t* numbers, std::size_t batches, std::uint32_t* words);
 
-/// Normals made at once from 16 blocks.
+/// Number of normals computed together from 16 blocks.
 inline constexpr std::size_t kPhiloxNormals = 64;
 inline constexpr std::size_t kChachaNormals = 256;
 
-/// values[i] += scale x z(first + i) for whole groups of normals; the first group is number `first_group`.
+/// values[i] += scale x z(first + i) for whole groups of normals; `first_group` is the number of the first group.
 void add_philox_normals(const BlockKey& from, std::uint32_t first_group, float scale, float* values, std::size_t groups);
 void add_chacha_normals(const BlockKey& from, std::uint32_t first_group, float scale, float* values, std::size_t groups);
 

@@ -13,26 +13,26 @@ namespace fedstride {
 struct Dataset;
 struct DataPair;
 
-/// Maps pictures to features, channels innermost. `values` are the pictures' planes (channel, row, column), from 0 to 1.
+/// Maps images to features, channels innermost. `values` has the images' planes (channel, row, column), scaled to 0 to 1.
 using MapPictures = std::function<void(std::span<const float> values, std::span<float> features)>;
 
-/// A fixed map from each example's picture to features, a function of that example alone. Computed once, when a data set is read.
+/// A fixed map from an example's image to features that depends on that example alone, computed once, when a data set is read.
 class FeatureMap {
  public:
   virtual ~FeatureMap() = default;
-  /// Name and constants: equal texts mean equal features.
+  /// The map's name and constants; equal strings mean equal features.
   virtual std::string text() const = 0;
-  /// The shape of a picture's features. Throws Error (usage) for pictures that it cannot read.
+  /// The shape of an image's features. Throws Error (usage) for images that it cannot read.
   virtual Shape output(const Shape& picture) const = 0;
-  /// For pictures of this shape. Not thread-safe: it keeps scratch memory.
+  /// Returns the map for images of this shape. The result is not thread-safe, since it keeps scratch memory.
   virtual MapPictures mapper(const Shape& picture) const = 0;
 };
 
-/// The map that a setting names: nothing for "" and "none". Throws Error (usage) with what is valid.
+/// The map that a setting specifies; null for "" and "none". Throws Error (usage) that lists the valid settings.
 std::unique_ptr<const FeatureMap> feature_map(std::string_view setting);
 
-/// Replaces both parts' pictures by the features that a setting names, if any, which have no normalization yet. Throws Error
-/// (usage) unless there are pictures.
+/// Replaces both parts' images with the features of the map that a setting specifies, if any, and clears their normalization.
+/// Throws Error (usage) if there are no images.
 void map_pictures(DataPair& pair, std::string_view setting);
 
 }  // namespace fedstride

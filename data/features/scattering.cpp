@@ -17,7 +17,7 @@
 namespace fedstride {
 namespace {
 
-// Each lane is a picture's plane, so the number of lanes changes no bit.
+// Each lane holds one image plane, so the number of lanes does not change any bit.
 struct Complex {
   Lanes re;
   Lanes im;
@@ -38,7 +38,7 @@ std::complex<double> unit(double turns) {
   return {direction.cosine, direction.sine};
 }
 
-/// The discrete Fourier transform of lines of `size` numbers, not normalized (Stockham's order; radix 4, then prime factors).
+/// The unnormalized discrete Fourier transform of lines of `size` numbers (Stockham's order; radix 4, then prime factors).
 class Fourier {
  public:
   explicit Fourier(int size) : size_(size), other_(static_cast<std::size_t>(size)) {
@@ -71,7 +71,7 @@ class Fourier {
   }
 
  private:
-  /// Transforms `radix` numbers, then turns the k-th by -2 pi turn k / size.
+  /// Transforms `radix` numbers, then rotates the k-th result by the angle -2 pi turn k / size.
   FEDSTRIDE_INLINE void pass(int radix, const Complex* in, int in_step, Complex* out, int out_step, int turn) const {
     const auto turned = [&](Complex value, int times) FEDSTRIDE_INLINE_LAMBDA {
       return turn == 0 ? value : value * turns_[static_cast<std::size_t>(turn * times)];
@@ -92,7 +92,7 @@ class Fourier {
       out[3 * out_step] = turned({difference.re - side.im, difference.im + side.re}, 3);
       return;
     }
-    // Odd: numbers j and radix - j have conjugate factors, and so have results k and radix - k.
+    // For odd radices, inputs j and radix - j have conjugate factors, and so do outputs k and radix - k.
     const int part = size_ / radix;
     Complex sum = in[0];
     for (int j = 1; j < radix; ++j) sum = sum + in[j * in_step];
@@ -122,7 +122,7 @@ constexpr std::string_view kCentered = "centered";
 
 using Spectrum = std::vector<double>;
 
-/// Frequencies of a line of `size` samples that a line sampled 2^scale times more rarely can hold, in its order.
+/// The frequencies of a line of `size` samples that remain if every 2^scale-th sample is kept, in the order of the shorter line.
 std::vector<int> band(int size, int scale) {
   const int kept = size >> scale;
   std::vector<int> frequencies;
@@ -131,7 +131,7 @@ std::vector<int> band(int size, int scale) {
   return frequencies;
 }
 
-/// phi along one axis, at the samples of a picture taken every 2^scale: the average of line y is sum_i weights[y][i] value[i].
+/// Weights that average one axis with phi, for an image sampled every 2^scale: output y is sum_i weights[y][i] value[i].
 std::vector<float> averaging(int size, int scale, int scales, int outputs) {
   const double sigma = 0.8 * (1 << (scales - 1));
   std::vector<double> gaussian(static_cast<std::size_t>(size), 0.0);
@@ -161,7 +161,7 @@ std::vector<float> averaging(int size, int scale, int scales, int outputs) {
   return weights;
 }
 
-/// The real response of psi_(j,l) to each frequency of a picture of height x width samples.
+/// The real response of psi_(j,l) at each frequency of an image of height x width samples.
 Spectrum morlet(int height, int width, int scale, int orientation, int orientations) {
   const double sigma = 0.8 * (1 << scale);
   const double slant = 4.0 / orientations;
@@ -195,7 +195,7 @@ Spectrum morlet(int height, int width, int scale, int orientation, int orientati
   }
   const double length = 2 * std::numbers::pi * sigma * sigma / slant;
   for (std::size_t i = 0; i < size; ++i) wave[i] = (wave[i] - sum / weights * envelope[i]) / length;
-  // Columns, then rows: of the result only the real part, for the wavelet's is even and its imaginary part odd.
+  // Transforms columns, then rows. The result is real, since the wavelet's real part is even and its imaginary part odd.
   std::vector<std::complex<double>> columns(size);
   for (int k = 0; k < height; ++k)
     for (int y = 0; y < height; ++y) {
@@ -213,7 +213,7 @@ Spectrum morlet(int height, int width, int scale, int orientation, int orientati
   return response;
 }
 
-/// One sampling rate: every 2^scale.
+/// The transforms and signals for one sampling rate: every 2^scale pixels.
 struct Level {
   Level(int full_height, int full_width, int scale, int scales, const Shape& output)
       : rows(full_width >> scale),
@@ -272,7 +272,7 @@ class Scatterer {
   }
 
  private:
-  /// The response at frequencies of level's signals, divided by their number: what an inverse transform leaves out.
+  /// The response at a level's frequencies, divided by their number, since the inverse transform is not normalized.
   std::vector<float> cut(const Spectrum& full, int level) const {
     const std::vector<int> down = band(height_, level);
     const std::vector<int> across = band(width_, level);
@@ -284,7 +284,7 @@ class Scatterer {
     return response;
   }
 
-  /// Continues the planes by reflection, each in its lane.
+  /// Extends the planes by reflection, one plane per lane.
   void pad(std::span<const float> values, std::size_t plane) {
     const auto reflected = [](int at, int size) {
       if (at < 0) at = -at;
@@ -328,7 +328,7 @@ class Scatterer {
     return wavelets_[static_cast<std::size_t>(scale * orientations_ + orientation)][static_cast<std::size_t>(level)];
   }
 
-  /// Filters a spectrum of `from`'s signals, samples every 2^scale, and takes the modulus: the signal of level `scale`.
+  /// Filters a spectrum of `from`'s signals, samples every 2^scale, and stores the modulus as the signal of level `scale`.
   void modulus(const std::vector<Complex>& spectrum, const Level& from, const std::vector<float>& response, int scale) {
     Level& to = levels_[static_cast<std::size_t>(scale)];
     const int copies_down = from.height() / to.height();
@@ -342,7 +342,7 @@ class Scatterer {
             sum.re = fma(spectrum[at].re, response[at], sum.re);
             sum.im = fma(spectrum[at].im, response[at], sum.im);
           }
-        // Exchanged, for the inverse transform; the modulus is the same.
+        // Swapping real and imaginary parts makes this the inverse transform, with the same modulus.
         to.signal[static_cast<std::size_t>(y) * to.width() + x] = {sum.im, sum.re};
       }
     to.transform();
@@ -355,7 +355,7 @@ class Scatterer {
     return root;
   }
 
-  /// Averages a level's real signal by phi, every 2^J, as features of a path.
+  /// Averages a level's real signal with phi, sampled every 2^J, into the features of a path.
   void average(const Level& level, int path) {
     const auto outputs = static_cast<std::size_t>(output_.width);
     for (int y = 0; y < level.height(); ++y)
@@ -388,14 +388,14 @@ class Scatterer {
   int orientations_;
   int paths_;
   float middle_;    ///< subtracted from the values
-  int height_ = 0;  ///< of the continued picture
+  int height_ = 0;  ///< of the extended image
   int width_ = 0;
   std::vector<Level> levels_;
-  std::vector<std::vector<std::vector<float>>> wavelets_;  ///< of each scale and orientation, at each level that it filters
+  std::vector<std::vector<std::vector<float>>> wavelets_;  ///< by scale and orientation, then by the level to filter
   std::vector<Complex> picture_spectrum_;
-  std::vector<Complex> first_spectrum_;  ///< of a first modulus
+  std::vector<Complex> first_spectrum_;  ///< of a first-order modulus
   std::vector<Complex> averaged_;
-  // of the planes at hand
+  // the planes being processed
   std::size_t first_ = 0;
   std::size_t count_ = 0;
   std::span<float> features_;

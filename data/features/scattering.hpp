@@ -8,26 +8,27 @@
 
 namespace fedstride {
 
-/// The scattering transform of a picture (Bruna & Mallat 2013; Oyallon & Mallat 2015): moduli of Morlet wavelets, averaged by a
-/// Gaussian. Each channel of H x W values gives 1 + J L + L^2 J (J - 1) / 2 channels of floor(H / 2^J) x floor(W / 2^J):
+/// The scattering transform of an image (Bruna & Mallat 2013; Oyallon & Mallat 2015): moduli of Morlet wavelets, averaged by a
+/// Gaussian. Each channel of H x W values yields 1 + J L + L^2 J (J - 1) / 2 channels of floor(H / 2^J) x floor(W / 2^J):
 ///   S0 = x * phi                          the average
 ///   S1 = |x * psi_(j,l)| * phi            j = 0 ... J - 1, l = 0 ... L - 1
 ///   S2 = ||x * psi_(j,l)| * psi_(k,m)| * phi,  j < k
-/// in this order, (j, l) before (k, m), where
+/// in this order, with (j, l) before (k, m), where
 ///   psi_(j,l)  envelope (e^(i xi u1) - beta), of mean 0; u is rotated by (floor(L - L/2 - 1) - l) pi / L, xi = 3 pi / 2^(j+2),
-///              and the Gaussian envelope has deviation 0.8 2^j, L/4 times as narrow across
+///              and the Gaussian envelope has deviation 0.8 2^j, L/4 times as wide across
 ///   phi        Gaussian of deviation 0.8 2^(J-1)
-/// as in Kymatio, whose filters are longer by 3e-5: its pi is 3.1415. Pictures are continued by reflection to multiples of 2^J,
-/// at least 2^(J-1) on each side. Signals are sampled at 2^j after psi_j, filters of sampled signals are cut at their band.
+/// as in Kymatio, whose filters are longer by 3e-5 since its pi is 3.1415. Images are extended by reflection to multiples of 2^J,
+/// by at least 2^(J-1) on each side. Signals are sampled every 2^j after psi_j, and filters of sampled signals are cut to their
+/// band.
 class Scattering final : public FeatureMap {
  public:
   static constexpr std::string_view kWord = "scattering";
   static constexpr std::string_view kSyntax = "scattering [SCALES [ORIENTATIONS]] [centered]";
 
-  /// J from 1 to 5, L from 1 to 32. Centered: of the picture less 0.5, which only moves S0.
+  /// J is from 1 to 5, L from 1 to 32. If centered, 0.5 is subtracted from the values, which changes only S0.
   explicit Scattering(int scales = 2, int orientations = 8, bool is_centered = false)
       : scales_(scales), orientations_(orientations), is_centered_(is_centered) {}
-  /// From the words of a setting. Throws Error (usage).
+  /// Parses the words of a setting. Throws Error (usage).
   static Scattering read(std::span<const std::string_view> words);
 
   std::string text() const override;

@@ -28,7 +28,7 @@ constexpr std::uint8_t kEndOfRecords = 255;
 constexpr std::uint8_t kErrorRecord = 254;
 constexpr std::uint8_t kPassedOn = 253;
 
-/// A fault ends a reading process silently. Its parent handles a terminal's Ctrl-C.
+/// Makes a fault end a reading process silently and leaves a terminal's Ctrl-C to its parent.
 void settle_apart(std::uint64_t seconds) {
   rlimit time{};
   if (getrlimit(RLIMIT_CPU, &time) == 0) {
@@ -37,11 +37,11 @@ void settle_apart(std::uint64_t seconds) {
   }
   std::signal(SIGINT, SIG_IGN);
   for (const int usual : {SIGPIPE, SIGTERM, SIGXCPU}) std::signal(usual, SIG_DFL);
-#ifndef FEDSTRIDE_SANITIZED  // their reports must be visible
+#ifndef FEDSTRIDE_SANITIZED  // sanitizer reports must stay visible
   for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(fault, SIG_DFL);
   prctl(PR_SET_DUMPABLE, 0);
   if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0)
-    dup2(nowhere, STDERR_FILENO);  // hides glibc's message on a corrupted heap
+    dup2(nowhere, STDERR_FILENO);  // hides glibc's message about a corrupted heap
 #endif
 }
 
@@ -65,7 +65,7 @@ void tell_all(RecordWriter& writer, const std::string& name, function_ref<void(R
   writer.flush();
 }
 
-/// Why the records of a process stopped, given its exit code.
+/// The error for a process whose records broke off, given its exit code.
 Error broken(const std::string& name, const ApartLimits& limits, int code) {
   if (code == -SIGXCPU)
     return failure(name + " is damaged: the library that reads it does not finish (after " + std::to_string(limits.seconds) +
@@ -104,7 +104,7 @@ void RecordWriter::append(const void* from, std::size_t size) {
 }
 
 void RecordWriter::flush() {
-  if (!write_all(to_, {buffer_.data(), buffer_.size()})) _exit(1);  // there is no reader left
+  if (!write_all(to_, {buffer_.data(), buffer_.size()})) _exit(1);  // the reader is gone
   buffer_.clear();
 }
 

@@ -12,7 +12,7 @@
 
 namespace fedstride {
 
-/// Outgoing records of a process that reads for this one: numbers, texts and bytes, in buffers.
+/// Buffers and sends records (numbers, text and bytes) from a process that reads for this one.
 class RecordWriter {
  public:
   explicit RecordWriter(int to, int process = 0, int processes = 1) : to_(to), process_(process), processes_(processes) {}
@@ -26,10 +26,10 @@ class RecordWriter {
   void text(std::string_view text);
   void flush();
 
-  /// The number of this process among those that send in turn, and how many there are.
+  /// This process's index among the processes that take turns sending, and their number.
   int process() const { return process_; }
   int processes() const { return processes_; }
-  /// Switches to the next process's records, after the last one to the first. Ended processes are skipped.
+  /// Ends this process's turn: the reader goes on to the next process, and from the last one to the first, skipping ended ones.
   void pass_on();
 
  private:
@@ -41,13 +41,13 @@ class RecordWriter {
   std::vector<char> buffer_;
 };
 
-/// The same records on arrival.
+/// Receives these records in the parent process.
 class RecordReader {
  public:
-  /// The other process is gone, or has sent something other than records.
+  /// Thrown if the other process is gone or has sent anything but records.
   struct Broken {};
 
-  /// `from`: the processes' pipes, in turn. `most`: the limit on a text or bytes.
+  /// `from`: the processes' pipes, in the order of their turns. `most`: the maximum size of one text or byte array.
   RecordReader(std::span<const Descriptor> from, std::uint64_t most);
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
@@ -58,14 +58,14 @@ class RecordReader {
   void bytes(std::vector<std::uint8_t>& bytes);
   std::string text();
 
-  std::size_t process() const { return at_; }  ///< whose records come now
+  std::size_t process() const { return at_; }  ///< the process whose records are being read
 
  private:
   /// The records received so far from one process.
   struct Source {
     int from;
     std::vector<char> buffer = {};
-    std::size_t begin = 0;  ///< of the part not yet taken
+    std::size_t begin = 0;  ///< start of the unread part
     std::size_t end = 0;
     bool ended = false;
   };
@@ -79,16 +79,16 @@ class RecordReader {
   std::uint64_t most_;
 };
 
-/// The bounds of a process that reads.
+/// Limits on processes that read.
 struct ApartLimits {
-  std::uint64_t most = 0;      ///< bytes of one text or array sent
-  std::uint64_t seconds = 60;  ///< processor time: some damaged files send a library into a loop
-  int processes = 1;           ///< that send in turn
+  std::uint64_t most = 0;      ///< maximum bytes of one text or array sent
+  std::uint64_t seconds = 60;  ///< processor time, since some damaged files send a library into a loop
+  int processes = 1;           ///< processes that take turns sending
 };
 
-/// Runs `tell` in separate processes, copies of this one, and gives their records to `take` here: in one process's order if each
-/// sends its share and passes on after each piece. Errors of either are thrown; if a process itself ends, for instance by a fault
-/// in a library, that is an Error (failure) about `name`. `tell` sees this process's memory as it was, and changes nothing in it.
+/// Runs `tell` in separate processes, copies of this one, and passes their records to `take` here, in one process's order if each
+/// sends its share and passes on after each piece. Errors of either are thrown; if a process itself ends, for instance by a crash
+/// in a library, that is an Error (failure) about `name`. `tell` sees this process's memory as it was and changes nothing in it.
 void read_apart(const std::string& name, const ApartLimits& limits, function_ref<void(RecordWriter&)> tell,
                 function_ref<void(RecordReader&)> take);
 

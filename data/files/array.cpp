@@ -18,7 +18,7 @@ static_assert(std::endian::native == std::endian::little, "numbers are read as t
 
 constexpr std::size_t kMaxDimensions = 8;
 constexpr std::size_t kMaxHeaderBytes = 1 << 16;
-constexpr std::size_t kMaxTextBytes = 4096;  // of one text in an array of texts
+constexpr std::size_t kMaxTextBytes = 4096;  // of one string in an array of strings
 
 /// The value of a key in the header's dictionary: up to the comma or brace that ends it.
 std::optional<std::string_view> header_value(std::string_view header, std::string_view key) {
@@ -104,7 +104,7 @@ void swap_bytes(Array& array) {
 void last_index_fastest(Array& array) {
   const std::size_t dimensions = array.shape.size();
   if (dimensions < 2 || array.item == 0) return;
-  std::vector<std::size_t> stride(dimensions, array.item);  // bytes, in the file's order
+  std::vector<std::size_t> stride(dimensions, array.item);  // in bytes and in the file's order
   for (std::size_t d = 1; d < dimensions; ++d) stride[d] = stride[d - 1] * array.shape[d - 1];
   std::vector<std::uint8_t> out(array.bytes.size());
   std::vector<std::size_t> index(dimensions, 0);

@@ -16,28 +16,28 @@
 
 namespace fedstride {
 
-/// An in-memory array like NumPy's and HDF5's: numbers in this machine's byte order, the last index fastest.
+/// An in-memory array like NumPy's and HDF5's: numbers in this machine's byte order, the last index varying fastest.
 struct Array {
   std::string key;  ///< its name in the file, for messages
-  /// NumPy's kind: b truth values, i and u whole numbers, f floating point, U texts of 4-byte characters, S of bytes.
+  /// NumPy's kind: b booleans, i and u whole numbers, f floating point, U strings of 4-byte characters, S strings of bytes.
   char kind = 'f';
   std::size_t item = 4;            ///< bytes per element
-  std::vector<std::size_t> shape;  ///< none: one element
+  std::vector<std::size_t> shape;  ///< empty: one element
   Borrowable<std::uint8_t> bytes;
 
   std::size_t rows() const { return shape.empty() ? 1 : shape.front(); }
-  /// Elements of one row: of one index of the first dimension.
+  /// The number of elements per row, that is, per index of the first dimension.
   std::size_t row_size() const;
   bool is_text() const { return kind == 'U' || kind == 'S'; }
   bool is_whole() const { return kind == 'b' || kind == 'i' || kind == 'u'; }
   double number(std::size_t index) const;
-  std::int64_t whole(std::size_t index) const;  ///< of a whole number; capped at 2^63 - 1
-  std::string text(std::size_t index) const;    ///< of a text, as UTF-8
-  /// "float32 of shape (60000, 28, 28)".
+  std::int64_t whole(std::size_t index) const;  ///< a whole number, capped at 2^63 - 1
+  std::string text(std::size_t index) const;    ///< a string, as UTF-8
+  /// Text such as "float32 of shape (60000, 28, 28)".
   std::string type_text() const;
 };
 
-/// A program's own numbers as an array of this shape.
+/// Makes an array of this shape from a program's own numbers.
 template <class Number>
 Array array_of(std::string key, std::span<const Number> numbers, std::vector<std::size_t> shape) {
   constexpr char kKind = std::is_floating_point_v<Number> ? 'f' : std::is_signed_v<Number> ? 'i' : 'u';
@@ -49,24 +49,24 @@ Array array_of(std::string key, std::span<const Number> numbers, std::vector<std
           .bytes = std::vector<std::uint8_t>(bytes, bytes + numbers.size_bytes())};
 }
 
-/// Calls `use` with each element of a range of an array of numbers, in its own type (half precision as float).
+/// Calls `use` with each element of a range of an array of numbers, in the array's type (half precision as float).
 template <class Use>
 void for_each_number(const Array& array, std::size_t begin, std::size_t end, Use use);
 
 /// The header of a .npy file (numpy.lib.format, versions 1 to 3).
 struct NpyHeader {
-  Array array;  ///< without bytes
+  Array array;  ///< without its bytes
   bool big_endian = false;
-  bool fortran = false;   ///< the first index is fastest
-  std::size_t begin = 0;  ///< of the numbers in the file
+  bool fortran = false;   ///< the first index varies fastest
+  std::size_t begin = 0;  ///< offset of the numbers in the file
 };
 
-/// Reads the header from the first bytes of a file. `size` is how many bytes that takes: if it is more than `beginning` has, call
-/// again with that many. Throws Error (failure) for types that are not numbers or texts (an object array holds Python pickles,
-/// which are programs) and for anything else not of this form.
+/// Reads the header from the first bytes of a file. `size` receives the number of bytes needed: if `beginning` has fewer, call
+/// again with that many. Throws Error (failure) for types other than numbers and strings (an object array holds Python pickles,
+/// which are programs) and for anything else that is not in this format.
 NpyHeader read_npy_header(std::string_view beginning, const std::string& where, std::size_t& size);
 
-/// Converts a file's bytes to this machine's order, the last index fastest.
+/// Converts a file's bytes to this machine's byte order, with the last index varying fastest.
 void to_native(Array& array, bool big_endian, bool fortran);
 
 namespace detail {

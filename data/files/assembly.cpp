@@ -14,7 +14,7 @@ constexpr std::int64_t kMaxFileLabel = kNoLabel - 1;
 
 constexpr int kMaxPictureChannels = 8;  // data/batch.cpp
 
-/// The shape that an example's dimensions in a file stand for.
+/// The shape that an example's dimensions in a file represent.
 struct Layout {
   Shape shape;
   bool channels_first = false;  ///< in the file
@@ -23,7 +23,7 @@ struct Layout {
 
 bool is_channel_count(std::size_t size) { return size == 1 || size == 3 || size == 4; }
 
-/// Writes consecutive matrices of rows x columns as columns x rows.
+/// Transposes each of the consecutive matrices of rows x columns.
 template <class Value>
 void transpose_each(std::vector<Value>& values, std::size_t rows, std::size_t columns) {
   if (rows == 1 || columns == 1) return;
@@ -35,8 +35,8 @@ void transpose_each(std::vector<Value>& values, std::size_t rows, std::size_t co
   }
 }
 
-/// No dimension: one number. One: the number of columns. Two: height x width. Three: height x width x channels, as in Keras, or,
-/// if the first is 1, 3 or 4 and the last is not, channels x height x width, as in PyTorch.
+/// The layout for the number of dimensions. None: one number. One: columns. Two: height x width. Three: height x width x
+/// channels, as in Keras, or, if the first is 1, 3 or 4 and the last is not, channels x height x width, as in PyTorch.
 Layout layout_of(const std::vector<std::size_t>& dimensions) {
   const auto at = [&](std::size_t i) { return static_cast<int>(dimensions[i]); };
   if (dimensions.size() < 2) return {.shape = {1, 1, dimensions.empty() ? 1 : at(0)}};
@@ -46,24 +46,24 @@ Layout layout_of(const std::vector<std::size_t>& dimensions) {
   return {.shape = {at(0), at(1), at(2)}};
 }
 
-/// The side of a square of this many pixels; 0 if they are fewer than 8x8 or not a square.
+/// The side of a square of this many pixels; 0 if it is below 8 or the pixels do not form a square.
 int side_of_square(std::size_t pixels) {
   constexpr int kLeastSide = 8;
   const auto side = static_cast<int>(std::lround(std::sqrt(static_cast<double>(pixels))));
   return side >= kLeastSide && static_cast<std::size_t>(side) * static_cast<std::size_t>(side) == pixels ? side : 0;
 }
 
-/// Turns pictures, channels innermost, into planes, in place.
+/// Converts images with channels innermost to planes, in place.
 void to_planes(std::vector<std::uint8_t>& pixels, const Shape& shape) {
   transpose_each(pixels, static_cast<std::size_t>(shape.height) * shape.width, static_cast<std::size_t>(shape.channels));
 }
 
-/// Turns planar examples into ones with channels innermost, in place.
+/// Converts planar examples to channels innermost, in place.
 void channels_innermost(std::vector<float>& numbers, const Shape& shape) {
   transpose_each(numbers, static_cast<std::size_t>(shape.channels), static_cast<std::size_t>(shape.height) * shape.width);
 }
 
-/// Adds `label`'s result for each number.
+/// Appends label(number) for each number.
 template <class ToLabel>
 void append_labels(std::vector<Label>& labels, Blocks<std::int64_t>& numbers, ToLabel label) {
   labels.reserve(numbers.size());
@@ -192,7 +192,7 @@ void Assembly::finish_examples(DataPair& pair) {
                                                  std::to_string(pair.train.vocabulary));
 }
 
-/// Puts the named columns of an archive in the schema's order; omits the others.
+/// Puts the named columns of an archive in the schema's order and omits all others.
 void Assembly::order_columns(DataPair& pair) {
   TableColumns& table = shared.table;
   const Shape& shape = pair.train.shape;
@@ -223,7 +223,7 @@ void Assembly::order_columns(DataPair& pair) {
   table.inputs = wanted;
 }
 
-/// The kinds of answers that become classes, and why, as text for a note; empty if the answers keep their form.
+/// For a note: which answers become classes, such as "one-hot lists of 5"; empty if answers keep their form.
 std::string Assembly::classes_of_other_forms(TargetsAre asked) const {
   using Answering = PartBuilder::Answering;
   if (train.answering_ == Answering::words || (asked != TargetsAre::classes && asked != TargetsAre::automatic)) return "";
@@ -360,7 +360,7 @@ void Assembly::finish_targets(DataPair& pair, Targets targets, bool own_rows) {
   pair.train.class_names = shared.class_names;
 }
 
-// Classes are named, and a label without one counts as class 0.
+// Classes must be specified, and a label without a class counts as class 0.
 void Assembly::finish_protected_classes(DataPair& pair, bool own_rows) {
   if (!shared.classes && !own_rows)
     throw failure(train.file_ + ", key '" + train.answers_key_ +
@@ -380,7 +380,7 @@ void Assembly::finish_protected_classes(DataPair& pair, bool own_rows) {
 
 void Assembly::finish_classes(DataPair& pair, bool own_rows) {
   std::vector<std::int64_t> numbers[2] = {train.whole_.take(), test.whole_.take()};
-  // The part with this label.
+  // The part that has this label.
   const auto holder = [&](std::int64_t number) -> const PartBuilder& {
     return std::ranges::find(numbers[0], number) == numbers[0].end() ? test : train;
   };

@@ -9,10 +9,10 @@
 
 namespace fedstride {
 
-/// The two parts of a data set being read, and the data set that they form.
+/// The two parts of a data set that is being read, and the data set that they form.
 class Assembly {
  public:
-  /// `settings` must outlive it. Throws Error (usage) for an invalid named fact.
+  /// `settings` must outlive it. Throws Error (usage) if a specified fact is invalid.
   Assembly(std::string train_file, std::string test_file, const ReadSettings& settings);
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
@@ -22,7 +22,7 @@ class Assembly {
   PartBuilder test;
   std::vector<std::string> notes;
 
-  /// Adopts a fact stated by the file, unless the settings name it.
+  /// Adopts a fact stated by the file, unless the settings specify it.
   template <class Value>
   void file_says(const char* fact, std::optional<Value> value, std::optional<Value> SharedNames::*member) {
     if (!value || shared.*member) return;
@@ -36,9 +36,9 @@ class Assembly {
     said_.push_back(std::string(fact) + " " + text(*value) + " (the file's key, taken as public)");
   }
 
-  /// The data set, without hash, and without normalization unless the file states it. Labels that do not begin at 0 are numbered
-  /// in ascending order, words in text order; `own_rows`: labels keep their numbers, whose meaning is set elsewhere. If rows are
-  /// protected, facts that only they reveal must be named. Throws Error (failure).
+  /// Returns the data set without a hash, and without normalization unless the file states one. Labels that do not begin at 0 are
+  /// numbered in ascending order, words in alphabetical order; with `own_rows`, labels keep their numbers, whose meaning is set
+  /// elsewhere. If rows are protected, facts that only they reveal must be specified. Throws Error (failure).
   DataPair finish(bool own_rows);
 
  private:

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 24;
 constexpr std::uint64_t kMaxNamed = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMaxCifarFileBytes = std::uint64_t{4} << 30;
 
-/// Adds labels of a byte each, after `done` earlier ones of the file. If the number of classes is known, none exceeds it.
+/// Adds one-byte labels that follow `done` labels of the file. If the number of classes is known, labels must be below it.
 void add_labels(PartBuilder& part, const std::string& file, std::size_t done, std::span<const std::uint8_t> labels) {
   const int classes = part.shared().rows_are_protected ? 256 : part.shared().classes.value_or(256);
   const auto wrong = std::ranges::find_if(labels, [&](std::uint8_t label) { return label >= classes; });
@@ -31,7 +31,7 @@ void add_labels(PartBuilder& part, const std::string& file, std::size_t done, st
   part.add_answers(array_of("labels", labels, {labels.size()}));
 }
 
-/// The sizes in the header of a byte-valued idx file.
+/// Returns the sizes in the header of a byte-valued idx file.
 std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t least, std::size_t most) {
   std::array<std::uint8_t, 4> magic{};
   if (file.read(magic) != magic.size()) throw failure(file.name() + " is too short for an idx file");
@@ -56,7 +56,7 @@ std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t least, std
   return sizes;
 }
 
-/// Reads this many records of this many bytes, some at a time: use(how many came before, how many, bytes).
+/// Reads `records` records of `size` bytes, some at a time: calls use(number of earlier records, number of these, bytes).
 template <class Use>
 void read_records(InputFile& file, std::size_t records, std::size_t size, Use use) {
   if (size > kMaxRecordBytes)

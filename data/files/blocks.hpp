@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// A sequence whose length is unknown in advance. It grows by blocks, and take() frees each block once it is copied, so it is
+/// A sequence whose length is unknown in advance. It grows by blocks, and take() frees each block once copied, so the sequence is
 /// never in memory twice, unlike a growing vector.
 template <class Value>
 class Blocks {
@@ -27,7 +27,7 @@ class Blocks {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
-  /// Calls `use` with the values in order, a stretch at a time, and frees each stretch after it.
+  /// Calls `use` with the values in order, one block at a time, and frees each block afterwards.
   template <class Use>
   void drain(Use use) {
     for (std::vector<Value>& block : blocks_) {
@@ -51,7 +51,7 @@ class Blocks {
   }
 
  private:
-  // Above the sizes that malloc takes from its heap: a freed block's memory returns to the system.
+  // Larger than what malloc takes from its heap, so the memory of a freed block returns to the system.
   static constexpr std::size_t kBlock = (std::size_t{36} << 20) / sizeof(Value);
 
   void begin_block() {

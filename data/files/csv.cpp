@@ -20,9 +20,9 @@ constexpr std::size_t kNamesInNote = 12;
 constexpr std::size_t kMaxWords = kNoLabel;
 constexpr std::size_t kMaxCategories = 1000;  // per column
 constexpr std::size_t kMaxWordBytes = 200;
-constexpr double kLargestWhole = 1e15;  // larger whole numbers are eventually indistinguishable from their neighbors
+constexpr double kLargestWhole = 1e15;  // larger whole numbers soon become indistinguishable from their neighbors
 
-/// Reads a number with a decimal point. Above the largest double it is infinite, below the smallest 0.
+/// Reads a number with a decimal point. Numbers above the largest double become infinite, those below the smallest 0.
 bool parse_csv_number(std::string_view text, double& number) {
   if (text.starts_with('+')) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -43,7 +43,7 @@ bool parse_with_comma(std::string_view text, double& number) {
   return parse_csv_number(pointed, number);
 }
 
-/// True for "1,234" and "-12,345", which may also be thousands with separators.
+/// True for "1,234" and "-12,345", where the comma may also separate thousands.
 bool may_be_thousands(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   const std::size_t comma = text.find(',');
@@ -62,7 +62,7 @@ bool has_thousands_separators(std::string_view text) {
          std::all_of(groups.begin() + 1, groups.end() - (has_both ? 1 : 0), has_three);
 }
 
-/// The end of an error message about a field with a number that the inputs cannot hold.
+/// The end of an error message about a field whose number is out of range for inputs.
 std::string beyond_floats(std::string_view field) {
   const bool is_infinite = field.find_first_of("nN") != field.npos;  // "inf"
   return is_infinite ? "which is not finite" : "which is too large; numbers go up to 3.4e38";
@@ -82,7 +82,7 @@ bool is_odd_one_out(std::span<const double> labels) {
   return !distinct.contains(labels.front()) && 2 * distinct.size() <= others.size();
 }
 
-/// True for a column name that means none, such as pandas' index: "", "Unnamed: 0".
+/// True for a column name that means "no name", such as that of pandas' index: "", "Unnamed: 0".
 bool is_nameless(std::string_view name) {
   if (name.empty()) return true;
   constexpr std::string_view kUnnamed = "Unnamed: ";
@@ -97,7 +97,7 @@ bool names_target(std::string_view name) {
   return std::ranges::find(kNames, lower) != std::end(kNames);
 }
 
-/// The fields that stand for a missing value.
+/// True for a field that stands for a missing value.
 bool is_missing(std::string_view field) {
   constexpr std::string_view kMissing[] = {"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#N/A", "<NA>"};
   return std::ranges::find(kMissing, field) != std::end(kMissing);
@@ -105,14 +105,14 @@ bool is_missing(std::string_view field) {
 
 std::string shown_field(std::string_view field) { return one_line(std::string(field.substr(0, 40))); }
 
-/// The labels of a table: whole numbers, numbers to predict, or words; only the last label may decide which.
+/// The labels of a table: whole numbers, numbers to predict, or words; which of these may be known only after the last label.
 class CsvLabels {
  public:
-  /// `columns` labels per example. If rows are protected, a label decides nothing about the others: an invalid field is the
+  /// `columns` labels per example. If rows are protected, no label affects how others are read: an invalid field becomes the
   /// number -1, which has no class, and with class-names every field is a name.
   explicit CsvLabels(std::size_t columns = 1, const SharedNames* shared = nullptr) : columns_(columns), shared_(shared) {}
 
-  /// Adds one field, and its number, if any. Returns why it cannot be a label; empty if it can.
+  /// Adds a field, and its number if it has one. Returns why it cannot be a label; empty if it can.
   std::string add(std::string_view field, std::optional<double> read) {
     if (is_protected()) return add_protected(field, read);
     if (read && !fits_float(*read)) return "is '" + shown_field(field) + "', " + beyond_floats(field);
@@ -137,10 +137,10 @@ class CsvLabels {
     return "";
   }
   bool has_words() const { return words_ > 0; }
-  /// Subtracts a constant from values; finds the needed one if requested.
+  /// Sets the constant that give() subtracts from values; span() then covers the values before subtraction.
   void subtract(double offset) { offset_ = offset; }
   const ColumnSpan& span() const { return span_; }
-  /// True for a missing label: one that is not a class name.
+  /// True for a field that stands for a missing label and is not a class name.
   bool is_missing_label(std::string_view field) const {
     return is_missing(field) && (shared_ == nullptr || shared_->named_classes.find(field) == shared_->named_classes.size());
   }
@@ -152,7 +152,7 @@ class CsvLabels {
                     "with a name from the header");
     if (gives_names()) return give_words(part, key);
     if (is_protected()) {
-      // Numbers of the named kind, not of the kind that they look like.
+      // The setting decides the kind of number, not what the numbers look like.
       fractions_ = targets == TargetsAre::values;
       std::vector<double> all = numbers_.take();
       for (double& number : all) number -= fractions_ ? offset_ : 0;
@@ -215,7 +215,7 @@ class CsvLabels {
   const SharedNames* shared_;
   Blocks<double> numbers_;  ///< NaN for words
   Names texts_;
-  Blocks<std::uint32_t> ids_;  ///< in texts_, unless there are too many
+  Blocks<std::uint32_t> ids_;  ///< indices into texts_, unless there are too many words
   double offset_ = 0;
   ColumnSpan span_;  ///< of values
   bool too_many_ = false;
@@ -261,8 +261,8 @@ class CsvReader {
   Error no_records() const { return failure(records_.name() + " has no records" + (left_out_ > 0 ? " with a label" : "")); }
   bool is_protected() const { return into_.shared.rows_are_protected; }
 
-  /// True for a first line that is a header by content: no number; or numbers that count its columns, like those of an array's
-  /// table, with or without names.
+  /// True if the first line looks like a header: no field is a number, or the numbers count the columns, as in a table made from
+  /// an array, with or without names.
   bool looks_like_header() const {
     constexpr std::size_t kEnough = 4;
     const std::vector<double> numbers = numbers_in_line();
@@ -283,7 +283,7 @@ class CsvReader {
     return !numbers.empty() && (numbers.front() == 0 || numbers.front() == 1);
   }
 
-  /// The column named by a text: by its name in the header, or by its number.
+  /// The column that `text` specifies by its name in the header or by its number.
   std::size_t column_of(std::string_view text, std::string_view setting) {
     std::vector<std::size_t> named;
     for (std::size_t i = 0; i < fields_.size(); ++i)
@@ -305,7 +305,7 @@ class CsvReader {
                   std::to_string(fields_.size()) + ", or a name from its first line: " + names +
                   (fields_.size() > kNamesInNote ? ", ..." : ""));
   }
-  /// The columns that the setting names; if it names none, those of the schema.
+  /// The columns that the setting lists; if it is empty, those of the schema.
   std::vector<std::size_t> columns_of(const std::string& text, std::string_view setting,
                                       std::vector<std::string> TableColumns::*of_schema = nullptr) {
     std::vector<std::size_t> columns;
@@ -336,7 +336,7 @@ class CsvReader {
     if (fields_.size() < 2) throw wrong("one column; valid: numbers and a label, separated by commas, semicolons or tabs");
     if (fields_.size() > kMaxCsvColumns)
       throw wrong(counted(fields_.size(), "column") + "; at most " + std::to_string(kMaxCsvColumns) + " are read");
-    std::size_t& columns = into_.shared.columns;  // both parts have the same
+    std::size_t& columns = into_.shared.columns;  // the same in both parts
     if (columns == 0) columns = fields_.size();
     if (fields_.size() != columns) throw wrong(counted(fields_.size(), "field") + "; there must be " + std::to_string(columns));
     has_header_ = settings_.header == Header::yes ||
@@ -371,7 +371,7 @@ class CsvReader {
       label_columns_ = {default_label([&](std::size_t i) { return among(inputs, i) || among(dropped, i); })};
     for (const std::size_t label : label_columns_) give(label, Role::label);
     labels_ = CsvLabels(label_columns_.size(), &into_.shared);
-    // Columns that `inputs`, if given, does not name, dropped ones and nameless ones have no role.
+    // Dropped and nameless columns, and those missing from `inputs` if it is given, have no role.
     for (const auto& [columns, name] : {std::pair(&inputs, "inputs"), std::pair(&dropped, "drop-columns")})
       for (const std::size_t column : *columns)
         if (role_[column] != Role::feature)
@@ -391,7 +391,7 @@ class CsvReader {
                   ", or --inputs with all that are");
   }
 
-  /// The column named like a target, otherwise the last named one that is not the client.
+  /// The column with a target's name; if there is none, the last named column that is not the client.
   template <class IsOther>
   std::size_t default_label(IsOther is_other) const {
     std::optional<std::size_t> last;
@@ -411,7 +411,7 @@ class CsvReader {
     return targets.empty() ? last.value_or(fields_.size() - 1) : targets.front();
   }
 
-  /// The inputs in the model's order: that of the schema or of the columns named in its place, otherwise that of the file.
+  /// The inputs in the model's order: that of the schema or of the columns that replace its own, otherwise that of the file.
   std::vector<std::size_t> columns_in_order() {
     std::vector<std::size_t> columns;
     if (schema_ == nullptr) {
@@ -467,7 +467,7 @@ class CsvReader {
     }
   }
 
-  /// Names the offsets that the columns of the training part need.
+  /// Records the offsets that the columns of the training part need.
   void find_offsets() {
     if (!into_.shared.finds_offsets || &part_ == &into_.test) return;
     const auto found = [&](std::size_t column, const ColumnSpan& span) {
@@ -497,7 +497,7 @@ class CsvReader {
     }
   }
 
-  // If rows are protected, a line is a header if it cannot be a record: a column of numbers has a name in it.
+  // If rows are protected, the first line is a header only if it cannot be a record: it has a name in a column of numbers.
   void check_protected_header() const {
     if (settings_.header != Header::automatic || header_by_name_ || !has_header_) return;
     for (std::size_t k = 0; k < features_.size(); ++k)
@@ -507,7 +507,7 @@ class CsvReader {
     throw wrong("it may be a header or a record; under dp this must not be inferred from the rows; say --header yes or no");
   }
 
-  // A table of only words would lose a first record as a header: its fields are words of their columns.
+  // In a table of only words, the first record could be mistaken for a header: its fields are words of their columns.
   void check_header() const {
     if (!has_header_ || header_by_name_ || settings_.header == Header::yes || is_protected()) return;
     for (std::size_t k = 0; k < features_.size(); ++k) {
@@ -537,7 +537,7 @@ class CsvReader {
     ++rows_;
   }
 
-  /// True for a record without a label or a client that --missing drops. Otherwise it is refused.
+  /// True if --missing drops this record because it has no label or no client; throws if it must be refused.
   bool is_dropped() {
     const auto label = std::ranges::find_if(label_columns_, [&](std::size_t i) { return labels_.is_missing_label(fields_[i]); });
     const bool has_no_client = client_ && is_missing(fields_[*client_]);
@@ -552,14 +552,14 @@ class CsvReader {
                 shown_field(fields_[column]) + "', a missing value; --missing drop leaves such rows out");
   }
 
-  /// The number in a label, if it is one.
+  /// The number in a label field, if it has one.
   std::optional<double> number_of_label(std::string_view field) {
     double number = 0;
     if (!labels_.has_words()) return read_number(field, number) ? std::optional(number) : std::nullopt;
     return parse_csv_number(field, number) ? std::optional(number) : std::nullopt;
   }
 
-  /// Reads a number in a numeric column, and from it the table's decimal mark, unless named.
+  /// Reads a number in a numeric column, and infers the table's decimal mark from it unless the mark was set.
   bool read_number(std::string_view field, double& number) {
     DecimalMark& mark = into_.shared.decimal_mark;
     const bool is_named = settings_.decimal_mark != DecimalMark::automatic;
@@ -571,7 +571,7 @@ class CsvReader {
     }
     const bool is_grouped = has_thousands_separators(field);
     if ((mark == DecimalMark::point && is_named) || (!is_grouped && !parse_with_comma(field, number))) return false;
-    if (is_protected() && !is_named)  // the error shows no field
+    if (is_protected() && !is_named)  // the error must not show the field
       throw wrong(
           "a number has a comma; under dp the decimal mark must not be inferred from the rows; give --decimal-mark comma");
     if (is_grouped) throw wrong("'" + shown_field(field) + "' has separators of thousands; numbers are read without");
@@ -590,7 +590,7 @@ class CsvReader {
                  "; say --decimal-mark point or comma, and what has the other is a word");
   }
 
-  // Refuses decimal commas that may separate thousands.
+  // Refuses decimal commas that may be thousands separators.
   void check_mark() const {
     if (into_.shared.decimal_mark != DecimalMark::comma || settings_.decimal_mark != DecimalMark::automatic) return;
     if (is_certain_ || first_marked_.empty()) return;
@@ -599,7 +599,7 @@ class CsvReader {
         " may have a decimal comma or separate thousands; say --decimal-mark comma, or write numbers without separators");
   }
 
-  /// The field of the k-th input: a number, the number of a word, or NaN if missing.
+  /// The value of the k-th input's field: its number, the index of its word, or NaN if missing.
   float value_of(std::size_t k) {
     constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
     const std::string_view field = fields_[features_[k]];
@@ -616,7 +616,7 @@ class CsvReader {
       first_[k] = {records_.line(), shown_field(field)};
     }
     if (is_number != (kinds_[k] == Kind::numbers)) {
-      if (is_protected())  // the error shows no field
+      if (is_protected())  // the error must not show the field
         throw wrong(where(k) + " is not a number; under dp the words of a column are named: " + words_choice(k));
       throw wrong(where(k) + " is '" + shown_field(field) + "', which is " + (is_number ? "a number" : "not a number") +
                   (first_[k].first > 0 ? ", but '" + first_[k].second + "' in line " + std::to_string(first_[k].first) + " is " +
@@ -664,8 +664,8 @@ class CsvReader {
     return static_cast<float>(number);
   }
 
-  /// Orders the words of the training part, and passes the inputs to the part: the numbers, then for each word of each word
-  /// column a 0 or a 1.
+  /// Sorts the words of the training part and passes the inputs to the part: first the numbers, then a 0 or 1 for each word of
+  /// each word column.
   void give_features() {
     SharedNames& shared = into_.shared;
     std::vector<std::vector<std::uint32_t>> places(features_.size());
@@ -788,7 +788,7 @@ class CsvReader {
 
   CsvRecords records_;
   const ReadSettings& settings_;
-  const TableColumns* const schema_ = columns_of_schema(settings_);  ///< null: none, or not of a table
+  const TableColumns* const schema_ = columns_of_schema(settings_);  ///< null if there is no schema or it is not a table's
   Assembly& into_;
   PartBuilder& part_;
   std::vector<std::string_view> fields_;
@@ -799,24 +799,24 @@ class CsvReader {
   std::vector<std::string> header_;
   std::vector<std::size_t> features_;  ///< the columns of the inputs
   std::vector<std::size_t> named_columns_;
-  std::vector<bool> is_named_;                              ///< their words are named
-  std::vector<Kind> kinds_;                                 ///< of the inputs, in this order
-  std::vector<std::pair<std::size_t, std::string>> first_;  ///< the line and the field that decided each kind
+  std::vector<bool> is_named_;                              ///< whether settings or schema list the column's words
+  std::vector<Kind> kinds_;                                 ///< of the inputs, in the order of features_
+  std::vector<std::pair<std::size_t, std::string>> first_;  ///< line and field that decided each kind
   std::vector<double> offsets_;                             ///< of the inputs; empty: none
   std::vector<ColumnSpan> spans_;                           ///< of the inputs, if offsets must be found
   std::vector<float> row_;
   Blocks<float> values_;  ///< of the inputs, from value_of
   std::size_t unknown_words_ = 0;
   bool header_by_name_ = false;
-  bool are_mapped_ = false;  ///< other columns are named in place of those in the schema
+  bool are_mapped_ = false;  ///< other columns replace those in the schema
   std::size_t rows_ = 0;
   std::size_t left_out_ = 0;  ///< records without a label or a client
   bool has_header_ = false;
-  bool first_may_be_header_ = false;                     ///< a record whose numbers count the columns
-  std::vector<std::size_t> nameless_;                    ///< columns omitted for it
+  bool first_may_be_header_ = false;                     ///< the first record's numbers count the columns
+  std::vector<std::size_t> nameless_;                    ///< columns omitted because they have no name
   std::string first_marked_;                             ///< the field that revealed the decimal mark, and its line
-  bool is_certain_ = false;                              ///< one of the commas does not separate thousands
-  std::vector<std::pair<std::size_t, float>> counting_;  ///< inputs that count the rows so far, and their last value
+  bool is_certain_ = false;                              ///< some comma cannot be a thousands separator
+  std::vector<std::pair<std::size_t, float>> counting_;  ///< inputs that have counted the rows so far, and their last value
 };
 
 }  // namespace

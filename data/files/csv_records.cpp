@@ -62,7 +62,7 @@ bool CsvRecords::fill() {
   return filled_ > 0;
 }
 
-/// Takes this many of the available bytes into the field.
+/// Appends the next `count` available bytes to the field.
 void CsvRecords::add(std::size_t count) {
   text_.append(reinterpret_cast<const char*>(bytes_.data()) + at_, count);
   at_ += count;
@@ -71,7 +71,7 @@ void CsvRecords::add(std::size_t count) {
                 " bytes, so it is not a table of numbers (or a quote is not closed)");
 }
 
-/// Continues after a line's end, if there is one.
+/// Skips a line ending; false if there is none here.
 bool CsvRecords::end_line() {
   const int c = peek();
   if (c != '\n' && c != '\r') return false;
@@ -99,7 +99,7 @@ void CsvRecords::read_quoted() {
   }
 }
 
-/// The rest of a field, up to a separator or a line's end.
+/// Reads the rest of a field, up to a separator or the end of the line.
 void CsvRecords::read_plain() {
   while (peek() != kEnd) {
     const std::span<const std::uint8_t> left(bytes_.data() + at_, filled_ - at_);

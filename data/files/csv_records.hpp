@@ -11,21 +11,21 @@
 
 namespace fedstride {
 
-/// The records of a table of text, gzipped or not (RFC 4180). Fields are separated by ';', ',' or tabs, depending on the first
-/// record outside quotes; commas between digits do not separate fields if there are tabs. A field in double quotes may hold
-/// separators, doubled quotes and line breaks, which become blanks. A line ends with LF, CR LF or CR. A byte order mark and blank
-/// lines are skipped.
+/// The records of a text table, gzipped or not (RFC 4180). Fields are separated by ';', ',' or tabs, as found in the first record
+/// outside quotes; commas between digits do not separate fields if there are tabs. A field in double quotes may hold separators,
+/// doubled quotes and line breaks, which become blanks. A line ends with LF, CR LF or CR. A byte order mark and blank lines are
+/// skipped.
 class CsvRecords {
  public:
   static constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 20;
 
   explicit CsvRecords(const std::filesystem::path& path);
 
-  /// The fields of the next record, without surrounding blanks, valid until the next call; false after the last record. Throws
-  /// Error (failure) that names file and line: a NUL byte, UTF-16, a quote that is not closed or is followed by text, more than
-  /// kMaxRecordBytes.
+  /// Reads the fields of the next record, without surrounding blanks, valid until the next call; false after the last record.
+  /// Throws Error (failure) with file and line for a NUL byte, UTF-16, a quote that is not closed or is followed by text, or more
+  /// than kMaxRecordBytes.
   bool next(std::vector<std::string_view>& fields);
-  /// The line on which this record begins, counted from 1.
+  /// The line on which this record begins, from 1.
   std::size_t line() const { return line_; }
   /// "'path'", for messages.
   const std::string& name() const { return file_.name(); }
@@ -49,8 +49,8 @@ class CsvRecords {
   char separator_ = ',';
   std::size_t line_ = 0;
   std::size_t next_line_ = 1;
-  std::string text_;               ///< of the record's fields, concatenated
-  std::vector<std::size_t> ends_;  ///< of the fields in text_
+  std::string text_;               ///< the record's fields, concatenated
+  std::vector<std::size_t> ends_;  ///< where each field ends in text_
 };
 
 }  // namespace fedstride

@@ -1,4 +1,4 @@
-#define H5_USE_110_API  // in this API a link gives its object's address
+#define H5_USE_110_API  // in this API, a link's information includes its object's address
 #include "data/files/hdf5.hpp"
 
 #include <hdf5.h>
@@ -38,10 +38,10 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-/// A file's limits.
+/// Limits and facts that apply to one file.
 struct Budget {
   std::uint64_t left = 0;     ///< bytes that may still be requested
-  bool offsets_tell = false;  ///< an array with an offset is stored there, in this file
+  bool offsets_tell = false;  ///< an array that has an offset is stored in this file
 };
 
 void* allocate_text(std::size_t size, void* info) {
@@ -54,11 +54,11 @@ void free_text(void* memory, void*) { std::free(memory); }
 
 hid_t open_file(const std::filesystem::path& path) {
   H5Eset_auto(H5E_DEFAULT, nullptr, nullptr);
-  H5PLset_loading_state(0);  // no code requested by a file
+  H5PLset_loading_state(0);  // loads no plugin that a file requests
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_file_locking(access, false, true);
-  H5Pset_sieve_buf_size(access, 1);  // there is one for each array, and the library clears it
-  // Nothing of a client is read twice: a cache that grows with the file makes a client 1.2 times as slow.
+  H5Pset_sieve_buf_size(access, 1);  // every array has such a buffer, which the library clears
+  // No data of a client are read twice, so a cache that grows with the file only slows reading (by a factor of 1.2).
   H5AC_cache_config_t cache;
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
   if (H5Pget_mdc_config(access, &cache) >= 0) {
@@ -72,7 +72,7 @@ hid_t open_file(const std::filesystem::path& path) {
   return H5Fopen(path.c_str(), H5F_ACC_RDONLY, access);
 }
 
-/// Opens the target of a hard link of `of`, without another name lookup; -1 for anything else.
+/// Opens the target of a hard link in `of` without another name lookup; -1 unless it is of this type.
 hid_t open_link(hid_t of, const H5L_info_t& info, H5I_type_t type) {
   const hid_t object = H5Oopen_by_addr(of, info.u.address);
   if (object < 0 || H5Iget_type(object) == type) return object;
@@ -94,7 +94,7 @@ class Hdf5Array {
       throw wrong("it has " + std::to_string(rank) + " dimensions; valid: up to " + std::to_string(kMaxRank) +
                   ", the first of which counts the examples");
     H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
-    if (rank == 0) sizes[0] = 1;  // a single number is a list of one
+    if (rank == 0) sizes[0] = 1;  // a single number counts as a list of one
     shape_.assign(sizes.begin(), sizes.begin() + std::max(rank, 1));
     std::uint64_t bytes = std::max<std::size_t>(1, H5Tget_size(type_));
     for (const std::size_t size : shape_)
@@ -124,7 +124,7 @@ class Hdf5Array {
         array.item = std::min<std::size_t>(8, std::bit_ceil(size));
         memory = whole_type(array.kind == 'u', array.item);
         break;
-      case H5T_ENUM:  // h5py's truth values
+      case H5T_ENUM:  // h5py's booleans
         if (size == 1) {
           array.kind = 'b';
           array.item = 1;
@@ -174,7 +174,7 @@ class Hdf5Array {
  private:
   Error wrong(const std::string& what) const { return failure(client_ + ", key '" + key_ + "': " + what); }
 
-  /// Nothing is converted if the file has this machine's order: the library clears a megabyte for each array it converts.
+  /// Native types need no conversion if the file has this byte order: the library clears a megabyte for each array it converts.
   static hid_t whole_type(bool is_unsigned, std::size_t item) {
     switch (item) {
       case 1:
@@ -188,7 +188,7 @@ class Hdf5Array {
     }
   }
 
-  /// Refuses an array whose numbers are elsewhere. Its property list is expensive.
+  /// Refuses an array whose numbers are in another file. Creating its property list is expensive.
   void must_be_here() const {
     const Handle made(H5Dget_create_plist(data_), H5Pclose);
     if (!made.good()) throw wrong("it cannot be read");
@@ -248,7 +248,7 @@ class Hdf5Reader {
   }
 
  private:
-  /// Arrays without a client, by the names that they would have in a NumPy archive. One process sends them all.
+  /// Reads arrays that belong to no client, with the names they would have in a NumPy archive. One process sends them all.
   void read_plain() {
     if (mine() != 0) return;
     const std::vector<std::string> wanted = npz_keys(settings_);
@@ -292,7 +292,7 @@ class Hdf5Reader {
 
   using Use = void (Hdf5Reader::*)(hid_t group, const std::string& client);
 
-  // An exception must not pass through the library: it is kept in `failed`.
+  // Exceptions must not pass through the library, so they are kept in `failed`.
   struct Visit {
     Hdf5Reader* reader;
     Use use;
@@ -300,7 +300,7 @@ class Hdf5Reader {
     std::exception_ptr failed = nullptr;
   };
 
-  /// The clients are dealt to the processes in groups of this size; all pass on equally often.
+  /// Deals the clients to the processes in groups of kClientsATurn; all processes pass on equally often.
   void for_each_client(hid_t examples, Use use) {
     Visit visit{this, use};
     const herr_t result = H5Literate(

@@ -13,7 +13,7 @@
 namespace fedstride {
 namespace {
 
-/// Makes a part of a data set from the records of tell_hdf5. They come from a process that the file may have corrupted: sizes are
+/// Builds a part of a data set from the records of tell_hdf5. A corrupt file may have affected the sending process, so sizes are
 /// checked against each other.
 class Hdf5Records {
  public:
@@ -130,7 +130,7 @@ class Hdf5Records {
     return array;
   }
 
-  /// Each process limits its share; this limits them all.
+  /// Each process limits its own share; this limits their total.
   void spend(std::uint64_t bytes) {
     if (bytes > left_)
       throw failure("'" + path_.string() + "': all arrays together have more than the " + std::to_string(most_) +

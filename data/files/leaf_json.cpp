@@ -22,7 +22,7 @@ constexpr std::size_t kMaxDepth = 12;
 constexpr double kLargestExact = 9e15;           // larger whole numbers are indistinguishable from their neighbors
 constexpr std::size_t kMaxTextLength = 1 << 16;  // characters per example
 
-/// True for a picture's file name, which LEAF's CelebA has in place of the picture: "000001.jpg".
+/// True for an image's file name, which LEAF's CelebA has instead of the image: "000001.jpg".
 bool names_a_picture(std::string_view text) {
   const std::size_t dot = text.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || text.find_first_of(" \n\t") != std::string_view::npos) return false;
@@ -32,22 +32,22 @@ bool names_a_picture(std::string_view text) {
   return std::ranges::find(kEndings, ending) != std::end(kEndings);
 }
 
-/// x or y of a user: texts, or numbers of one shape.
+/// A user's x or y: strings, or numbers of one shape.
 struct LeafColumn {
   std::vector<std::string> texts = {};
   std::vector<double> numbers = {};
-  std::vector<std::size_t> sizes = {};  ///< of nested lists, the outermost first; that one counts the examples
+  std::vector<std::size_t> sizes = {};  ///< of nested lists, outermost first; the first counts the examples
   bool are_whole = true;
 };
 
-/// Bytes of JSON as a stream, some read at a time. NaN, Infinity and -Infinity, which Python's json.dump writes, become null and
-/// numbers out of range.
+/// A stream of JSON bytes that are read in pieces. NaN, Infinity and -Infinity, which Python's json.dump writes, become null and
+/// out-of-range numbers.
 class JsonBytes final : public std::streambuf {
  public:
   using Read = std::function<std::size_t(std::span<std::uint8_t>)>;
   explicit JsonBytes(Read read) : read_(std::move(read)) {}
 
-  /// How many more bytes have come out than gone in so far.
+  /// The number of bytes added to the output so far.
   std::size_t added() const { return added_; }
 
  private:
@@ -96,7 +96,7 @@ class JsonBytes final : public std::streambuf {
   bool escaped_ = false;
 };
 
-/// Reads LEAF's object. Each user's rows are taken as soon as they are complete; the tree keeps only their number.
+/// Reads LEAF's object. Each user's rows are taken as soon as they are complete; the tree keeps only the number of rows.
 class LeafReader final : public JsonTree {
  public:
   LeafReader(std::string file, const JsonBytes& bytes, Assembly& into, bool as_test)
@@ -140,7 +140,7 @@ class LeafReader final : public JsonTree {
     throw failure(file_ + " is not JSON (byte " + std::to_string(byte_of(error)) + ")" + kValidForm);
   }
 
-  /// Checks the users against the file's lists of them.
+  /// Checks the users against the lists in the file.
   void finish() {
     const Json* data = root().find("user_data");
     if (data == root().end() || !data->is_object()) throw failure(file_ + " has no object \"user_data\"" + kValidForm);
@@ -212,7 +212,7 @@ class LeafReader final : public JsonTree {
     if (!all.texts.empty() && (depth > 0 || !all.numbers.empty())) wrong(column + "has texts among numbers or in lists");
   }
 
-  /// The numbers: 64-bit integers if requested and all are whole, otherwise floating-point.
+  /// The numbers as an array: 64-bit integers if requested and all are whole, otherwise floating-point.
   Array array(const std::string& key, const LeafColumn& column, bool keep_whole) const {
     std::size_t count = 1;
     for (const std::size_t size : column.sizes) count *= std::min(size, column.numbers.size() + 1);
@@ -223,7 +223,7 @@ class LeafReader final : public JsonTree {
     return keep_whole && column.are_whole ? as(std::int64_t{}) : as(double{});
   }
 
-  /// The number of rows.
+  /// Adds the user's rows and returns their number.
   std::size_t add_user(const Json& user) {
     const std::string who = file_ + ", user '" + shown(user_) + "': ";
     const LeafColumn x = column(user, "x"), y = column(user, "y");
@@ -235,7 +235,7 @@ class LeafReader final : public JsonTree {
       return 0;
     }
     part_.add_examples(x.texts.empty() ? array("x", x, false) : characters(x.texts, who));
-    if (y.texts.empty())  // a named kind does not depend on the users
+    if (y.texts.empty())  // a specified kind must not depend on the users
       part_.add_answers(array("y", y, !into_.shared.rows_are_protected));
     else if (!x.texts.empty())
       part_.add_answers(next_characters(y.texts, who));
@@ -286,8 +286,8 @@ class LeafReader final : public JsonTree {
   Assembly& into_;
   PartBuilder& part_;
   Characters letters_;
-  std::string top_;   ///< the key of the outermost object
-  std::string user_;  ///< the one being read
+  std::string top_;   ///< the current key of the outermost object
+  std::string user_;  ///< the user being read
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ class NpzReader {
   NpzReader(struct archive* reader, std::string file, std::uint64_t size)
       : reader_(reader), file_(std::move(file)), size_(size) {}
 
-  /// The arrays with these names; `others` are the other names present.
+  /// Returns the arrays with these names; `others` receives the other names present.
   std::map<std::string, Array> read(const std::vector<std::string>& wanted, std::vector<std::string>& others) {
     std::map<std::string, Array> arrays;
     archive_entry* entry = nullptr;
@@ -56,7 +56,7 @@ class NpzReader {
                    (why == nullptr ? "it cannot be read" : one_line(std::string(trimmed(why)))));
   }
 
-  // Appends up to `count` bytes of the entry; returns how many there were.
+  // Appends up to `count` bytes of the entry; returns how many were available.
   std::size_t append(std::vector<std::uint8_t>& bytes, std::size_t count) {
     const std::size_t before = bytes.size();
     bytes.resize(before + count);
@@ -90,7 +90,7 @@ class NpzReader {
         throw failure(where + " claims to be " + result.type_text() + "; a file of " + std::to_string(size_) +
                       " bytes may hold at most " + std::to_string(most));
     result.bytes.assign(beginning.begin() + static_cast<std::ptrdiff_t>(header.begin), beginning.end());
-    // Memory is reserved as bytes arrive; all at once only if the file is long enough.
+    // Memory grows as bytes arrive; it is reserved at once only if the file is long enough.
     if (total <= size_) result.bytes.reserve(total);
     while (result.bytes.size() < total) {
       const std::size_t count = std::min<std::uint64_t>(total - result.bytes.size(), kUnpackedAtOnce);
@@ -203,7 +203,7 @@ class NpzParts {
     return numbers;
   }
 
-  // The names of the input columns, in the same order in both parts.
+  // Takes the names of the input columns, which must be in the same order in both parts.
   void take_columns(Assembly& into) {
     const std::optional<Array> array = array_of("columns");
     if (!array) return;
@@ -251,7 +251,7 @@ class NpzParts {
 ArchiveReader zip_reader() {
   ArchiveReader reader(archive_read_new(), archive_read_free);
   if (!reader) throw failure("libarchive cannot be initialized");
-  archive_read_support_format_zip_seekable(reader.get());  // by its directory, at the end: a truncated file has none
+  archive_read_support_format_zip_seekable(reader.get());  // reads the directory at the end, which a truncated file lacks
   return reader;
 }
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 struct OwnFiles {
   FileForm form = FileForm::automatic;
   std::vector<std::filesystem::path> train;
-  std::vector<std::filesystem::path> test;  ///< empty: none, or inside the others
+  std::vector<std::filesystem::path> test;  ///< empty if there are none, or the other files contain them
 };
 
 struct Ending {
@@ -54,7 +54,7 @@ std::vector<fs::path> sorted_files(const fs::path& folder) {
   return files;
 }
 
-/// The stem of a name of this form: "train" of "train.csv.gz"; nothing for another form.
+/// The stem of a file name in this format: "train" for "train.csv.gz"; nothing for another format.
 std::optional<std::string> stem_of(const std::string& name, FileForm asked, FileForm& form) {
   for (const Ending& ending : kEndings)
     if (name.ends_with(ending.text) && (asked == FileForm::automatic || asked == ending.form)) {
@@ -116,9 +116,9 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
   return found;
 }
 
-/// The form of a file by its first bytes.
+/// A file's format, determined from its first bytes.
 FileForm form_of_bytes(const fs::path& file) {
-  if (file.extension() == ".bin") return FileForm::cifar;  // by name: its first label could look like a packed file
+  if (file.extension() == ".bin") return FileForm::cifar;  // by name: its first label could look like a compressed file
   InputFile input(file);
   std::array<std::uint8_t, 512> bytes{};
   const std::size_t count = input.read(bytes);
@@ -134,12 +134,13 @@ FileForm form_of_bytes(const fs::path& file) {
                 "idx, or CIFAR binary (.bin)");
 }
 
-/// Finds the files: `path` is a file, with its form given by its first bytes, or a folder, with files identified by name
-/// (docs/data.md). Throws Error (failure) with the names that would be found.
+/// Finds the files. `path` is a file, whose first bytes determine its format, or a folder, whose files are identified by name
+/// (docs/data.md). Throws Error (failure) with the names that it looks for.
 OwnFiles find_own_files(const fs::path& path, FileForm asked) {
   std::error_code error;
   if (fs::is_directory(path, error)) return found_in_folder(path, asked);
-  if (!fs::exists(path, error)) throw failure("data '" + path.string() + "' does not exist; give a file or a folder");
+  if (!fs::exists(path, error))
+    throw failure("data '" + path.string() + "' does not exist; give a file or a folder (known data sets: --dataset NAME)");
   return {.form = asked == FileForm::automatic ? form_of_bytes(path) : asked, .train = {path}, .test = {}};
 }
 

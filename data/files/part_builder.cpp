@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kMaxRows = 4'000'000'000;
 constexpr std::size_t kMaxExampleSize = std::size_t{1} << 24;
 constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
-constexpr std::size_t kMaxTokens = 65535;  // 16 bits each, less one value for positions that do not count
+constexpr std::size_t kMaxTokens = 65535;  // 16 bits each; one value marks positions that do not count
 constexpr double kLargestClass = 1e9;
-constexpr float kExactly = 1e-4F;  // of 1/255: tolerance for a whole number of them
+constexpr float kExactly = 1e-4F;  // tolerance, in units of 1/255, for a whole number of 255ths
 
 std::vector<std::size_t> without_first(const std::vector<std::size_t>& shape) {
   return shape.empty() ? shape : std::vector<std::size_t>(shape.begin() + 1, shape.end());
@@ -32,14 +32,14 @@ std::string dimensions_text(const std::vector<std::size_t>& dimensions) {
 
 namespace {
 
-/// The number as a count of 255ths, or -1.
+/// The number in 255ths, or -1 if it is not a whole number of them.
 int in_255ths(float number) {
   const float many = number * 255;
   const float whole = std::nearbyint(many);
   return whole >= 0 && whole <= 255 && std::abs(many - whole) <= kExactly ? static_cast<int>(whole) : -1;
 }
 
-/// The whole number, of at most 18 digits, in a text.
+/// The whole number in a string of at most 18 characters.
 std::optional<std::int64_t> whole_number(const std::string& text) {
   std::int64_t number = 0;
   return text.size() <= 18 && parse_number(text, number) ? std::optional(number) : std::nullopt;
@@ -99,7 +99,7 @@ void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>&
   if (kind_ != Examples::tokens && !columns_) begin_offsets(size);
 }
 
-// An example's numbers are named by their numbers from 1. (A table's reader subtracts its columns' offsets itself.)
+// An example's numbers are identified by position, from 1. (The table reader subtracts its columns' offsets itself.)
 void PartBuilder::begin_offsets(std::size_t size) {
   for (const NamedOffset& one : shared_.offsets) {
     std::size_t column = 0;
@@ -114,7 +114,7 @@ void PartBuilder::begin_offsets(std::size_t size) {
   if (shared_.finds_offsets && each_.size() <= 1) spans_.resize(size);
 }
 
-// Finds the offsets of the examples; those of answers are found once it is known whether they are values.
+// Finds the offsets of the examples; those of answers are found once the answers are known to be values.
 void PartBuilder::find_offsets() {
   for (std::size_t i = 0; i < spans_.size(); ++i)
     if (const std::optional<double> offset = spans_[i].offset()) shared_.offsets.push_back({std::to_string(i + 1), *offset});
@@ -155,7 +155,7 @@ bool PartBuilder::is_refused(float number) const {
   return !std::isnan(number) || shared_.missing == Missing::error;
 }
 
-// Adds the numbers as bytes if all fit; otherwise everything so far becomes numbers, and the caller adds these as numbers.
+// Adds the numbers as bytes if all fit; otherwise converts everything so far to numbers, and the caller adds these as numbers.
 void PartBuilder::add_bytes(const Array& x) {
   const std::size_t count = x.rows() * x.row_size();
   bool fit = true;
@@ -182,7 +182,7 @@ void PartBuilder::add_bytes(const Array& x) {
   bytes_to_numbers();
 }
 
-// Copies lent memory before it grows or changes form.
+// Copies lent memory before it grows or changes its form.
 void PartBuilder::keep_lent() {
   if (lent_bytes_.is_lent()) bytes_.append(std::exchange(lent_bytes_, {}));
   if (lent_numbers_.is_lent()) numbers_.append(std::exchange(lent_numbers_, {}));
@@ -302,7 +302,7 @@ void PartBuilder::add_number_answers(const Array& y) {
   note_lists(y);
 }
 
-// A list is one-hot if it holds zeros and a single one.
+// A list is one-hot if it holds a single 1 and otherwise zeros.
 void PartBuilder::note_lists(const Array& y) {
   const std::size_t size = y.row_size();
   for (std::size_t i = 0; one_hot_ && size > 1 && i < y.rows(); ++i) {
@@ -316,7 +316,7 @@ void PartBuilder::note_lists(const Array& y) {
   }
 }
 
-// If rows are protected, a number that is not a class becomes -1, which has none.
+// If rows are protected, a number that is not a class becomes -1, which has no class.
 void PartBuilder::make_classes_of_numbers() {
   values_.drain([&](std::span<const float> some) {
     for (float value : some) {
@@ -331,7 +331,7 @@ void PartBuilder::make_classes_of_numbers() {
   if (rows_ > 0) answering_ = Answering::whole;
 }
 
-// The class is the index of the largest number, the first of equals: a function of this list alone.
+// The class is the index of the largest number (the first one on a tie), so it depends on this list alone.
 void PartBuilder::make_classes_of_lists() {
   if (answers_each_.empty()) return;
   const std::size_t size = answers_each_.front();
@@ -360,7 +360,7 @@ void PartBuilder::make_classes_of_lists() {
   answering_ = Answering::whole;
 }
 
-// The class of a label by class-names.
+// The class that class-names assigns to a label.
 std::int64_t PartBuilder::class_named(const std::string& key, const std::string& label) {
   const std::uint32_t known = shared_.named_classes.find(label);
   if (known < shared_.named_classes.size()) return known;

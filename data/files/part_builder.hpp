@@ -21,10 +21,10 @@
 
 namespace fedstride {
 
-/// Texts by number, in order of first appearance.
+/// Strings, numbered in order of first appearance.
 class Names {
  public:
-  /// The number of a text; a new text gets a new number.
+  /// The number of a string; a new string gets a new number.
   std::uint32_t number(std::string_view name) {
     if (const auto known = numbers_.find(name); known != numbers_.end()) return known->second;
     const auto fresh = static_cast<std::uint32_t>(names_.size());
@@ -32,7 +32,7 @@ class Names {
     numbers_.emplace(names_.back(), fresh);
     return fresh;
   }
-  /// The number of an existing text; size() if it is unknown.
+  /// The number of a known string; size() if it is unknown.
   std::uint32_t find(std::string_view name) const {
     const auto known = numbers_.find(name);
     return known == numbers_.end() ? static_cast<std::uint32_t>(names_.size()) : known->second;
@@ -41,9 +41,9 @@ class Names {
   bool empty() const { return names_.empty(); }
   const std::vector<std::string>& all() const { return names_; }
 
-  /// Sorts the texts: whole numbers by size, others as texts. Returns each text's new number by its old one.
+  /// Sorts the strings: whole numbers by value, others alphabetically. Returns each string's new number, indexed by its old one.
   std::vector<std::uint32_t> sort();
-  /// True if every text is a whole number (of at most 18 digits).
+  /// True if every string is a whole number (of at most 18 digits).
   bool are_whole() const;
 
  private:
@@ -58,48 +58,47 @@ class Names {
 /// Everything that both parts of a data set share while being read.
 struct SharedNames {
   Names clients;
-  Names labels;                          ///< texts of word labels
+  Names labels;                          ///< the words used as labels
   std::optional<int> classes;            ///< stated by the file
   std::optional<int> vocabulary;         ///< stated by the file, or fixed by its kind of text
   std::vector<std::string> class_names;  ///< stated by the file
-  std::optional<Shape> shape;            ///< of an example, named or stated by the file
+  std::optional<Shape> shape;            ///< of an example, specified or stated by the file
   std::vector<float> mean;               ///< stated by the file
   std::vector<float> deviation;          ///< stated by the file
-  Names named_classes;                   ///< the labels in the order of their classes, if named
-  Missing missing = Missing::error;      ///< handling of a missing input, a NaN until then (data/missing.hpp)
-  /// The words of a table's columns of words, by the column's number, and how many columns of 0 and 1 they make.
+  Names named_classes;                   ///< the labels in the order of their classes, if specified
+  Missing missing = Missing::error;      ///< handling of missing inputs, which are NaN until then (data/missing.hpp)
+  /// The words of a table's word columns, by column number, and the number of 0/1 columns that they become.
   std::map<std::size_t, Names> categories;
   std::size_t binary_columns = 0;
-  std::vector<NamedCategories> category_names;  ///< the same by column name, in order: those named by settings first
-  std::size_t named_categories = 0;             ///< how many of these are named
-  std::vector<NamedOffset> offsets;             ///< named, and those needed by columns of the training part if none are named
+  std::vector<NamedCategories> category_names;  ///< the same by column name, in order: first those that settings specify
+  std::size_t named_categories = 0;             ///< how many of these are specified
+  std::vector<NamedOffset> offsets;             ///< as specified; if none are, those that columns of the training part need
   bool finds_offsets = false;
-  bool rows_are_protected = false;                    ///< no fact is inferred from a row, and no row refused for its contents
-  bool kept_by_types = false;                         ///< numbers that could be 8-bit stay numbers if their type differs
+  bool rows_are_protected = false;                    ///< no fact is inferred from a row, and no row is refused for its contents
+  bool kept_by_types = false;                         ///< numbers that fit in 8 bits stay numbers unless their type is 8-bit
   std::uint64_t replaced = 0;                         ///< invalid values that were replaced, if rows are protected
-  bool planes_are_known = false;                      ///< the file's form says that channels are first
+  bool planes_are_known = false;                      ///< the file's format puts channels first
   std::size_t columns = 0;                            ///< of a table
   std::vector<std::string> header;                    ///< of a table's training part
-  DecimalMark decimal_mark = DecimalMark::automatic;  ///< of a table: named, or inferred from the numbers so far
+  DecimalMark decimal_mark = DecimalMark::automatic;  ///< of a table: specified, or inferred from the numbers so far
   TableColumns table;                                 ///< without categories
-  std::vector<std::string> words;  ///< of StackOverflow's sentences: named, or the most frequent ones of the training part
+  std::vector<std::string> words;  ///< of StackOverflow's sentences: as specified, or the training part's most frequent ones
 };
 
-/// Continues an error about a missing input.
+/// Completes an error message about a missing input.
 inline constexpr std::string_view kMissingChoice = "--missing drop, mean, zero or indicator says what becomes of it";
 
-/// Floating-point answers that are whole numbers become classes, unless settings say otherwise, if there are at most this many.
+/// Floating-point answers that are whole numbers become classes if they have at most this many values and settings do not object.
 inline constexpr std::size_t kMaxFloatClasses = 100;
 
-/// "28x28", "one number".
+/// Text such as "28x28" or "one number".
 std::string dimensions_text(const std::vector<std::size_t>& dimensions);
 
-/// Takes one part of a data set from a file, some rows at a time, and keeps it as small as possible: 8-bit numbers stay 8-bit.
-/// docs/data.md has the rules by which types and shapes become pictures, numbers or tokens, and by which answers become one of
-/// Targets. Every error is an Error (failure) that names the file and the key. If rows are protected, the storage of values
-/// follows only from types and dimensions, and a value that would be refused is replaced by a function of it alone: an input
-/// that is not finite by NaN, a label without a class by class 0, a token outside the vocabulary by token 0, an answer that is
-/// not finite by 0.
+/// Builds one part of a data set from a file, some rows at a time, as compactly as possible: 8-bit numbers stay 8-bit.
+/// docs/data.md explains which types and shapes become images, numbers or tokens, and which answers become which Targets. Every
+/// error is an Error (failure) with the file and the key. If rows are protected, the storage of values depends only on types and
+/// dimensions, and a value that would be refused is replaced regardless of all others: an input that is not finite by NaN, a
+/// label without a class by class 0, a token outside the vocabulary by token 0, an answer that is not finite by 0.
 class PartBuilder {
  public:
   /// `file`: "'path'", for messages.
@@ -108,12 +107,12 @@ class PartBuilder {
   /// Adds rows: the first dimension of the array counts them.
   void add_examples(const Array& x);
   void add_answers(const Array& y);
-  /// Adds answers that are texts.
+  /// Adds answers that are strings.
   void add_words(const std::string& key, std::span<const std::string> words);
   /// Sets the client of the next `rows` rows.
   void add_client(std::string_view name, std::size_t rows);
   void add_clients(const Array& names);
-  /// Numbers are columns of a table, never pictures.
+  /// Treats numbers as columns of a table, never as images.
   void are_columns() { columns_ = true; }
 
   const std::string& file() const { return file_; }
@@ -151,32 +150,32 @@ class PartBuilder {
   bool columns_ = false;
 
   std::vector<double> offsets_;    ///< of an example's numbers; empty: none
-  std::vector<ColumnSpan> spans_;  ///< of these, if offsets must be found
+  std::vector<ColumnSpan> spans_;  ///< of the same numbers, if offsets must be found
   double answers_offset_ = 0;
   ColumnSpan answers_span_;
 
   Examples kind_ = Examples::none;
   std::string examples_key_;
   std::vector<std::size_t> each_;  ///< dimensions of one example
-  float unit_ = 1;                 ///< numbers kept in 8 bits count these
-  bool between_ = false;           ///< some number is neither 0 nor the largest
+  float unit_ = 1;                 ///< the unit of numbers stored in 8 bits
+  bool between_ = false;           ///< some number is neither 0 nor the largest possible
   std::size_t rows_ = 0;
   Blocks<std::uint8_t> bytes_;
   Blocks<float> numbers_;
   Blocks<std::uint16_t> tokens_;
-  // Examples in a program's own memory in their final form: in one array, the only one. They become blocks when another is added.
+  // Examples lent by a program in their final form, as a single array. They become blocks when another array is added.
   Borrowable<std::uint8_t> lent_bytes_;
   Borrowable<float> lent_numbers_;
   std::uint16_t largest_token_ = 0;
 
   Answering answering_ = Answering::none;
   std::string answers_key_;
-  std::vector<std::size_t> answers_each_;  ///< dimensions of the answer to one example
+  std::vector<std::size_t> answers_each_;  ///< dimensions of an example's answer
   std::size_t answered_ = 0;
   bool zero_or_one_ = true;
   bool one_hot_ = true;             ///< each answer is a list of zeros and a single 1
   bool are_classes_ = true;         ///< numbers: all whole, none below 0 except -1
-  std::set<double> distinct_ = {};  ///< of numbers, at most kMaxFloatClasses + 1
+  std::set<double> distinct_ = {};  ///< distinct numbers, at most kMaxFloatClasses + 1
   Blocks<std::int64_t> whole_;
   Blocks<float> values_;
 

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMaxPictureFileBytes = std::uint64_t{64} << 20;
 constexpr std::int64_t kMaxPixels = 1 << 24;
 constexpr std::size_t kPixelsAtOnce = std::size_t{1} << 20;
 
-/// 8-bit pixels, channels innermost: one (gray) or three (red, green and blue).
+/// 8-bit pixels, channels innermost: one channel (gray) or three (red, green and blue).
 struct Picture {
   Shape shape = {};
   std::vector<std::uint8_t> pixels = {};
@@ -58,13 +58,13 @@ void read_jpeg(const fs::path& file, const std::string& bytes, int channels, Pic
     throw wrong(file, "is not a JPEG: " + std::string(tjGetErrorStr2(reader.get())));
   if (colors == TJCS_CMYK || colors == TJCS_YCCK) throw wrong(file, "is a JPEG in CMYK; valid: grey or RGB");
   take_shape(file, width, height, colors != TJCS_GRAY, channels, picture);
-  // The exact transform has the same bits with and without vector instructions.
+  // The exact transform gives the same bits with and without vector instructions.
   if (tjDecompress2(reader.get(), data, bytes.size(), picture.pixels.data(), width, 0, height,
                     picture.shape.channels == 1 ? TJPF_GRAY : TJPF_RGB, TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING) != 0)
     throw wrong(file, "is not a complete JPEG: " + std::string(tjGetErrorStr2(reader.get())));
 }
 
-/// `channels`: 1 or 3; 0: the file's own.
+/// `channels` is 1 or 3, or 0 for the file's own number.
 Picture picture_of(const fs::path& file, int channels) {
   using namespace std::string_view_literals;
   const std::string bytes = read_file(file, kMaxPictureFileBytes);
@@ -84,7 +84,7 @@ bool has_picture_name(const fs::path& file) {
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
-/// The contents of a folder, in order of names, without hidden entries.
+/// The folders or files in a folder, sorted by name, without hidden ones.
 std::vector<fs::path> sorted_entries(const fs::path& folder, bool folders) {
   std::vector<fs::path> entries;
   std::error_code error;
@@ -145,7 +145,7 @@ class PictureFolder {
       throw wrong(file, "is " + picture.shape.text() + ", '" + first_.string() + "' " + (shared.shape ? "is to be " : "is ") +
                             shape_->text() +
                             "; all must have one size, and --shape HEIGHTxWIDTHx3 (or x1) reads all in color (or grey)");
-    if (picture.shape != *shape_) {  // a black one, for any contents of the file
+    if (picture.shape != *shape_) {  // black, regardless of the file's contents
       picture.pixels.assign(shape_->size(), 0);
       ++shared.replaced;
     }

@@ -9,24 +9,24 @@ namespace fedstride {
 
 struct Schema;
 
-/// The form of a user's own file.
+/// The format of a user's own file.
 enum class FileForm { automatic, npz, hdf5, leaf, csv, idx, cifar, pictures };
 constexpr auto choice_names(FileForm) { return names("auto", "npz", "hdf5", "leaf", "csv", "idx", "cifar", "pictures"); }
 
-/// The kind of answers in a user's own file: by the file, or as set.
+/// The kind of answers in a user's own file: inferred from the file, or as set.
 enum class TargetsAre { automatic, classes, positions, values, flags };
 constexpr auto choice_names(TargetsAre) { return names("auto", "classes", "positions", "values", "flags"); }
 
-/// How to handle a missing input: an empty field or "NA" in a table, a NaN elsewhere. auto: an error; under dp the mean
+/// How to handle a missing input: an empty field or "NA" in a table, a NaN elsewhere. auto: an error, or under DP the mean
 /// (data/missing.hpp).
 enum class Missing { automatic, error, drop, mean, zero, indicator };
 constexpr auto choice_names(Missing) { return names("auto", "error", "drop", "mean", "zero", "indicator"); }
 
-/// The first line of a table: a header, or a record; auto: by its contents (readers.hpp).
+/// Whether the first line of a table is a header or a record; auto: decided by its contents (readers.hpp).
 enum class Header { automatic, yes, no };
 constexpr auto choice_names(Header) { return names("auto", "yes", "no"); }
 
-/// The decimal mark of a table's numbers; auto: inferred from the table, under dp the point.
+/// The decimal mark of a table's numbers; auto: inferred from the table, or a point under DP.
 enum class DecimalMark { automatic, point, comma };
 constexpr auto choice_names(DecimalMark) { return names("auto", "point", "comma"); }
 
@@ -40,19 +40,19 @@ struct ReadSettings {
   std::string label = {};          ///< column or key of the answers; several columns separated by commas
   std::string client_column = {};  ///< column or key of the natural clients
   TargetsAre targets = TargetsAre::automatic;
-  // Named facts about the data. If rows are protected, only facts published by the file or its data set may replace them.
-  int classes = 0;               ///< 0: not named
+  // Specified facts about the data. If rows are protected, only facts published by the file or its data set may replace them.
+  int classes = 0;               ///< 0: not specified
   std::string class_names = {};  ///< the labels in the order of their classes, separated by commas
-  int vocabulary = 0;            ///< 0: not named
+  int vocabulary = 0;            ///< 0: not specified
   std::string words = {};        ///< a file of words, one per line, the most frequent first
   std::string shape = {};        ///< of an example: "28x28x1"
   Normalize normalize = Normalize::automatic;
   std::string mean = {};            ///< one number, or one per channel (in a table: column), separated by commas
-  std::string deviation = {};       ///< the same
+  std::string deviation = {};       ///< in the same form
   std::string range = {};           ///< "LOW,HIGH": inputs are clipped to it
-  std::string features = {};        ///< the map from pictures to inputs (data/features/feature_map.hpp)
-  std::string normalize_clip = {};  ///< normalize private: "MEAN,SQUARE", bounds on the norms of what each record adds
-  std::string public_data = {};     ///< a file of unprotected rows, in any of the forms
+  std::string features = {};        ///< the map from images to inputs (data/features/feature_map.hpp)
+  std::string normalize_clip = {};  ///< normalize private: "MEAN,SQUARE", bounds on the norms of each record's contributions
+  std::string public_data = {};     ///< a file of unprotected rows, in any format
   bool public_test = false;         ///< the test part is public
   std::string inputs = {};          ///< key of the inputs; in a table the columns, separated by commas
   std::string drop_columns = {};    ///< columns of a table to skip, separated by commas
@@ -60,22 +60,22 @@ struct ReadSettings {
   Missing missing = Missing::automatic;
   Header header = Header::automatic;
   DecimalMark decimal_mark = DecimalMark::automatic;
-  std::string offsets = {};  ///< "time=1700000000": constants that are subtracted from columns before they are stored
-  /// Rows are protected (dp): no fact is inferred from them, and none is refused for its contents. Not a setting.
+  std::string offsets = {};  ///< "time=1700000000": constants to subtract from columns before they are stored
+  /// Rows are protected (DP): no fact is inferred from them, and no row is refused for its contents. Not a setting.
   bool rows_are_protected = false;
-  /// Types and dimensions decide how values are kept, as for protected rows: 255ths stay numbers. Not a setting.
+  /// Types and dimensions determine how values are stored, as for protected rows: 255ths stay numbers. Not a setting.
   bool kept_by_types = false;
   /// Offsets are found where single precision would lose digits (data/files/column_span.hpp). Not a setting.
   bool finds_offsets = true;
-  /// Rows are dealt by client_column, the column of users: an additional key for clients is refused. Not a setting.
+  /// Rows are dealt to clients by client_column, which holds users: an additional client key is refused. Not a setting.
   bool users_are_clients = false;
 
-  /// Other data are read through a run's schema: its contents are fixed, unless a setting names them. Not a setting.
+  /// The schema of a run through which other data are read; it is fixed unless a setting overrides it. Not a setting.
   std::shared_ptr<const Schema> schema = {};
-  bool keeps_constants = false;  ///< mean, deviation and missing inputs also come from the schema. Not a setting.
-  bool is_test_part = false;     ///< a whole file without a test part is one. Not a setting.
+  bool keeps_constants = false;  ///< mean, deviation and replacements of missing inputs also come from the schema. Not a setting.
+  bool is_test_part = false;     ///< a file without a test part is read as a test part. Not a setting.
 
-  /// The rule that `missing` stands for: never `automatic`.
+  /// The rule in effect, never `automatic`.
   Missing missing_rule() const {
     if (missing != Missing::automatic) return missing;
     return rows_are_protected ? Missing::mean : Missing::error;

@@ -21,7 +21,7 @@ std::string letter_name(char letter) {
   return letter == ' ' ? "blank" : std::string(1, letter);
 }
 
-/// Sequences of tokens, each longer than an example by one: all but the last are the example, all but the first the labels.
+/// Adds sequences with one token more than an example: all but the last are the example, all but the first its labels.
 void add_sequences(const std::vector<std::uint16_t>& tokens, std::size_t length, PartBuilder& part, const char* key) {
   const std::size_t count = tokens.size() / (length + 1);
   std::vector<std::uint16_t> inputs;
@@ -32,7 +32,7 @@ void add_sequences(const std::vector<std::uint16_t>& tokens, std::size_t length,
     for (std::size_t k = 0; k < length; ++k) {
       inputs.push_back(tokens[i * (length + 1) + k]);
       const std::uint16_t next = tokens[i * (length + 1) + k + 1];
-      labels.push_back(next == 0 ? -1 : next);  // a pad
+      labels.push_back(next == 0 ? -1 : next);  // no label for padding
     }
   part.add_examples(array_of<std::uint16_t>(key, inputs, {count, length}));
   part.add_answers(array_of<std::int32_t>(key, labels, {count, length}));
@@ -68,7 +68,7 @@ Characters Characters::tensorflow_federated() {
 
 void Characters::append_tokens(std::string_view text, std::vector<std::uint16_t>& tokens) const {
   for (const char byte : text)
-    if ((static_cast<unsigned char>(byte) & 0xc0) != 0x80)  // the first byte of a character; letters have just one
+    if ((static_cast<unsigned char>(byte) & 0xc0) != 0x80)  // the first byte of a character; `letters` are single bytes
       tokens.push_back(token_[static_cast<unsigned char>(byte)]);
 }
 

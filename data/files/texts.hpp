@@ -11,27 +11,27 @@
 
 namespace fedstride {
 
-// Texts as sequences of tokens whose labels are the next tokens, as in the baselines of TensorFlow Federated
+// Text as sequences of tokens whose labels are the next tokens, as in the baselines of TensorFlow Federated
 // (simulation/baselines/shakespeare and stackoverflow). Padded positions have no label.
 
 inline constexpr std::size_t kCharactersASequence = 80;  // McMahan et al. 2017
 inline constexpr std::size_t kWordsASentence = 20;       // Reddi et al. 2021
 inline constexpr std::size_t kMaxFrequentWords = 10000;
 
-/// A benchmark's published one-character tokens for Shakespeare.
+/// The single-character tokens that a benchmark publishes for Shakespeare.
 class Characters {
  public:
-  /// The tokens of LEAF (models/utils/language_utils.py, ALL_LETTERS): 80 letters from 0, then one token for every other
-  /// character.
+  /// The tokens of LEAF (models/utils/language_utils.py, ALL_LETTERS): 80 letters from 0, then a single token for all other
+  /// characters.
   static Characters leaf();
-  /// The tokens of TensorFlow Federated (simulation/baselines/shakespeare, CHAR_VOCAB): 0 pads, 86 characters from 1, then one
-  /// token for every other, and the beginning and the end of a text: 90.
+  /// The tokens of TensorFlow Federated (simulation/baselines/shakespeare, CHAR_VOCAB): 0 for padding, 86 characters from 1, then
+  /// a single token for all others, one for the beginning of a text and one for its end: 90 in all.
   static Characters tensorflow_federated();
 
-  /// The tokens of a text in UTF-8, one per character.
+  /// Appends the tokens of UTF-8 text, one per character.
   void append_tokens(std::string_view text, std::vector<std::uint16_t>& tokens) const;
   int size() const { return static_cast<int>(names_.size()); }
-  /// One name per token, for people.
+  /// One readable name per token.
   const std::vector<std::string>& names() const { return names_; }
   std::uint16_t other() const { return other_; }
   std::uint16_t pad() const { return 0; }                                         ///< only tensorflow_federated
@@ -46,7 +46,7 @@ class Characters {
   std::vector<std::string> names_;
 };
 
-/// Adds a client's texts: beginning, characters, end and pads of each, cut into pieces of 81 tokens, of which the first 80 are the example.
+/// Adds a client's texts, each with beginning, end and padding, cut into pieces of 81 tokens, whose first 80 are the example.
 /// Returns the number of examples.
 std::size_t add_snippets(std::span<const std::string> texts, PartBuilder& part);
 
@@ -54,7 +54,7 @@ std::size_t add_snippets(std::span<const std::string> texts, PartBuilder& part);
 class WordCounts {
  public:
   void add(std::string_view sentence);
-  /// The most frequent words in decreasing order; ties in text order.
+  /// The most frequent words in decreasing order of frequency; ties in alphabetical order.
   std::vector<std::string> most_frequent(std::size_t count) const;
 
  private:
@@ -62,8 +62,9 @@ class WordCounts {
   std::vector<std::uint64_t> counts_;
 };
 
-/// Turns sentences into examples by a vocabulary: 0 pads, the words from 1, then one token for every other word, the beginning and the end.
-/// A sentence is the beginning, its first 20 words and, if it has fewer, the end and pads: 21 tokens, of which the first 20 are the example.
+/// Turns sentences into examples with a vocabulary: token 0 pads, words count from 1, then one token stands for all other words,
+/// one for the beginning and one for the end. A sentence is the beginning, its first 20 words and, if it has fewer, the end and
+/// padding: 21 tokens, of which the first 20 are the example.
 class Sentences {
  public:
   explicit Sentences(const std::vector<std::string>& words);

@@ -9,9 +9,9 @@
 namespace fedstride {
 namespace {
 
-constexpr int kMaxChannels = 8;  // of a picture (data/batch.cpp)
+constexpr int kMaxChannels = 8;  // of an image (data/batch.cpp)
 
-/// The channel at each place in the permutation with this number.
+/// The channel at each place of the permutation with this number.
 std::array<int, kMaxChannels> permutation(std::uint32_t number, int channels) {
   std::array<int, kMaxChannels> left{};
   std::iota(left.begin(), left.end(), 0);

@@ -9,7 +9,7 @@ namespace fedstride {
 enum class NoiseUnit { variance, deviation };
 constexpr auto choice_names(NoiseUnit) { return names("variance", "deviation"); }
 
-/// A client's part of the noise level: (k + 1) / K, or k / (K - 1), so that the first has none.
+/// Client k's share of the noise level: (k + 1) / K, or k / (K - 1), so the first client has no noise.
 enum class NoiseScale { from_one, from_zero };
 constexpr auto choice_names(NoiseScale) { return names("from-one", "from-zero"); }
 
@@ -17,7 +17,7 @@ constexpr auto choice_names(NoiseScale) { return names("from-one", "from-zero");
 enum class NoiseDrawn { once, anew };
 constexpr auto choice_names(NoiseDrawn) { return names("once", "anew"); }
 
-/// The test part unchanged, or each row with a client's noise.
+/// Whether the test part is unchanged, or each row has a client's noise.
 enum class NoiseOnTest { none, clients };
 constexpr auto choice_names(NoiseOnTest) { return names("none", "clients"); }
 
@@ -40,10 +40,10 @@ struct NoiseSettings {
 };
 
 /// Noise-based feature imbalance (Li, Diao, Chen & He 2022, NIID-Bench): client k of K, counted from 0, has normal noise on every
-/// value, of variance sigma (k + 1) / K; the paper writes Gau(sigma i / N) for party i of N. The authors' code has sigma k / (K -
-/// 1) as a standard deviation, draws it at every reading, and tests on rows with every party's noise: deviation, from-zero, anew,
-/// clients. An example's noise is drawn at (feature_noise, client, row) of the seed, so it is the same in every epoch; `anew`
-/// adds round and step to the address. Test row r has the noise of client r mod K.
+/// value, with variance sigma (k + 1) / K; the paper writes Gau(sigma i / N) for party i of N. The authors' code uses sigma k /
+/// (K - 1) as a standard deviation, draws the noise at every reading, and tests on rows with every party's noise: deviation,
+/// from-zero, anew, clients. An example's noise is drawn at (feature_noise, client, row) of the seed, so it is the same in every
+/// epoch; `anew` adds round and step to the address. Test row r has the noise of client r mod K.
 struct NoiseSkew final : PartBase<FeatureSkewPart, NoiseSkew, NoiseSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "noise";

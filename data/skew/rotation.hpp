@@ -12,8 +12,8 @@ struct RotationSettings {
                        "number of rotations; client k rotates by 90 degrees x (k mod rotations)", Valid{.low = 1, .high = 4}}};
 };
 
-/// Client k's pictures are rotated counterclockwise by k mod R quarter turns (rotated MNIST and CIFAR-10, as in Ghosh et al. 2020,
-/// IFCA): whole pixels, nothing is interpolated.
+/// Client k's images are rotated counterclockwise by k mod R quarter turns (rotated MNIST and CIFAR-10, as in Ghosh et al. 2020,
+/// IFCA): whole pixels move, without interpolation.
 struct RotationSkew final : PartBase<FeatureSkewPart, RotationSkew, RotationSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "rotation";

@@ -138,11 +138,11 @@ bool has_setting(std::string_view accountant, std::string_view setting) {
 }
 
 void check_spending(std::span<const Releases> spending) {
-  // Squares of numbers from here on, times any count, are finite doubles.
+  // Within these limits, squares times any count are finite doubles.
   constexpr double kMinNoise = 1e-100;
   constexpr double kMaxNoise = 1e100;
   constexpr double kMinRate = 1e-100;
-  constexpr double kMaxCount = 9.2e18;  // counts are 64-bit sums
+  constexpr double kMaxCount = 9.2e18;  // counts are added up in 64 bits
   double count = 0;
   for (const Releases& releases : spending) {
     const double noise = releases.noise_multiplier;

@@ -17,41 +17,41 @@ namespace fedstride {
 /// An accountant's answer. `value` is an upper bound, infinite if there is none; never negative, never NaN.
 struct PrivacyBound {
   double value = 0;
-  std::string warning = {};  ///< a note for the reader: "the best order, 33, is the last of the grid"
+  std::string warning = {};  ///< a note for the reader, such as "the best order, 33, is the last of the grid"
 };
 
-/// The sampling schemes that an accountant covers. It refuses all others, and mixed kinds of neighbors in one spending.
+/// What an accountant covers. It refuses everything else, and mixed kinds of neighbors in one spending.
 struct Covers {
   bool poisson_replace_one = false;
-  bool without_replacement = false;  ///< replace-one; no accountant covers it under add-remove
+  bool without_replacement = false;  ///< under replace-one; no accountant covers it under add-remove
   bool adaptive = false;
-  bool rows = false;    ///< several rows of a record, Poisson-sampled
+  bool rows = false;    ///< several rows per record, Poisson-sampled
   bool shares = false;  ///< non-Gaussian noise, which clients add in shares
 };
 
-/// Turns a spending into (epsilon, delta). Both functions compose sequences of different releases fixed in advance; an empty
-/// spending gives epsilon 0, delta 0. Both throw Error (usage) if unsound() is not empty, or for numbers out of range: noise
-/// multiplier outside [1e-100, 1e100], rate outside [1e-100, 1], 2^63 releases or more, delta outside (0, 1), epsilon < 0. Time
-/// and memory are bounded for all other inputs: if an exact answer would take more, the result is an upper bound, and the
-/// warning says so. Long computations throw Stopped (core/stop.hpp).
+/// Turns a spending into (epsilon, delta). Both functions compose sequences of different releases fixed in advance; for an empty
+/// spending, they return 0. Both throw Error (usage) if unsound() is not empty, or for numbers out of range: a noise multiplier
+/// outside [1e-100, 1e100], a rate outside [1e-100, 1], 2^63 releases or more, delta outside (0, 1), or epsilon < 0. Time and
+/// memory are bounded for valid inputs: if an exact answer would take more, the result is an upper bound, and the warning says
+/// so. Long computations throw Stopped (core/stop.hpp).
 ///
-/// A Part has kName, kSummary, kFields (core/family.hpp), kCovers, and least_epsilon and least_delta, its answers to a spending
-/// that passed these checks. A Part that composes (epsilon, delta) steps instead has composed(kinds, delta), the epsilon of at
-/// most kMaxKinds different steps; delta is then found by a search.
+/// A Part has kName, kSummary, kFields (core/family.hpp), kCovers, and least_epsilon and least_delta, which answer for a spending
+/// that has passed these checks. A Part that composes (epsilon, delta) steps instead has composed(kinds, delta), the epsilon of
+/// at most kMaxKinds different steps; delta is then found by a search.
 template <class Part>
 struct AccountantPart {
-  /// Why this accountant has no bound for the spending, in one line without its name; empty if it has one.
+  /// Why this accountant has no bound for the spending, in one line without the accountant's name; empty if it has a bound.
   std::string unsound(std::span<const Releases> spending) const;
-  /// The smallest epsilon that it can prove; 0 < delta < 1.
+  /// The smallest epsilon that the accountant can prove; 0 < delta < 1.
   PrivacyBound epsilon(std::span<const Releases> spending, double delta) const;
-  /// The smallest delta that it can prove; epsilon >= 0.
+  /// The smallest delta that the accountant can prove; epsilon >= 0.
   PrivacyBound delta(std::span<const Releases> spending, double epsilon) const;
 };
 
-/// The exact privacy loss distribution of Gaussian releases, Poisson-sampled or of every record, by a contour integral of its
-/// moment generating function. Its values are upper bounds; docs/privacy-tight.md has the proof.
+/// Computes the exact privacy loss distribution of Gaussian releases, Poisson-sampled or full, by a contour integral of its
+/// moment generating function. The values are upper bounds; docs/privacy-tight.md has the proof.
 struct Tight : AccountantPart<Tight> {
-  bool quick = false;  ///< curves that take long are coarser: also upper bounds, for a first guess
+  bool quick = false;  ///< computes slow curves more coarsely: still upper bounds, for a first guess
 
   static constexpr std::string_view kName = "tight";
   static constexpr std::string_view kSummary = "exact privacy loss distribution, rounded up slightly";
@@ -62,7 +62,7 @@ struct Tight : AccountantPart<Tight> {
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
 };
 
-/// Rényi differential privacy (Mironov 2017): divergences add up at each order, and the best order is converted.
+/// Rényi differential privacy (Mironov 2017): divergences are summed at each order, and the best order's sum is converted.
 struct Rdp : AccountantPart<Rdp> {
   OrderGrid orders = OrderGrid::standard;
   Conversion conversion = Conversion::improved;
@@ -76,7 +76,7 @@ struct Rdp : AccountantPart<Rdp> {
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
 };
 
-/// The moments accountant of Abadi et al. 2016: lambda 1 to 32, that is orders 2 to 33, with their tail bound.
+/// The moments accountant of Abadi et al. 2016: lambda 1 to 32, that is, orders 2 to 33, with the paper's tail bound.
 struct Moments : AccountantPart<Moments> {
   static constexpr std::string_view kName = "moments";
   static constexpr std::string_view kSummary = "moments accountant of Abadi et al. (2016): orders 2 to 33, classical";
@@ -86,8 +86,8 @@ struct Moments : AccountantPart<Moments> {
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
 };
 
-/// Concentrated differential privacy (Bun, Steinke 2016): a full Gaussian release, continuous or discrete (Canonne,
-/// Kamath, Steinke 2020), is rho-zCDP with rho = (distance / standard deviation)^2 / 2; rho adds up.
+/// Concentrated differential privacy (Bun, Steinke 2016): a full Gaussian release, continuous or discrete (Canonne, Kamath,
+/// Steinke 2020), is rho-zCDP with rho = (distance / standard deviation)^2 / 2; the values of rho add up.
 struct Zcdp : AccountantPart<Zcdp> {
   Conversion conversion = Conversion::improved;
 
@@ -108,7 +108,7 @@ double zcdp_epsilon(double rho, double delta);
 double zcdp_log_delta(double rho, double epsilon);  ///< rho > 0
 
 /// Composition of steps that are each (epsilon0, delta0)-private: Dwork, Rothblum, Vadhan 2010, or Kairouz, Oh, Viswanath 2015
-/// if that is better; delta is split optimally between the steps and the composition.
+/// where it is better; delta is split optimally between the steps and the composition.
 struct Strong : AccountantPart<Strong> {
   static constexpr std::string_view kName = "strong";
   static constexpr std::string_view kSummary = "strong composition of (epsilon, delta) steps (DRV 2010, KOV 2015)";
@@ -118,7 +118,7 @@ struct Strong : AccountantPart<Strong> {
   static double composed(const Spending& kinds, double delta);
 };
 
-/// Sum of epsilon0 and delta0 over the steps, with delta divided equally among them.
+/// The sums of epsilon0 and delta0 over the steps, with delta divided equally among them.
 struct Basic : AccountantPart<Basic> {
   static constexpr std::string_view kName = "basic";
   static constexpr std::string_view kSummary = "sum of the epsilons and deltas of the steps";
@@ -128,10 +128,10 @@ struct Basic : AccountantPart<Basic> {
   static double composed(const Spending& kinds, double delta);
 };
 
-/// The strong composition that Abadi et al. 2016 compare with (9.34 for q 0.01, sigma 4, 10,000 steps, delta 1e-5): eps1 sqrt(2
-/// T ln(2/delta)) + T eps1^2, eps1 = q eps0, T q delta0 = delta/2. NOT a bound: it uses eps0 = sqrt(2 ln(1.25/delta0)) / sigma
-/// above epsilon 1, and q eps0 for amplification. Every value comes with a warning that gives a valid one. For Poisson sampling
-/// (or everyone) under add-remove neighbors.
+/// The strong composition with which Abadi et al. 2016 compare their accountant (9.34 for q 0.01, sigma 4, 10,000 steps, delta
+/// 1e-5): eps1 sqrt(2 T ln(2/delta)) + T eps1^2, eps1 = q eps0, T q delta0 = delta/2. NOT a bound: it uses eps0 = sqrt(2
+/// ln(1.25/delta0)) / sigma even above epsilon 1, and q eps0 for amplification. Every value comes with a warning that states a
+/// valid bound. Covers Poisson and full sampling under add-remove neighbors.
 struct AsInPaper : AccountantPart<AsInPaper> {
   static constexpr std::string_view kName = "as-in-paper";
   static constexpr std::string_view kSummary = "heuristic strong composition of Abadi et al. (2016); not a bound";
@@ -142,8 +142,8 @@ struct AsInPaper : AccountantPart<AsInPaper> {
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
 };
 
-/// The same division of delta and eps0 (or the exact curve's, if larger) with proven terms: eps1 = ln(1 + q (exp(eps0) - 1)),
-/// T eps1 (exp(eps1) - 1) in place of T eps1^2. 26.78 in the paper's case.
+/// Like AsInPaper, with the same division of delta and eps0 (or the exact curve's, if larger), but with proven terms: eps1 = ln(1
+/// + q (exp(eps0) - 1)), T eps1 (exp(eps1) - 1) in place of T eps1^2. 26.78 in the paper's case.
 double abadi_valid(std::span<const Releases> spending, double delta);
 
 /// The registry of privacy accountants; the first is the default.
@@ -156,7 +156,7 @@ struct AccountantWords {
   std::string conversion = {};  ///< the name of a Conversion
   std::string orders = {};      ///< the name of an OrderGrid
 };
-/// Throws Error (usage) for an unknown name, and for a setting that the accountant lacks.
+/// Throws Error (usage) for an unknown name or a setting that the accountant lacks.
 Accountant make_accountant(const AccountantWords& words);
 /// True if the accountant has a setting with this name.
 bool has_setting(std::string_view accountant, std::string_view setting);
@@ -171,22 +171,22 @@ inline PrivacyBound delta_by(const Accountant& accountant, std::span<const Relea
   return std::visit([&](const auto& part) { return part.delta(spending, epsilon); }, accountant);
 }
 
-/// Throw Error (usage) for numbers out of range (see above), naming the value and what is valid.
+/// Throw Error (usage) for numbers out of range (see AccountantPart), stating the value and what is valid.
 void check_spending(std::span<const Releases> spending);
 void check_delta(double delta);
 void check_epsilon(double epsilon);
-/// Throws Error (usage), "<accountant>: <reason>", unless the reason is empty, and Error (usage) for numbers out of range.
+/// Throws Error (usage), "<accountant>: <reason>", unless the reason is empty; also for numbers out of range.
 void check_sound(std::string_view accountant, std::span<const Releases> spending, const std::string& reason);
 
-/// The warning on an answer whose releases had more than `most` kinds and were merged by coarser(); otherwise empty.
+/// The warning for an answer whose releases had more than `most` kinds and were merged by coarser(); otherwise empty.
 std::string coarse_warning(std::size_t kinds, std::size_t most);
 
-/// The bound e^log_delta, at most 1. If no normal double can hold it, the smallest normal double, never 0, and the warning gives
-/// its power of 10.
+/// The bound e^log_delta, at most 1. If it is below the smallest normal double, that double is returned, never 0, and the warning
+/// states the power of 10.
 PrivacyBound bound_of(double log_delta, std::string remark = {});
 
-/// The smallest delta in (0, 1) with epsilon_of(delta) <= epsilon, to a relative 1e-9 from above, at least 1e-300; 1 if there is
-/// none.
+/// The smallest delta in (0, 1) with epsilon_of(delta) <= epsilon, rounded up by at most a relative 1e-9, and at least 1e-300; 1
+/// if there is none.
 double smallest_delta(function_ref<double(double delta)> epsilon_of, double epsilon);
 
 }  // namespace fedstride

@@ -41,7 +41,7 @@ bool meets(const Accountant& accountant, std::span<const Releases> spending, dou
 
 namespace {
 
-/// True if both of the accountant's bounds prove it: the reported one, on epsilon, is not always as sharp as the one on delta.
+/// True if both of the accountant's bounds prove (epsilon, delta): the reported bound, on epsilon, is not always the sharper one.
 bool reaches(const Accountant& accountant, std::span<const Releases> spending, double epsilon, double delta) {
   return meets(accountant, spending, epsilon, delta) && epsilon_by(accountant, spending, delta).value <= epsilon;
 }
@@ -57,7 +57,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     throw usage_error("resolution is " + number_text(resolution) + "; it must be a number from 1e-09 to 1");
   const auto steps_a_unit = std::round(1 / resolution);
   const bool divides = std::abs(steps_a_unit * resolution - 1) < 1e-9;
-  const auto multiplier = [&](std::uint64_t n) {  // 969 / 1000 is the double that "0.969" reads as; 969 * 0.001 is not
+  const auto multiplier = [&](std::uint64_t n) {  // 969 / 1000 is the double that "0.969" parses to; 969 * 0.001 is not
     return divides ? static_cast<double>(n) / steps_a_unit : static_cast<double>(n) * resolution;
   };
   const auto fails = [&](const Accountant& by, std::uint64_t n) {
@@ -70,7 +70,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     return usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
                        number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
   };
-  // The smallest n that is not short, between a `low` that is short and a `high` that is not.
+  // The smallest n that is not short, given a `low` that is short and a `high` that is not.
   const auto between = [&](const auto& is_short, std::uint64_t low, std::uint64_t high) {
     while (high - low > 1) {
       const std::uint64_t middle = low + (high - low) / 2;
@@ -78,7 +78,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     }
     return high;
   };
-  // Finds such a pair from n on, in doubling steps; n twice if it is not short.
+  // Finds such a pair (low, high) from n upward, in doubling steps; (n, n) if n is not short.
   const auto upward = [&](const auto& is_short, std::uint64_t n) {
     std::uint64_t low = n;
     for (std::uint64_t step = 1; is_short(n); step *= 2) {
@@ -102,8 +102,8 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     }
     return between([&](std::uint64_t n) { return fails(by, n); }, low, high);
   };
-  // Starts at the smallest n by the bound on delta, which is rarely off by more than a step, or by more than rounding if noise
-  // is large.
+  // Starts at the smallest n by the bound on delta, which is rarely off by more than one step, or, for large noise, by more than
+  // rounding.
   const auto reached_from = [&](std::uint64_t n) {
     const auto is_short = [&](std::uint64_t at) {
       check_stop();
@@ -140,7 +140,7 @@ std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases>
       return meets(by, spending, epsilon, delta);
     });
   };
-  // A cheap accountant provides a starting value; those of successive accountants differ by a small factor.
+  // A cheap accountant provides a starting value: the answers of different accountants differ by a small factor.
   const bool helps = !std::holds_alternative<Rdp>(accountant) && Rdp{}.unsound(spending).empty();
   const std::uint64_t by_delta = found(accountant, helps ? found(Rdp{}, 1) : 1);
   return largest_count(by_delta, by_delta, [&](std::uint64_t count) {

@@ -14,9 +14,9 @@ bool meets(const Accountant& accountant, std::span<const Releases> spending, dou
 
 inline constexpr double kMaxNoiseMultiplier = 1e6;
 
-/// The smallest multiple of `resolution` that, as the noise multiplier passed to `spending_at`, meets (epsilon, delta) and whose
-/// own epsilon at delta is at most `epsilon`; the returned value has been checked. The spending may be a schedule of any releases
-/// whose noise grows with the argument. If kMaxNoiseMultiplier is not enough, throws Error (usage) that names the smallest
+/// The smallest multiple of `resolution` that, passed to `spending_at` as the noise multiplier, meets (epsilon, delta) and has a
+/// reported epsilon of at most `epsilon`; the returned value has been checked. The spending may be a schedule of any releases
+/// whose noise grows with the argument. If kMaxNoiseMultiplier is not enough, throws Error (usage) that states the smallest
 /// epsilon within reach.
 double calibrate(const Accountant& accountant, function_ref<Spending(double noise_multiplier)> spending_at, double epsilon,
                  double delta, double resolution = 1e-3);
@@ -28,10 +28,10 @@ std::uint64_t largest_count(std::uint64_t limit, std::uint64_t guess, function_r
 inline constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 40;
 
 /// The number of further releases like `next` (its count is ignored) that fit the budget, as in calibrate(): 0 to kMaxSteps,
-/// which stands for at least kMaxSteps.
+/// which means at least that many.
 std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases> spent, const Releases& next, double epsilon,
                          double delta);
-/// The remark on a number of steps where the search ended before finding the largest; otherwise empty.
+/// A remark if the search ended before finding the largest number of steps; otherwise empty.
 std::string steps_remark(std::uint64_t steps);
 
 }  // namespace fedstride

@@ -34,7 +34,7 @@ Sums sums(std::span<const ApproximateSteps> steps) {
 double binomial_below(double count, double p, double bound) {
   if (bound <= 0) return 0;
   if (bound > count) return 1;
-  // kRounding below covers what long double would gain.
+  // kRounding below covers the error that long double would avoid.
   return incomplete_beta_complement(bound, count - bound + 1, p);
 }
 
@@ -70,7 +70,7 @@ double heterogeneous_composition(std::span<const ApproximateSteps> steps, double
 }
 
 double optimal_composition_delta(double epsilon, std::uint64_t count, double total) {
-  // The sum over l < i of C(k, l) (exp((k-l) e) - exp(total + l e)) / (1 + exp(e))^k, restricted to terms above zero.
+  // The sum over l < i of C(k, l) (exp((k-l) e) - exp(total + l e)) / (1 + exp(e))^k, restricted to positive terms.
   const auto k = static_cast<double>(count);
   if (epsilon == 0 || total >= k * epsilon) return 0;
   const double bound = std::ceil((k - total / epsilon) / 2);
@@ -79,7 +79,7 @@ double optimal_composition_delta(double epsilon, std::uint64_t count, double tot
   const double second = binomial_below(k, 1 / (1 + std::exp(-epsilon)), bound);
   const double subtracted = second > 0 ? std::exp(total + std::log(second)) : 0;
   constexpr double kRounding = 1e-10;
-  // Binomials that underflow are still positive probabilities.
+  // Binomial probabilities that underflow are still positive.
   return std::clamp(first - subtracted + kRounding * first, std::numeric_limits<double>::min(), 1.0);
 }
 

@@ -18,19 +18,19 @@ struct ApproximateSteps {
 /// ln(1 + q (exp(epsilon) - 1))
 double amplified_epsilon(double epsilon, double rate);
 
-/// Every step of the spending (merged: full, Poisson, and without replacement under replace-one) at the same delta `step_delta`:
-/// the Gaussian's exact curve at delta0 = step_delta / q, then amplified to (ln(1 + q (exp(epsilon0) - 1)), q delta0) (Balle,
-/// Barthe, Gaboardi 2018).
+/// Bounds each step of the spending (merged: full, Poisson, and without replacement under replace-one) for the same delta,
+/// `step_delta`: the Gaussian's exact curve at delta0 = step_delta / q, amplified to (ln(1 + q (exp(epsilon0) - 1)), q delta0)
+/// (Balle, Barthe, Gaboardi 2018).
 std::vector<ApproximateSteps> approximate_steps(const Spending& merged, double step_delta);
 
 /// The epsilon of all steps together, without their deltas; `slack` is the composition's own delta.
 double basic_composition(std::span<const ApproximateSteps> steps);
 /// Dwork, Rothblum, Vadhan 2010, Theorem III.3: epsilon sqrt(2 k ln(1/slack)) + k epsilon (exp(epsilon) - 1).
 double advanced_composition(std::span<const ApproximateSteps> steps, double slack);
-/// Kairouz, Oh, Viswanath 2015, Theorem 3.5, the last of the three.
+/// Kairouz, Oh, Viswanath 2015, Theorem 3.5, the last of its three bounds.
 double heterogeneous_composition(std::span<const ApproximateSteps> steps, double slack);
-/// Kairouz, Oh, Viswanath 2015, Theorem 3.3: `count` steps of (epsilon, 0) together are (total, delta)-private, exactly; also
-/// between the theorem's grid points, (count - 2i) epsilon.
+/// Kairouz, Oh, Viswanath 2015, Theorem 3.3: the delta for which `count` steps of (epsilon, 0) together are exactly (total,
+/// delta)-private; `total` may lie between the theorem's grid points, (count - 2i) epsilon.
 double optimal_composition_delta(double epsilon, std::uint64_t count, double total);
 double optimal_composition(double epsilon, std::uint64_t count, double slack);
 

@@ -10,10 +10,10 @@
 namespace fedstride {
 namespace {
 
-/// Relative part of the budget held back for rounding in the sum of many costs.
+/// Fraction of the budget held back for rounding errors in the sum of many costs.
 constexpr double kBudgetMargin = 1e-9;
 
-/// Treated as fixed in advance, since a filter covers adaptive choices.
+/// Treats the releases as fixed in advance, since a filter covers adaptive choices.
 Releases as_fixed(Releases releases) {
   releases.adaptive = false;
   return releases;
@@ -55,7 +55,7 @@ PrivacyFilter PrivacyFilter::by_zcdp(double epsilon, double delta, Neighbours ne
   const auto converted = [&](double rho) {
     return conversion == Conversion::classical ? zcdp_epsilon_classical(rho, delta) : zcdp_epsilon(rho, delta);
   };
-  double beyond = epsilon + 1;  // rho above epsilon proves no epsilon
+  double beyond = epsilon + 1;  // a rho this large cannot prove epsilon
   for (int i = 0; i < 100; ++i) {
     const double middle = (filter.budget_ + beyond) / 2;
     (converted(middle) <= epsilon ? filter.budget_ : beyond) = middle;

@@ -14,23 +14,23 @@ namespace fedstride {
 /// in advance, except that its order is fixed as well: sums at the best order in hindsight are not covered.
 class PrivacyFilter {
  public:
-  /// A filter on Rényi divergences at the order of the grid that is best for the budget if all releases are like `planned`.
-  /// Throws Error (usage) if no order can prove (epsilon, delta).
+  /// A filter on Rényi divergences at the grid's best order for the budget if all releases are like `planned`. Throws Error
+  /// (usage) if no order can prove (epsilon, delta).
   static PrivacyFilter by_rdp(double epsilon, double delta, const Releases& planned, OrderGrid grid = OrderGrid::standard,
                               Conversion conversion = Conversion::improved);
-  /// A filter on rho, for full releases only, continuous or discrete Gaussian: there is no order to choose (Whitehouse, Ramdas,
+  /// A filter on rho, for full releases only, continuous or discrete Gaussian; no order has to be chosen (Whitehouse, Ramdas,
   /// Rogers, Wu 2023). The budget is the largest rho that the conversion turns into (epsilon, delta).
   static PrivacyFilter by_zcdp(double epsilon, double delta, Neighbours neighbours, Conversion conversion = Conversion::improved);
 
-  /// True if these releases still fit. Throws Error (usage) for releases without a sound bound, and for neighbors other than
-  /// those of the filter.
+  /// True if these releases still fit. Throws Error (usage) for releases without a sound bound, and for neighbors other than the
+  /// filter's.
   bool admits(const Releases& releases) const;
-  /// Throws Error as admits() does; throws Error (failure), charging nothing, if they do not fit.
+  /// Throws Error as admits() does, and Error (failure), charging nothing, if the releases do not fit.
   void charge(const Releases& releases);
   /// The largest number, up to `limit`, of releases like these (their count is ignored) that still fit.
   std::uint64_t admitted(Releases releases, std::uint64_t limit) const;
 
-  std::optional<double> order() const { return order_; }  ///< none: zCDP
+  std::optional<double> order() const { return order_; }  ///< empty for zCDP
   double budget() const { return budget_; }               ///< divergence at order(), or rho
   double spent() const { return spent_; }
   double epsilon() const { return epsilon_; }

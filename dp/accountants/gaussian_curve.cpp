@@ -14,26 +14,26 @@ double normal_below(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; 
 
 namespace {
 
-constexpr double kFar = -37;  // in standard deviations; further out probabilities approach the smallest doubles
+constexpr double kFar = -37;  // in standard deviations; further out, probabilities approach the smallest doubles
 
-/// Phi(-x) / density(x), Mills' ratio, from below (Birnbaum 1942) and from above (Sampford 1953); for x >= -kFar both are within
-/// 1e-6 of it.
+/// Bounds Mills' ratio, Phi(-x) / density(x), from below (Birnbaum 1942) and above (Sampford 1953); for x >= -kFar both are
+/// within 1e-6 of it.
 double mills_below(double x) { return 2 / (std::sqrt(x * x + 4) + x); }
 double mills_above(double x) { return 4 / (std::sqrt(x * x + 8) + 3 * x); }
 
-// Phi(a) - exp(epsilon) Phi(b), a = mu/2 - epsilon/mu, b = a - mu; exp(epsilon) times the density at b is that at a.
+// delta = Phi(a) - exp(epsilon) Phi(b), a = mu/2 - epsilon/mu, b = a - mu; exp(epsilon) x density(b) = density(a).
 double upper_end(double mu, double epsilon) { return mu / 2 - epsilon / mu; }
 double lower_end(double mu, double epsilon) { return -mu / 2 - epsilon / mu; }
 bool is_far(double mu, double epsilon) { return upper_end(mu, epsilon) <= kFar; }
 
-/// `end`, corrected for its subtraction's rounding error.
+/// `end`, corrected for the rounding error of its subtraction.
 double rounded_end(double end, double mu) { return end + 1e-15 * mu; }
 
-/// Valid if is_far().
+/// Valid only if is_far().
 double far_log_delta(double mu, double epsilon) {
   const double a = rounded_end(upper_end(mu, epsilon), mu);
   const double b = lower_end(mu, epsilon);
-  // Mills' ratio is convex with slope x ratio(x) - 1, so it falls by no more than this from -a to -b.
+  // Mills' ratio is convex with slope x ratio(x) - 1, so from -a to -b it falls by at most the second term below.
   const double root = std::sqrt(a * a + 4) - a;
   constexpr double kRounding = 2e-15;
   const double above = mills_above(-a);

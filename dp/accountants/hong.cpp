@@ -9,7 +9,7 @@
 namespace fedstride::hong {
 namespace {
 
-constexpr std::uint64_t kMaxListedSteps = 10'000'000;  // in a list of sigmas
+constexpr std::uint64_t kMaxListedSteps = 10'000'000;  // longest list of sigmas
 
 void check_alpha_kappa(double alpha, double kappa) {
   check_value("alpha", kPositive, alpha);
@@ -23,7 +23,7 @@ void check_influence(double gamma, double momentum) {
 
 void check_steps(std::uint64_t steps) { check_value("steps", {.low = 1, .high = static_cast<double>(kMaxListedSteps)}, steps); }
 
-// The better of the two whole numbers next to the real minimizer of a function that falls, then rises.
+// The better of the two whole numbers around the real minimizer of a function that falls, then rises.
 template <class Function>
 std::uint64_t whole_minimizer(double real, const Function& value) {
   if (!(real < 9e15)) throw usage_error("the best number of steps is " + number_text(real) + "; at most 9e15 is supported");
@@ -56,8 +56,8 @@ double log_influence(std::uint64_t n, double gamma, double momentum) {
   check_influence(gamma, momentum);
   const double power = static_cast<double>(n - 1) * std::log(gamma);
   if (momentum == 0) return power;
-  // gamma^{n-1} times the geometric sum of x = beta^2 / gamma, finite at x = 1; if x^n may overflow, beta^2 is factored out
-  // instead.
+  // gamma^{n-1} times the geometric sum of x = beta^2 / gamma, finite at x = 1; where x^n may overflow, powers of beta^2 are
+  // factored out instead.
   const double log_ratio = 2 * std::log(momentum) - std::log(gamma);
   const auto terms = static_cast<double>(n);
   if (log_ratio == 0) return power + std::log(terms);
@@ -124,7 +124,7 @@ StaticSteps best_static_steps(double alpha, double kappa) {
     best.relaxed = whole_minimizer(real, relaxed);
     best.printed = static_cast<std::uint64_t>(std::ceil(real));
   }
-  // The derivative of the bound vanishes if kappa alpha = gamma^T (slope + kappa alpha - kappa alpha slope T), whose right side
+  // The derivative of the bound vanishes if kappa alpha = gamma^T (slope + kappa alpha - kappa alpha slope T); the right side
   // falls and crosses the left side once.
   const auto falls = [&](double steps) {
     return std::exp(-slope * steps) * (slope + kappa * alpha - kappa * alpha * slope * steps) > kappa * alpha;
@@ -143,7 +143,7 @@ StaticSteps best_static_steps(double alpha, double kappa) {
 std::uint64_t best_dynamic_steps(double alpha, double kappa) {
   check_alpha_kappa(alpha, kappa);
   const double rest = -std::expm1(log_gamma(kappa) / 2);  // 1 - sqrt(gamma)
-  // In terms of x = sqrt(gamma)^T the bound is x^2 + alpha (1 - x)^2 / rest^2.
+  // In terms of x = sqrt(gamma)^T, the bound is x^2 + alpha (1 - x)^2 / rest^2.
   const double real = -2 * std::log1p(rest * rest / alpha) / log_gamma(kappa);
   return whole_minimizer(kappa == 1 ? 0 : real, [&](double steps) { return dynamic_bound(steps, alpha, kappa); });
 }

@@ -2,7 +2,8 @@
 
 namespace fedstride {
 
-/// The smallest epsilon at which a bound `holds`, from above, to a relative width. It fails at `low` and holds from `high` on.
+/// The smallest epsilon for which a bound `holds`, rounded up by at most a relative `width`. It fails at `low` and holds from
+/// `high` on.
 double least_epsilon(double low, double high, double width, auto&& holds) {
   while (high - low > width * high) {
     const double middle = (low + high) / 2;

@@ -18,37 +18,37 @@ namespace fedstride {
 
 /// The noise shares that record owners add themselves, on a grid.
 struct NoiseShares {
-  double step = 0;              ///< of the grid, divided by the clip bound
-  std::uint64_t dimension = 0;  ///< of the vectors
-  std::uint64_t count = 0;      ///< of shares certainly in the sum and known to no one else
+  double step = 0;              ///< grid step / clip bound
+  std::uint64_t dimension = 0;  ///< components of a vector
+  std::uint64_t count = 0;      ///< shares certain to be in the sum and known to no one else
   auto operator<=>(const NoiseShares&) const = default;
 
   static constexpr auto kTerms = std::tuple{Term{"step", &NoiseShares::step}, Term{"dimension", &NoiseShares::dimension},
                                             Term{"count", &NoiseShares::count}};
 };
 
-/// The largest change of one release's sum between neighbors, in clip bounds.
+/// The largest difference between the sums of one release on neighboring data sets, in clip bounds.
 constexpr double distance_between(Neighbours neighbours) { return neighbours == Neighbours::replace_one ? 2 : 1; }
 
-/// `count` releases of a clipped sum with Gaussian noise that are equal in everything accountants use.
+/// `count` releases of a noisy clipped sum that are equal in everything accountants use.
 struct Releases {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
   double rate = 1;              ///< in (0, 1]; 1 if sampling is full
   double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, for every kind of neighbors
   std::uint64_t count = 1;
-  std::uint64_t passes = 0;  ///< draws with passes: maximum number of releases with one record (epochs they span)
+  std::uint64_t passes = 0;  ///< for draws with passes: maximum number of releases with one record (epochs spanned)
   bool adaptive = false;     ///< noise or rate was chosen after looking at earlier outputs
   NoiseLaw law = NoiseLaw::gaussian;
-  NoiseShares shares = {};  ///< for another law; the noise multiplier refers to their sum
+  NoiseShares shares = {};  ///< for other laws; the noise multiplier refers to the sum of the shares
   Correlation correlation = {};
-  std::uint64_t rounds = 0;  ///< correlated: the run's rounds up to the last release; they determine the cost, not `count`
-  std::uint64_t most = 0;    ///< correlated: maximum number of these with one record; 0: as many as the separation allows
-  /// Full, Poisson: the maximum number of rows of a record, each drawn independently and moving the sum by one bound.
+  std::uint64_t rounds = 0;  ///< if correlated: rounds up to the last release; these, not `count`, determine the cost
+  std::uint64_t most = 0;    ///< if correlated: maximum number of releases with one record; 0: as many as the separation allows
+  /// Full and Poisson sampling: the maximum number of rows per record, each drawn independently and moving the sum by one bound.
   std::uint64_t rows = 1;
   bool operator==(const Releases&) const = default;
 
-  /// Terms of one release in ledgers. The rest follows from a run's releases or their order.
+  /// The terms of a release that ledgers record. The other fields follow from a run's releases or their order.
   static constexpr auto kTerms = std::tuple{
       Term{"sampling", &Releases::sampling}, Term{"neighbours", &Releases::neighbours},   Term{"rate", &Releases::rate},
       Term{"passes", &Releases::passes},     Term{"adaptive", &Releases::adaptive},       Term{"law", &Releases::law},
@@ -57,7 +57,7 @@ struct Releases {
 
 inline constexpr std::uint64_t kMaxRowsOfRecord = 1000;
 
-/// One of these releases in the terms of its law.
+/// One of these releases, in the terms that its noise law uses.
 inline DistributedNoise distributed_noise(const Releases& release) {
   const std::uint64_t shares = std::max<std::uint64_t>(release.shares.count, 1);
   return {.step = release.shares.step,
@@ -71,14 +71,14 @@ inline DistributedNoise distributed_noise(const Releases& release) {
 /// The releases that one record (or client) was exposed to, in order.
 using Spending = std::vector<Releases>;
 
-/// Lots of one epoch at this rate, at least 1.
+/// The number of lots per epoch at this rate, at least 1.
 std::uint64_t lots_an_epoch(double rate);
-/// The epochs that this many lots span; the last may be partial.
+/// The number of epochs that this many lots span; the last may be partial.
 inline std::uint64_t epochs_of(std::uint64_t lots, double rate) { return (lots + lots_an_epoch(rate) - 1) / lots_an_epoch(rate); }
 
 inline std::string_view name_of(Sampling sampling) { return choice_name(sampling); }
 inline std::string_view name_of(Neighbours neighbours) { return choice_name(neighbours); }
-/// Throw Error (usage) listing the choices.
+/// Throw Error (usage) for an unknown name, listing the choices.
 inline Sampling sampling_named(std::string_view name) { return make_choice<Sampling>("sampling", name); }
 inline Neighbours neighbours_named(std::string_view name) { return make_choice<Neighbours>("neighbours", name); }
 

@@ -33,7 +33,8 @@ constexpr double kLeastMu = 1e-9;
 
 double probit(double p) { return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * p); }
 
-/// The largest value in [0, most] for which `holds` is true, from below; it is true up to some value and false beyond.
+/// The largest value in [0, most] for which `holds` is true, rounded down; `holds` must be true up to some value and false
+/// beyond.
 template <class Holds>
 double largest_refuted(double most, const Holds& holds) {
   if (!holds(0)) return 0;
@@ -99,7 +100,7 @@ bool one_run_refutes(const Guesses& guesses, double mu, double significance) {
   double right = significance * static_cast<double>(guesses.right) / canaries;
   double wrong = significance * (all - static_cast<double>(guesses.right)) / canaries;
   for (std::uint64_t i = guesses.right; i-- > 0;) {
-    // An event of this probability under one neighbor has at least that probability under the other.
+    // An event of probability `right` under one neighbor has at least probability `least` under the other.
     const double least = right > 0 ? normal_below(probit(std::min(right, 1.0)) - mu) : 0;
     const double next = std::max(wrong, least);
     right += static_cast<double>(i) / (all - static_cast<double>(i)) * (next - wrong);

@@ -32,8 +32,8 @@ double log1p_exp(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::
 
 bool is_closed(double order) { return order == std::floor(order) && order <= kMaxClosedOrder; }
 
-/// Terms of the binomial sum, k = 2, ..., that matter to a relative 1e-14. With y = a(a-1) / 2 sigma^2 the rest is at most
-/// (exp(y) - 1) / y times the whole times the probability that a Binomial(a, q) exceeds k (Chernoff).
+/// The last k of the binomial sum (k = 2, ...) that matters to a relative 1e-14. With y = a(a-1) / 2 sigma^2, the rest is at most
+/// (exp(y) - 1) / y times the whole sum times the probability that a Binomial(a, q) exceeds k (Chernoff).
 int terms_needed(int order, double rate, double sigma) {
   const double y = order * (order - 1.0) / (2 * sigma * sigma);
   const double mean = order * rate;
@@ -42,8 +42,8 @@ int terms_needed(int order, double rate, double sigma) {
   return std::min(k + 2, order);
 }
 
-/// E_Q[(P/Q)^a] - 1 = sum over k from 2 of C(a, k) q^k (1-q)^(a-k) (exp(k(k-1) / 2 sigma^2) - 1): no terms cancel, and
-/// logarithms cannot overflow. Element k - 2 of the tables belongs to k.
+/// E_Q[(P/Q)^a] - 1 = sum over k from 2 of C(a, k) q^k (1-q)^(a-k) (exp(k(k-1) / 2 sigma^2) - 1): no terms cancel, and logarithms
+/// cannot overflow. Element k - 2 of terms_ belongs to k.
 class BinomialSums {
  public:
   BinomialSums(double rate, double sigma, int terms) : rate_(rate), sigma_(sigma), log_rest_(std::log1p(-rate)) {
@@ -69,7 +69,7 @@ class BinomialSums {
   Array terms_;
 };
 
-// exp and log of arrays are vectorized, expm1 and log1p of double are not: these are equally accurate, at the cost of a log.
+// Eigen vectorizes exp and log of doubles, not expm1 and log1p; these versions are equally accurate, at the cost of a log.
 Array log1p_of(const Array& x) {  // Higham, Accuracy and Stability of Numerical Algorithms, problem 1.5
   const Array whole = (1 + x).max(1e-300);
   return (whole == 1).select(x, whole.log() * x / (whole - 1));
@@ -79,12 +79,12 @@ Array expm1_of(const Array& x) {  // ibid., section 1.14.1
   return (x.abs() > 0.5).select(power - 1, (power == 1).select(x, (power - 1) * x / power.log()));
 }
 
-/// r = P/Q on nodes of the trapezoid rule, spectrally accurate here: the integrand is analytic in a strip around the real line,
-/// up to the zeros of P and Q at a height of pi sigma^2, and decays like a Gaussian. E_Q[r^a] - 1 = E_Q[r^a - 1 - a (r - 1)],
-/// whose integrand is nowhere negative, so no sum cancels.
+/// r = P/Q at the nodes of the trapezoid rule, which is spectrally accurate here: the integrand is analytic in a strip around the
+/// real line, up to the zeros of P and Q at a height of pi sigma^2, and decays like a Gaussian. E_Q[r^a] - 1 = E_Q[r^a - 1 - a (r
+/// - 1)], whose integrand is nowhere negative, so nothing cancels.
 class Quadrature {
  public:
-  /// Number of points at this order.
+  /// The number of points for this order.
   static double points(double sigma, bool two_sided, double order) {
     return (place_of_mass(two_sided, order) + (two_sided ? 1 : 0) + 2 * kReach * sigma) / step(sigma, two_sided);
   }
@@ -96,7 +96,7 @@ class Quadrature {
     low_ = (two_sided_ ? -1 : 0) - kReach * sigma;
     const auto count = static_cast<Eigen::Index>((high(largest) - low_) / step_) + 1;
     const Array x = low_ + Array::LinSpaced(count, 0, static_cast<double>(count - 1)) * step_;
-    const Array up = (2 * x - 1) / (2 * variance);  // ln of the density of N(1) over that of N(0)
+    const Array up = (2 * x - 1) / (2 * variance);  // ln(density of N(1) / density of N(0))
     const Array held = up.min(kHeld);
     excess_ = rate * expm1_of(held);
     log_weight_ = std::log(step_ / (sigma * std::sqrt(2 * std::numbers::pi))) - x.square() / (2 * variance);
@@ -121,7 +121,7 @@ class Quadrature {
     Array series = Array::Constant(end, binomial[7]);
     for (int k = 6; k >= 0; --k) series = series * excess + binomial[k];
     const Array weight = weight_.head(end) * std::exp(-scale);
-    const Array near = weight * excess.square() * series;  // for r near 1: binomial series
+    const Array near = weight * excess.square() * series;  // for r near 1: a binomial series
     const Array far = (power - scale).exp() - weight * (1 + order * excess);
     const double sum = (excess.abs() * order < 0.02).select(near, far).sum();
     return (scale > 0 ? log1p_exp(scale + std::log(sum)) : std::log1p(sum)) / (order - 1);
@@ -129,7 +129,7 @@ class Quadrature {
 
  private:
   static constexpr double kReach = 8.5;  // standard deviations: exp(-8.5^2 / 2) is 2e-16
-  /// exp(300) replaces larger values of r - 1; there r^a is so large that r itself does not matter.
+  /// Caps the likelihood ratio in r - 1 at exp(300): beyond, r^a is so large that r itself does not matter.
   static constexpr double kHeld = 300;
 
   /// Location of the mass of r^a Q: about a with N(0) alone in the denominator, up to 2a - 1 with N(-1).
@@ -146,7 +146,7 @@ class Quadrature {
   double low_;
   Array excess_;      ///< r - 1
   Array log_ratio_;   ///< ln r
-  Array log_weight_;  ///< ln of Q's density times the step
+  Array log_weight_;  ///< ln(Q's density x step)
   Array weight_;
 };
 

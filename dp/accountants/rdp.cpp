@@ -5,12 +5,12 @@
 #include "dp/accountants/accountants.hpp"
 #include "dp/accountants/spending.hpp"
 
-// The accountants that convert divergences: at the orders of a grid, or at the best of all orders.
+// The accountants that convert divergences to epsilon, at the best order of a grid or at the best of all orders.
 
 namespace fedstride {
 namespace {
 
-/// If the best order is at an end of the grid, orders beyond it might be better.
+/// Warns if the best order is at an end of the grid: orders beyond it might be better.
 std::string edge_warning(const BestOrder& best) {
   if (!best.warning.empty()) return best.warning + (best.is_first ? "; the grid has no smaller order" : "");
   if (best.is_last)

@@ -11,33 +11,33 @@
 
 namespace fedstride {
 
-/// Grids of orders, in increasing order.
+/// Grids of orders, sorted.
 ///   default   1.1, 1.2, ..., 10.9, 11, ..., 63, 128, 256, 512, 1024
 ///   ma32      2, ..., 33 (lambda 1 to 32 of the moments accountant)
 ///   int256    2, ..., 256
-///   wide      default, with 72, 80, ..., 1016 in between and 2048, 4096, 8192, 16384 beyond
+///   wide      default, with 64, 72, ..., 1016 in between and 2048, 4096, 8192, 16384 beyond
 enum class OrderGrid { standard, ma32, int256, wide };
 constexpr auto choice_names(OrderGrid) { return names("default", "ma32", "int256", "wide"); }
 std::span<const double> order_grid(OrderGrid grid);
 
-/// Rényi divergence of one release (`count` is ignored) at each order above 1. Exact for Gaussian sums with full and Poisson
-/// sampling (dp/accountants/sampled_rdp.hpp), an upper bound without replacement (replace-one only) and for shuffled lots (no
-/// amplification).
+/// The Rényi divergence of one release (`count` is ignored) at each order; orders must be above 1. Exact for Gaussian sums with
+/// full and Poisson sampling (dp/accountants/sampled_rdp.hpp); an upper bound for sampling without replacement (replace-one only)
+/// and for shuffled lots (no amplification).
 std::vector<double> release_rdp(const Releases& release, std::span<const double> orders);
 double release_rdp(const Releases& release, double order);
 
-/// The sum over everything spent.
+/// The sum of the divergences over everything spent.
 std::vector<double> spending_rdp(std::span<const Releases> spending, std::span<const double> orders);
 
-/// The order of the grid at which `cost(order, divergence)` is smallest, and that cost. If there are more than a few dozen kinds
-/// of releases, the search merges similar kinds; the final comparison, with the adjacent orders, uses the divergence of every
-/// single release (with more than 20,000 kinds: of coarser(), dp/accountants/spending.hpp).
+/// The grid's order at which `cost(order, divergence)` is smallest, and the cost there. If there are more than a few dozen kinds
+/// of releases, the search merges similar kinds; the final comparison, with the adjacent orders, uses every kind's divergence
+/// (with more than 20,000 kinds, after coarser() in dp/accountants/spending.hpp).
 struct BestOrder {
   double order = 0;
   double cost = 0;
   bool is_first = false;
   bool is_last = false;
-  std::string warning = {};  ///< if the divergences are upper bounds where they are usually exact
+  std::string warning = {};  ///< set if divergences that are usually exact are only upper bounds
 };
 BestOrder best_order(std::span<const Releases> spending, std::span<const double> orders,
                      function_ref<double(double order, double divergence)> cost);

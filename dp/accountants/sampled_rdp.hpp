@@ -13,8 +13,8 @@ double log_add(double a, double b);
 inline constexpr int kMaxClosedOrder = 16384;
 double log_factorial(int n);
 
-/// Rényi divergence, at each order above 1, of one Poisson-sampled Gaussian sum: rate in (0, 1), noise standard deviation
-/// `sigma` for records of norm at most 1. The larger of the two directions.
+/// The Rényi divergence, at each order above 1, of one Poisson-sampled Gaussian sum: rate in (0, 1), noise standard deviation
+/// `sigma` for records of norm at most 1. Returns the larger of the two directions.
 ///   add_remove   E_Q[(P/Q)^a], P = (1-q) N(0) + q N(1), Q = N(0) (Mironov, Talwar, Zhang 2019); whole orders up to
 ///                kMaxClosedOrder by the binomial sum, relative error below 1e-9; others by quadrature, below 1e-7
 ///   replace_one  P = (1-q) N(0) + q N(1), Q = (1-q) N(0) + q N(-1), by quadrature; both directions are equal
@@ -25,10 +25,10 @@ std::vector<double> poisson_rdp(double rate, double sigma, Neighbours neighbours
 /// False if poisson_rdp() returns the upper bound.
 bool is_poisson_rdp_exact(double sigma, Neighbours neighbours, double order);
 
-/// Upper bound on the Rényi divergence, at each order above 1, of a Gaussian sum over a share `rate` of the records drawn
+/// An upper bound on the Rényi divergence, at each order above 1, of a Gaussian sum over a share `rate` of the records drawn
 /// without replacement, for replace-one neighbors; `sigma` is noise standard deviation / distance between the sums of neighbors
-/// (twice the clip bound). Wang, Balle, Kasiviswanathan 2019, Theorem 27, and never more than the value without sampling.
-/// Fractional orders: (a - 1) times the divergence is convex in a, so a chord between whole orders is an upper bound.
+/// (twice the clip bound). Wang, Balle, Kasiviswanathan 2019, Theorem 27, capped at the value without sampling. For fractional
+/// orders, (a - 1) times the divergence is convex in a, so a chord between whole orders is an upper bound.
 std::vector<double> without_replacement_rdp(double rate, double sigma, std::span<const double> orders);
 
 }  // namespace fedstride

@@ -24,14 +24,14 @@ double negative_binomial_mean(double shape, double gamma) {
   if (!(gamma > 0) || !(gamma < 1)) throw usage_error("gamma is " + number_text(gamma) + "; it must be between 0 and 1");
   const double log = std::log(gamma);
   const double odds = (1 - gamma) / gamma;
-  // (1 - gamma^eta) / eta, -ln(gamma) at 0
+  // the divisor is (1 - gamma^eta) / eta, or -ln(gamma) for eta = 0
   return odds / (shape == 0 ? -log : -std::expm1(shape * log) / shape);
 }
 
 double negative_binomial_gamma(double shape, double mean) {
   check_eta(shape);
   if (!(mean > 1) || !(mean <= 1e9)) throw usage_error("mean is " + number_text(mean) + "; it must be above 1, at most 1e9");
-  double low = 1e-300, high = 1 - 1e-12;  // the mean falls in gamma; kept: mean(low) >= mean
+  double low = 1e-300, high = 1 - 1e-12;  // the mean decreases in gamma; invariant: mean(low) >= mean
   if (negative_binomial_mean(shape, high) > mean) return high;
   for (int i = 0; i < 2000 && high - low > 1e-15 * low; ++i) {
     const double middle = high > 4 * low ? std::sqrt(low * high) : (low + high) / 2;
@@ -43,8 +43,7 @@ double negative_binomial_gamma(double shape, double mean) {
 
 std::uint64_t draw_runs(const Selection& selection, RandomStream& random) {
   constexpr std::uint64_t kMostRuns = 100'000'000;
-  // The smallest number whose cumulative probability is above a uniform draw; `rise` is the probability of k + 1 divided by
-  // that of k.
+  // The smallest number whose cumulative probability is above a uniform draw; `rise(k)` is P(k + 1) / P(k).
   const auto invert = [&](std::uint64_t first, double probability, auto rise) {
     double left = random.uniform() - probability;
     std::uint64_t k = first;
@@ -57,7 +56,7 @@ std::uint64_t draw_runs(const Selection& selection, RandomStream& random) {
   if (selection.runs == SelectionRuns::poisson) {
     if (!(selection.mean > 0) || !(selection.mean <= 1e9))
       throw usage_error("mean is " + number_text(selection.mean) + "; it must be above 0, at most 1e9");
-    constexpr double kPart = 100;  // a sum of Poisson numbers is Poisson
+    constexpr double kPart = 100;  // a sum of independent Poisson draws is Poisson
     std::uint64_t runs = 0;
     for (double left = selection.mean; left > 0 && runs < kMostRuns; left -= kPart) {
       const double mean = std::min(left, kPart);
@@ -100,7 +99,7 @@ double selection_epsilon(const Selection& selection, std::span<const double> ord
             std::min(log_delta, log_delta_at(Conversion::improved, orders[j], divergences[j], std::log1p(1 / (orders[i] - 1))));
       more = mean * std::exp(log_delta);
     }
-    // Fewer than one run on average must not cost less than 0.
+    // Negative for a mean below 1; the result is clamped at 0 below.
     more += std::log(mean) / (orders[i] - 1);
     least = std::min(least, epsilon_at(Conversion::improved, orders[i], divergences[i] + more, delta));
   }

@@ -23,8 +23,8 @@ std::uint64_t lots_an_epoch(double rate) {
   return static_cast<std::uint64_t>(std::clamp(std::round(1 / rate), 1.0, kMaxLots));
 }
 
-// Kept in the order of first appearance. Schedules that never repeat a multiplier make the vector long, so the search for an
-// equal entry is limited to the last ones: merging saves space and is not needed for correctness.
+// Entries stay in the order of first appearance. Schedules that never repeat a multiplier make the vector long, so only the last
+// few are searched for an equal entry: merging saves space but is not needed for correctness.
 void merge(Spending& spending, const Releases& more) {
   if (more.count == 0) return;
   Releases added = more;
@@ -100,7 +100,7 @@ Spending exposure(std::span<const ReleaseRun> runs, const Releases& like) {
 
 Spending coarser(const Spending& spending, std::size_t most) {
   if (spending.size() <= most) return spending;
-  for (double width = 1e-3;; width *= 2) {  // width of a cell in logarithms
+  for (double width = 1e-3;; width *= 2) {  // cell width, in logarithms
     using Cell = std::tuple<Sampling, Neighbours, bool, double, double, NoiseLaw, NoiseShares, std::uint64_t>;
     std::map<Cell, Releases> cells;
     for (Releases releases : spending) {
@@ -141,7 +141,7 @@ Spending without_correlation(std::span<const Releases> spending) {
       one.rounds = one.most = 0;
       one.count = 0;
       if (some.rounds == 0) continue;
-      const bool amplified = some.rate < 1;  // the plan has a rate only for amplified noise
+      const bool amplified = some.rate < 1;  // the plan sets a rate only for amplified noise
       one.count = amplified ? participations(some.correlation, some.rounds, some.most) : 1;
       one.noise_multiplier /= amplified ? mechanism_of(some.correlation).norm_in_groups(some.correlation)
                                         : correlated_sensitivity(some.correlation, some.rounds, some.most);

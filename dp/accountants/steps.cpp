@@ -13,7 +13,7 @@
 namespace fedstride {
 namespace {
 
-// Beyond this count, the optimal composition's binomials take too long; the others are then within one percent of it.
+// Beyond this count, the optimal composition's binomials take too long; the other compositions are then within one percent of it.
 constexpr std::uint64_t kMaxOptimalCount = 100'000;
 
 double total_count(const Spending& kinds) {
@@ -22,7 +22,7 @@ double total_count(const Spending& kinds) {
   return count;
 }
 
-/// Each step's share of delta.
+/// Each step's share of half of delta.
 double step_delta(std::span<const Releases> spending, double delta) {
   double count = 0;
   for (const Releases& releases : merged(spending)) count += static_cast<double>(releases.count);
@@ -52,7 +52,7 @@ double abadi_heuristic(std::span<const Releases> spending, double delta) {
   return std::sqrt(2 * std::log(2 / delta) * square) + square;
 }
 
-/// A heuristic value, with a valid one in its warning.
+/// A heuristic value, with a valid bound in its warning.
 PrivacyBound with_valid(double heuristic, double valid) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", valid);

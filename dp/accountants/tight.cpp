@@ -24,17 +24,18 @@ using tight::Schedule;
 
 // The most that the extra Gaussian release may add; see docs/privacy-tight.md.
 constexpr double kEpsilonExcess = 4e-5;
-constexpr double kEpsilonEnough = 8e-5;  // accepted if a smaller one would cost much
-constexpr double kEpsilonShare = 1e-2;   // relative to epsilon, if that is smaller and reachable
+constexpr double kEpsilonEnough = 8e-5;  // accepted if a smaller excess would cost much
+constexpr double kEpsilonShare = 1e-2;   // relative to epsilon, if this limit is smaller and reachable
 constexpr double kMinEpsilon = 1e-10;
-constexpr double kSmallEpsilon = 1e-2;  // up to here the bound on delta sharpens that on epsilon
+constexpr double kSmallEpsilon = 1e-2;  // up to here, the bound on delta sharpens the bound on epsilon
 constexpr double kLogDeltaExcess = 7e-4;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// Below this the exact value does not matter: Chernoff's bound replaces the integral.
+// Below this, the exact value does not matter: Chernoff's bound replaces the integral.
 constexpr double kLogNoMatter = -150;
 
-// Limits on the work of a contour, values times (parts + 1): before outcomes leak, after, and if that does not help.
+// Limits on the work of a contour, in values times (parts + 1): before outcomes leak, after they leak, and if that does not help;
+// kMaxWorkDelta is for delta.
 constexpr double kFirstWork = 3e4;
 constexpr double kLeakWork = 1e4;
 constexpr double kMaxWork = 4e5;
@@ -46,9 +47,9 @@ constexpr double kLeakLogDelta = 0.1;
 constexpr double kLeakDelta = 2e-4;  // if delta itself is requested
 
 constexpr std::size_t kMaxLeakingParts = 32;  // each stores its nodes
-constexpr double kMinLeakingNoise = 0.15;     // below this there are thousands of nodes
+constexpr double kMinLeakingNoise = 0.15;     // below this, there are thousands of nodes
 
-/// False if delta is very small, or noise so low that the work is long and epsilon large.
+/// False if delta is very small, or the noise so low that the computation is long and epsilon large.
 bool matters(const Composition& composition, double log_delta) {
   return log_delta > kLogNoMatter &&
          std::ranges::none_of(composition.parts, [](const auto& part) { return part.loss.sigma() < kMinLeakingNoise; });
@@ -59,7 +60,7 @@ bool may_leak(const Composition& composition, double log_delta) {
          composition.parts.size() <= kMaxLeakingParts && matters(composition, log_delta);
 }
 
-/// Lowers log_delta as far as the contour can; true if that is as far as required.
+/// Lowers log_delta to the contour's bound; returns true if that is as precise as required.
 bool lower_log_delta(const Composition& composition, double epsilon, double& log_delta, double most_work) {
   // Starts with less work; the result shows what precision the next attempt needs.
   for (int attempt = 0; attempt < 6; ++attempt) {
@@ -70,7 +71,7 @@ bool lower_log_delta(const Composition& composition, double epsilon, double& log
     const bool done = contour.extend(epsilon, kLogDeltaExcess, kEpsilonExcess, work);
     log_delta = std::min(log_delta, contour.at(epsilon).log_delta);
     if (!done && attempt > 0) return false;
-    if (done && log_delta > at.log_delta - 1) break;  // otherwise its aliases may not be small against it
+    if (done && log_delta > at.log_delta - 1) break;  // otherwise the aliases may not be small compared with delta
   }
   return true;
 }
@@ -87,7 +88,7 @@ double log_delta_of(const Composition& composition, double epsilon) {
     return std::min(log_delta, std::log(std::exp(log_delta_of(composition.closed(), epsilon)) + composition.drawn()));
   const bool may = may_leak(composition, log_delta);
   if (lower_log_delta(composition, epsilon, log_delta, kMaxWorkDelta) || !may) return log_delta;
-  // The smaller delta, the less may leak. Chernoff's bound covers most of the way down.
+  // The smaller delta is, the less may leak. Chernoff's bound covers most of the way down.
   for (int attempt = 0; attempt < 12; ++attempt) {
     const double before = log_delta;
     const auto left = composition.leaking(log_delta + std::log(kLeakDelta));
@@ -100,7 +101,7 @@ double log_delta_of(const Composition& composition, double epsilon) {
   return log_delta;
 }
 
-/// Smallest epsilon >= 0 whose bound on log delta is at most log_delta, from above, near `start`.
+/// The smallest epsilon >= 0 whose bound on log delta is at most log_delta, rounded up; the search begins at `start`.
 double solve(const Contour& contour, double log_delta, double start) {
   double low = -1;  // the bound at 0 is unknown
   double high = kNoLimit;
@@ -109,7 +110,7 @@ double solve(const Contour& contour, double log_delta, double start) {
   for (int i = 0; i < 100 && high - std::max(low, 0.0) > close; ++i) {
     const auto value = contour.at(at);
     (value.log_delta <= log_delta ? high : low) = at;
-    // Newton's step, slightly beyond the root, so that the last point is on the safe side.
+    // Newton's step, slightly beyond the root so that the last point is on the safe side.
     double next = at - (value.log_delta - log_delta) / value.slope + 0.4 * close;
     if (std::isfinite(high) && i % 3 == 2) next = (std::max(low, 0.0) + high) / 2;
     if (low < 0 && !(next > 0)) next = 0;
@@ -121,8 +122,8 @@ double solve(const Contour& contour, double log_delta, double start) {
 
 double excess_at(double epsilon) { return std::min(kEpsilonExcess, kEpsilonShare * std::max(epsilon, kMinEpsilon)); }
 
-/// Lowers epsilon, which is already an upper bound, as far as contours can, to kEpsilonExcess or, if `fine`, to
-/// excess_at(epsilon); true if the result is within kEpsilonEnough.
+/// Uses contours to lower epsilon, already an upper bound, until its excess is at most kEpsilonExcess or, if `fine`,
+/// excess_at(epsilon); returns true if the result is within kEpsilonEnough.
 bool lower_epsilon(const Composition& composition, double target, double& epsilon, double most_work, bool fine) {
   const auto wanted = [&](double at) { return fine ? excess_at(at) : kEpsilonExcess; };
   for (int attempt = 0; attempt < 30; ++attempt) {
@@ -144,8 +145,8 @@ bool lower_epsilon(const Composition& composition, double target, double& epsilo
   return true;
 }
 
-/// Lowers a small epsilon, which is already an upper bound, to where the bound on delta also holds, which is within a share of
-/// delta and so sharper there. Uses secants aimed slightly below log delta, and bisection if they leave the bracket.
+/// Lowers a small epsilon, already an upper bound, to where the bound on delta also holds; its error is relative to delta, so it
+/// is sharper there. Uses secants aimed slightly below log delta, and bisection if they leave the bracket.
 double sharper_if_small(const Composition& composition, double target, double epsilon) {
   constexpr double kClose = 1e-8;  // in log delta
   if (epsilon > kSmallEpsilon || composition.parts.size() > kMaxLeakingParts || !matters(composition, target)) return epsilon;
@@ -170,7 +171,7 @@ double bulk_epsilon(const Composition& composition, double delta) {
   const double target = std::log(delta);
   auto [epsilon, c] = tight::chernoff_epsilon(composition, delta);
   if (!composition.open.empty()) {
-    // Without the open releases delta falls by at most the probability of a draw.
+    // Without the open releases, delta falls by at most the probability of a draw.
     const double drawn = composition.drawn();
     return drawn < delta / 2 ? std::min(epsilon, bulk_epsilon(composition.closed(), delta - drawn)) : epsilon;
   }
@@ -179,8 +180,8 @@ double bulk_epsilon(const Composition& composition, double delta) {
     return epsilon;
   }
   if (lower_epsilon(composition, target, epsilon, kFirstWork, true)) return epsilon;
-  // The steeper delta falls, the more may leak; the more leaks, the further right, where delta falls this steeply, the contour
-  // can cross.
+  // The more steeply delta falls, the more may leak; the more leaks, the further right (larger c, where delta falls more steeply)
+  // the contour can cross.
   for (int attempt = 0; attempt < 12; ++attempt) {
     const double share = std::min(kLeakLogDelta, kLeakEpsilon * c);
     const auto left = composition.leaking(target + std::log(share));
@@ -216,13 +217,13 @@ std::string remark(const Composition& composition) {
   return {};
 }
 
-/// True if the other direction is certainly no worse.
+/// True if this direction's log delta at `epsilon` is certainly at most `log_delta`.
 bool below(const Composition& composition, double epsilon, double log_delta) {
   if (composition.largest() <= epsilon) return true;
   return tight::log_chernoff(composition, tight::crossing(composition, epsilon, log_delta).c, epsilon) <= log_delta;
 }
 
-/// The value of the worst direction between the schedule's neighbors, and the remark on it.
+/// The value in the worse direction between the schedule's neighbors, and the remark on it.
 template <class ValueOf, class IsBelow>
 std::pair<double, std::string> worst_direction(const Schedule& schedule, ValueOf value_of, IsBelow is_below) {
   const bool replacing = schedule.neighbours == Neighbours::replace_one;
@@ -235,7 +236,7 @@ std::pair<double, std::string> worst_direction(const Schedule& schedule, ValueOf
   return {value, remark(first)};
 }
 
-// Noise in shares as Gaussian noise; empty if none is in shares.
+// Noise in shares, converted to Gaussian noise; empty if no noise is in shares.
 struct AsGaussians {
   Spending spending;
   double log_factor = 0;
@@ -254,7 +255,7 @@ std::optional<AsGaussians> as_gaussians(std::span<const Releases> spending) {
   return as;
 }
 
-/// The exact curve of equal lots of a draw that has one, with their least noise; null if there are other releases too, or if
+/// The exact curve of lots with the same draw and rate, at their least noise; null if there are other releases too, or if the
 /// noise is so low or high that amplification hardly matters.
 std::shared_ptr<const DrawCurve> own_curve(std::span<const Releases> spending, const Releases& first, bool quick) {
   const std::uint64_t lots = lots_an_epoch(first.rate);
@@ -268,7 +269,7 @@ std::shared_ptr<const DrawCurve> own_curve(std::span<const Releases> spending, c
   }
   const double mu = std::sqrt(static_cast<double>(passes)) / noise;
   if (passes == 0 || !(mu >= DrawCurve::kLeastMu && mu <= DrawCurve::kMostMu)) return nullptr;
-  // Budgets and statements request a curve several times.
+  // Budgets and statements request the same curve several times.
   using Key = std::tuple<Sampling, double, std::uint64_t, std::uint64_t, bool>;
   static std::mutex mutex;
   static std::deque<std::pair<Key, std::shared_ptr<const DrawCurve>>> known;
@@ -292,8 +293,8 @@ bool has_rows(const Releases& releases) { return releases.rows > 1 && releases.r
 
 UserMixture mixture_of(const Releases& releases) { return {releases.rows, releases.rate, releases.noise_multiplier}; }
 
-/// The bound on one release of a record with several rows, or on lots of a draw with a curve, by their own curves; nothing for
-/// others. The bound is on epsilon or delta, as in the three functions.
+/// The bound for a single release with several rows per record, or for lots of a draw with a curve, from their own curves; empty
+/// for other releases. The three functions determine whether the bound is on epsilon or delta.
 template <class OfRows, class OfLots, class OfOthers>
 std::optional<PrivacyBound> by_own_curve(std::span<const Releases> spending, bool quick, const OfRows& of_rows,
                                          const OfLots& of_lots, const OfOthers& of_others) {
@@ -325,7 +326,7 @@ std::string Tight::unsound(std::span<const Releases> spending) const {
 
 PrivacyBound Tight::least_epsilon(std::span<const Releases> spending, double delta) const {
   if (const auto like = as_gaussians(spending)) {
-    // If P <= e^f P' and Q' <= e^f Q, P(S) - e^epsilon Q(S) <= e^f (P'(S) - e^(epsilon - 2 f) Q'(S)).
+    // If P <= e^f P' and Q' <= e^f Q, then P(S) - e^epsilon Q(S) <= e^f (P'(S) - e^(epsilon - 2 f) Q'(S)).
     if (!std::isfinite(like->log_factor)) return {kNoLimit, {}};
     PrivacyBound bound = least_epsilon(like->spending, delta * std::exp(-like->log_factor));
     bound.value += 2 * like->log_factor;

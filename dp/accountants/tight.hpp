@@ -10,8 +10,8 @@
 
 #include "dp/accountants/mechanism.hpp"
 
-/// The parts of the accountant Tight: losses of single releases, their composition, the contour integral over it, and the
-/// schedule that composes a spending.
+/// The parts of the accountant Tight: losses of single releases, their composition, the contour integral over the composition,
+/// and the schedule that composes a spending.
 namespace fedstride::tight {
 
 /// The pair (P, Q) of output distributions of one Poisson-sampled Gaussian release; its privacy loss is L = log dP/dQ.
@@ -23,17 +23,17 @@ enum class Pair {
 };
 
 struct Moments {
-  double log_moment = 0;  ///< log M(c), M(s) = E_P[e^{sL}]
+  double log_moment = 0;  ///< log M(c), where M(s) = E_P[e^{sL}]
   double mean = 0;        ///< first derivative of log M at c: the mean of L, tilted by e^{cL}
   double variance = 0;    ///< second derivative
-  bool exact = true;      ///< false: from an upper bound, Drawn
+  bool exact = true;      ///< false if the moments are those of an upper bound (Drawn)
 };
 
-/// A bound on one release's M(c) in closed form, close if noise is small: with p = 1 + c, M(c) = |P/Q|_p^p in L^p(Q), and
-/// P/Q <= ((1-q) N(0) + q N(1)) / (r N(0)), r = 1 for `remove`, 1 - q for `replace`; by Minkowski's inequality
+/// A closed-form bound on one release's M(c), close if the noise is small: with p = 1 + c, M(c) = |P/Q|_p^p in L^p(Q), and P/Q <=
+/// ((1-q) N(0) + q N(1)) / (r N(0)), r = 1 for `remove`, 1 - q for `replace`; by Minkowski's inequality
 ///   M(c) <= r^{-c} (1 - q + q e^{c / (2 sigma^2)})^{1+c}.
-/// `add` is never above `remove` (Mironov, Talwar, Zhang 2019, Theorem 5). For `replace`, the smaller of this and the bound for
-/// a release that also reveals whether it drew the record, since dropping that is post-processing:
+/// `add` is never above `remove` (Mironov, Talwar, Zhang 2019, Theorem 5). For `replace`, the smaller of this and the bound for a
+/// release that also reveals whether it drew the record, since dropping that information is post-processing:
 ///   M(c) = 1 - q + q e^{2 c (c+1) / sigma^2}.
 struct Drawn {
   double rate;
@@ -43,22 +43,22 @@ struct Drawn {
   Moments moments(double c) const;
 };
 
-/// The loss of one release. With A(x) = 1 - q + q e^{(2x-1)/(2 sigma^2)}, and u = 1 if P is the mixture, v = 1 if Q is (mirrored
-/// for `replace` and `add`: its shift is to -1),
+/// The loss of one release. With A(x) = 1 - q + q e^{(2x-1)/(2 sigma^2)}, and u = 1 if P is the mixture, v = 1 if Q is, otherwise
+/// 0 (for `replace` and `add`, Q is mirrored: its shift is to -1),
 ///   L(x) = u log A(x) - v log A(-x),   M(s) = int N(x; 0, sigma) A(x)^{u (1+s)} A(-x)^{-v s} dx.
 class Loss {
  public:
   Loss(Pair pair, double rate, double sigma);
 
-  /// The same release, except that x leaks with probability 1 - g(x), g(x) = exp(-e^{k (x - b)}): the remaining outcomes have
-  /// hardly any loss beyond L(b). b and k are such that under P this happens with probability at most e^log_leak. M(s) is then
-  /// that of the remaining outcomes, its mass M(0) slightly below 1. Proof: docs/privacy-tight.md.
+  /// The same release, except that x leaks with probability 1 - g(x), where g(x) = exp(-e^{k (x - b)}): the remaining outcomes
+  /// have hardly any loss beyond L(b). b and k are such that, under P, x leaks with probability at most e^log_leak. M(s) then
+  /// covers the remaining outcomes, so M(0) is slightly below 1. Proof: docs/privacy-tight.md.
   Loss leaking(double log_leak) const;
 
-  /// By quadrature over x, or those of Drawn if that needs more than kMaxNodes nodes.
+  /// Computed by quadrature over x, or from Drawn if quadrature needs more than kMaxNodes nodes.
   Moments moments(double c) const;
   double sigma() const { return sigma_; }
-  /// Log of an upper bound on |M(c + it)| / M(c) that holds for every t from `t` on; never above 0.
+  /// The log of an upper bound on |M(c + iu)| / M(c) that holds for every u >= t; never above 0.
   double log_bound(double c, double t) const;
   /// The largest value of L; infinite if unbounded.
   double largest() const;
@@ -73,14 +73,14 @@ class Loss {
   using Complex = std::complex<double>;
 
   double log_ratio(double x) const;    ///< log A(x)
-  Complex log_ratio(Complex x) const;  ///< its continuation to |Im x| < pi sigma^2
+  Complex log_ratio(Complex x) const;  ///< the continuation of log A to |Im x| < pi sigma^2
   double log_integrand(double x, double c) const;
-  double uphill(double x, double c) const;  ///< zero of log_integrand's derivative with P and Q held at x
+  double uphill(double x, double c) const;  ///< zero of log_integrand's derivative, draw probabilities held at x
   static constexpr std::size_t kMaxNodes = 16384;
-  /// Nodes of the trapezoid rule of step step_ over all of the integrand of M(c) that matters; none if there are too many.
+  /// Nodes of the trapezoid rule with step step_ wherever the integrand of M(c) matters; empty if there are too many.
   std::vector<Node> nodes(double c) const;
   std::vector<Node> leaking_nodes(double c) const;
-  Node node(double number, double c) const;  ///< at x = number step_
+  Node node(double number, double c) const;  ///< at x = number * step_
   struct Shifted {
     Complex log_weight;
     Complex loss;
@@ -100,22 +100,22 @@ class Loss {
   std::shared_ptr<const std::vector<Node>> kept_;  // nodes at c = 0 where g is above e^{-e^9}
 };
 
-/// M(c + ikh), k = 0, 1, 2, ..., divided by M(c) e^{ikh mean}, with the `mean` of Moments, or not divided (`plain`); minus one,
-/// so that values near one keep their digits.
+/// M(c + ikh), k = 0, 1, 2, ..., divided by M(c) e^{ikh mean}, with the `mean` of Moments, or undivided if `plain`; minus one, so
+/// that values near one keep their digits.
 class LossLine {
  public:
   LossLine(const Loss& loss, double c, double h, bool plain);
 
   std::size_t nodes() const { return nodes_.size(); }
-  /// The next values.
+  /// Computes the next values.
   void next(std::span<std::complex<double>> values);
-  /// Bound on the absolute error of the last value.
+  /// A bound on the absolute error of the last value.
   double error() const { return error_; }
 
  private:
   struct Node {
     std::complex<double> log_weight, weight;
-    std::complex<double> start, rate;  // the term at t is weight e^{start + t rate}, minus weight
+    std::complex<double> start, rate;  // the term at t is weight e^{start + t rate} - weight
   };
   void renew();
 
@@ -124,7 +124,7 @@ class LossLine {
   double error_ = 0;
   std::size_t at_ = 0;
   std::vector<Node> nodes_;
-  std::complex<double> gone_;  // sum over nodes whose terms have vanished: - weight
+  std::complex<double> gone_;  // sum of -weight over nodes whose terms have vanished
   // Terms at at_, weights, and e^{h rate} - 1; real and imaginary parts separately.
   std::vector<double> real_, imaginary_, real_weight_, imaginary_weight_, real_turn_, imaginary_turn_;
 };
@@ -137,50 +137,50 @@ std::complex<double> expm1(std::complex<double> w);
 struct Composition {
   struct Part {
     Loss loss;
-    double count;  ///< need not be whole, and may be negative, if parts represent an interpolation
+    double count;  ///< if parts represent an interpolation, may be fractional or negative
   };
   std::vector<Part> parts;
-  double gaussian = 0;  ///< mu^2 of all Gaussian releases of every record together
+  double gaussian = 0;  ///< mu^2 of all unsampled Gaussian releases together
 
   struct Open {
     Drawn drawn;
     double count;
   };
-  std::vector<Open> open;  ///< releases with too little noise for parts, see Schedule
-  bool coarse = false;     ///< merged from too many kinds of releases: costs slightly more
+  std::vector<Open> open;  ///< releases with too little noise for parts (see Schedule)
+  bool coarse = false;     ///< true if too many kinds of releases were merged, at a slightly higher cost
 
-  /// If parts represent an interpolation: some of the interpolated steps, and the weights of the parts in each.
+  /// If parts represent an interpolation: one of the interpolated steps, and the weights of the parts in it.
   struct Check {
     Loss loss;
     std::vector<std::pair<std::size_t, double>> weights;
   };
   std::vector<Check> checks;
-  double interpolated = 0;               ///< number of such steps
-  Loss slowest{Pair::remove, 1.0, 1.0};  ///< M(c + it) / M(c) falls most slowly: lowest rate, most noise
+  double interpolated = 0;               ///< number of interpolated steps
+  Loss slowest{Pair::remove, 1.0, 1.0};  ///< step whose M(c + it) / M(c) falls most slowly: lowest rate, most noise
 
-  double leak = 0;  ///< probability that any of them leaked its outcome; must be added to delta
+  double leak = 0;  ///< probability that any release leaks its outcome; must be added to delta
 
-  /// The same with parts that leak outcomes (Loss::leaking), with probability at most e^log_leak in all.
+  /// This composition with parts that leak outcomes (Loss::leaking), with a total probability of at most e^log_leak.
   Composition leaking(double log_leak) const;
 
   /// Exact if all parts' moments are exact and nothing is open; otherwise an upper bound, infinite if parts represent an
   /// interpolation.
   Moments moments(double c) const;
-  /// Error of log M(c + it) by interpolation, t up to a few times 1 / spread: twice the largest error of the
-  /// checks, for every step. 0 if nothing is interpolated.
+  /// The interpolation error of log M(c + it), for t up to a few times 1 / spread: twice the largest error of the checks times
+  /// the number of steps. 0 if nothing is interpolated.
   double log_error(double c, double spread) const;
-  /// A bound on the probability that an open release draws the record; and the composition without open releases.
+  /// A bound on the probability that any open release draws the record, and the composition without open releases.
   double drawn() const;
   Composition closed() const;
-  double largest() const;  ///< of the loss
-  /// Bound on the rounding error of log M(c).
+  double largest() const;  ///< the largest loss
+  /// A bound on the rounding error of log M(c).
   double rounding() const;
 };
 
-/// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; this is its logarithm. The leak is excluded here and
-/// below, except in the contour's values.
+/// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; returns the bound's logarithm. The leak is excluded
+/// here and below, except in the contour's values.
 double log_chernoff(const Composition& composition, double c, double epsilon);
-/// The smallest epsilon >= 0 that this bound gives, and the c that gives it.
+/// The smallest epsilon >= 0 that this bound proves, and the c that attains it.
 struct ChernoffEpsilon {
   double epsilon;
   double c;
@@ -192,18 +192,18 @@ struct Crossing {
   double c;
   double epsilon;
   double log_delta;  ///< rough estimate of the result
-  double period;     ///< of the trapezoid rule's aliases in epsilon
+  double period;     ///< distance between the trapezoid rule's aliases in epsilon
 };
-/// `most`: an approximate upper limit of log delta.
+/// `most` is an approximate upper limit on log delta.
 Crossing crossing(const Composition& composition, double epsilon, double most);
 
-/// delta(epsilon) = (1 / 2 pi i) int M(s) e^{-s epsilon} / (s (s+1)) ds along Re s = c, by the trapezoid rule, as an
+/// delta(epsilon) = (1 / 2 pi i) int M(s) e^{-s epsilon} / (s (s+1)) ds along Re s = c, evaluated by the trapezoid rule as an
 /// upper bound. docs/privacy-tight.md has the proof.
 class Contour {
  public:
   /// Valid for epsilons near the crossing's.
   Contour(const Composition& composition, const Crossing& at);
-  /// False if there is no integral to compute because the moments there are inexact. No other function may then be called.
+  /// False if the moments at the crossing are inexact, so there is no integral to compute. No other function may then be called.
   bool usable() const { return moments_.exact && std::isfinite(h_); }
 
   struct Value {
@@ -213,10 +213,11 @@ class Contour {
   };
   Value at(double epsilon) const;
   /// Continues along the line until the rest of the integral is negligible at `epsilon`, or until an extra Gaussian release that
-  /// makes it negligible adds no more than these excesses to log delta or to epsilon (true); or until the number of values times
-  /// (parts + 1) reaches `most_work` (false); a part with more than 3000 nodes counts more than once. Throws Stopped.
+  /// makes it negligible adds no more than these excesses to log delta and to epsilon (returns true); or until the number of
+  /// values times (parts + 1) reaches `most_work` (returns false), where a part with more than 3000 nodes counts more than once.
+  /// Throws Stopped.
   bool extend(double epsilon, double log_delta_excess, double epsilon_excess, double most_work);
-  /// True if `epsilon` is in that neighborhood.
+  /// True if `epsilon` is near enough to the crossing's.
   bool covers(double epsilon) const;
 
  private:
@@ -229,20 +230,20 @@ class Contour {
   Moments moments_;
   double h_;
   double spread_;  // the integrand's bulk is 1 / spread_ wide in t
-  bool plain_;     // values_ are M(c + ikh) - 1 instead: few draws, so 1 is most of M
+  bool plain_;     // values_ are M(c + ikh) - 1 instead, since with few draws 1 is most of M
   double mean_;
-  double log_scale_;     // of values_, and of delta e^{c epsilon}
+  double log_scale_;     // log of the scale of values_ and of delta e^{c epsilon}
   double floor_;         // log delta is about this far below log_scale_ - c epsilon
-  double log_error_;     // of log M by interpolation
-  double error_ = 0;     // of the integral up to here
+  double log_error_;     // of log M, by interpolation and rounding
+  double error_ = 0;     // of the integral so far
   double extra_ = 0;     // w^2 of the extra Gaussian release
   double parts_ = 1;     // number of parts, weighted by work, plus one
-  double log_tail_ = 0;  // log of the bound on the part beyond the last value, relative to M(c) e^{-c epsilon}
+  double log_tail_ = 0;  // log of the bound on the integral beyond the last value, relative to M(c) e^{-c epsilon}
   std::vector<LossLine> lines_;
   std::vector<std::complex<double>> values_;  // M(c + ikh) / M(c) e^{-ikh mean} or, if plain_, M(c + ikh) - 1
 };
 
-/// The exposure of one record: equal releases merged, all Gaussian releases of every record as one.
+/// The exposure of one record, with equal releases merged and all unsampled Gaussian releases combined into one.
 struct Schedule {
   struct Step {
     double rate;
@@ -255,13 +256,13 @@ struct Schedule {
 
   explicit Schedule(std::span<const Releases> spending);
   bool empty() const { return steps.empty() && gaussian == 0; }
-  /// An upper bound on the total variation distance between the outputs of neighbors, and thus on delta at any epsilon.
+  /// An upper bound on the total variation distance between the outputs of neighbors, and thus on delta for any epsilon.
   double total_variation() const;
-  /// Replaces many different steps by a few dozen whose logarithmic moments interpolate theirs. Steps with a noise multiplier
-  /// below 0.04, whose quadrature would take too many nodes, are open instead; if there are too many kinds of steps for
-  /// either, they are merged by coarser() (dp/accountants/spending.hpp).
+  /// Replaces many different steps with fewer steps whose logarithmic moments interpolate theirs. Steps with a noise multiplier
+  /// below 0.04, whose quadrature would take too many nodes, are open instead; if there are too many kinds of steps for either,
+  /// they are merged by coarser() (dp/accountants/spending.hpp).
   Composition composition(Pair pair) const;
-  /// Makes all of them open: never tighter, but computable for any numbers.
+  /// The composition with all steps open: an upper bound that is computable for any numbers.
   Composition opened() const;
 };
 

@@ -14,16 +14,16 @@ namespace {
 
 constexpr double kRootTwoPi = 2.5066282746310002;
 constexpr double kAliasing = 16;  // in the exponent: the aliases that the period admits, relative to delta
-constexpr double kTail = 14;      // the same for the part beyond the end
+constexpr double kTail = 14;      // the same for the integral beyond the end
 constexpr double kDetour = 5;     // in the exponent: distance from the lowest crossing
-// Crossings to try, relative to the lowest.
+// Crossings to try, as multiples of the lowest.
 constexpr double kPlaces[] = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6, 12};
 constexpr double kRounding = 1e-11;  // relative error of sums and exponentials
 constexpr std::size_t kBlock = 128;
 constexpr double kMaxLogCrossing = 500;
 
-/// The c at which an increasing function is zero, from below, to one percent: Newton's method in log c, with bisection.
-/// `function(c)` gives value and slope in log c.
+/// The zero of an increasing function of c, from below, to one percent: Newton's method in log c, with bisection. `function(c)`
+/// returns the value and the slope in log c.
 template <class Function>
 double root_from_below(Function&& function) {
   double low = -kMaxLogCrossing;
@@ -149,9 +149,9 @@ Crossing crossing(const Composition& composition, double epsilon, double most) {
   const double saddle =
       lowest.log_moment - c * epsilon - std::log(c) - std::log1p(c) - std::log(kRootTwoPi * std::sqrt(curvature(lowest, c)));
   const double log_delta = std::min(saddle, most);
-  // With a period p the trapezoid rule adds delta(epsilon + k p) e^{k c p}, k = ..., -1, 1, ... By Chernoff's bound at other
-  // crossings these are small against delta(epsilon) if p is at least `level` over the distance to one on either side. Rare
-  // large losses can make the best period long; it is shorter further to the left.
+  // With period p, the trapezoid rule adds delta(epsilon + k p) e^{k c p} for k = ..., -1, 1, ... By Chernoff's bound at other
+  // crossings, these aliases are small compared with delta(epsilon) if p is at least `level` / distance for one crossing on each
+  // side. Rare large losses can make the best period long; it is shorter further to the left.
   struct Place {
     double c, level, height;
   };
@@ -246,7 +246,8 @@ double Contour::log_rest(double t) const {
 }
 
 Contour::Value Contour::at(double epsilon) const {
-  // Sums over k of Re (term), term / s, ... : values e^{it (mean - epsilon)} times the extra release, without its M(c).
+  // Sums over k of the real parts of term, term / (s+1) and term / (s (s+1)), where term is the value times e^{it (mean -
+  // epsilon)} and the extra release's factor without its M(c).
   const double angle = h_ * (mean_ - epsilon + extra_ * (c_ + 0.5));
   const std::complex<double> turn = std::polar(1.0, angle);
   double cosine = 1;
@@ -287,7 +288,7 @@ Contour::Value Contour::at(double epsilon) const {
     slope -= std::erfc((epsilon / w + w / 2) / std::numbers::sqrt2) / 2 * std::exp(epsilon) * rise;
     density += std::exp(-0.5 * (epsilon / w - w / 2) * (epsilon / w - w / 2)) / (w * kRootTwoPi) * rise;
   }
-  // Without its leak, a leaking composition may lack that much relative to the subtracted 1, and so may its aliases.
+  // The outcomes that do not leak may lack the leak's mass relative to the subtracted 1, and so may the aliases.
   const double scaled_leak = composition_.leak * (1 + 1e-6) * std::exp(c_ * epsilon - log_scale_);
   bound += scaled_leak;
   Value value;
@@ -306,7 +307,7 @@ bool Contour::extend(double epsilon, double log_delta_excess, double epsilon_exc
     const double most = std::min(most_work / parts_, 3.0 * static_cast<double>(values_.size()) + 1e4);
     wanted = std::clamp(wanted, 16.0, std::max(16.0, most));
     if (wanted > static_cast<double>(values_.size())) append(static_cast<std::size_t>(wanted) - values_.size());
-    // The terms from `end` on are at most those of the integral of 1 / (pi t^2) from the last value on.
+    // The terms from `end` on sum to at most the integral of 1 / (pi t^2) from the last value on.
     const double end = h_ * static_cast<double>(values_.size());
     const double log_end = -std::log(std::numbers::pi * (end - h_));
     extra_ = 0;

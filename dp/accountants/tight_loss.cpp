@@ -14,12 +14,12 @@ namespace {
 
 constexpr double kNegligible = 54;     // in the exponent, relative to the largest
 constexpr double kLeft = 11;           // standard deviations: e^{-11^2 / 2} is below e^-54
-constexpr double kBeyond = 3.5;        // e-folds of 1 - g beyond b, until g ends e^{cL}: determines k
-constexpr double kQuadrature = 42;     // the trapezoid rule in x omits e^-42, see docs/privacy-tight.md
+constexpr double kBeyond = 3.5;        // e-folds of 1 - g beyond b until g cuts off e^{cL}: determines k
+constexpr double kQuadrature = 42;     // the trapezoid rule in x errs by e^-42, see docs/privacy-tight.md
 constexpr std::size_t kRenewal = 256;  // steps after which terms are recomputed
 constexpr std::size_t kLanes = 32;     // nodes that are rotated together
-constexpr double kTermError = 4e-14;   // relative error of a term: its start and kRenewal complex products and sums
-constexpr double kTermNoise = 0.1;     // below this noise it grows with the largest losses, as 1 / sigma^2
+constexpr double kTermError = 4e-14;   // relative error of a term, from its start and kRenewal complex products and sums
+constexpr double kTermNoise = 0.1;     // below this noise, kTermError grows with the largest losses, as 1 / sigma^2
 
 double top_of(const auto& nodes) {
   double top = -std::numeric_limits<double>::infinity();
@@ -108,7 +108,7 @@ double Loss::log_integrand(double x, double c) const {
 }
 
 Loss Loss::leaking(double log_leak) const {
-  // 1 - g(x) <= e^{k (x - b)}, and E_P[e^{kx}] = e^{k^2 sigma^2 / 2} (1 - q + q e^k), except for `add`, whose P is N(0).
+  // 1 - g(x) <= e^{k (x - b)}, and E_P[e^{kx}] = e^{k^2 sigma^2 / 2} (1 - q + q e^k); for `add`, P is N(0), so q = 0.
   Loss result = *this;
   const double room = std::max(1.0, -log_leak) + kBeyond;
   const double k = std::sqrt(2 * room) / sigma_;
@@ -118,7 +118,7 @@ Loss Loss::leaking(double log_leak) const {
   result.height_ = std::min(height_, 0.5 / k);  // Re e^{k (x + iy)} > 0 up to twice the height
   result.step_ = 2 * std::numbers::pi * result.height_ / kQuadrature;
   auto kept = std::make_shared<std::vector<Node>>();
-  const double end = result.edge_ + 9 / k;  // beyond it, nodes are made as needed
+  const double end = result.edge_ + 9 / k;  // beyond it, nodes are created as needed
   for (double number = std::floor(-kLeft * sigma_ / result.step_); number * result.step_ < end; ++number)
     kept->push_back(result.node(number, 0));
   result.kept_ = std::move(kept);
@@ -135,8 +135,8 @@ Loss::Node Loss::node(double number, double c) const {
 }
 
 std::vector<Loss::Node> Loss::leaking_nodes(double c) const {
-  // Left of 0 the loss is at most L(0), so the Gaussian alone limits it. To the right g does, at the latest where its slope
-  // exceeds that of e^{cL}.
+  // Left of 0, the loss is at most L(0), so the Gaussian alone bounds the integrand. To the right, g does, at the latest where it
+  // falls faster than e^{cL} rises.
   std::vector<Node> nodes = *kept_;
   for (auto& node : nodes) node.log_weight += c * node.loss;
   double top = top_of(nodes);
@@ -247,7 +247,8 @@ Loss::Shifted Loss::shifted(double x, double y, double c) const {
 }
 
 double Loss::log_bound(double c, double t) const {
-  // |M(c + it)| <= M(c), and <= int |integrand| over the line Im x = y, which falls in t since Im L >= 0 there; any y is valid.
+  // |M(c + it)| is at most M(c) and int |integrand| over the line Im x = y, which falls in t since Im L >= 0 there; any y is
+  // valid.
   const auto all = nodes(c);
   if (all.empty()) return 0;
   const double top = top_of(all);
@@ -294,7 +295,7 @@ void LossLine::renew() {
   double sizes = std::abs(gone_);
   for (const auto& node : nodes_) {
     const auto exponent = node.start + t * node.rate;
-    if (exponent.real() + node.log_weight.real() < -kNegligible) {  // and it stays there: the real part falls in t
+    if (exponent.real() + node.log_weight.real() < -kNegligible) {  // and stays there: the real part falls in t
       gone_ -= node.weight;
       sizes += std::abs(node.weight);
       continue;

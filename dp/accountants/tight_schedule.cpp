@@ -23,7 +23,7 @@ Schedule::Schedule(std::span<const Releases> spending) {
       merged[{releases.rate, releases.noise_multiplier}] += count;
       continue;
     }
-    // Every record is in one lot of a pass: nothing sharper is claimed here than one release per pass.
+    // Every record is in one lot per pass, so it is charged one full release per pass; nothing sharper is claimed here.
     if (has_passes(releases.sampling) && releases.passes > 0) count = std::min(count, static_cast<double>(releases.passes));
     const double mu = sensitivity * static_cast<double>(releases.rows) / releases.noise_multiplier;
     gaussian += count * mu * mu;
@@ -32,7 +32,8 @@ Schedule::Schedule(std::span<const Releases> spending) {
 }
 
 double Schedule::total_variation() const {
-  // N(0, sigma) against N(m, sigma): erf(m / (2 sqrt 2 sigma)); sampling multiplies by the rate; sums bound products.
+  // N(0, sigma) against N(m, sigma): erf(m / (2 sqrt 2 sigma)); sampling multiplies this by the rate; the sum bounds a
+  // composition.
   const double sensitivity = distance_between(neighbours);
   double sum = std::erf(std::sqrt(gaussian / 8));
   for (const auto& step : steps) sum += step.count * step.rate * std::erf(sensitivity / (std::sqrt(8.0) * step.noise_multiplier));
@@ -86,7 +87,7 @@ struct Points {
       all.push_back(low + (high - low) * (static_cast<double>(panel) + place) / static_cast<double>(panels));
     }
   }
-  /// The first point of x's panel, and the weight of each of its points in the interpolation at x.
+  /// The first point of x's panel, and the weight of each of the panel's points in the interpolation at x.
   std::pair<std::size_t, std::vector<double>> weights(double x) const {
     if (degree == 1) return {0, {1.0}};
     const double place = (x - low) / (high - low) * static_cast<double>(panels);

@@ -43,7 +43,7 @@ class MixtureCurve {
     }
   }
 
-  /// Log of the ratio of densities, mixture over Gaussian; it rises with x.
+  /// Log of the density ratio, mixture over Gaussian; increases with x.
   double log_ratio(double x) const {
     double most = -kNoBound;
     for (std::size_t j = 0; j < log_chances_.size(); ++j) most = std::max(most, term(j, x));
@@ -52,7 +52,7 @@ class MixtureCurve {
     return most + std::log(sum);
   }
 
-  /// Probability of the mixture above x.
+  /// The mixture's probability above x.
   double above(double x) const {
     return total([&](double j) { return normal_below((j - x) / sigma_); });
   }
@@ -60,7 +60,7 @@ class MixtureCurve {
     return total([&](double j) { return normal_below((x - j) / sigma_); });
   }
 
-  /// The point where log_ratio is `level`; infinite if there is none.
+  /// The point where log_ratio is `level`; -infinity if there is none.
   double at(double level) const {
     double low = -1, high = 1;
     while (log_ratio(high) < level && high < 1e300) high *= 2;
@@ -83,7 +83,7 @@ class MixtureCurve {
     return std::clamp(std::max(remove, add) + kRounding * above(x) + 1e-15, 0.0, 1.0);
   }
 
-  /// The divergence at each order. All share one grid; the ratio is computed once.
+  /// The divergence at each order. All orders share one grid, so the ratio is computed once.
   std::vector<double> rdp(std::span<const double> orders) const {
     const auto last = static_cast<double>(log_chances_.size() - 1);
     const double step = std::min(sigma_ / 24, sigma_ * sigma_ / 3);

@@ -12,9 +12,9 @@ namespace {
 
 using Array = Eigen::ArrayXd;
 
-/// ln E_{N(0)}[(r - 1)^l] for even l, r = N(1)/N(0): the forward difference of order l of k -> exp(k(k-1) / 2 sigma^2) at
-/// 0, whose alternating sum would cancel. The integrand is x^l-like on the scale of sigma: a step of sigma/10 resolves it
-/// up to l = kMaxOrder.
+/// ln E_{N(0)}[(r - 1)^l] for even l, r = N(1)/N(0): the forward difference of order l of k -> exp(k(k-1) / 2 sigma^2) at 0,
+/// whose alternating sum would cancel. The integrand behaves like x^l on the scale of sigma, so a step of sigma/10 resolves it up
+/// to l = kMaxOrder.
 class CentralMoments {
  public:
   static constexpr int kMaxOrder = 1024;
@@ -40,7 +40,8 @@ class CentralMoments {
   std::vector<double> logs_;
 };
 
-/// False if r - 1 equals r to within a few percent: then moments cannot be the smaller term of the theorem and are not computed.
+/// False if r - 1 equals r to within a few percent: the theorem's smaller term then cannot be the moments, which are not
+/// computed.
 bool moments_matter(double v, int j) { return j < CentralMoments::kMaxOrder && j * std::exp(-(j - 1) * v) >= 0.05; }
 
 }  // namespace
@@ -49,11 +50,12 @@ std::vector<double> without_replacement_rdp(double rate, double sigma, std::span
   const double v = 1 / (2 * sigma * sigma);
   const double log_rate = std::log(rate);
   const auto largest = static_cast<int>(std::ceil(std::min<double>(kMaxClosedOrder, *std::ranges::max_element(orders))));
-  int last = 2;  // largest j for which moments matter; smaller ones matter too
+  int last = 2;  // largest j for which moments matter; they matter for smaller j too
   while (last < largest && moments_matter(v, last + 1)) ++last;
   std::optional<CentralMoments> moments;
   if (last > 2) moments.emplace(sigma, last + 1);
-  // 4 sqrt(moment of l below j times moment of l above j) or 2 exp(j(j-1) v), the smaller; in logarithms.
+  // ln of the smaller of 4 sqrt(M(l) M(l')) and 2 exp(j(j-1) v), where M is the moment and l <= j <= l' are the nearest even
+  // orders.
   const auto log_factor = [&](int j) {
     const double plain = std::numbers::ln2 + j * (j - 1.0) * v;
     if (j > last || !moments) return plain;

@@ -24,20 +24,20 @@ struct AdaptiveBoundSettings {
 };
 
 /// The bound follows a quantile of the norms (Andrew, Thakkar, McMahan & Ramaswamy 2021): C <- C exp(-eta (share - gamma)), with
-/// rate eta and quantile gamma. An absent contribution counts half in the share.
+/// rate eta and quantile gamma. An absent contribution counts as half in the share.
 struct AdaptiveBound final : PartBase<BoundPart, AdaptiveBound, AdaptiveBoundSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "adaptive";
   static constexpr std::string_view kSummary = "begins with clip and follows a quantile of the norms (Andrew et al.)";
 
   bool counts() const override { return true; }
-  /// If not set, max(expected / 20, z): the first is from the paper, the second keeps the noise on the sum within 15.5 percent
-  /// of z.
+  /// If not set, max(expected / 20, z): the first term is from the paper; the second keeps the noise on the sum within 15.5
+  /// percent of z.
   double count_noise(double noise_multiplier, double expected) const override {
     if (!(expected > 0) || !std::isfinite(expected))
       throw usage_error("expected clients in a round are " + number_text(expected) + "; they must be a positive number");
     const double count = deviation == 0 ? std::max(expected / kPaperShare, noise_multiplier) : deviation;
-    noise_beside_count(noise_multiplier, count);  // throws
+    noise_beside_count(noise_multiplier, count);  // throws if `count` is too small
     return count;
   }
   double next(double bound, double mean_bit) const override { return bound * std::exp(-rate * (mean_bit + 0.5 - quantile)); }

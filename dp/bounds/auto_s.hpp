@@ -13,8 +13,8 @@ struct AutoSBoundSettings {
 };
 
 /// Automatic clipping (Bu, Wang, Zha & Karypis 2023, AUTO-S): a contribution g becomes g S / (|g| + gamma), even if it is short.
-/// Its norm is |g| / (|g| + gamma) < 1 of S, and 0 stays 0, so the sum moves between neighbors by no more than with clipping. The
-/// paper's rule without a bound, g / (|g| + gamma), is S = 1.
+/// Its norm is then S |g| / (|g| + gamma) < S, and 0 stays 0, so the sum differs between neighbors by no more than with clipping.
+/// The paper's rule without a bound, g / (|g| + gamma), is the case S = 1.
 struct AutoSBound final : PartBase<BoundPart, AutoSBound, AutoSBoundSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "auto-s";

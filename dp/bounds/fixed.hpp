@@ -4,7 +4,7 @@
 
 namespace fedstride {
 
-/// A longer contribution is scaled down to S.
+/// Scales contributions longer than S down to S.
 struct FixedBound final : PartBase<BoundPart, FixedBound> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "fixed";

@@ -4,7 +4,7 @@
 
 namespace fedstride {
 
-/// Every contribution has the norm S: the sum moves between neighbors by no more than with clipping.
+/// Scales every contribution to the norm S, so the sum differs between neighbors by no more than with clipping.
 struct ScaledBound final : PartBase<BoundPart, ScaledBound> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "scaled";

@@ -4,8 +4,9 @@
 
 namespace fedstride {
 
-/// C is Toeplitz with as many bands as the separation, so that a record's columns of C are orthogonal (Choquette-Choo et al. 2023); the
-/// coefficients are its first column c, and round t adds w_t = z_t - sum_{0 < j < b} c_j w_{t-j}. One band is independent noise.
+/// C is Toeplitz with as many bands as the separation, so a record's columns of C are orthogonal (Choquette-Choo et al. 2023);
+/// the coefficients are C's first column c, and round t adds w_t = z_t - sum_{0 < j < b} c_j w_{t-j}. With one band, the noise is
+/// independent.
 struct BandedNoise final : PartBase<MechanismPart, BandedNoise> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "banded";

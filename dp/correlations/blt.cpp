@@ -34,7 +34,7 @@ std::vector<std::pair<std::string_view, std::uint64_t>> BufferedNoise::stated(co
   return {{"noise-buffers", kept_vectors(correlation)}};
 }
 
-// Coefficients never rise, so the worst pattern is the first rounds exactly the separation apart: a stream with ones at these.
+// Coefficients never rise, so the worst pattern is the earliest rounds exactly `separation` apart: a stream with ones there.
 double BufferedNoise::sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const {
   const std::uint64_t after = participations(correlation, rounds, most) * correlation.separation;
   BufferedStream pattern(buffered_of(correlation));
@@ -50,7 +50,7 @@ void BufferedNoise::correlate(const Correlation& correlation, const NoiseRow& ro
   auto& kept = row.kept;
   const double* const scale = correlation.coefficients.data();
   const double* const decay = scale + kept.size();
-  constexpr std::size_t kStretch = 128;  // its buffers stay in L1 from one loop to the next
+  constexpr std::size_t kStretch = 128;  // a stretch's buffers stay in L1 from one loop to the next
   for (std::size_t begin = 0; begin < row.noise.size(); begin += kStretch) {
     const auto part = row.noise.subspan(begin, std::min(kStretch, row.noise.size() - begin));
     for (std::size_t buffer = 0; buffer < kept.size(); ++buffer) {

@@ -11,8 +11,8 @@ struct BufferedNoiseSettings {
                                                    "vectors as long as the model that are kept", Valid{.low = 1, .high = 10}}};
 };
 
-/// C is a buffered linear Toeplitz matrix (Dvijotham et al. 2024). The coefficients are the scales s_i, then the decays d_i; round t adds
-/// w_t = z_t - sum_i s_i m_i, then m_i <- d_i m_i + w_t.
+/// C is a buffered linear Toeplitz matrix (Dvijotham et al. 2024). The coefficients are the scales s_i, then the decays d_i;
+/// round t adds w_t = z_t - sum_i s_i m_i, then sets m_i <- d_i m_i + w_t.
 struct BufferedNoise final : PartBase<MechanismPart, BufferedNoise, BufferedNoiseSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "blt";

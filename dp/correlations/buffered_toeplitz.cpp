@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMaxBuffers = 10;
 constexpr std::size_t kMaxBufferedSteps = std::size_t{1} << 20;
 
-/// sens(C) x the largest error over the steps, in O(steps x buffers).
+/// ln(sens(C) x the largest error over the steps), in O(steps x buffers).
 double log_buffered_loss(const BufferedToeplitz& toeplitz, std::size_t steps, const Participation& participation) {
   BufferedStream stream(toeplitz);
   double prefix = 0, error = 0;
@@ -25,7 +25,7 @@ double log_buffered_loss(const BufferedToeplitz& toeplitz, std::size_t steps, co
     prefix += stream.invert(t == 0 ? 1 : 0);
     error += prefix * prefix;
   }
-  // The sum of the columns of the worst pattern, the first rounds `separation` apart: a stream with ones at these rounds.
+  // The sum of the worst pattern's columns (the earliest rounds `separation` apart): a stream with ones at these rounds.
   BufferedStream pattern(toeplitz);
   const std::size_t most = most_participations(steps, participation);
   double size = 0;
@@ -37,7 +37,7 @@ double log_buffered_loss(const BufferedToeplitz& toeplitz, std::size_t steps, co
   return std::log(error * size) / 2;
 }
 
-/// Free parameters: log scale, logit decay.
+/// The matrix for the free parameters: log scales, then logit decays.
 BufferedToeplitz buffered_at(std::span<const double> at) {
   const std::size_t buffers = at.size() / 2;
   BufferedToeplitz toeplitz;
@@ -106,7 +106,7 @@ double BufferedStream::invert(double y) {
 
 BufferedToeplitz rational_buffered_toeplitz(std::size_t buffers) {
   check_buffers(buffers, 1);
-  // The step and offset of the nodes that bring the first ten coefficients closest to the optimal ones.
+  // This step and the offset below bring the first ten coefficients closest to the optimal ones.
   const double width = 0.8 * std::numbers::pi / std::sqrt(2 * (std::ceil(static_cast<double>(buffers) / 2) + 1));
   BufferedToeplitz toeplitz;
   for (std::size_t i = 0; i < buffers; ++i) {

@@ -8,8 +8,9 @@
 
 namespace fedstride {
 
-/// A buffered linear Toeplitz matrix (Dvijotham et al. 2024): c_0 = 1, c_t = sum_i scale_i decay_i^(t-1), so that C x and C^-1 x need a
-/// buffer for each i instead of all earlier steps. 0 < decay < 1, scale > 0, the scales' sum at most 1: coefficients never rise.
+/// A buffered linear Toeplitz matrix (Dvijotham et al. 2024): c_0 = 1, c_t = sum_i scale_i decay_i^(t-1), so C x and C^-1 x need
+/// one buffer for each i instead of all earlier steps. With 0 < decay < 1, scale > 0 and a sum of scales of at most 1,
+/// coefficients never rise.
 struct BufferedToeplitz {
   std::vector<double> scale = {};
   std::vector<double> decay = {};
@@ -17,10 +18,10 @@ struct BufferedToeplitz {
   std::vector<double> coefficients(std::size_t steps) const;
 };
 
-/// Throws Error (usage) unless the numbers meet the above.
+/// Throws Error (usage) unless the conditions above hold.
 void check_buffered(const BufferedToeplitz& toeplitz);
 
-/// C x, or C^-1 x, one value a step: y = x + s . buffers; buffers = d * buffers + x, and its inverse.
+/// Computes C x or C^-1 x, one value per step: y = x + s . buffers; buffers = d * buffers + x, or the inverse.
 class BufferedStream {
  public:
   explicit BufferedStream(BufferedToeplitz toeplitz);
@@ -34,8 +35,9 @@ class BufferedStream {
   std::vector<double> buffers_;
 };
 
-/// This many buffers (1 to 10), minimizing sens(C) x the largest error of prefix sums over these steps for this participation.
-/// Starts from a rational approximation of (1 - x)^{-1/2}: the trapezoid rule for 2 / pi int e^u / (e^{2u} + 1 - x) du.
+/// The matrix with this many buffers (1 to 10) that minimizes sens(C) x the largest error of prefix sums over these steps for
+/// this participation. The search starts from a rational approximation of (1 - x)^{-1/2}: the trapezoid rule for 2 / pi int e^u /
+/// (e^{2u} + 1 - x) du.
 BufferedToeplitz optimal_buffered_toeplitz(std::size_t buffers, std::size_t steps, const Participation& participation);
 BufferedToeplitz rational_buffered_toeplitz(std::size_t buffers);
 

@@ -60,14 +60,14 @@ std::uint64_t participations(const Correlation& correlation, std::uint64_t round
 
 // The noise is linear in the draws: each draw of a round has its own column in a stretch.
 double combined_deviation(const Correlation& correlation, std::span<const double> factors) {
-  constexpr std::size_t kColumns = 32;  // draws of a round, more than its tree has nodes
+  constexpr std::size_t kColumns = 32;  // limit on the draws per round; a tree needs fewer
   double square = 0;
   for (std::size_t from = 0; from < factors.size(); ++from) {
     check_stop();
     std::vector<std::vector<double>> kept(kept_vectors(correlation), std::vector<double>(kColumns));
     std::array<double, kColumns> noise, drawn, sum{};
-    std::size_t used = 1;                                  // draws of that round
-    for (std::size_t t = from; t < factors.size(); ++t) {  // everything before is 0
+    std::size_t used = 1;                                  // draws of round `from`
+    for (std::size_t t = from; t < factors.size(); ++t) {  // the noise before is 0
       const auto draw = [&](std::size_t number) {
         if (number >= kColumns) throw failure("a round's noise has more draws than are foreseen");
         drawn.fill(0);

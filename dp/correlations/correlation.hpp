@@ -16,24 +16,24 @@
 
 namespace fedstride {
 
-// The cost of noise correlated between rounds. Round t publishes x_t + (C^-1 Z)_t, from which C x + Z follows and vice
+// The privacy cost of noise correlated between rounds. Round t publishes x_t + (C^-1 Z)_t, which determines C x + Z and vice
 // versa: one Gaussian release of sensitivity sens(C), even if x_t depends on earlier outputs (Denisov et al. 2022). C is lower
 // triangular, so the first t rounds are a release of its upper left corner.
 
-/// The name of a mechanism; dp/correlations/correlations.hpp has the list. The first is independent noise.
+/// The name of a mechanism; dp/correlations/correlations.hpp has the list. The first entry is independent noise.
 enum class NoiseMechanism : int;
 
-/// A mechanism with its parameters, fixed before the first of `horizon` rounds. Any two rounds of a record are at least `separation`
-/// apart.
+/// A mechanism with its parameters, fixed before the first of `horizon` rounds. Any two rounds of a record are at least
+/// `separation` apart.
 struct Correlation {
   NoiseMechanism mechanism = {};
   std::uint64_t separation = 1;
   std::uint64_t horizon = 0;
   std::uint64_t restart = 0;              ///< rounds after which the noise restarts; 0: never
-  std::vector<double> coefficients = {};  ///< of the mechanism
+  std::vector<double> coefficients = {};  ///< the mechanism's coefficients
 
   bool is_independent() const { return mechanism == NoiseMechanism{}; }
-  /// Independent noise is accounted round by round if each record may be in every round.
+  /// False for independent noise if each record may be in every round; it is then accounted for round by round.
   bool on() const { return !is_independent() || separation > 1; }
   auto operator<=>(const Correlation&) const = default;
 
@@ -43,19 +43,19 @@ struct Correlation {
                  Term{"coefficients", &Correlation::coefficients}};
 };
 
-/// A stretch of one round's noise: it enters as the round's own draws, standard normal, and leaves as correlated noise in units
-/// of the standard deviation.
+/// A stretch of one round's noise: on entry, the round's own standard normal draws; on return, correlated noise in units of the
+/// standard deviation.
 struct NoiseRow {
   std::uint64_t t = 0;    ///< the round, from 0
   std::size_t first = 0;  ///< index of the stretch's start in the vectors
   std::span<double> noise;
-  /// Model-sized vectors, kept from round to round.
+  /// Model-sized vectors kept from round to round.
   std::vector<std::vector<double>>& kept;
-  /// The stretch's additional draws of the round, from 1: valid until the next call.
+  /// Returns the stretch's additional draws of the round, numbered from 1; valid until the next call.
   function_ref<std::span<const double>(std::size_t)> draw;
 };
 
-/// A mechanism with correlated noise. It plans a Correlation, which all other functions take.
+/// A mechanism that correlates noise. It plans a Correlation, which all other functions take.
 class MechanismPart : public Part {
  public:
   static constexpr std::string_view kKey = "noise-mechanism";
@@ -63,13 +63,13 @@ class MechanismPart : public Part {
       "how the noise of rounds is correlated, so that it cancels in part in their sum; client-noise central";
   static PartFamily& family();
 
-  /// True if its noise is independent at this separation.
+  /// True if the noise is independent for this separation.
   virtual bool is_independent(std::uint64_t /*separation*/) const { return false; }
-  /// Sets the best parameters for the separation and the horizon, using its settings. Throws Error (usage) for numbers out of
-  /// range.
+  /// Sets the best parameters for the separation and the horizon, using the mechanism's settings. Throws Error (usage) for
+  /// numbers out of range.
   virtual void plan(Correlation& /*planned*/) const {}
   virtual bool restarts() const { return false; }
-  /// Why these cannot be its parameters, phrased to follow the name: "has ..."; empty if they can.
+  /// Why the parameters are invalid, phrased to follow the mechanism's name ("has ..."); empty if they are valid.
   virtual std::string objection(const Correlation& correlation) const = 0;
   /// The settings that the parameters imply, by name.
   virtual std::vector<std::pair<std::string_view, std::uint64_t>> stated(const Correlation& /*correlation*/) const { return {}; }
@@ -84,19 +84,19 @@ class MechanismPart : public Part {
   virtual void correlate(const Correlation& correlation, const NoiseRow& row) const = 0;
 };
 
-/// The mechanism with this name with its default settings.
+/// The correlation's mechanism, with default settings.
 const MechanismPart& mechanism_of(const Correlation& correlation);
 
-/// The best parameters for this many rounds, by the mechanism's settings. Throws Error (usage) for numbers out of range.
+/// The best parameters for `horizon` rounds under the mechanism's settings. Throws Error (usage) for numbers out of range.
 Correlation plan_correlation(const MechanismPart& mechanism, std::uint64_t separation, std::uint64_t horizon);
 
-/// The objection to coefficients if a mechanism has none.
+/// The objection of a mechanism without coefficients to a correlation that has some.
 std::string refuse_coefficients(const Correlation& correlation);
 
 /// Why the correlation cannot be accounted for, in one line; empty if it can.
 std::string objection(const Correlation& correlation);
 
-/// How many model-sized vectors its noise keeps from round to round.
+/// The number of model-sized vectors that the noise keeps from round to round.
 inline std::size_t kept_vectors(const Correlation& correlation) { return mechanism_of(correlation).kept_vectors(correlation); }
 
 inline constexpr double kSensitivityRoundedUp = 1 + 1e-12;
@@ -104,12 +104,12 @@ inline constexpr double kSensitivityRoundedUp = 1 + 1e-12;
 /// The maximum number of the first `rounds` rounds that one record can be in; at most `most` if that is not 0.
 std::uint64_t participations(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most);
 
-/// The largest change of the noise-free part of the first `rounds` rounds' releases, for clip 1, rounded up, if a record is in at
-/// most `most` of them; 0: in as many as the separation allows.
+/// The largest change that a record in at most `most` of the first `rounds` rounds (0: as many as the separation allows) can make
+/// to the noise-free part of their releases, for clip 1, rounded up.
 double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most = 0);
 
-/// The standard deviation of sum_t f_t w_t, where w_t is the rounds' noise of deviation 1: |C^-T f| for factors f of the first
-/// rounds, at most those planned. The time is quadratic in their number, below a second for 1,000.
+/// The standard deviation of sum_t f_t w_t, where w_t is round t's noise of deviation 1: |C^-T f| for factors f of the first
+/// rounds, at most as many as planned. Takes time quadratic in their number, below a second for 1,000.
 double combined_deviation(const Correlation& correlation, std::span<const double> factors);
 
 inline bool is_amplified_in_groups(const Correlation& correlation) {

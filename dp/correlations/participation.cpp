@@ -55,7 +55,7 @@ Sensitivity matrix_sensitivity(std::span<const double> matrix, std::size_t steps
     throw usage_error("the matrix has " + std::to_string(matrix.size()) + " numbers; " + std::to_string(steps) + " steps need " +
                       std::to_string(steps * steps));
   std::size_t bands = 1;
-  std::vector<double> columns(steps * steps);  // transposed, so that products of columns run along memory
+  std::vector<double> columns(steps * steps);  // transposed, so column products read contiguous memory
   for (std::size_t row = 0; row < steps; ++row)
     for (std::size_t column = 0; column < steps; ++column) {
       const double value = matrix[row * steps + column];
@@ -64,7 +64,7 @@ Sensitivity matrix_sensitivity(std::span<const double> matrix, std::size_t steps
       columns[column * steps + row] = value;
       if (value != 0) bands = std::max(bands, row - column + 1);
     }
-  const auto product = [&](std::size_t i, std::size_t j) {  // of columns, i <= j
+  const auto product = [&](std::size_t i, std::size_t j) {  // inner product of columns i <= j
     double sum = 0;
     for (std::size_t row = j; row < std::min(steps, i + bands); ++row) sum += columns[i * steps + row] * columns[j * steps + row];
     return sum;
@@ -77,7 +77,7 @@ Sensitivity matrix_sensitivity(std::span<const double> matrix, std::size_t steps
   std::vector<double> sizes(steps * steps);
   for (std::size_t i = 0; i < steps; ++i) {
     check_stop();
-    // A pattern with round i has no other within the separation.
+    // A pattern with round i has no other round within the separation.
     sizes[i * steps + i] = product(i, i);
     for (std::size_t j = i + participation.separation; j < steps; ++j)
       sizes[i * steps + j] = sizes[j * steps + i] = std::abs(product(i, j));
@@ -100,14 +100,14 @@ Sensitivity toeplitz_sensitivity(std::span<const double> coefficients, std::size
   const std::size_t most = most_participations(steps, participation);
   double square = 0;
   if (separation >= c.size()) {
-    // Earlier columns are truncated later, so the first pattern is the largest.
+    // Earlier columns lose fewer entries at the end, so the earliest pattern has the largest norm.
     std::vector<double> sums(c.size() + 1, 0.0);
     for (std::size_t i = 0; i < c.size(); ++i) sums[i + 1] = sums[i] + c[i] * c[i];
     for (std::size_t k = 0; k < most; ++k) square += sums[std::min(c.size(), steps - k * separation)];
     return rounded_root(square, true);
   }
   if (c.back() >= 0 && std::ranges::is_sorted(c, std::greater<>())) {
-    std::vector<double> sum(steps, 0.0);  // of the columns of the pattern
+    std::vector<double> sum(steps, 0.0);  // sum of the pattern's columns
     for (std::size_t row = 0; row < steps; ++row) {
       const std::size_t last = std::min(row / separation, most - 1);
       for (std::size_t k = last + 1; k-- > 0;) {

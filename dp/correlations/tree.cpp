@@ -17,20 +17,22 @@ std::size_t tree_depth(std::uint64_t steps) { return static_cast<std::size_t>(st
 
 namespace {
 
-/// The most that some consecutive steps add, over all patterns whose first participation is at least a units after their first
-/// step and whose last is at least z before their last: best[a * size + z]. The price of each participation is subtracted.
+/// The most that a row of consecutive steps adds, over all patterns whose first participation is at least a units after the row's
+/// first step and whose last is at least z units before its last step: best[a * size + z]. The price of each participation is
+/// subtracted.
 struct Steps {
   double width = 0;
   std::vector<double> best = {};
 };
 
-/// Max-plus products of such tables. Distances to the ends of a row are rounded down to units, of 1 up to kMaxUnits of them,
-/// which only overstates a pattern's room. A node counts as many participations as fit, in all and in its halves.
+/// Max-plus products of Steps tables. Distances to the ends of a row are rounded down to units, which only overstates a pattern's
+/// room; a unit exceeds 1 only if there would be more than kMaxUnits. A node counts as many participations as fit in it and in
+/// its halves.
 class Patterns {
  public:
   Patterns(std::uint64_t separation, double most, double price)
       : separation_(static_cast<double>(separation)), most_(most), price_(price) {
-    const double units = price > 0 ? kMaxUnits / 2 : kMaxUnits;  // prices are tried in turn
+    const double units = price > 0 ? kMaxUnits / 2 : kMaxUnits;  // since several prices are tried
     while (std::floor((separation_ - 1) / unit_) >= units) unit_ *= 2;
     size_ = static_cast<std::size_t>((separation_ - 1) / unit_) + 1;
   }
@@ -66,7 +68,7 @@ class Patterns {
       for (std::size_t z = 0; z < size_; ++z) {
         const double fit = count(both.width, a, z);
         double& best = both.best[a * size_ + z];
-        for (std::size_t s = 0; s < size_; ++s) {  // left of the border; conditions on the ends may cross it
+        for (std::size_t s = 0; s < size_; ++s) {  // units left of the border; conditions on the ends may cross it
           const std::size_t before = std::max(s, beyond(z, right.width));
           const std::size_t after = std::max(across(s), beyond(a, left.width));
           const double in_it = is_node ? std::min(fit, count(left.width, a, before) + count(right.width, after, z)) : 0;
@@ -79,7 +81,7 @@ class Patterns {
  private:
   static constexpr double kMaxUnits = 40;
 
-  /// A node no wider than the separation, and so with at most one participation, and the nodes within it.
+  /// A node no wider than the separation, which has at most one participation, and the nodes within it.
   Steps single(std::size_t height) const {
     Steps node{.width = std::ldexp(1.0, static_cast<int>(height)), .best = std::vector<double>(size_ * size_)};
     for (std::size_t a = 0; a < size_; ++a)
@@ -91,12 +93,12 @@ class Patterns {
     const double room = width - 1 - static_cast<double>(a + z) * unit_;
     return room < 0 ? 0 : std::min(most_, std::floor(room / separation_) + 1);
   }
-  /// The units after a border without participation if the last one before it is in unit s.
+  /// The units after a border without participation if the last participation before it is in unit s.
   std::size_t across(std::size_t s) const {
     const auto free = static_cast<std::size_t>(separation_ / unit_);
     return free > s ? free - s - 1 : 0;
   }
-  /// How many of these units remain beyond a row.
+  /// The number of these units that extend beyond a row.
   std::size_t beyond(std::size_t units, double width) const {
     return static_cast<std::size_t>(std::max(0.0, static_cast<double>(units) - std::ceil(width / unit_)));
   }
@@ -108,7 +110,8 @@ class Patterns {
   std::size_t size_ = 1;
 };
 
-/// By level: a node over w steps has at most ceil(w / separation) participations of `all`, and a level at most all of them.
+/// The bound by level: a node over w steps has at most ceil(w / separation) of the `all` participations, and a level at most
+/// `all`.
 double square_by_levels(std::uint64_t length, std::uint64_t separation, double all) {
   double square = 0;
   for (std::size_t level = 0; level < tree_depth(length); ++level) {
@@ -128,7 +131,8 @@ double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint
   const bool limited = most > 0 && most < fit;
   const auto all = static_cast<double>(limited ? most : fit);
   if (all == 1) return std::sqrt(static_cast<double>(tree_depth(length))) * kTreeRoundedUp;
-  // Lagrangian bound: for any price per participation, the maximum over patterns net of it, plus the price of all allowed ones.
+  // Lagrangian bound: for any price per participation, the maximum over patterns net of the price, plus the price of all allowed
+  // participations.
   const auto at_price = [&](double price) {
     const Patterns patterns(separation, all, price);
     const Steps trees = patterns.repeated(patterns.tree(length), steps / length);
@@ -172,7 +176,7 @@ std::size_t TreeNoise::kept_vectors(const Correlation& correlation) const {
 }
 
 void TreeNoise::correlate(const Correlation& correlation, const NoiseRow& row) const {
-  const std::uint64_t before = correlation.restart > 0 ? row.t % correlation.restart : row.t;  // rounds of this tree
+  const std::uint64_t before = correlation.restart > 0 ? row.t % correlation.restart : row.t;  // earlier rounds of this tree
   std::vector<double> estimate(row.noise.begin(), row.noise.end());
   std::vector<double> ended(row.noise.size());
   double variance = 1;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kMaxBins = 1e6;
 
-/// The distribution of a sum: probabilities of the points and of the tail beyond the last, with the tail's mean excess.
+/// The distribution of a sum: the probabilities of the points and of the tail beyond the last point, and the tail's mean excess.
 struct BinsSum {
   std::vector<double> points = {};
   std::vector<double> chances = {};
@@ -25,12 +25,13 @@ struct BinsSum {
   double excess = 0;
 };
 
-/// Probability that a standard normal is in [a, b], with small relative error in both tails.
+/// The probability that a standard normal is in [a, b], with small relative error in both tails.
 double lognormal_between(double a, double b) {
   return a > 0 ? normal_below(-a) - normal_below(-b) : normal_below(b) - normal_below(a);
 }
 
-/// Points from 0 to `last`, `narrow` apart around the center; further out `ratio` of the distance to it, slowly growing.
+/// Points from 0 to `last`, `narrow` apart around the center; further out, spaced at `ratio` of the distance to it, slowly
+/// growing.
 std::vector<double> sum_grid(double center, double narrow, double ratio, double last) {
   const auto distance = [&](double step) {
     const double far = ratio * step;
@@ -46,7 +47,7 @@ std::vector<double> sum_grid(double center, double narrow, double ratio, double 
   return points;
 }
 
-/// Adds `chance` at `at`, in points [k, k + 1], with the same mean.
+/// Adds `chance` at `at`, split between points k and k + 1 so that the mean is kept.
 inline void put_between(BinsSum& sum, std::size_t k, double at, double chance) {
   const double low = sum.points[k];
   const double above = chance * ((at - low) / (sum.points[k + 1] - low));
@@ -83,15 +84,15 @@ std::vector<double> sum_quantiles(const BinsSum& sum, std::size_t count) {
   return found;
 }
 
-/// The points of the other sum that are paired with a point: smaller ones, smaller or equal ones, or, for a sum with itself,
-/// smaller ones twice and the point itself once.
+/// Which points of the other sum are paired with a point: smaller ones, smaller or equal ones, or, for a sum with itself, smaller
+/// ones twice and the point itself once.
 enum class Pairs { smaller, smaller_or_equal, both };
 
-/// Adds the pairs of a point and one of the other sum that is not larger. Most are so much smaller that they stay in the point's
-/// cell: only their sum and mean count, since a pair is split linearly between the ends of its cell.
+/// Adds the pairs of a point and a point of the other sum that is not larger. Most of the latter are so small that the pair stays
+/// in the former's cell: only their total chance and mean count, since a pair is split linearly between its cell's ends.
 void add_pairs(BinsSum& sum, const std::vector<double>& inverse, const BinsSum& larger, const BinsSum& smaller, Pairs which) {
   const double last = sum.points.back();
-  std::vector<double> chances{0}, means{0};  // of the first ones; only positive terms, so nothing cancels
+  std::vector<double> chances{0}, means{0};  // cumulative; only positive terms, so nothing cancels
   for (std::size_t j = 0; j < smaller.points.size(); ++j) {
     chances.push_back(chances.back() + smaller.chances[j]);
     means.push_back(means.back() + smaller.chances[j] * smaller.points[j]);
@@ -158,9 +159,9 @@ BinsSum convolved_sums(const BinsSum& a, const BinsSum& b, double ratio) {
   const double spread = std::max(sums[sums.size() * 3 / 4] - sums[sums.size() / 4], middle * 1e-6);
   BinsSum sum{.points = sum_grid(middle, spread * ratio, ratio, last)};
   sum.chances.assign(sum.points.size(), 0.0);
-  std::vector<double> inverse;  // of the cells' widths
+  std::vector<double> inverse;  // inverse cell widths
   for (std::size_t k = 0; k + 1 < sum.points.size(); ++k) inverse.push_back(1 / (sum.points[k + 1] - sum.points[k]));
-  const bool twice = &a == &b;  // pairs (i, j) and (j, i) are added at once
+  const bool twice = &a == &b;  // pairs (i, j) and (j, i) are added together
   add_pairs(sum, inverse, a, b, twice ? Pairs::both : Pairs::smaller_or_equal);
   if (!twice) add_pairs(sum, inverse, b, a, Pairs::smaller);
   for (std::size_t i = 0; i < a.points.size(); ++i) {
@@ -177,12 +178,12 @@ BinsSum convolved_sums(const BinsSum& a, const BinsSum& b, double ratio) {
   return sum;
 }
 
-/// Relative rounding of sums of positive products, and of the conditional means.
+/// Allows for the relative rounding error of sums of positive products and of the conditional means.
 double rounded_bins_delta(double delta) { return std::min(1.0, delta * (1 + 1e-9) + 1e-15); }
 
 /// Under Q, dP/dQ is M = (W_1 + ... + W_b) / b, where the W_j are independent lognormals of mean 1. So delta is E (M - e^eps)_+
 /// (remove) and E (1 - e^eps M)_+ (add), expectations of convex functions of a sum, which only grow if every partial sum is
-/// replaced by one on the points of a grid with the same conditional means: a proven upper bound at each step of a convolution,
+/// replaced by a sum on grid points with the same conditional means: a proven upper bound at each convolution step, with an error
 /// of second order in the grid. The tail beyond the grid is kept as its probability and mean excess, since both functions are
 /// linear there.
 class BinsCurve final : public DrawCurve {
@@ -193,7 +194,7 @@ class BinsCurve final : public DrawCurve {
   double epsilon(double delta) const override;
 
  private:
-  double mu_;  // 1 / (z / sqrt E)
+  double mu_;  // sqrt(E) / z
   double bins_;
   BinsSum sum_;
 };
@@ -206,7 +207,7 @@ BinsCurve::BinsCurve(double noise_multiplier, std::uint64_t bins, std::uint64_t 
     throw usage_error("noise multiplier " + number_text(noise_multiplier) + " over " + std::to_string(epochs) +
                       " epochs with the same bins is as " + number_text(1 / mu_) + " over one; valid: 0.1 to 1e4");
   if (bins == 1) return;
-  // Beyond this value delta is below 1e-14 for a Gaussian, which is never better.
+  // Beyond this value, delta is below 1e-14 even without amplification (a Gaussian's delta is never smaller).
   const double last = bins_ * std::exp(gaussian_epsilon(mu_, 1e-14));
   const auto doublings = static_cast<double>(std::bit_width(bins)) + std::popcount(bins) - 2;
   const double ratio = coarseness * std::min(1.2e-3 * std::sqrt(doublings), 5e-3);
@@ -221,7 +222,7 @@ BinsCurve::BinsCurve(double noise_multiplier, std::uint64_t bins, std::uint64_t 
 
 double BinsCurve::delta_remove(double epsilon) const {
   check_epsilon(epsilon);
-  const double gaussian = gaussian_delta(mu_, epsilon);  // also a bound: the bin revealed
+  const double gaussian = gaussian_delta(mu_, epsilon);  // also a bound, as if the bin were revealed
   if (bins_ == 1) return gaussian;
   const double threshold = bins_ * std::exp(epsilon);
   if (!(threshold <= sum_.points.back())) return gaussian;
@@ -260,8 +261,8 @@ LotSize BallsInBins::fitted(LotSize wanted, std::size_t /*records*/, std::uint64
   return {1 / (std::clamp(steps, 1.0, most) * static_cast<double>(lots_per_step)), wanted.lot};
 }
 
-// The bin of a record is drawn independently, so that one more record moves no other, and at round 0, which is not a training
-// round, so that it is the same in all rounds.
+// A record's bin is drawn independently, so one more record moves no other, and at the address of round 0, which is not a
+// training round, so it is the same in all rounds.
 Lots BallsInBins::lots(const LotQuestion& question) const {
   std::vector<std::vector<std::uint32_t>> bins(lots_an_epoch(question.rate));
   for (const std::uint32_t record : question.records) {

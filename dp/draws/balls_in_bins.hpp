@@ -4,10 +4,10 @@
 
 namespace fedstride {
 
-/// Balls-in-bins sampling (Chua et al. 2024): each record is once per epoch in one of b = 1 / rate lots, drawn uniformly and
-/// independently and the same in every epoch, for add-remove or zero-out neighbors (the divisor is a public constant). E epochs
-/// with the same bins are one with noise z / sqrt(E), and the dominating pair is P = (1/b) sum_j N(e_j, z^2 I) against Q = N(0,
-/// z^2 I) in b dimensions, in both directions.
+/// Balls-in-bins sampling (Chua et al. 2024): once per epoch, each record is in one of b = 1 / rate lots, which is drawn
+/// uniformly and independently and is the same in every epoch. Covers add-remove and zero-out neighbors (the divisor is a public
+/// constant). E epochs with the same bins cost as much as one with noise z / sqrt(E); the dominating pair is P = (1/b) sum_j
+/// N(e_j, z^2 I) against Q = N(0, z^2 I) in b dimensions, in both directions.
 struct BallsInBins final : Draw {
   static constexpr std::string_view kName = "balls-in-bins";
   /// b is records / lot rounded to a multiple of the lots read per step.
@@ -19,8 +19,8 @@ struct BallsInBins final : Draw {
   bool has_bound(Neighbours neighbours) const override { return neighbours != Neighbours::replace_one; }
   bool grows_with_rate() const override { return false; }
   bool has_curve() const override { return true; }
-  /// Noise multiplier / sqrt(passes) must be in [0.1, 1e4], and 1 <= lots <= 1e6. 0.05 to 1 s; the time falls with the square of
-  /// `coarseness`.
+  /// Noise multiplier / sqrt(passes) must be in [0.1, 1e4], and 1 <= lots <= 1e6. Takes 0.05 to 1 s; the time falls with the
+  /// square of `coarseness`.
   std::unique_ptr<const DrawCurve> curve(double noise_multiplier, std::uint64_t lots, std::uint64_t passes,
                                          double coarseness) const override;
   std::string text(double rate) const override;

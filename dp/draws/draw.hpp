@@ -25,22 +25,22 @@ enum class Neighbours {
 };
 constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one", "zero-out"); }
 
-/// The exact curve of a record that is in one of `lots` equal releases in each of several passes.
+/// The exact privacy curve of a record that is in one of `lots` equal releases in each of several passes.
 class DrawCurve {
  public:
   static constexpr double kLeastMu = 1e-4;  ///< smallest sqrt(passes) / noise multiplier
   static constexpr double kMostMu = 10;
 
   virtual ~DrawCurve() = default;
-  /// Upper bounds on the delta of either direction; epsilon >= 0, or Error (usage).
+  /// Upper bounds on the delta of each direction. Throw Error (usage) for epsilon < 0.
   virtual double delta_remove(double epsilon) const = 0;
   virtual double delta_add(double epsilon) const = 0;
   double delta(double epsilon) const { return std::max(delta_remove(epsilon), delta_add(epsilon)); }
-  /// The smallest epsilon with delta(epsilon) <= delta, from above; 0 < delta < 1, or Error (usage).
+  /// The smallest epsilon with delta(epsilon) <= delta, rounded up. Throws Error (usage) unless 0 < delta < 1.
   virtual double epsilon(double delta) const = 0;
 };
 
-/// A client's lots in one round.
+/// What determines a client's lots in one round.
 struct LotQuestion {
   const RandomSource& source;
   std::uint32_t round = 1;
@@ -52,7 +52,7 @@ struct LotQuestion {
 
   Address address(std::uint32_t step) const { return {Purpose::private_sampling, round, client, step}; }
 };
-/// Replaces `drawn` by the round's lot number `step`, from 0, called in order. `epoch` counts within the round.
+/// Replaces `drawn` with the round's lot number `step`, from 0; must be called in order. `epoch` counts within the round.
 using Lots = std::function<void(int epoch, std::uint32_t step, std::vector<std::uint32_t>& drawn)>;
 
 struct LotSize {
@@ -61,44 +61,44 @@ struct LotSize {
 };
 
 /// How the records of releases are drawn: everything that lots, accountants, ledger and statements need to know. A draw is a
-/// final class with kName, a name in the list (dp/draws/draws.hpp).
+/// final class with kName and an entry in the list (dp/draws/draws.hpp).
 class Draw {
  public:
   virtual ~Draw() = default;
 
-  /// The lots of a client with this many records, given those requested; steps read up to `lots_per_step`.
+  /// The lot size for a client with this many records, given the requested size; a step reads up to `lots_per_step` lots.
   virtual LotSize fitted(LotSize wanted, std::size_t records, std::uint64_t /*lots_per_step*/) const {
     return {static_cast<double>(wanted.lot) / static_cast<double>(records), wanted.lot};
   }
   virtual Lots lots(const LotQuestion& question) const = 0;
 
-  /// True if a record's draw does not depend on the others, so that adding one moves no other.
+  /// True if a record's draw does not depend on the others, so adding a record moves no other.
   virtual bool is_independent() const { return true; }
-  /// What a wrong rate violates, "it must be 1"; empty for a valid rate.
+  /// What a wrong rate violates, such as "it must be 1"; empty for a valid rate.
   virtual std::string wrong_rate(double /*rate*/) const { return {}; }
-  /// The most of `count` consecutive releases, made within `epochs` epochs, that a record is in, if it is in at most one per
-  /// pass; 0 for draws without passes.
+  /// The maximum number of `count` consecutive releases, made within `epochs` epochs, that contain a record, if it is in at most
+  /// one per pass; 0 for draws without passes.
   virtual std::uint64_t passes(std::uint64_t /*count*/, int /*epochs*/, double /*rate*/) const { return 0; }
   bool has_passes() const { return passes(1, 1, 1) > 0; }
 
   /// False if no accountant has a bound under these neighbors.
   virtual bool has_bound(Neighbours) const { return true; }
-  /// True if the rows of one record are drawn independently, and have a bound.
+  /// True if the rows of one record are drawn independently and such records have a bound.
   virtual bool draws_rows() const { return false; }
   /// True if a larger rate costs no less.
   virtual bool grows_with_rate() const { return true; }
-  /// True for draws with their own curve, slow to compute and valid only for equal releases.
+  /// True for draws with their own curve, which is slow to compute and valid only for equal releases.
   virtual bool has_curve() const { return false; }
-  /// This curve, with an error that grows with `coarseness` (1: least) as the time falls; null if there is none. Throws Error
-  /// (usage) for numbers out of range.
+  /// This draw's curve. A larger `coarseness` (1: smallest) means a larger error and less time. Returns null if there is none.
+  /// Throws Error (usage) for numbers out of range.
   virtual std::unique_ptr<const DrawCurve> curve(double /*noise_multiplier*/, std::uint64_t /*lots*/, std::uint64_t /*passes*/,
                                                  double /*coarseness*/) const {
     return nullptr;
   }
 
-  /// A phrase for a sentence: "Poisson sampling at rate 0.1".
+  /// A phrase to use in a sentence, such as "Poisson sampling at rate 0.1".
   virtual std::string text(double rate) const = 0;
-  /// The assumption of a statement on lots of records ("each example"), and on cohorts of clients; empty if none.
+  /// The assumption that a statement makes about lots of records ("each example"), or about cohorts of clients; empty if none.
   virtual std::string assumption(std::string_view /*record*/, std::uint64_t /*passes*/) const { return {}; }
   virtual std::string cohort_assumption(std::uint64_t /*passes*/) const { return {}; }
 };

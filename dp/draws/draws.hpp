@@ -12,7 +12,7 @@ namespace fedstride {
 /// The list of draws.
 using DrawList = std::tuple<PoissonDraw, FullDraw, WithoutReplacementDraw, ShuffleDraw, BallsInBins>;
 
-/// A draw as a value: its position in the list. Those known to accountants have names here.
+/// A draw as a value: its position in the list. The draws that accountants know have names here.
 enum class Sampling {
   poisson = kPlaceIn<DrawList, PoissonDraw>,
   full = kPlaceIn<DrawList, FullDraw>,
@@ -25,7 +25,7 @@ inline constexpr Sampling kSampling{kPlaceIn<DrawList, D>};
 constexpr auto choice_names(Sampling) { return names_in<DrawList>(); }
 
 inline const Draw& draw_of(Sampling sampling) { return part_in<Draw, DrawList>(sampling); }
-/// True if a record is in at most one release of a pass over the data.
+/// True if a record is in at most one release per pass over the data.
 inline bool has_passes(Sampling sampling) { return draw_of(sampling).has_passes(); }
 
 }  // namespace fedstride

@@ -4,7 +4,7 @@
 
 namespace fedstride {
 
-/// Every record (or every client).
+/// Takes every record (or every client).
 struct FullDraw final : Draw {
   static constexpr std::string_view kName = "full";
   LotSize fitted(LotSize /*wanted*/, std::size_t records, std::uint64_t /*lots_per_step*/) const override { return {1, records}; }

@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// Each record independently with probability `rate`.
+/// Draws each record independently with probability `rate`.
 struct PoissonDraw final : Draw {
   static constexpr std::string_view kName = "poisson";
   LotSize fitted(LotSize wanted, std::size_t /*records*/, std::uint64_t /*lots_per_step*/) const override { return wanted; }

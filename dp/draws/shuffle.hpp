@@ -4,7 +4,7 @@
 
 namespace fedstride {
 
-/// Lots cut from a shuffled order; every record is in at most one lot of an epoch. No amplification is claimed.
+/// Cuts lots from a shuffled order; every record is in at most one lot per epoch. No amplification is claimed.
 struct ShuffleDraw final : Draw {
   static constexpr std::string_view kName = "shuffle";
   /// All lots of a step are disjoint parts of the same order.

@@ -4,7 +4,7 @@
 
 namespace fedstride {
 
-/// Continuous noise, made by one party.
+/// Continuous noise, drawn by one party.
 struct GaussianLaw final : Law {
   static constexpr std::string_view kName = "gaussian";
   double rdp(const DistributedNoise& noise, double order) const override {

@@ -14,15 +14,15 @@ namespace fedstride {
 /// A release of the sum of clients' vectors to which each client has added a share of discrete noise, for zero-out or replace-one
 /// neighbors. Gaussian noise has one share and no grid.
 struct DistributedNoise {
-  double step = 0;             ///< of the grid to which vectors are rounded (gamma)
-  double local_deviation = 0;  ///< of a client's noise, in the vectors' unit
-  std::uint64_t shares = 0;    ///< of noise certainly in the sum and known to no one else: survivors minus colluders
+  double step = 0;             ///< grid step to which vectors are rounded (gamma)
+  double local_deviation = 0;  ///< deviation of a client's noise, in the vectors' unit
+  std::uint64_t shares = 0;    ///< noise shares certain to be in the sum and known to no one else: survivors minus colluders
   double clip = 0;             ///< L2 norm of a vector before rounding
   std::uint64_t dimension = 0;
-  double distance = 1;  ///< largest change by a neighbor, in rounded vectors: 2 for replace-one
+  double distance = 1;  ///< largest change between neighbors, in rounded vectors: 2 for replace-one
 };
 
-/// The largest L2 norm, in steps, that a clipped vector has after conditional rounding: it is rounded again until it is at most
+/// The largest L2 norm, in steps, of a clipped vector after conditional rounding, which is repeated until the norm is at most
 /// min(c/g + sqrt d, sqrt((c/g)^2 + d/4 + sqrt(2 ln(1/beta)) (c/g + sqrt(d)/2))), beta = e^-1/2 (Kairouz, Liu & Steinke 2021).
 inline double rounded_norm(const DistributedNoise& noise) {
   const double norm = noise.clip / noise.step;
@@ -30,46 +30,48 @@ inline double rounded_norm(const DistributedNoise& noise) {
   const double root = std::sqrt(dimension);
   return std::min(norm + root, std::sqrt(norm * norm + dimension / 4 + norm + root / 2));  // sqrt(2 ln(1/beta)) is 1
 }
-/// The largest change of the rounded sum by a neighbor, in steps: its L2 norm, and the largest L1 norm of an integer vector of
-/// that length.
+/// The largest change of the rounded sum between neighbors, in steps: its L2 norm, and the largest L1 norm of an integer vector
+/// with that L2 norm.
 inline double distance_l2(const DistributedNoise& noise) { return noise.distance * rounded_norm(noise); }
 inline double distance_l1(const DistributedNoise& noise) {
   const double norm = distance_l2(noise);
   return norm * std::min(std::sqrt(static_cast<double>(noise.dimension)), norm);
 }
 
-/// A Gaussian release that bounds the cost of another: the other's outcomes have, up to a factor of at most e^log_factor, the
-/// probabilities of a function of the Gaussian one.
+/// A Gaussian release that bounds the cost of another release, whose outcomes have, up to a factor of at most e^log_factor, the
+/// probabilities of a function of the Gaussian outcome.
 struct GaussianLike {
   double noise_multiplier = 0;
-  double log_factor = 0;  ///< of one release
+  double log_factor = 0;  ///< per release
 };
 
-/// Noise on integers, ready for drawing.
+/// Noise on integers, ready to be drawn.
 struct IntegerNoise {
   double variance = 0;
   std::function<std::int64_t(RandomStream&)> draw = {};
 };
 
-/// The distribution of a release's noise: everything that accountants and clients need to know. A law is a final class with
-/// kName, a name in the list (dp/laws/laws.hpp). All but the Gaussian are on integers: sums of equal shares added by the owners
-/// of records.
+/// The distribution of a release's noise: everything that accountants and clients need to know. A law is a final class with kName
+/// and an entry in the list (dp/laws/laws.hpp). All laws but the Gaussian are on integers: sums of equal shares added by the
+/// owners of records.
 class Law {
  public:
   virtual ~Law() = default;
 
-  /// Rényi divergence of the release of all records at any order above 1.
+  /// The Rényi divergence of an unsampled release, at any order above 1.
   virtual double rdp(const DistributedNoise& noise, double order) const = 0;
-  /// True if some Gaussian release costs at least as much; the accountant `tight` has a bound only through it.
+  /// True if some Gaussian release costs at least as much; the accountant `tight` has a bound only through that release.
   virtual bool has_gaussian_like() const { return false; }
   virtual std::optional<GaussianLike> gaussian_like(const DistributedNoise& /*noise*/) const { return std::nullopt; }
 
-  /// A share of at least this deviation, in steps, and less than one more. Throws Error (usage) if it cannot be drawn.
+  /// A share whose deviation, in steps, is at least `deviation` and less than `deviation` + 1. Throws Error (usage) if it cannot
+  /// be drawn.
   virtual IntegerNoise share(double deviation) const = 0;
-  /// The deviations, in steps, of shares that have a useful bound and can be drawn.
+  /// The range of deviations, in steps, of shares that have a useful bound and can be drawn.
   virtual double least_steps() const { return 0; }
   virtual double most_steps() const { return 0x1p31; }
-  /// The c with P(a sum of shares, of variance V in all, is at least t) <= exp(-t^2 / (2 (V + c t))); the bits of a sum follow from it.
+  /// The c with P(sum of shares >= t) <= exp(-t^2 / (2 (V + c t))), where V is the sum's variance; it determines the bits of a
+  /// sum.
   virtual double tail(double /*deviation*/) const { return 1.0 / 3; }
 };
 

@@ -31,7 +31,7 @@ bool passes(const Accountant& accountant, const Spending& spending, const Privac
   return statement.epsilon > statement.budget * (1 + kSlack) && !meets(accountant, spending, statement.budget, statement.delta);
 }
 
-// Both are upper bounds on the same number, which `tight` exceeds only slightly: no other bound can be lower.
+// Both are upper bounds on the same number, which `tight` exceeds only slightly, so no other bound can be much lower.
 bool contradict(const AuditedStatement& audited) {
   const double own = audited.statement.epsilon;
   const double other = audited.second_epsilon;

@@ -11,8 +11,8 @@ namespace fedstride {
 
 /// One statement of a run, recomputed by two accountants.
 struct AuditedStatement {
-  PrivacyStatement statement;  ///< by the run's accountant; epsilon is infinite if it has no bound
-  std::string second = {};     ///< another accountant that has a bound; empty if none has
+  PrivacyStatement statement;  ///< by the run's accountant; epsilon is infinite if there is no bound
+  std::string second = {};     ///< another accountant that has a bound; empty if there is none
   double second_epsilon = 0;
 };
 
@@ -23,20 +23,20 @@ struct Audit {
   std::vector<std::string> notes;
   std::vector<std::string> depends_on;  ///< secrets behind chain and noise, one line each
   std::uint32_t clients = 0;
-  std::uint32_t rounds = 0;  ///< with a reservation; private components count as one round
+  std::uint32_t rounds = 0;  ///< rounds with a reservation; private components count as one
   std::uint64_t lines = 0;
 };
 
 /// Computes every statement from the ledger's contents and lists all faults: addresses used for two inputs, more releases
 /// executed than reserved, weights that break the sensitivity, an accountant that is unknown or cannot account for the sampling,
-/// an exceeded budget, two accountants that cannot both be right.
+/// an exceeded budget, and two accountants that cannot both be right.
 Audit audit_book(const LedgerBook& book, bool each_client);
 
-/// The same for a file. Throws Error (failure) if nothing can be computed: a broken or truncated chain.
+/// Audits a file in the same way. Throws Error (failure) if nothing can be computed because the chain is broken or truncated.
 Audit audit_ledger(const std::filesystem::path& path, const std::vector<LedgerMark>& marks, std::string_view key,
                    bool each_client);
 
-/// The audit as a table for people, and as a JSON object.
+/// The audit as a readable table, and as a JSON object.
 std::string audit_text(const Audit& audit);
 std::string audit_json(const Audit& audit);
 

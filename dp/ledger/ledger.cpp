@@ -29,7 +29,7 @@ Ledger Ledger::open(const std::filesystem::path& path, const LedgerMark& mark, s
     throw failure("the ledger '" + path.string() + "' contradicts itself: " + reading.book.problems().front());
   writer.cut(reading.size);
   Ledger ledger(std::move(writer), std::move(reading.book), std::move(reading.mark), key);
-  ledger.sync();  // the lines read may not have been on disk yet
+  ledger.sync();  // the lines just read may not be on disk yet
   return ledger;
 }
 

@@ -8,16 +8,16 @@
 
 namespace fedstride {
 
-/// The record of a run's releases: one JSON object per line, append-only, each line carrying a hash of the one before. Before a
-/// round its releases are reserved and the line is synced; after it the executed releases are appended. There is one sync per
-/// round: the line that closes a round reaches the disk with the next reservation, or by sync(). If the machine stops before
-/// that, the round is unclosed in the file and counts in full; a reservation that did not reach the disk belongs to a round that
-/// had not begun. So a kill can only over-count.
+/// The record of a run's releases: one JSON object per line, append-only, each line carrying a hash of the line before. Before a
+/// round, its releases are reserved and the line is synced; after the round, the executed releases are appended. There is one
+/// sync per round: the line that closes a round reaches the disk with the next reservation, or by sync(). If the machine stops
+/// before that, the round is unclosed in the file and counts in full; a reservation that did not reach the disk belongs to a
+/// round that had not begun. So a crash can only cause overcounting.
 ///
-/// A round repeated from a checkpoint before it repeats its addresses. The digest covers everything the releases are computed
-/// from: if it is the same, so are the releases, and nothing is added; if it differs, the round is refused.
+/// A round repeated from an earlier checkpoint uses the same addresses. The digest covers everything that the releases are
+/// computed from: if it is the same, so are the releases, and nothing is added; if it differs, the round is refused.
 ///
-/// With a key (the secret source) the chain is an HMAC: no one can write a line without the key. Only one process writes.
+/// With a key (the secret source), the chain is an HMAC: no one can write a line without the key. Only one process may write.
 class Ledger {
  public:
   /// Creates a file. Throws Error (failure) if it already exists or cannot be written, or if the header is invalid.
@@ -26,22 +26,21 @@ class Ledger {
   /// read_ledger does, and if lines contradict each other.
   static Ledger open(const std::filesystem::path& path, const LedgerMark& mark = {}, std::string_view key = {});
 
-  /// Called before a round. The digest covers model, data, build and noise. Writes nothing if there is nothing to release.
-  /// Throws Error (failure), writing nothing, if addresses are used twice, weights break the sensitivity, or numbers are
-  /// invalid.
+  /// Called before a round. The digest covers the model, data, build and noise. Writes nothing if there is nothing to release.
+  /// Throws Error (failure), writing nothing, if addresses are used twice, weights break the sensitivity, or numbers are invalid.
   void reserve(std::uint32_t round, const std::string& digest, LedgerGroups groups);
   /// Called after the round. Releases beyond the reservation are written, since they have been spent; then Error (failure) is
   /// thrown.
   void close(std::uint32_t round, LedgerGroups executed);
-  /// Syncs everything written to disk; called before a summary is written.
+  /// Flushes all lines to disk; called before a summary is written.
   void sync();
 
-  /// The mark of the last line known to be on the disk, for checkpoints and the summary.
+  /// The mark of the last line known to be on disk, for checkpoints and the summary.
   const LedgerMark& mark() const { return synced_; }
 
   const LedgerHeader& header() const { return book_.header(); }
   const LedgerBook& book() const { return book_; }
-  /// The spending of a client's examples: closed rounds as executed, others in full.
+  /// The spending of a client's examples: closed rounds as executed, open rounds in full.
   Spending spent(ClientId client) const { return book_.spent(client); }
   /// The spending of every client, at client level.
   Spending spent_by_update() const { return book_.spent_by_update(); }

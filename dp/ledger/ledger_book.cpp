@@ -30,7 +30,7 @@ SpendingTotals::SpendingTotals(std::uint32_t clients, const LedgerStatement* sta
   histories_[0].clients = clients;
 }
 
-// A client's spending is the number of equal sums it was in; the largest number is the spending of all clients.
+// A client's spending depends on the number of equal sums it was in; the largest such number is charged to all clients.
 bool SpendingTotals::is_taken_more_often(const LedgerGroup& group) {
   if (group.quantity != Quantity::sums) return true;
   if (taken_runs_.empty()) taken_runs_ = group.runs;
@@ -66,9 +66,9 @@ void SpendingTotals::add(const LedgerGroup& group) {
     for (History& history : histories_) charge(history);
     return;
   }
-  std::unordered_map<std::uint32_t, std::uint32_t> touched;  // history -> clients of the group
+  std::unordered_map<std::uint32_t, std::uint32_t> touched;  // history -> how many of the group's clients have it
   for (const ClientId client : group.clients) ++touched[history_of_[client]];
-  std::unordered_map<std::uint32_t, std::uint32_t> moved;  // history -> the new one for some of its clients
+  std::unordered_map<std::uint32_t, std::uint32_t> moved;  // history -> the new history of some of its clients
   for (const auto& [history, clients] : touched) {
     std::uint32_t charged = history;
     if (clients < histories_[history].clients) {
@@ -162,7 +162,7 @@ std::string LedgerBook::too_close(std::uint32_t round, const LedgerGroup& group)
 }
 
 bool LedgerBook::is_charged(std::uint32_t round, const LedgerGroup& group) const {
-  const std::uint64_t at = group.first % lots_an_epoch(group.each.rate);  // of the pass
+  const std::uint64_t at = group.first % lots_an_epoch(group.each.rate);  // position in the pass
   if (group.first + 1 != round || !rounds_.contains(static_cast<std::uint32_t>(round - at))) return false;
   return std::ranges::any_of(spent_by_update(), [&](const Releases& some) {
     return some.sampling == group.each.sampling && some.rate == group.each.rate && !group.runs.empty() &&

@@ -21,20 +21,20 @@ namespace fedstride {
 /// a group takes time proportional to its number of clients.
 class SpendingTotals {
  public:
-  /// `statement`: the client-level one; null: none.
+  /// `statement` is the client-level statement; null if there is none.
   explicit SpendingTotals(std::uint32_t clients, const LedgerStatement* statement = nullptr);
 
-  /// Adds a group: at example level to its clients, at client level to all clients. If it names the clients in a sum, it is
-  /// added only if this raises the largest number of such sums a client has been in, or if its noise is correlated; the cost
-  /// then follows from that number.
+  /// Adds a group: at example level to its clients, at client level to all clients. If it names the clients in a sum, it is added
+  /// only if this raises the largest number of such sums that any client has been in, or if its noise is correlated, in which
+  /// case the cost follows from that number.
   void add(const LedgerGroup& group);
 
   const Spending& examples(ClientId client) const { return histories_[history_of_[client]].spent; }
-  /// The same with shuffled lots counted as Poisson-sampled ones.
+  /// The same with shuffled lots counted as if Poisson-sampled.
   const Spending& examples_as_in_papers(ClientId client) const { return histories_[history_of_[client]].papers; }
   const Spending& updates() const { return updates_.spent; }
 
-  /// Clients with the same history have the same number, below histories().
+  /// The number of the client's history, below histories(); equal for clients with the same history.
   std::uint32_t history_of(ClientId client) const { return history_of_[client]; }
   std::uint32_t histories() const { return static_cast<std::uint32_t>(histories_.size()); }
   std::uint32_t clients() const { return static_cast<std::uint32_t>(history_of_.size()); }
@@ -47,20 +47,20 @@ class SpendingTotals {
   };
 
   bool counts_ = false;               // sums name the clients in them
-  std::uint64_t unknown_rounds_ = 0;  // above 0: which of this many rounds the sums are in is unknown
+  std::uint64_t unknown_rounds_ = 0;  // if above 0, it is unknown which of this many rounds the sums are in
   std::vector<History> histories_;
   std::vector<std::uint32_t> history_of_;
   History updates_;
-  std::vector<std::uint32_t> taken_;  // sums that named a client, by client; empty if there are none
+  std::vector<std::uint32_t> taken_;  // number of sums that named each client; empty if there are none
   std::uint32_t most_taken_ = 0;      // including sums of all clients
   std::uint32_t taken_by_all_ = 0;
-  std::vector<ReleaseRun> taken_runs_;  // of all these sums; a sum with other runs is always charged
+  std::vector<ReleaseRun> taken_runs_;  // the runs of all these sums; a sum with other runs is always charged
   bool is_taken_more_often(const LedgerGroup& group);
 };
 
 /// The contents of a ledger, added line by line: closed rounds count as executed, reservations that were never closed count in
-/// full, a reservation repeated with the same digest counts once. Lines that contradict others are counted as well as possible
-/// and listed in problems().
+/// full, and a reservation repeated with the same digest counts once. Lines that contradict others are counted as well as
+/// possible and listed in problems().
 class LedgerBook {
  public:
   explicit LedgerBook(LedgerHeader header);
@@ -68,11 +68,11 @@ class LedgerBook {
   LedgerBook& operator=(LedgerBook&&) = delete;  // its rounds have their own memory
 
   const LedgerHeader& header() const { return header_; }
-  /// Why this reservation must be refused; empty if it is allowed. `replay`: it already exists and counts once.
+  /// Why this reservation must be refused; empty if it is allowed. Sets `replay` if it already exists and so counts once.
   std::string refusal_reason(const LedgerEntry& reservation, bool& replay) const;
   /// True if the round is already closed with exactly these groups.
   bool was_closed_with(const LedgerEntry& closing) const;
-  /// Requires groups in canonical form, as lines are written, with checked numbers (malformed) and clients in order.
+  /// Requires groups in canonical form, as in written lines, with numbers checked (malformed) and clients in order.
   void add(const LedgerEntry& entry);
 
   /// Lines that contradict the ledger's promises: "round 3: client 2 executed 21 releases ...".
@@ -80,21 +80,21 @@ class LedgerBook {
 
   Spending spent(ClientId client) const;
   Spending spent_by_update() const;
-  /// The totals of all rounds, open reservations in full.
+  /// The totals of all rounds, with open reservations in full.
   SpendingTotals totals() const { return before(kAllRounds); }
   /// The totals of the rounds before this one, which apply when it is repeated. No later round may have been closed.
   SpendingTotals before(std::uint64_t round) const;
 
   std::uint32_t rounds() const { return static_cast<std::uint32_t>(rounds_.size()); }
-  /// Reserved but not closed, by round.
+  /// Groups reserved but not closed, by round.
   const std::map<std::uint32_t, LedgerGroups>& open() const { return open_; }
 
  private:
   using Digest = std::array<std::uint8_t, 32>;
   struct Round {
     std::pmr::string digest;
-    Digest reserved;       // SHA-256 of the groups
-    Digest executed = {};  // the same
+    Digest reserved;       // SHA-256 of the reserved groups
+    Digest executed = {};  // SHA-256 of the executed groups
     bool is_closed = false;
   };
   void add_reservation(const LedgerEntry& entry);
@@ -110,15 +110,14 @@ class LedgerBook {
   static constexpr std::uint64_t kAllRounds = std::uint64_t{1} << 33;
 
   LedgerHeader header_;
-  // The records kept of each round, in their own memory: among a round's buffers they would leave holes too small for the next
-  // ones.
+  // The records of each round have their own memory: among a round's buffers, they would leave holes too small for later buffers.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_ = std::make_unique<std::pmr::monotonic_buffer_resource>();
   std::pmr::map<std::uint32_t, Round> rounds_{memory_.get()};
-  std::vector<std::uint32_t> last_of_;       // the last sum that named a client, by client; empty without a separation
-  std::vector<ReleaseRun> correlated_runs_;  // of the first sum with correlated noise
+  std::vector<std::uint32_t> last_of_;       // last round whose sum named each client; empty without a separation
+  std::vector<ReleaseRun> correlated_runs_;  // the runs of the first sum with correlated noise
   std::map<std::uint32_t, LedgerGroups> open_;
   SpendingTotals closed_;  // closed rounds except the latest
-  LedgerGroups latest_;    // executed in the round closed last
+  LedgerGroups latest_;    // executed in the most recently closed round
   std::uint32_t latest_round_ = 0;
   std::vector<std::string> problems_;
 };
@@ -126,13 +125,13 @@ class LedgerBook {
 /// The result of reading a ledger.
 struct LedgerReading {
   LedgerBook book;
-  LedgerMark mark;         ///< of the last line
+  LedgerMark mark;         ///< mark of the last line
   std::uint64_t size = 0;  ///< bytes up to the end of that line
   std::uint64_t torn = 0;  ///< bytes after it: a line left incomplete when the machine stopped
 };
 
-/// Reads the ledger and checks the whole chain, and the mark if there is one. Throws Error (failure), one line, if the file
-/// cannot be read, a line does not continue the chain or is invalid, or the mark is missing because lines were cut off.
+/// Reads the ledger and checks the whole chain, and the mark if there is one. Throws Error (failure), with a one-line message, if
+/// the file cannot be read, a line does not continue the chain or is invalid, or the mark does not match or was cut off.
 LedgerReading read_ledger(const std::filesystem::path& path, const LedgerMark& mark = {}, std::string_view key = {});
 
 }  // namespace fedstride

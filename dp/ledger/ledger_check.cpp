@@ -25,7 +25,7 @@ std::string named(const Owner& owner) {
   return client == kAll ? "every client" : "client " + std::to_string(client);
 }
 
-// Empty if every executed release, number by number, is among the reserved ones with at least their noise.
+// Empty if every executed release, number by number, is among the reserved releases and has at least their noise.
 std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
   if (executed.each.sampling != reserved.each.sampling || executed.each.rate != reserved.each.rate)
     return "executed releases with sampling " + std::string(name_of(executed.each.sampling)) + " at rate " +
@@ -82,7 +82,7 @@ std::string repeated_address(const LedgerGroups& groups) {
   for (std::size_t i = 1; i < stretches.size(); ++i)
     if (stretches[i].owner == stretches[i - 1].owner && stretches[i].first < stretches[i - 1].end)
       return address(stretches[i], stretches[i].first);
-  // Stretches of all clients against stretches of single clients.
+  // Compares stretches of all clients with stretches of single clients.
   for (const Stretch& all : stretches) {
     if (std::get<2>(all.owner) != kAll) continue;
     for (const Stretch& one : stretches)

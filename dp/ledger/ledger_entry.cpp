@@ -46,7 +46,7 @@ LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients) {
     if (group.runs.empty()) continue;
     std::vector<ClientId> listed = std::move(group.clients);
     group.clients.clear();
-    // Groups for all clients are not merged with groups for listed ones.
+    // Groups for all clients are not merged with groups for listed clients.
     const std::string text = (listed.empty() ? "all" : "") + groups_text({group});
     auto& merged = by_text.try_emplace(text, group).first->second;
     merged.clients.insert(merged.clients.end(), listed.begin(), listed.end());

@@ -36,18 +36,18 @@ struct LedgerStatement {
   std::string accountant = {};
   double delta = 0;
   double epsilon = std::numeric_limits<double>::infinity();  ///< budget; infinite: none
-  /// A planned release of sums: what all have in common. A client's releases differ from it in rate and passes.
+  /// What all planned releases of sums have in common. A client's releases may differ from it in rate and passes.
   Releases each = {};
-  double largest_weight = 1;    ///< client level: the largest weight of an update, as the sensitivity assumes
+  double largest_weight = 1;    ///< client level: the largest weight of an update that the sensitivity assumes
   double bound = 0;             ///< client level: S, the largest norm of an update
   std::string noise_at = {};    ///< client level: who adds the noise (dp/places/)
   bool own_code = false;        ///< example level: user code computes the gradients
   std::uint64_t survivors = 0;  ///< noise in shares: minimum number of clients in a round's sum
   std::uint64_t colluders = 0;  ///< noise in shares: maximum number of clients that may reveal their noise to the coordinator
   ClipRule clip_rule =
-      {};  ///< if not the default: the bound (S) is that of the first round, and then follows counts in the same releases
-  bool participations = false;  ///< client level: sums name their clients, a public fact; others are not charged
-  bool own_tasks = false;       ///< the same in a client's own ledger: rounds are its tasks, of unknown versions
+      {};  ///< if not the default: the bound (S) is for the first round and then follows counts in the same releases
+  bool participations = false;  ///< client level: sums publicly name their clients; other clients are not charged
+  bool own_tasks = false;       ///< the same in a client's own ledger, where rounds are its tasks, of unknown versions
   bool users = false;           ///< example level: a record is all rows of one user inside a client
   bool operator==(const LedgerStatement&) const = default;
 
@@ -74,12 +74,12 @@ struct LedgerStatement {
 struct LedgerHeader {
   std::string kind = "ledger";
   std::uint32_t version = 1;
-  std::string source = "seeded";  ///< of the noise: "seeded" or "secret"
+  std::string source = "seeded";  ///< source of the noise: "seeded" or "secret"
   std::uint32_t clients = 1;
   std::vector<LedgerStatement> statements;  ///< at most one per level
   /// The facts that the guarantee assumes to be public, each with its source: "classes 10 (named)".
   std::vector<std::string> constants = {};
-  std::map<std::string, std::string> settings = {};  ///< by key, only those fixed for a run; empty: not recorded
+  std::map<std::string, std::string> settings = {};  ///< by key, only settings fixed for a run; empty if not recorded
   const LedgerStatement* at(Level level) const;
   bool operator==(const LedgerHeader&) const = default;
 
@@ -92,16 +92,16 @@ struct LedgerHeader {
                                             Term{"settings", &LedgerHeader::settings}};
 };
 
-/// Equal releases of several clients. The addresses are (round, client, first), ..., (round, client, first + count - 1) with
-/// count the sum over the runs.
+/// Equal releases of several clients. The addresses are (round, client, first), ..., (round, client, first + count - 1) where
+/// count is the sum over the runs.
 struct LedgerGroup {
   Level level = Level::example;
   std::vector<ClientId> clients =
-      {};  ///< empty: all clients, as at client level, where clients not drawn are also charged, except with participations
-  Releases each = {};       ///< one of them; multiplier and number are those of `runs`. Passes: epochs the runs span
+      {};  ///< empty: all clients; always so at client level (clients not drawn are also charged) except with participations
+  Releases each = {};       ///< one of the releases; `runs` holds multipliers and counts; passes: the epochs that the runs span
   std::uint64_t first = 0;  ///< number of the first release in the client's noise plan
   std::vector<ReleaseRun> runs = {};
-  double largest_weight = 1;  ///< client level: of the updates in the sum
+  double largest_weight = 1;  ///< client level: largest weight of the updates in the sum
   Quantity quantity = Quantity::sums;
   bool operator==(const LedgerGroup&) const = default;
 
@@ -114,7 +114,7 @@ struct LedgerGroup {
                                             Term{"runs", &LedgerGroup::runs, true}};
 
   std::uint64_t count() const;
-  /// Client level, draws with passes, whose releases are rounds: true if an earlier round charged the pass.
+  /// True if an earlier round charged the pass: at client level, for draws with passes, whose releases are rounds.
   bool goes_on() const;
   /// The argument `like` of exposure(): everything except multiplier and count.
   Releases like() const;
@@ -122,28 +122,28 @@ struct LedgerGroup {
 
 using LedgerGroups = std::vector<LedgerGroup>;
 
-/// One line of the ledger after the first.
+/// A ledger line after the first.
 struct LedgerEntry {
-  bool closes = false;  ///< lists executed releases; otherwise reserved ones
+  bool closes = false;  ///< true if it lists executed releases; false: reserved releases
   std::uint32_t round = 0;
-  std::string digest = {};   ///< reservation: of everything the releases are computed from
-  bool as_reserved = false;  ///< closing: everything that was reserved; `groups` is empty then
+  std::string digest = {};   ///< reservation: hash of everything the releases are computed from
+  bool as_reserved = false;  ///< closing: executed all that was reserved; `groups` is empty
   LedgerGroups groups = {};
 };
 
 /// The canonical form of the releases of a run with `clients` clients: groups that differ only in their clients are merged, a
-/// list of all clients is empty, clients and groups are in order, groups without releases are omitted. Equal for equal releases,
-/// however they were grouped.
+/// list of all clients becomes empty, clients and groups are sorted, and groups without releases are omitted. Equal releases have
+/// the same form, however they were grouped.
 LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients);
 
-/// JSON without a line end, by the terms above (core/term_json.hpp). In an entry a group has what differs from the statement of its level.
-/// All throw Error (failure) for a value that cannot be read back, such as a non-finite number.
+/// JSON without a line end, from the terms above (core/term_json.hpp). In an entry, a group holds only what differs from its
+/// level's statement. All throw Error (failure) for a value that cannot be read back, such as a non-finite number.
 std::string header_text(const LedgerHeader& header);
 std::string entry_text(const LedgerEntry& entry, const LedgerHeader& header);
-/// Complete groups, for hashes.
+/// Complete groups, for hashing.
 std::string groups_text(const LedgerGroups& groups);
 
-/// The inverse. Both throw Error (failure) with one line that says what is wrong.
+/// The inverses. Both throw Error (failure) with one line that says what is wrong.
 LedgerHeader read_header(std::string_view text);
 LedgerEntry read_entry(std::string_view text, const LedgerHeader& header);
 
@@ -151,14 +151,14 @@ LedgerEntry read_entry(std::string_view text, const LedgerHeader& header);
 /// statement; empty if they can.
 std::string malformed(const LedgerGroups& groups, const LedgerHeader& header);
 
-/// The first address in two groups of one round: "client 3, release 17"; empty if none.
+/// The first address that two groups of one round share, such as "client 3, release 17"; empty if none.
 std::string repeated_address(const LedgerGroups& groups);
 
 /// Describes how `executed` exceeds `reserved`; empty if it does not. Every release must have been reserved for that client at
 /// that address, with the same sampling and neighbors, and must not have less noise than reserved.
 std::string excess(const LedgerGroups& executed, const LedgerGroups& reserved);
 
-/// Describes a weight above the one that the header's sensitivity assumes; empty if there is none.
+/// Describes a weight above the largest that the header's sensitivity assumes; empty if there is none.
 std::string breaks_sensitivity(const LedgerGroups& groups, const LedgerHeader& header);
 
 }  // namespace fedstride

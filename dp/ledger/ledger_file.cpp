@@ -46,7 +46,7 @@ LedgerReader::LedgerReader(const std::filesystem::path& path, std::string_view k
   if (static_cast<std::uint64_t>(status.st_size) > kMaxLedgerBytes) throw cannot("read", path, EFBIG);
 }
 
-// Appends bytes of the file to the buffer; false at its end.
+// Appends bytes of the file to the buffer; false at the file's end.
 bool LedgerReader::fill() {
   buffer_.erase(0, begin_);
   begin_ = 0;
@@ -88,7 +88,7 @@ std::string_view LedgerReader::next() {
   return text_;
 }
 
-// One writer at a time: the lock goes with the descriptor.
+// Only one writer at a time: the lock lasts as long as the descriptor.
 LedgerWriter::LedgerWriter(const std::filesystem::path& path, int flags)
     : path_(path), file_(opened(path, O_WRONLY | O_APPEND | flags, 0644)) {
   if (!file_) throw cannot("write", path_, errno);
@@ -139,7 +139,7 @@ bool holds_reservation(const std::filesystem::path& ledger) {
   std::array<char, 4096> some{};
   for (std::ptrdiff_t ended = 0; file;) {
     file.read(some.data(), some.size());
-    // A line without an end was never synced, so the work it reserved never began.
+    // A line without a line end was never synced, so the work it reserved never began.
     ended += std::count(some.begin(), some.begin() + file.gcount(), '\n');
     if (ended > 1) return true;
   }

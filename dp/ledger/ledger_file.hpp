@@ -21,11 +21,11 @@ struct LedgerMark {
 inline constexpr std::size_t kMaxLedgerLineBytes = std::size_t{32} << 20;
 inline constexpr std::uint64_t kMaxLedgerBytes = std::uint64_t{1} << 36;
 
-/// The chain value of a line: a hash of the JSON object `text` without it and of the previous line's value ("" for the first).
-/// SHA-256, or HMAC-SHA256 if the key is not empty: without the key no one can write a valid line.
+/// The chain value of a line: a hash of the previous line's value ("" for the first) and of the JSON object `text` without its
+/// own value. SHA-256, or HMAC-SHA256 if the key is not empty: without the key, no one can write a valid line.
 std::string chain_value(std::string_view before, std::string_view text, std::string_view key);
 
-/// `text` with its chain value as its last member.
+/// `text` with its chain value as the last member.
 std::string chained(std::string_view text, std::string_view value);
 
 /// Reads the lines of a ledger in order and checks the chain. Holds one line in memory.
@@ -35,13 +35,13 @@ class LedgerReader {
   LedgerReader(const std::filesystem::path& path, std::string_view key);
 
   /// The next line's JSON object without its chain value, valid until the next call; empty at the end. Bytes after the last line
-  /// end are ignored: a line left incomplete when the machine stopped. Throws Error (failure) naming the line if it is too long
-  /// or does not continue the chain.
+  /// end are ignored: a line left incomplete when the machine stopped. Throws Error (failure) that states the line if it is too
+  /// long or does not continue the chain.
   std::string_view next();
 
-  const LedgerMark& mark() const { return mark_; }                ///< of the last line that next() returned
-  std::uint64_t end() const { return end_; }                      ///< bytes up to its end
-  std::uint64_t torn() const { return buffer_.size() - begin_; }  ///< at the end: bytes after the last line end
+  const LedgerMark& mark() const { return mark_; }                ///< mark of the last line that next() returned
+  std::uint64_t end() const { return end_; }                      ///< bytes up to that line's end
+  std::uint64_t torn() const { return buffer_.size() - begin_; }  ///< after the last line: bytes that follow it
 
  private:
   bool fill();
@@ -56,10 +56,10 @@ class LedgerReader {
   LedgerMark mark_;
 };
 
-/// Appends lines to a ledger. One process at a time.
+/// Appends lines to a ledger, for one process at a time.
 class LedgerWriter {
  public:
-  /// Creates a file, which must not exist, or opens an existing one unchanged. Both throw Error (failure), including when another
+  /// Creates a file, which must not exist, or opens an existing file unchanged. Both throw Error (failure), also if another
   /// process has it open for writing.
   static LedgerWriter create(const std::filesystem::path& path);
   static LedgerWriter open(const std::filesystem::path& path);
@@ -68,7 +68,7 @@ class LedgerWriter {
   void cut(std::uint64_t size);
   /// Appends a line. Throws Error (failure), after restoring the file if possible.
   void append(std::string_view line);
-  /// Syncs everything appended to the disk. Throws Error (failure).
+  /// Flushes everything appended to disk. Throws Error (failure).
   void sync();
 
  private:
@@ -79,12 +79,12 @@ class LedgerWriter {
   std::uint64_t size_ = 0;
 };
 
-/// True if the file holds a line after its first: a reservation, whose addresses may have been used. Needs no key. False if
-/// there is no file. Throws Error (failure) if it cannot be read.
+/// True if the file holds a second line, that is, a reservation whose addresses may have been used. Needs no key. False if there
+/// is no file. Throws Error (failure) if it cannot be read.
 bool holds_reservation(const std::filesystem::path& ledger);
 
-/// Removes a ledger in which nothing was reserved, left by a run that was killed before its first checkpoint. The only function
-/// that removes a ledger. Throws Error (failure) if the file holds a reservation.
+/// Removes a ledger in which nothing was reserved, left by a run that was killed before its first checkpoint. No other function
+/// removes a ledger. Throws Error (failure) if the file holds a reservation.
 void remove_unused_ledger(const std::filesystem::path& ledger);
 
 }  // namespace fedstride

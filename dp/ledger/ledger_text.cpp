@@ -18,7 +18,7 @@ const Json& member(const Json& json, const char* name) {
   return *found;
 }
 
-// What the releases of a group share with its level's statement; it is not written.
+// What a group's releases share with their level's statement, which is not written again.
 Releases planned(Level level, Quantity quantity, const LedgerHeader& header) {
   const LedgerStatement* statement = header.at(level);
   if (statement == nullptr) return {};

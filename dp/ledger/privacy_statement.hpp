@@ -16,13 +16,13 @@ struct PrivacyStatement {
   double delta = 0;
   double budget = 0;  ///< infinite: none
   std::string accountant = {};
-  std::string warning = {};  ///< of the accountant
+  std::string warning = {};  ///< the accountant's warning
   std::vector<std::string> assumptions = {};
-  bool users = false;                       ///< at example level: for users, each with all rows inside a client
-  std::optional<double> as_in_papers = {};  ///< shuffled lots: the epsilon for Poisson sampling, not valid for them
+  bool users = false;                       ///< at example level: protects users, each with all rows inside a client
+  std::optional<double> as_in_papers = {};  ///< for shuffled lots: the epsilon under Poisson sampling, not valid for them
 };
 
-/// The epsilon of one level so far, at a delta, as in a line of rounds.jsonl.
+/// The epsilon spent so far at one level, for a given delta, as in a line of rounds.jsonl.
 struct SpentSoFar {
   double epsilon = 0;
   double delta = 0;

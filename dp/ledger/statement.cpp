@@ -30,7 +30,7 @@ std::string neighbours_text(Neighbours neighbours) {
   return "contributing or not, with its place public (zero-out neighbours)";
 }
 
-/// The passes of each draw in a spending, in the order of the list.
+/// The passes of each draw in a spending, in the order of DrawList.
 std::map<Sampling, std::uint64_t> draws_in(const Spending& spending) {
   std::map<Sampling, std::uint64_t> passes;
   for (const Releases& some : spending) passes[some.sampling] += some.passes;
@@ -71,7 +71,7 @@ void add_example_assumptions(std::vector<std::string>& list, const Spending& spe
 void add_correlation(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
   const Correlation& noise = statement.each.correlation;
   if (noise.separation > 1 && statement.participations)
-    list.push_back("any two sums with one client are at least " + std::to_string(noise.separation) +
+    list.push_back("any two sums that include the same client are at least " + std::to_string(noise.separation) +
                    " versions apart: the coordinator has a client begin again only then, " +
                    (statement.own_tasks ? "and this ledger charges the costliest, not knowing which they are"
                                         : "and the ledger names the clients of each"));
@@ -111,7 +111,7 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
   std::ranges::move(statement.place().assumptions(), std::back_inserter(list));
 }
 
-// The same noise for each client, in a different number of shares.
+// The same spending with a different number of shares, each with the same noise.
 Spending with_shares(Spending spending, std::uint64_t shares) {
   for (Releases& some : spending) {
     if (some.law == NoiseLaw::gaussian) continue;
@@ -121,7 +121,7 @@ Spending with_shares(Spending spending, std::uint64_t shares) {
   return spending;
 }
 
-// Whom noise in clients' shares protects against, and how well.
+// States whom noise in clients' shares protects against, and how well.
 void add_shares(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement,
                 const Accountant& accountant) {
   const std::uint64_t guaranteed = statement.survivors - std::min(statement.survivors, statement.colluders);

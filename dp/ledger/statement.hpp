@@ -11,27 +11,28 @@
 
 namespace fedstride {
 
-/// The statement on a spending; `papers` is the spending with shuffled lots counted as Poisson-sampled ones (SpendingTotals).
+/// The statement for a spending; `papers` is the spending with shuffled lots counted as if Poisson-sampled (SpendingTotals).
 /// Throws Error (usage) if the accountant has no bound for it.
 PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who, const Spending& spending,
                                 const Spending& papers, const Accountant& accountant);
 
-/// The statements on the released model, one for each level of the ledger: the one source for what a run prints, publishes and is
-/// audited for. At example level it is the statement of the client that has spent most, since an example belongs to only one
-/// client; levels are never added. Throws Error (usage) if the ledger names an unknown accountant, or one without a bound.
+/// The statements on the released model, one for each level of the ledger: the single source for what a run prints and publishes
+/// and for its audit. At example level, it is the statement of the client with the largest epsilon, since an example belongs to
+/// only one client; levels are never added. Throws Error (usage) if the ledger names an unknown accountant or an accountant
+/// without a bound.
 std::vector<PrivacyStatement> model_statements(const LedgerBook& book);
 
-/// One epsilon for each history of totals (SpendingTotals::history_of). If only the largest is requested, histories that cost no
-/// more than another (at least as much noise, no larger rates, counts and passes) get 0 instead.
+/// One epsilon for each history of totals (SpendingTotals::history_of). If only the largest is requested, a history that costs no
+/// more than another (no less noise, no larger rates, counts or passes) gets 0 instead.
 std::vector<double> history_epsilons(const SpendingTotals& totals, const Accountant& accountant, double delta, bool only_largest);
 
-/// The statement as lines for people, and as a JSON object.
+/// The statement as readable lines, and as a JSON object.
 std::string statement_text(const PrivacyStatement& statement);
 std::string statement_json(const PrivacyStatement& statement);
-/// "privacy" in summary.json: a list of statements.
+/// The value of "privacy" in summary.json: a list of statements.
 std::string statements_json(const std::vector<PrivacyStatement>& statements);
 
-/// "0.9469", "0.000123": four significant digits, rounded up.
+/// Four significant digits, rounded up, such as "0.9469" or "0.000123".
 std::string epsilon_text(double epsilon);
 
 }  // namespace fedstride

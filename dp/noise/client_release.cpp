@@ -34,7 +34,7 @@ double sum_of_squares(std::span<const float> values) {
 }
 
 /// Copies `from`, scaled by the rule so that its norm is at most `bound` after every component is rounded to a multiple of 2^-40;
-/// returns the sum of squares before.
+/// returns the sum of squares before scaling.
 double clip_range(std::span<const float> from, double bound, const BoundPart& rule, std::span<float> to) {
   const auto size = static_cast<double>(from.size());
   const double squares = sum_of_squares(from);
@@ -45,7 +45,7 @@ double clip_range(std::span<const float> from, double bound, const BoundPart& ru
   if (wanted == 1) {
     std::ranges::copy(from, to.begin());
   } else if (wanted > 0) {
-    // The product is rounded to float: by a factor of at most 1 + 2^-24 (or, if tiny, by far less than 2^-41).
+    // Rounding the product to float changes it by a factor of at most 1 + 2^-24 (or, if tiny, by far less than 2^-41).
     const double factor = wanted / (1 + 0x1p-23);
     for (std::size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(static_cast<double>(from[i]) * factor);
   } else {

@@ -24,22 +24,22 @@ struct ParameterRange {
 /// The L2 norm of a vector, in double; the same bits everywhere.
 double l2_norm(std::span<const float> values);
 
-/// Clips a client's update to the L2 norm S, so that after rounding to multiples of 2^-40 in an ExactSum its norm is still at
-/// most S, all rounding errors included. A rule may also scale shorter ones, except 0 (BoundPart::factor); the sum moves between
+/// Clips a client's update so that its L2 norm is still at most S after rounding to multiples of 2^-40 in an ExactSum, all
+/// rounding errors included. A rule may also scale shorter updates, except 0 (BoundPart::factor); the sum still differs between
 /// neighbors by no more than with clipping.
 class UpdateClip {
  public:
-  /// Without layers the whole vector is clipped at once; otherwise each of the L layers is clipped to S / sqrt(L), and
-  /// parameters in none of them are set to zero. Throws Error (usage) unless S is positive and finite, Error (failure) if layers
-  /// overlap.
+  /// Without layers, the whole vector is clipped at once; otherwise, each of the L layers is clipped to S / sqrt(L), and
+  /// parameters outside all layers are set to zero. Throws Error (usage) unless S is positive and finite, and Error (failure) if
+  /// layers overlap.
   explicit UpdateClip(double bound, std::vector<ParameterRange> layers = {}, Bound rule = {});
 
-  /// out = change, scaled down if its norm is too large, or by the rule; returns the original norm. Requires
+  /// Sets `out` to `change`, scaled down if its norm is too large, or by the rule; returns the original norm. Requires
   /// ExactSum::admits(change).
   double clip(std::span<const float> change, Vector& out) const;
 
   double bound() const { return bound_; }
-  /// The same with another bound.
+  /// The same clip with another bound.
   UpdateClip with_bound(double bound) const { return UpdateClip(bound, layers_, rule_); }
 
  private:
@@ -48,7 +48,7 @@ class UpdateClip {
   std::vector<ParameterRange> layers_;
 };
 
-/// Sets to zero all values outside the ranges, which must be in order: frozen parameters and the gaps between tensors.
+/// Sets all values outside the ranges to zero (frozen parameters and gaps between tensors); the ranges must be in order.
 void keep_only(std::span<const ParameterRange> ranges, Vector& vector);
 
 /// Noise on a sum of client updates.
@@ -58,42 +58,42 @@ struct ClientNoise {
   bool by_clients = false;        ///< already in the sum, added in shares
 };
 
-/// Noise is drawn in rows of this many components, each with its own row of the address, and several rows per piece.
+/// Noise is drawn in rows of this many components, each with its own row of the address, and several rows per piece of work.
 inline constexpr std::size_t kComponentsPerRow = 1024;
 inline constexpr std::size_t kRowsPerPiece = 8;
 /// The deviation in units of an ExactSum. Throws Error (usage) unless it is above 0 and at most 2^22.
 double scaled_deviation(double standard_deviation);
 
-/// Adds an independent draw to each component of the sum, a function of source, address and component only. Each 1,024
-/// components have their own row of the address (rows 0, 1, ...). Discrete: the deviation is rounded up to a multiple of 2^-40.
+/// Adds an independent draw to each component of the sum; it depends only on source, address and component. Each 1,024 components
+/// have their own row of the address (rows 0, 1, ...). For discrete noise, the deviation is rounded up to a multiple of 2^-40.
 /// Throws Error (usage) unless the deviation is above 0 and at most 2^22.
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece = serially);
 
-/// Up to three numbers of each client, released together with its clipped update D, of norm at most S: the update becomes
-/// (D, a S (x - 1/2), a S (w - 1/2)) with a = kShare, x = |D|^2 / S^2 and w = min(u / (2 V), 1) for the client's pooled statistic u
-/// and the server's expectation of it, V (core/pooled_statistic.hpp). Since x and w are from 0 to 1, its norm is at most S
-/// growth(), which replaces S in the noise; an excluded client contributes 0, the middle of their range. A third is b S / 2 if
-/// the update's norm was at most S before clipping, -b S / 2 otherwise (BoundPart::counts).
+/// Up to three numbers per client, released together with its clipped update D of norm at most S: the update becomes (D, a S (x -
+/// 1/2), a S (w - 1/2)) with a = kShare, x = |D|^2 / S^2 and w = min(u / (2 V), 1) for the client's pooled statistic u and V, the
+/// server's expectation of u (core/pooled_statistic.hpp). Since x and w are in [0, 1], the update's norm is at most S growth(),
+/// which replaces S in the noise; an excluded client contributes 0, the middle of the range. The third number is b S / 2 if D's
+/// norm was at most S before clipping, -b S / 2 otherwise (BoundPart::counts).
 struct ReleasedBeside {
   static constexpr double kShare = 0.2;
   bool square = false;     ///< x
   bool statistic = false;  ///< w
-  double bit_share = 0;    ///< b; 0: no such number
+  double bit_share = 0;    ///< b; 0 if there is no such number
 
   /// Sets b so that noise with multiplier z growth() on the sum of all numbers has this deviation on the sum of bits of 1/2 or
-  /// -1/2:
-  /// b = z growth() / deviation. Throws Error (usage) unless z is below twice the deviation.
+  /// -1/2: b = z growth() / deviation. Throws Error (usage) unless z is below twice the deviation.
   void set_bit(double noise_multiplier, double deviation);
   std::size_t count() const {
     return static_cast<std::size_t>(square) + static_cast<std::size_t>(statistic) + static_cast<std::size_t>(bit_share > 0);
   }
   /// sqrt(1 + a^2 / 4 for each of x and w + b^2 / 4), rounded up by more than all rounding errors in computing the numbers.
   double growth() const;
-  /// Appends the numbers of a client to its clipped update; `ratio` is u / V, NaN if it has none; `within`: its norm was at most S.
+  /// Appends a client's numbers to its clipped update. `ratio` is u / V, NaN if there is none; `within` is true if its norm was
+  /// at most S.
   void append(Vector& clipped, double bound, double ratio, bool within = true) const;
-  /// The mean of x and w over the clients, from the last count() numbers of the mean update, which are removed: x is limited to
-  /// [0, 1], w is at least 0; 0 for numbers not released. The mean bit is unchanged.
+  /// The means over the clients, from the last count() numbers of the mean update, which take_off() removes: x limited to [0, 1],
+  /// w at least 0, the bit unchanged; 0 for numbers not released.
   struct Means {
     double square = 0;
     double statistic = 0;
@@ -110,9 +110,9 @@ struct CentralRelease {
   std::vector<ParameterRange> trained;  ///< trainable parameters, in order; noise on frozen parameters is dropped
   RandomSource source;
   ReleasedBeside beside = {};
-  Correlation correlation = {};  ///< of the noise of all rounds (dp/noise/correlated_noise.hpp)
+  Correlation correlation = {};  ///< correlation of the noise of all rounds (dp/noise/correlated_noise.hpp)
 
-  /// The largest bound of a round: noise proportional to it must stay in the range of add_noise.
+  /// The largest bound that a round may have: noise proportional to it must stay in add_noise's range.
   double most_bound() const;
 };
 

@@ -14,10 +14,9 @@
 
 namespace fedstride {
 
-/// The examples of one lot, computed part by part, so that a lot may be larger than a batch of the network. An empty lot has no
-/// parts.
+/// The examples of one lot, computed part by part, so a lot may be larger than the network's batch. An empty lot has no parts.
 ///   next()                      computes the next part; false if there is none
-///   norms()                     L2 norm of each example's gradient in that part, never below the true one
+///   norms()                     L2 norm of each example's gradient in that part, never below the true norm
 ///   weighted_sum(factors, sink) passes sum_i factors[i] x gradient i to the sink
 template <class T>
 concept LotOfExamples = requires(T lot, std::span<const float> factors, GradientSink sink) {
@@ -34,12 +33,12 @@ struct ReleaseRules {
   double noise_multiplier = 1;  ///< noise standard deviation on the sum / clip
   double denominator = 1;       ///< public constant that divides the noisy sum, never the number of examples drawn
   RandomSource source;          ///< of the noise
-  Address address;              ///< purpose noise; round, client and step must never be used for two releases
-  /// Above 0: the sum is released with a count, of 1/2 for each example whose norm is at most `clip` and -1/2 for every other
-  /// one, with noise of this deviation. The noise on the sum is larger, so that both together cost as much as the noise
+  Address address;              ///< its purpose is noise; round, client and step must never be used for two releases
+  /// If above 0, the sum is released with a count (1/2 for each example whose norm is at most `clip`, -1/2 for every other
+  /// example) with noise of this deviation. The noise on the sum is then larger, so that both together cost as much as the noise
   /// multiplier alone.
   double count_noise = 0;
-  const BoundPart* bound = nullptr;  ///< the rule of `clip`; null: longer ones are scaled down to it
+  const BoundPart* bound = nullptr;  ///< the rule for `clip`; null: longer gradients are scaled down to it
 
   /// The standard deviation of the noise in one coordinate of the released mean.
   double deviation() const;
@@ -51,18 +50,18 @@ struct LotReport {
   std::uint64_t clipped = 0;    ///< examples whose gradient was longer than the bound
   std::uint64_t nonfinite = 0;  ///< examples that contribute nothing because their gradient is not finite
   double norms = 0;             ///< sum of the finite gradients' norms before clipping
-  double within = 0;            ///< released, unlike the others: the sum of noisy counts (ReleaseRules::count_noise)
+  double within = 0;            ///< released, unlike the other numbers: the sum of noisy counts (ReleaseRules::count_noise)
 };
 
-/// Part of the flat parameter vector; frozen parameters are reported as zeros, without noise.
+/// A part of the flat parameter vector; frozen parameters are reported as zeros, without noise.
 struct GradientStretch {
   std::size_t offset = 0;
   std::size_t size = 0;
   bool frozen = false;
 };
 
-/// Counts the releases of one client in one round. Every release is charged here before its noise is drawn; none may exceed the
-/// client's reservation.
+/// Counts the releases of one client in one round. Every release is charged here before its noise is drawn; releases beyond the
+/// client's reservation are refused.
 class Meter {
  public:
   explicit Meter(std::uint64_t reserved) : left_(reserved) {}
@@ -93,8 +92,9 @@ class Meter {
 
 /// The only place where example gradients turn into a value that leaves a client: clip, sum, noise, charge.
 ///   g = ( sum_i min(1, C / |g_i|) g_i + N(0, (C z)^2 I) ) / denominator          (Abadi et al. 2016, Algorithm 1)
-/// with noise multiplier z and a constant denominator, or with another factor, at most C / |g_i| (BoundPart::safe_factor);
-/// possibly with a count (ReleaseRules::count_noise). Used by one thread at a time; holds one vector in memory.
+/// with noise multiplier z and a constant denominator. A bound's rule may set another factor, at most C / |g_i|
+/// (BoundPart::safe_factor), and a count may be released too (ReleaseRules::count_noise). Used by one thread at a time; holds one
+/// vector in memory.
 class ClippedSum {
  public:
   /// The stretches in which the gradient is reported, each at most kMaxStretch floats long; they depend only on the model.
@@ -125,7 +125,7 @@ class ClippedSum {
  private:
   /// The factor of each example, rounded down unless it is 1; 0 for an example whose norm is not finite.
   void set_factors(std::span<const double> norms, const ReleaseRules& rules, LotReport& report);
-  /// The noisy count of the examples added to a report.
+  /// The noisy count of the examples added to a report between `before` and `after`.
   static double noisy_count(const ReleaseRules& rules, const LotReport& before, const LotReport& after);
   double copy(std::size_t offset, std::span<const float> part);
   double add(std::size_t offset, std::span<const float> part);

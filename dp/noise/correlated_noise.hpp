@@ -13,21 +13,21 @@
 namespace fedstride {
 
 /// The noise of a run's releases, correlated between releases by the mechanism's `correlate` in units of the standard deviation,
-/// in double. The draws z_t have the addresses of independent noise, so one band equals it bit for bit; a mechanism's additional
-/// draws of a round use their number as the step.
+/// in double. The draws z_t have the addresses of independent noise, so noise with one band equals it bit for bit; a mechanism's
+/// additional draws of a round use their number as the step.
 class CorrelatedNoise {
  public:
-  /// For sums of this many numbers.
+  /// Noise for sums of this many numbers.
   CorrelatedNoise(Correlation correlation, std::size_t size);
 
-  /// Adds the round's noise. Throws Error (failure) unless the round follows the last one and is planned.
+  /// Adds the round's noise. Throws Error (failure) unless the round directly follows the last round and is planned.
   void add(ExactSum& sum, double standard_deviation, const RandomSource& source, std::uint32_t round,
            ForEachPiece for_each_piece = serially);
 
   const Correlation& correlation() const { return correlation_; }
-  std::uint32_t rounds() const { return rounds_; }  ///< completed
+  std::uint32_t rounds() const { return rounds_; }  ///< completed rounds
 
-  /// Converts the state to bytes and back. load throws Error (failure) if they are not a valid state.
+  /// Converts the state to bytes and back. load throws Error (failure) if the bytes are not a valid state.
   std::string save() const;
   void load(const std::string& bytes);
 

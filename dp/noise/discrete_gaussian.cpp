@@ -14,7 +14,7 @@ bool bernoulli(std::uint64_t numerator, std::uint64_t denominator, RandomStream&
 }
 
 /// Bernoulli(exp(-g)) where attempt() is Bernoulli(g), g in [0, 1] (Algorithm 1): the first k without a success of Bernoulli(g /
-/// k) is odd with probability exp(-g). g / k is g and, independently, 1 / k.
+/// k) is odd with probability exp(-g). Bernoulli(g / k) succeeds if Bernoulli(g) and an independent Bernoulli(1 / k) do.
 template <class Attempt>
 bool bernoulli_exp(RandomStream& random, Attempt attempt) {
   std::uint64_t k = 1;
@@ -27,7 +27,7 @@ bool bernoulli_exp_half(RandomStream& random) {
   return bernoulli_exp(random, [&] { return (random() & 1U) != 0; });
 }
 
-/// Number of successes of Bernoulli(exp(-1)) before the first failure.
+/// The number of successes of Bernoulli(exp(-1)) before the first failure.
 std::uint64_t geometric(RandomStream& random) {
   std::uint64_t successes = 0;
   while (bernoulli_exp(random, [] { return true; })) ++successes;
@@ -46,9 +46,9 @@ DiscreteGaussian::DiscreteGaussian(std::uint64_t p, std::uint64_t q) : p_(p), q_
 }
 
 __int128 DiscreteGaussian::operator()(RandomStream& random) const {
-  // Algorithm 3 with the discrete Laplace of scale t = sigma (any t is valid; the paper takes floor(sigma) + 1): Y q = U + p V is kept
-  // with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2) with a = U / p. The exponential of a sum is a
-  // conjunction of independent draws, so no number needs more than 64 bits.
+  // Algorithm 3 with the discrete Laplace of scale t = sigma (any t is valid; the paper uses floor(sigma) + 1): Y q = U + p V is
+  // kept with probability exp(-(|Y| - sigma)^2 / (2 sigma^2)) = exp(-(a + V - 1)^2 / 2) with a = U / p. The exponential of a sum
+  // is a conjunction of independent draws, so no number needs more than 64 bits.
   for (;;) {
     // Algorithm 2: P(U) proportional to exp(-U / p) on 0 ... p - 1; |Y| = floor((U + p V) / q).
     std::uint64_t u = random.below(p_);

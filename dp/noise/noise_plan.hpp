@@ -15,12 +15,11 @@ namespace fedstride {
 enum class NoiseSchedule { constant, dynamic, dynamic_momentum };
 constexpr auto choice_names(NoiseSchedule) { return names("constant", "dynamic", "dynamic-momentum"); }
 
-/// Clip bound and noise of the releases of one client. T = `target` is the number of releases, t = 1, 2, ... their index. Clip
+/// The clip bound and noise of one client's releases. T = `target` is the number of releases, t = 1, 2, ... their index. Clip
 /// schedules leave the noise unchanged, with standard deviation clip x noise_multiplier on the sum, so the charged multiplier
-/// grows by C / C_t.
-/// Noise schedules (Hong et al.), all with the same zCDP budget R = T / noise_multiplier^2 over T releases:
+/// grows by C / C_t. The noise schedules (Hong et al.) all have the same zCDP budget R = T / noise_multiplier^2 over T releases:
 ///   constant, dynamic (Lemma 3.1, q_t = gamma^{T-t}), dynamic-momentum (q_t of Theorem 3.4)
-/// After T releases the last values apply.
+/// After T releases, the last values apply.
 struct NoisePlanRules {
   double clip = 1;
   double noise_multiplier = 1;
@@ -49,8 +48,8 @@ class NoisePlan {
   NoiseStep at(std::uint64_t t) const;
   /// Releases first, ..., first + count - 1; consecutive equal releases form one run.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count) const;
-  /// The exposure of one record to these releases (dp/accountants/spending.hpp): `like` defines how lots are drawn; under shuffle
-  /// its `passes` is the number of epochs they span.
+  /// The exposure of one record to these releases (dp/accountants/spending.hpp): `like` defines how lots are drawn; under
+  /// shuffle, its `passes` is the number of epochs that the releases span.
   Spending spending(std::uint64_t first, std::uint64_t count, const Releases& like) const;
 
   const NoisePlanRules& rules() const { return rules_; }
@@ -60,7 +59,7 @@ class NoisePlan {
 
   NoisePlanRules rules_;
   double (*clip_factor_)(double t, double target) = nullptr;
-  double momentum_ = 0;              // of the influences
+  double momentum_ = 0;              // momentum in the influences
   double log_scale_ = 0;             // ln of sum_i sqrt(q_i) / R
   std::uint64_t constant_from_ = 0;  // index from which all releases are equal
   bool dynamic_ = false;

@@ -9,19 +9,19 @@
 
 namespace fedstride {
 
-/// The mean of one vector per record, released once with noise. The number of records is public. Each vector's values are
-/// clipped to [-1, 1], NaN counting as 0, and then its norm to `bound`, and it is divided by that in the sum: the sum moves by 1
-/// between add-remove and zero-out neighbors and by 2 between replace-one neighbors, like a sum of gradients clipped to 1.
+/// The mean of one vector per record, released once with noise. The number of records is public. Each vector's values are clipped
+/// to [-1, 1] (NaN counts as 0), then its norm to `bound`, and it is divided by `bound` in the sum: the sum moves by 1 between
+/// add-remove and zero-out neighbors and by 2 between replace-one neighbors, like a sum of gradients clipped to 1.
 class NoisyMean {
  public:
-  /// The bound that values in [-1, 1] cannot exceed, sqrt(size).
+  /// Sets the bound that values in [-1, 1] cannot exceed, sqrt(size).
   explicit NoisyMean(std::size_t size);
   NoisyMean(std::size_t size, double bound) : sum_(size, 0), bound_(bound) {}
 
   void add(std::span<const double> values);
 
-  /// bound x (sum + noise) / records, where the noise on the scaled sum is Gaussian with standard deviation `noise_multiplier`, drawn at
-  /// the address. Throws Error (usage) unless the multiplier is above 0 and there is at least one record.
+  /// bound x (sum + noise) / records, where the noise on the scaled sum is Gaussian with standard deviation `noise_multiplier`,
+  /// drawn at `address`. Throws Error (usage) unless the multiplier is above 0 and there is at least one record.
   std::vector<double> release(double noise_multiplier, std::uint64_t records, const RandomSource& source,
                               const Address& address) const;
 
@@ -30,7 +30,7 @@ class NoisyMean {
   double bound_;
 };
 
-/// The release as accountants see it.
+/// The release, as accountants see it.
 Releases noisy_mean_release(double noise_multiplier, Neighbours neighbours);
 
 }  // namespace fedstride

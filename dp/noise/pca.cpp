@@ -9,9 +9,9 @@
 namespace fedstride {
 
 Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& nonfinite) {
-  // Rounded down by more than the errors of norm and division, about d 2^-53.
+  // The scale is rounded down by more than the errors of norm and division, about d 2^-53.
   constexpr double kMargin = 1e-10;
-  constexpr Eigen::Index kBlock = 256;  // rows multiplied at once; fixed, so that the sum is the same everywhere
+  constexpr Eigen::Index kBlock = 256;  // rows multiplied at once; fixed, so the sum is the same everywhere
   Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(d, d);
   Eigen::MatrixXd block = Eigen::MatrixXd::Zero(d, kBlock);
   Eigen::Index filled = 0;
@@ -58,7 +58,7 @@ Components private_components(RowVisitor rows, int d, int k, double sigma, const
   add_symmetric_noise(sum, sigma, source, address);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(sum);
   if (solver.info() != Eigen::Success) throw failure("the eigenvectors of private PCA did not converge");
-  // In ascending order; a direction and its opposite are equivalent, so the largest number in it is made positive.
+  // Eigenvalues are ascending; a direction and its opposite are equivalent, so the entry of largest magnitude is made positive.
   components.directions = solver.eigenvectors().rightCols(k).rowwise().reverse().cast<float>();
   for (auto direction : components.directions.colwise()) {
     Eigen::Index at = 0;

@@ -11,7 +11,7 @@
 namespace fedstride {
 namespace {
 
-/// take(first, draws): draws[i] belongs to ids[first + i]; batches come in order.
+/// Calls take(first, draws) for batches in order; draws[i] belongs to ids[first + i].
 template <class Take>
 void for_each_draw(const RandomSource& source, const Address& address, std::span<const std::uint32_t> ids, Take take) {
   const RandomStream stream = source.at(address);
@@ -19,10 +19,10 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
   const auto short_key = stream.key();
   const BlockKey from{stream.is_secret() ? stream.secret_key().data() : short_key.data(), counter.data() + 1};
   const auto words_of = stream.is_secret() ? chacha_words : philox_words;
-  const int shift = stream.is_secret() ? 3 : 1;  // two words per id: 8 ids per block or 2
+  const int shift = stream.is_secret() ? 3 : 1;  // two words per id, so 8 or 2 ids per block
   const std::uint32_t mask = (1U << shift) - 1;
 
-  // The same batch of words for both kinds of blocks.
+  // Both kinds of blocks use the same batch of words.
   constexpr std::uint32_t kRow = kBlocksAtOnce;
   constexpr std::size_t kWords = 16 * kRow;
   const std::size_t words_per_block = stream.words_per_block();
@@ -30,7 +30,7 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
 
   alignas(64) std::array<std::uint32_t, kWords> words;
   alignas(64) std::array<std::uint32_t, kWords / 4> blocks{};
-  std::array<std::uint32_t, kWords / 2> places;  // of the lower words
+  std::array<std::uint32_t, kWords / 2> places;  // places of the lower words
   std::array<std::uint64_t, kWords / 2> draws;
   for (std::size_t first = 0; first < ids.size();) {
     std::size_t used = 0;

@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-// Draws the members of a lot or a cohort. The draw of an id is number `id` of the address's 64-bit words, regardless of other
+// Draws the members of a lot or a cohort. An id's draw is word number `id` of the address's 64-bit words, regardless of other
 // ids: adding a record changes no other record's draw. The address's row is 0; ids are distinct; the ids drawn keep their order.
 
 /// Draws each id with probability `rate`, in [0, 1], rounded down to a multiple of 2^-64.

@@ -13,7 +13,7 @@ namespace {
 
 using boost::multiprecision::cpp_int;
 
-// Bernoulli(numerator / denominator), at most 1: a uniform number and the fraction are compared 64 bits at a time.
+// Bernoulli(min(numerator / denominator, 1)): a uniform number and the fraction are compared 64 bits at a time.
 bool occurs(cpp_int numerator, const cpp_int& denominator, RandomStream& random) {
   if (numerator <= 0) return false;
   while (numerator < denominator) {
@@ -32,7 +32,7 @@ struct Fraction {
   cpp_int denominator = 1;
 };
 
-// P(k) / P(m) of a Poisson number of rate m.
+// P(k) / P(m) for a Poisson number of rate m.
 Fraction ratio_to_mode(std::uint64_t m, std::uint64_t k) {
   Fraction ratio;
   for (std::uint64_t i = m + 1; i <= k; ++i) ratio.numerator *= m, ratio.denominator *= i;
@@ -40,13 +40,13 @@ Fraction ratio_to_mode(std::uint64_t m, std::uint64_t k) {
   return ratio;
 }
 
-constexpr unsigned kFixed = 90;  // bits after the point while the table is computed
+constexpr unsigned kFixed = 90;  // bits after the binary point while the table is computed
 
 std::uint64_t rounded_rate(double variance) {
   if (!(variance > 0 && variance <= Skellam::kMaxVariance))
     throw usage_error("the variance of Skellam noise is " + number_text(variance) +
                       " squared steps; it must be above 0 and at most " + number_text(Skellam::kMaxVariance));
-  constexpr std::uint64_t kWhole = 65536;  // from here on rates are whole numbers
+  constexpr std::uint64_t kWhole = 65536;  // from this rate on, rates are whole numbers
   const double rate = std::ceil(variance / 2 / Poisson::kUnit);
   const auto units = static_cast<std::uint64_t>(rate);
   if (units < kWhole << 16) return units;
@@ -64,7 +64,7 @@ Poisson::Table::Table(std::uint64_t m, unsigned precision) : rate(m) {
   // A ratio is at least `value` and below value + its distance from the mode, in units of 2^-kFixed.
   std::vector<std::uint64_t> down, up;
   const auto enough = [&](unsigned __int128 value, std::uint64_t distance, double rest) {
-    // True if all further ratios add up to at most 2^-bits: they are at most `rest` times this one, a geometric series.
+    // True if all further ratios add up to at most 2^-bits: by a geometric series, they are at most `rest` times this one.
     return static_cast<double>(value + distance) * (rest * (1 + 1e-9)) <= static_cast<double>(one >> bits);
   };
   unsigned __int128 value = one;
@@ -98,7 +98,7 @@ Poisson::Table::Table(std::uint64_t m, unsigned precision) : rate(m) {
 
 std::uint64_t Poisson::Table::operator()(RandomStream& random) const {
   if (rate == 0) return 0;
-  // The total beyond the weights: two units for the rounding of each entry, one for each end.
+  // The weights plus two units for the rounding of each entry and one for each end.
   const std::uint64_t total = ends.back() + 2 * ends.size() + 2;
   for (;;) {
     const std::uint64_t at = random.below(total);
@@ -113,7 +113,7 @@ std::uint64_t Poisson::Table::operator()(RandomStream& random) const {
   }
 }
 
-// Each unit gives a number with exactly the right probability, or none.
+// Each unit yields a number with exactly the right probability, or none.
 std::uint64_t Poisson::Table::left_over(std::uint64_t at, RandomStream& random, bool& found) const {
   const std::uint64_t m = rate;
   if (at < 2 * ends.size()) {
@@ -124,7 +124,7 @@ std::uint64_t Poisson::Table::left_over(std::uint64_t at, RandomStream& random, 
     found = occurs(excess, ratio.denominator, random);
     return first + entry;
   }
-  // A number beyond the table: the last entry's ratio times a dominating geometric series, then the rest of each factor.
+  // A number beyond the table is drawn from a geometric series that dominates the ratios, then accepted factor by factor.
   const bool is_up = at == 2 * ends.size();
   const std::uint64_t last = is_up ? first + ends.size() - 1 : first;
   if (!is_up && last == 0) return 0;

@@ -5,7 +5,7 @@
 namespace fedstride {
 
 /// Each client adds a share of the noise, and secure aggregation reveals only the sum to the coordinator. Members of a cohort
-/// know of their membership, and adversaries may be among them.
+/// know that they are members, and adversaries may be among them.
 struct DistributedShares final : NoisePlace {
   static constexpr std::string_view kName = "distributed";
   static constexpr std::string_view kSummary = "each client its share, with secure aggregation";

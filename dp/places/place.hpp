@@ -10,33 +10,33 @@
 namespace fedstride {
 
 /// Who adds the noise that protects clients: everything that rules, rounds, accountants, ledger and statements need to know. A
-/// place is a final class with kName and kSummary, a name in the list (dp/places/places.hpp).
+/// place is a final class with kName, kSummary and an entry in the list (dp/places/places.hpp).
 class NoisePlace {
  public:
   virtual ~NoisePlace() = default;
 
   /// True if the coordinator sees the updates, adds the noise to their sum, and is trusted with both. Only then is a cohort
-  /// hidden from the adversaries, so that sampling amplifies; and noise on other numbers, or a measurement, can be the
-  /// coordinator's task.
+  /// hidden from adversaries, so sampling amplifies, and only then can noise on other numbers, or a measurement, be left to the
+  /// coordinator.
   virtual bool is_trusted() const { return false; }
-  /// False if each update has all of the noise: anyone may read it, and it is trained and sent as its own release.
+  /// False if each update carries all of the noise: anyone may read it, and it is trained and sent as a release by itself.
   virtual bool is_central() const { return true; }
   /// True if clients add shares of a law on integers (dp/laws/), which are in the sum before the coordinator sees it.
   virtual bool has_shares() const { return false; }
-  /// True if the noise is drawn on the integers that are summed, so that floating-point attacks do not apply.
+  /// True if the noise is drawn on the integers that are summed, so floating-point attacks do not apply.
   virtual bool is_on_integers() const { return false; }
   /// True if noise can be correlated between rounds.
   virtual bool correlates() const { return false; }
 
-  /// The neighbor relation, if it is the only one with a bound.
+  /// The only neighbor relation with a bound, if there is just one.
   virtual std::optional<Neighbours> neighbours() const { return std::nullopt; }
   /// Why an absent client moves the sum by more than its update, so that add-remove has no bound; empty if it does not.
   virtual std::string mover() const { return {}; }
-  /// The assumptions of a statement on who adds the noise; a statement on shares has more.
+  /// The assumptions that a statement makes about who adds the noise; a statement on shares adds more.
   virtual std::vector<std::string> assumptions() const { return {}; }
 };
 
-/// The coordinator as a place.
+/// A place where the trusted coordinator adds the noise.
 class TrustedPlace : public NoisePlace {
  public:
   bool is_trusted() const final { return true; }

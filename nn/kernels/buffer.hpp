@@ -9,8 +9,8 @@
 
 namespace fedstride {
 
-/// Zeroed memory that starts on a cache line and ends with one spare cache line, so that a kernel may load a whole vector
-/// anywhere in it.
+/// Zeroed memory that starts on a cache line and ends with one spare cache line, so a kernel may load a whole vector anywhere in
+/// it.
 template <class T>
   requires std::is_trivially_copyable_v<T>
 class Buffer {
@@ -45,8 +45,8 @@ struct Rows {
   float* operator[](int row) const { return data + static_cast<std::size_t>(row) * stride; }
 };
 
-/// Distance between rows of `size` floats: an odd number of cache lines, so that the rows of a batch do not all map to the same
-/// few cache sets.
+/// Distance between rows of `size` floats: an odd number of cache lines, so the rows of a batch do not all map to the same few
+/// cache sets.
 constexpr std::size_t row_stride(std::size_t size) {
   const std::size_t lines = (size + 15) / 16;
   return (lines % 2 == 0 ? lines + 1 : lines) * 16;
@@ -57,9 +57,9 @@ enum class Scratch {
   gradients  ///< for the signals between stages, in the backward pass over some rows
 };
 
-/// At least `size` floats of the calling thread for intermediate results: the same memory at every call with this use, so that it
-/// stays in the thread's cache. Starts on a cache line, holds old contents, and is valid until the thread's next call with this
-/// use.
+/// At least `size` floats, owned by the calling thread, for intermediate results. Every call with this use returns the same
+/// memory, so it stays in the thread's cache. It starts on a cache line, holds old contents, and is valid until the thread's next
+/// call with this use.
 template <Scratch kUse>
 float* thread_scratch(std::size_t size) {
   thread_local Buffer<float> scratch;

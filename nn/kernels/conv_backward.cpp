@@ -10,11 +10,11 @@ namespace fedstride {
 namespace {
 
 constexpr int kMaxVectors = kRegisters == 32 ? 20 : 12;  // vectors of a filter's gradient in registers
-constexpr int kMaxRows = 5;                              // rows of a small filter, all at once
-constexpr int kMaxPickedPlaces = 16;                     // places of a pool's window whose shifts are picked from registers
+constexpr int kMaxRows = 5;                              // rows of a small filter, summed at once
+constexpr int kMaxPickedPlaces = 16;                     // places of a pool's window whose shifts are selected from registers
 
-/// kRows rows of the filter, `tail` weights in the last of kVectors vectors of each. With two sets of sums, even and odd spots
-/// are added separately.
+/// Sums kRows rows of the filter, with `tail` weights in the last of each row's kVectors vectors. With two sets of sums, even and
+/// odd spots are added separately.
 template <int kSets, int kRows, int kVectors>
 void filter_rows(const float* const* inputs, const SpotList* lists, int pictures, std::size_t offset, std::size_t pitch,
                  float* to, std::size_t to_stride, int tail) {
@@ -45,7 +45,7 @@ void filter_rows(const float* const* inputs, const SpotList* lists, int pictures
 
 using FilterRows = decltype(&filter_rows<1, 1, 1>);
 
-/// [rows - 1][vectors - 1]; null if the sums do not fit in the registers.
+/// Indexed by [rows - 1][vectors - 1]; null if the sums do not fit in the registers.
 template <int kSets>
 constexpr auto kFilterRows = tile_table<kMaxRows, kMaxVectors / kSets>([]<int kRows, int kVectors>() -> FilterRows {
   if constexpr (kSets * kRows * kVectors <= kMaxVectors || kRows == 1)
@@ -54,8 +54,8 @@ constexpr auto kFilterRows = tile_table<kMaxRows, kMaxVectors / kSets>([]<int kR
     return nullptr;
 });
 
-/// The filter's gradient: all rows at once if the sums fit in the registers, otherwise stretches of one row in turn. The bits are
-/// the same.
+/// Adds the filter's gradient: all rows at once if the sums fit in the registers, otherwise stretches of one row in turn, with
+/// the same bits.
 template <int kSets>
 void add_filter_gradient(const ConvShape& shape, const float* const* inputs, const SpotList* lists, int pictures,
                          float* filter_gradient) {
@@ -75,8 +75,8 @@ void add_filter_gradient(const ConvShape& shape, const float* const* inputs, con
     });
 }
 
-/// True if even and odd spots are added separately, since one set of sums would wait for the processor's multiply-adds: the
-/// same on every processor, since the bits depend on it.
+/// True if even and odd spots are added separately, since a single set of sums would wait for multiply-adds to finish. The choice
+/// is the same on every processor, since it affects the bits.
 bool adds_in_two_sets(const ConvShape& shape) {
   const int vectors = (shape.stretch() + kSumLanes - 1) / kSumLanes;
   return (shape.kernel <= kMaxRows ? shape.kernel : 1) * vectors <= 4;
@@ -88,7 +88,7 @@ float sum_of(const float* values, int count) {
   return sum(total);
 }
 
-// Spots are listed in blocks of kSpotBlock places: the non-zero gradients of each, after adding those with the same source, as
+// Spots are listed in blocks of kSpotBlock places: each block's non-zero gradients, after adding those with the same source, as
 // neighbors in overlapping windows may have. Two lanes of a block are neighbors if they are 1 apart or, if a row of places is
 // shorter than half a block, a row's width apart; of three in a row, the first two are added. All processors do the same.
 constexpr int kSpotBlock = 16;
@@ -98,13 +98,13 @@ constexpr int kSpotBlock = 16;
 using Shifts = __m512i;
 FEDSTRIDE_INLINE Shifts load_shifts(const std::uint32_t* shifts) { return _mm512_loadu_si512(shifts); }
 
-/// The shifts picked by the next places' winners.
+/// The shifts selected by the next places' winners.
 FEDSTRIDE_INLINE IntLanes picked(Shifts shifts, const std::uint8_t* winners) {
   const __m128i winner = _mm_loadu_si128(reinterpret_cast<const __m128i*>(winners));
   return reinterpret_cast<IntLanes>(_mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
 }
 
-/// The gradients; one with the same source as the spot `distance` places later is added to that one and zeroed here.
+/// The gradients after merging: one with the same source as the spot `distance` places later is added there and zeroed here.
 FEDSTRIDE_INLINE __m512 merged(__m512 gradients, __m512i sources, int distance) {
   const __m512i earlier = _mm512_sub_epi32(reinterpret_cast<__m512i>(lane_numbers()), _mm512_set1_epi32(distance));
   const auto exists = static_cast<__mmask16>(0xFFFFU << distance);
@@ -115,7 +115,7 @@ FEDSTRIDE_INLINE __m512 merged(__m512 gradients, __m512i sources, int distance) 
   return _mm512_maskz_add_ps(static_cast<__mmask16>(~(same >> distance)), gradients, gradients_before);
 }
 
-/// Appends the non-zeros among the gradients of neighboring places, `width` places per row, to a channel's list.
+/// Appends the non-zero ones among the gradients of neighboring places, `width` places per row, to a channel's list.
 FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int width, std::uint32_t* sources_to, float* gradients_to,
                              int& count) {
   const auto sources = reinterpret_cast<__m512i>(source);
@@ -127,8 +127,7 @@ FEDSTRIDE_INLINE void append(Lanes gradients, IntLanes source, int width, std::u
   count += std::popcount(static_cast<unsigned>(kept));
 }
 
-/// The part of list_spots for kSpotBlock places of kLanes channels: transposes places and channels, then appends to each channel's
-/// list.
+/// list_spots for kSpotBlock places of kLanes channels: transposes places and channels, then appends to each channel's list.
 void list_block(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                 const std::uint32_t* shifts, std::size_t channels, std::size_t padded, int places, int width, int count,
                 std::uint32_t* sources_to, float* gradients_to, std::size_t capacity, int* counts) {
@@ -161,7 +160,7 @@ FEDSTRIDE_INLINE Shifts load_shifts(const std::uint32_t* shifts) {
           _mm256_loadu_si256(reinterpret_cast<const __m256i*>(shifts + kLanes))};
 }
 
-/// The shifts picked by the next places' winners.
+/// The shifts selected by the next places' winners.
 FEDSTRIDE_INLINE IntLanes picked(Shifts shifts, const std::uint8_t* winners) {
   const __m256i winner = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(winners)));
   const __m256i is_high = _mm256_cmpgt_epi32(winner, _mm256_set1_epi32(kLanes - 1));
@@ -169,7 +168,7 @@ FEDSTRIDE_INLINE IntLanes picked(Shifts shifts, const std::uint8_t* winners) {
                                                        _mm256_permutevar8x32_epi32(shifts.high, winner), is_high));
 }
 
-/// For every set of lanes, one bit each, the numbers of its lanes in order, one byte each.
+/// For every set of lanes (one bit each), the numbers of its lanes in ascending order (one byte each).
 constexpr auto kLanesOfSet = [] {
   std::array<std::uint64_t, 1 << kLanes> lanes{};
   for (unsigned set = 0; set < lanes.size(); ++set)
@@ -216,7 +215,7 @@ FEDSTRIDE_INLINE Block down(const Block& block, const Move& move) {
           _mm256_andnot_si256(move.crosses, high)};
 }
 
-/// Adds gradients with the same source as the place `distance` later to the gradients there, and zeroes them.
+/// Adds each gradient to the one `distance` places later if their sources are equal, and zeroes it.
 FEDSTRIDE_INLINE void merge(Block& gradients, const Block& sources, int distance) {
   const Move move = up_by(distance);
   const Block before = up(sources, move);
@@ -234,7 +233,7 @@ FEDSTRIDE_INLINE void merge(Block& gradients, const Block& sources, int distance
   gradients = {sum(gradients.low, added.low, joins.low, gone.low), sum(gradients.high, added.high, joins.high, gone.high)};
 }
 
-/// Appends the non-zeros among kLanes gradients to a channel's list.
+/// Appends the non-zero ones among kLanes gradients to a channel's list.
 FEDSTRIDE_INLINE void append_half(__m256i gradients, __m256i sources, std::uint32_t* sources_to, float* gradients_to,
                                   int& count) {
   const std::uint32_t kept = nonzero_lanes(reinterpret_cast<Lanes>(gradients));
@@ -244,8 +243,7 @@ FEDSTRIDE_INLINE void append_half(__m256i gradients, __m256i sources, std::uint3
   count += std::popcount(kept);
 }
 
-/// The part of list_spots for kSpotBlock places of kLanes channels: transposes places and channels, then appends to each channel's
-/// list.
+/// list_spots for kSpotBlock places of kLanes channels: transposes places and channels, then appends to each channel's list.
 void list_block(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                 const std::uint32_t* shifts, std::size_t channels, std::size_t padded, int places, int width, int count,
                 std::uint32_t* sources_to, float* gradients_to, std::size_t capacity, int* counts) {
@@ -280,17 +278,17 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
 
 #else
 
-/// Adds gradients with the same source as the place `distance` later to the gradients there, and zeroes them.
+/// Adds each gradient to the one `distance` places later if their sources are equal, and zeroes it.
 void merge(float* gradients, const std::uint32_t* sources, int distance) {
   const auto equal = [&](int i) { return i >= distance && sources[i] == sources[i - distance]; };
-  for (int i = kSpotBlock; i-- > distance;) {  // backwards, so that a lane adds an unchanged value
+  for (int i = kSpotBlock; i-- > distance;) {  // backward, so each lane adds a value not yet changed
     if (!equal(i) || equal(i - distance)) continue;
     gradients[i] += gradients[i - distance];
     gradients[i - distance] = 0;
   }
 }
 
-/// The part of list_spots for kSpotBlock places of kLanes channels.
+/// list_spots for kSpotBlock places of kLanes channels.
 void list_block(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                 const std::uint32_t* shifts, std::size_t channels, std::size_t padded, int places, int width, int count,
                 std::uint32_t* sources_to, float* gradients_to, std::size_t capacity, int* counts) {
@@ -306,7 +304,7 @@ void list_block(const float* gradients, const float* values, const std::uint32_t
     for (int j = 0; j < kSpotBlock; ++j) {
       sources_to[counts[c]] = sources[j];
       gradients_to[counts[c]] = here[j];
-      counts[c] += here[j] != 0 ? 1 : 0;  // NaN too
+      counts[c] += here[j] != 0 ? 1 : 0;  // counts NaN, too
     }
   }
 }
@@ -329,7 +327,7 @@ void list_blocks(const float* gradients, const float* values, const std::uint32_
   }
 }
 
-/// For windows of more than kMaxPickedPlaces places; a gradient with the same source as the previous entry is added to it.
+/// For windows of more than kMaxPickedPlaces places; adds a gradient to the previous entry if their sources are the same.
 void list_spots_one_by_one(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                            const std::uint32_t* shifts, std::size_t places, int channels, const SpotStore& store) {
   const std::size_t padded = whole_lanes(static_cast<std::size_t>(channels));

@@ -7,12 +7,12 @@
 namespace fedstride {
 namespace {
 
-// A tile of a filter's gradient lives in registers: kMaxOutputs filters by kMaxVectors vectors of a kernel's row.
+// A tile of a filter's gradient stays in registers: kMaxOutputs filters by kMaxVectors vectors of a kernel row.
 constexpr int kMaxOutputs = kRegisters == 32 ? 6 : 4;
 constexpr int kMaxVectors = kRegisters == 32 ? 4 : 3;
 constexpr std::size_t kCachedFloats = 4096;  // inputs: half a first-level cache
 
-/// The part of a picture over which a tile is summed.
+/// The part of an image over which a tile is summed.
 struct Part {
   const float* input;  ///< for the tile's first weight at the first output
   std::size_t input_pitch;

@@ -10,15 +10,15 @@ namespace {
 
 // A tile of results stays in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kTileRows;
-constexpr int kInputChunk = 64;  // inputs of a tile processed at once, so that their weights and activations stay in L1
-// From these numbers of rows on, weights are copied to adjacent memory, one chunk of inputs at a time, if they are unaligned or
-// if their stride puts a chunk's inputs into four of the 64 sets of the first-level cache.
+constexpr int kInputChunk = 64;  // inputs of a tile processed at once, so their weights and activations stay in L1
+// From these numbers of rows on, weights are copied to adjacent memory, one chunk of inputs at a time: the first applies if they
+// are unaligned, the second if their stride maps a chunk's inputs to four of the 64 sets of the first-level cache.
 constexpr int kMinRowsToCopy = 3 * kMaxRows;
 constexpr int kMinRowsToCopyCrowded = 128;
 constexpr int kCrowdedOutputs = 256;
 constexpr int kStripOutputs = 2 * kLanes;
 constexpr int kCopiedInputs = 128;
-constexpr int kPrefetchInputs = 4;  // number of inputs ahead, in the backward pass
+constexpr int kPrefetchInputs = 4;  // number of inputs to prefetch ahead, in the backward pass
 
 template <int kRows, int kVectors, bool kTail>
 void forward_loop(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride, int depth, float* y,
@@ -55,9 +55,9 @@ void forward_tile(const float* x, std::size_t x_stride, const float* w, std::siz
     forward_loop<kRows, kVectors, true>(x, x_stride, w, w_stride, depth, y, y_stride, tail);
 }
 
-/// Sums along the outputs, of which kSums vectors fit in the registers: the parts of the lanes take turns on a piece of the
-/// outputs, which stays in the first-level cache. body(sum, o, get, put) adds outputs o, o + 1, ...; get and put touch nothing
-/// after the last one.
+/// Sums over the outputs, with kSums vectors of sums in registers: the parts of the lanes take turns on a piece of the outputs
+/// that stays in the first-level cache. body(sum, o, get, put) adds outputs o, o + 1, ...; get and put touch nothing after the
+/// last one.
 template <int kSums, class Body>
 FEDSTRIDE_INLINE void sum_outputs(int outputs, Lanes (&sums)[kSumParts][kSums], Body&& body) {
   constexpr int kPiece = 1024;
@@ -107,7 +107,7 @@ enum class WeightSum {
   added    ///< dw[i][o] += sum_r x[r][i] dy[r][o]
 };
 
-/// `tail` outputs in the last vector.
+/// The last vector has `tail` outputs.
 template <int kInputs, int kVectors, WeightSum kSum>
 void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const int* examples, const float* dy,
                  std::size_t dy_stride, int rows, float* dw, std::size_t dw_stride, int tail) {
@@ -133,8 +133,8 @@ void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const in
     store_tile(sum, dw, dw_stride, tail);
 }
 
-/// The gradients with respect to inputs and weights for two inputs: the output gradients are loaded once for both. sums has the
-/// form of data_tile; dw[i][o] = sum_r factors[r][i] dy[r][o].
+/// Computes the gradients with respect to inputs and weights for two inputs, loading the output gradients once for both. sums has
+/// the form of data_tile's result; dw[i][o] = sum_r factors[r][i] dy[r][o].
 template <int kRows>
 void both_tile(const float* factors, const float* dy, std::size_t dy_stride, const float* w, int outputs, float* sums,
                float* dw) {
@@ -164,7 +164,7 @@ constexpr int kWeightVectors = kRegisters == 32 ? 4 : 2;
 constexpr int kWeightOutputs = kWeightVectors * kLanes;
 constexpr int kPackedRows = 128;
 template <int kInputs>
-constexpr auto weight_tiles() {  // [a WeightSum]
+constexpr auto weight_tiles() {  // indexed by WeightSum
   return tile_table<3, kWeightVectors>(
       []<int kSum, int kVectors>() { return &weight_tile<kInputs, kVectors, WeightSum{kSum - 1}>; });
 }
@@ -174,7 +174,7 @@ constexpr auto kBothTiles = tile_table<1, kMaxRows>([]<int, int kRows>() { retur
 constexpr auto kWeightTiles1 = weight_tiles<1>();
 constexpr auto kWeightTiles4 = weight_tiles<kWeightInputs>();
 
-/// `width` columns (at most two vectors) of `depth` rows, without gaps between whole vectors.
+/// Copies `width` columns (at most two vectors) of `depth` rows, leaving no gaps between whole vectors.
 void copy_columns(const float* from, int stride, int depth, int width, float* to) {
   for (int k = 0; k < depth; ++k, from += stride, to += kStripOutputs) {
     store(to, load_first(from, std::min(width, kLanes)));
@@ -188,7 +188,7 @@ void start_with(const float* bias, Rows y, int rows, int first, int last) {
       store(y[r] + o, bias == nullptr ? Lanes{} : load_first(bias + o, std::min(kLanes, last - o)));
 }
 
-/// A strip of at most kStripOutputs outputs, of the weights that begin at `w`.
+/// Adds a strip of at most kStripOutputs outputs, whose weights begin at `w`.
 FEDSTRIDE_INLINE void add_strip(const float* x, std::size_t x_stride, int rows, const float* w, int w_stride, int depth, float* y,
                                 std::size_t y_stride, int width) {
   const auto& tiles = kForwardTiles[width > kLanes ? 1 : 0];
@@ -196,7 +196,7 @@ FEDSTRIDE_INLINE void add_strip(const float* x, std::size_t x_stride, int rows, 
   tiles[rows - 1](x, x_stride, w, static_cast<std::size_t>(w_stride), depth, y, y_stride, tail);
 }
 
-/// At most kWeightInputs inputs of `width` outputs, with the tile made for their number.
+/// Computes at most kWeightInputs inputs by `width` outputs, with the tile made for their number.
 void weight_tiles_of(int inputs, WeightSum sum, const float* x, std::size_t x_stride, const int* examples, const float* dy,
                      std::size_t dy_stride, int rows, float* dw, int outputs, int width) {
   const int vectors = (width + kLanes - 1) / kLanes;
@@ -207,8 +207,8 @@ void weight_tiles_of(int inputs, WeightSum sum, const float* x, std::size_t x_st
     tile(x + i, x_stride, examples, dy, dy_stride, rows, dw + static_cast<std::size_t>(i) * outputs, outputs, tail);
 }
 
-/// Many rows: some rows at a time, in order, so that sums round as in one pass. The tile's part of these rows is copied to
-/// adjacent memory, inputs once for all outputs and output gradients once for all inputs.
+/// For many rows: processes some rows at a time, in order, so sums round as in one pass. The tile's part of these rows is copied
+/// to adjacent memory, inputs once for all outputs and output gradients once for all inputs.
 void packed_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw) {
   alignas(64) float inputs[kPackedRows * kPackedInputs];
   alignas(64) float gradients[kPackedRows * kWeightOutputs];

@@ -7,10 +7,10 @@
 
 namespace fedstride {
 
-// Products of a dense layer, weights w[input][output] without gaps. Rows of activations have `stride` >= the number of outputs
-// rounded up to whole vectors; values after the outputs are zero and stay zero.
+// Products of a dense layer with weights w[input][output] without gaps. Rows of activations have `stride` >= the number of
+// outputs rounded up to whole vectors; values after the outputs are zero and stay zero.
 
-/// Number of rows in a tile of results.
+/// The number of rows in a tile of results.
 inline constexpr int kTileRows = kRegisters == 32 ? 12 : 6;
 inline constexpr int kFusedRows = kTileRows;
 /// True if the output gradients exceed the first-level cache: dense_weight_gradient() then reads them once for
@@ -23,11 +23,11 @@ inline constexpr int kPackedInputs = 64;
 void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y, int first,
                    int last);
 
-/// Weights for many products with few rows each, in the order in which dense_forward_packed() reads them: packed_weights_size()
-/// floats.
+/// Packs weights for many products of few rows each, in the order in which dense_forward_packed() reads them, into
+/// packed_weights_size() floats.
 std::size_t packed_weights_size(int inputs, int outputs);
 void pack_weights(const float* w, int inputs, int outputs, float* to);
-/// dense_forward() for all outputs.
+/// dense_forward() for all outputs, without a ReLU.
 void dense_forward_packed(Rows x, int rows, int inputs, const float* packed, int outputs, const float* bias, Rows y);
 
 /// dx[r][i] = sum_o dy[r][o] w[i][o] for inputs [first, last).
@@ -40,20 +40,20 @@ struct OutputGradients {
   const int* examples = nullptr;  ///< row k belongs to example examples[k]; null: to example k
 };
 
-/// Row k of `to` = factor times the gradient of the k-th example whose factor is not 0; `examples` (room for `rows`) receives
-/// the examples' numbers.
+/// Row k of `to` becomes the k-th nonzero factor times its example's gradient; `examples` (room for `rows`) receives the
+/// examples' numbers.
 OutputGradients scaled_gradients(Rows dy, int rows, int outputs, const float* factors, Rows to, int* examples);
 
 /// dw[i - first][o] = sum_k x[example of k][i] dy[k][o] for inputs [first, last), without gaps.
 void dense_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw);
 
-/// Data and weight gradient at once, which pays off for at most kFusedRows rows.
+/// Computes data and weight gradients at once, which pays off for at most kFusedRows rows.
 void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw);
 
-/// sum_k dy[k][o], for the whole vectors of outputs.
+/// sum_k dy[k][o], for whole vectors of outputs.
 void column_sums(const OutputGradients& dy, int outputs, float* sums);
 
-/// gradient[r][i] = 0 if value[r][i] is not positive, for the first `size` of each row.
+/// gradient[r][i] = 0 unless value[r][i] is positive, for the first `size` values of each row.
 void relu_mask(Rows value, Rows gradient, int rows, std::size_t size);
 
 }  // namespace fedstride

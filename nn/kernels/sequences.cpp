@@ -16,7 +16,7 @@ float dot(const float* a, const float* b, int size) {
   return sum(total);
 }
 
-/// Replaces the first `count` values by e^(value - largest) / sum.
+/// Replaces the first `count` values with e^(value - largest) / sum.
 void softmax(float* values, int count) {
   float largest = values[0];
   for (int s = 1; s < count; ++s) largest = std::max(largest, values[s]);

@@ -4,13 +4,13 @@
 
 namespace fedstride {
 
-/// The queries, keys and values of a sequence, `size` values each, consecutive at every position, split into heads.
+/// The queries, keys and values of a sequence, `size` values each, stored together at every position and split into heads.
 struct AttentionShape {
   int positions = 1;
   int size = 1;
   int heads = 1;
-  std::size_t input_stride = 0;   ///< floats from position to position of queries, keys and values
-  std::size_t output_stride = 0;  ///< the same for the outputs
+  std::size_t input_stride = 0;   ///< floats from position to position in queries, keys and values
+  std::size_t output_stride = 0;  ///< the same for outputs
 };
 
 /// For each position t of each head: the mean of the values at 0 ... t weighted by softmax(q_t . k_s / sqrt(size / heads)).
@@ -21,15 +21,15 @@ void attention_forward(const AttentionShape& shape, const float* input, float* w
 void attention_backward(const AttentionShape& shape, const float* input, const float* weights, const float* d_output,
                         float* scratch, float* d_input);
 
-// One step of a recurrent layer for one example. Gates are stored consecutively, `units` values each: before the step the
-// products with the input, after it the gates' values; `recurrent` holds the products with the last output. Gradients are named
-// d... .
+// One step of a recurrent layer for one example. Gates are stored one after another, `units` values each: before the step, they
+// hold the products with the input; after it, the gates' values. `recurrent` holds the products with the last output. Gradients
+// are named d... .
 
-/// Input, forget, cell and output gate i, f, g, o: c = f c' + i g, h = o tanh(c).
+/// Input, forget, cell and output gates i, f, g, o: c = f c' + i g, h = o tanh(c).
 void lstm_forward(int units, float* gates, const float* recurrent, const float* last_cell, float* cell, float* output);
 
-/// From the gradient with respect to the output and, in d_cell, to the cell of this step: the gradient with respect to the gates'
-/// products and, in d_cell, to the previous step's cell.
+/// Takes the gradient with respect to the output and, in d_cell, to this step's cell. Computes the gradient with respect to the
+/// gates' products and, in d_cell, to the previous step's cell.
 void lstm_backward(int units, const float* gates, const float* last_cell, const float* cell, const float* d_output, float* d_cell,
                    float* d_gates);
 
@@ -37,8 +37,8 @@ void lstm_backward(int units, const float* gates, const float* last_cell, const 
 /// product of n.
 void gru_forward(int units, float* gates, const float* recurrent, const float* last_output, float* kept, float* output);
 
-/// Computes, from the gradient with respect to the output, those with respect to the products with the input and with the last
-/// output, and the part of the gradient with respect to the last output that bypasses its product.
+/// From the gradient with respect to the output, computes the gradients with respect to the products with the input and with the
+/// last output, and the part of the gradient with respect to the last output that bypasses the product.
 void gru_backward(int units, const float* gates, const float* last_output, const float* kept, const float* d_output,
                   float* d_gates, float* d_recurrent, float* d_last);
 

@@ -10,7 +10,7 @@ struct RowLoss {
 };
 
 /// Softmax cross-entropy of one row of scores, and the class with the largest score (the lowest on a tie). If `gradient` is not
-/// null: gradient[c] = scale * (softmax(scores)[c] - [c == label]), followed by zeros up to whole vectors.
+/// null, gradient[c] = scale * (softmax(scores)[c] - [c == label]), followed by zeros up to whole vectors.
 RowLoss softmax_row(const float* scores, int classes, int label, float scale, float* gradient);
 
 /// log(1 + e^score) and 1 / (1 + e^-score), without overflow.

@@ -4,7 +4,7 @@
 
 namespace fedstride {
 
-/// Sum of the squares, in double, so no square of a finite float overflows or underflows.
+/// The sum of the squares, in double, so no square of a finite float overflows or underflows.
 double squared_norm(const float* values, std::size_t size);
 
 /// to[i] += from[i] * factor.

@@ -6,7 +6,7 @@
 
 #include "core/simd.hpp"
 
-// Products are computed one tile of results at a time, which stays in registers: kRows rows of kVectors vectors each.
+// Products are computed one tile of results at a time: kRows rows of kVectors vectors each, which stay in registers.
 
 namespace fedstride {
 
@@ -24,7 +24,7 @@ constexpr auto tile_table(Make make) {
   (std::make_integer_sequence<int, kFirst>{});
 }
 
-/// Rows `stride` apart, with `tail` floats in the last vector of each.
+/// Loads rows `stride` apart, with `tail` floats in the last vector of each.
 template <int kRows, int kVectors>
 FEDSTRIDE_INLINE void load_tile(Lanes (&tile)[kRows][kVectors], const float* from, std::size_t stride, int tail) {
   unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
@@ -79,8 +79,8 @@ FEDSTRIDE_INLINE void for_vectors(Count count, Body&& body) {
         [=](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store_first(to, value, tail); });
 }
 
-/// The sum of e^(value - largest) over `count` values; put(i, powers, some) receives them; `some` of the lanes are values, the
-/// others 0.
+/// The sum of e^(value - largest) over `count` values; put(i, powers, some) receives the powers, with values in `some` of the
+/// lanes and 0 in the others.
 template <class Put>
 FEDSTRIDE_INLINE float sum_of_powers(const float* values, int count, float largest, Put&& put) {
   LaneSums total;
@@ -97,7 +97,7 @@ FEDSTRIDE_INLINE float sum_of_powers(const float* values, int count, float large
   return sum(total);
 }
 
-// Half as many doubles as Lanes, which fit in a vector register; sums of them have kDoubleSumLanes lanes.
+// DoubleLanes fit in a vector register: half as many doubles as Lanes has floats. Sums of them have kDoubleSumLanes lanes.
 
 typedef double DoubleLanes __attribute__((vector_size(kLanes * 4)));
 typedef float HalfLanes __attribute__((vector_size(kLanes * 2)));

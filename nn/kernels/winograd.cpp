@@ -11,7 +11,7 @@ constexpr int kTile = 4;   // outputs per side
 constexpr int kField = 6;  // inputs per side
 constexpr int kProducts = kField * kField;
 
-/// Distance between the 36 matrices of `size` floats: an odd number of cache lines, so that they map to different sets.
+/// Distance between the 36 matrices of `size` floats: an odd number of cache lines, so they map to different sets.
 std::size_t matrix_stride(std::size_t size) {
   const std::size_t lines = (size + 15) / 16;
   return (lines | 1) * 16;
@@ -31,8 +31,8 @@ FEDSTRIDE_INLINE void transform_input(Lanes (&d)[kField]) {
   d[4] = c - e;
 }
 
-/// v[f * stride + i] = (B^T d B)[f][i] of the field that begins at `from`; unless kWhole, values beyond rows x columns are
-/// zero.
+/// v[f * stride + i] = (B^T d B)[f][i] of the field that begins at `from`; unless kWhole, values beyond rows x columns count as
+/// zeros.
 template <bool kWhole>
 void field_to_matrices(const float* from, std::size_t pitch, int channels, int rows, int columns, float* v, std::size_t stride) {
   for (int i = 0; i < channels; i += kLanes) {
@@ -73,7 +73,7 @@ FEDSTRIDE_INLINE void transform_filter(Lanes g0, Lanes g1, Lanes g2, Lanes (&to)
   to[5] = g2;
 }
 
-/// A^T m: from six sums of products of one row or column to four outputs.
+/// A^T m: turns six sums of products in one row or column into four outputs.
 FEDSTRIDE_INLINE void transform_output(const Lanes (&m)[kField], Lanes (&to)[kTile]) {
   const Lanes a = m[1] + m[2];
   const Lanes b = m[1] - m[2];
@@ -141,7 +141,7 @@ constexpr int kGradientTiles = 16;  // tiles transformed and multiplied at once
 constexpr int kMaxOutputs = 6;      // outputs of a tile of sums in registers
 constexpr int kMaxInputs = 2;       // vectors
 
-/// A y: four values of one row or column of the outputs' gradients.
+/// A y: transforms four output gradients of one row or column.
 FEDSTRIDE_INLINE void transform_gradient(const Lanes (&y)[kTile], Lanes (&to)[kField]) {
   const Lanes a = y[0] + y[2];
   const Lanes b = y[1] + y[3];
@@ -155,7 +155,7 @@ FEDSTRIDE_INLINE void transform_gradient(const Lanes (&y)[kTile], Lanes (&to)[kF
   to[5] = y[3];
 }
 
-/// G^T m: six sums of one row or column to three weights.
+/// G^T m: turns six sums in one row or column into three weights.
 FEDSTRIDE_INLINE void transform_sums(const Lanes (&m)[kField], Lanes (&to)[3]) {
   const Lanes a = (m[1] + m[2]) * (1.0F / 6);
   const Lanes b = m[3] + m[4];

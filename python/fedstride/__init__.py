@@ -8,6 +8,9 @@ All computation is in C++, with the GIL released. Errors are exceptions whose on
 valid: `Error`, and its subclass `UsageError` (also a `ValueError`) for invalid requests.
 """
 
+import dis
+import sys
+
 from ._load import _core
 from ._version import __version__
 
@@ -38,7 +41,10 @@ __all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Sweep", "Task", "Tr
 
 
 def __getattr__(name):
-    raise AttributeError(f"module 'fedstride' has no attribute '{name}'; {_hints.of_module(name, __all__)}dir(fedstride) lists what it has")
+    caller = sys._getframe(1)
+    # `from fedstride import NAME` replaces an AttributeError with its own message, which lacks the hint.
+    error = ImportError if dis.opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM" else AttributeError
+    raise error(f"module 'fedstride' has no attribute '{name}'; {_hints.of_module(name, __all__)}dir(fedstride) lists what it has")
 
 
 def __dir__():

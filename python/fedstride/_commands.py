@@ -27,7 +27,7 @@ def asked(*words, **flags):
 
 
 def numbers(value):
-    """Replaces "infinite" by math.inf: JSON has no infinity."""
+    """Replaces "infinite" with math.inf, because JSON has no infinity."""
     if isinstance(value, dict):
         return {key: numbers(one) for key, one in value.items()}
     if isinstance(value, list):

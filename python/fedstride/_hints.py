@@ -1,4 +1,4 @@
-"""Names that people expect from other libraries and from the command line, and what they are here."""
+"""Names that people expect from other libraries and from the command line, and what they are called here."""
 
 from . import _core
 
@@ -34,7 +34,7 @@ def _found(table, name):
 
 
 def of_module(name, public):
-    """What a missing attribute of the package is, followed by "; ", or an empty text."""
+    """What replaces a missing attribute of the package, followed by "; "; empty if unknown."""
     if here := _found(_MODULE, name):
         return here + "; "
     if name in _core.commands():
@@ -44,10 +44,10 @@ def of_module(name, public):
 
 
 def of_run(name):
-    """What a missing attribute of a run is, or an empty text."""
+    """What replaces a missing attribute of a run; empty if unknown."""
     return _found(_RUN, name)
 
 
 def of_keyword(name):
-    """What a keyword that `run` lacks is, or an empty text."""
+    """What replaces a keyword that `run` lacks; empty if unknown."""
     return _found(_KEYWORDS, name)

@@ -1,4 +1,4 @@
-"""`fedstride join --train FILE.py`: a client trained by the function `train` of a file. The program starts this module."""
+"""Carries out `fedstride join --train FILE.py`: a client trained by a file's function `train`. The program starts this module."""
 
 import json
 import runpy

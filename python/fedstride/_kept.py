@@ -1,5 +1,5 @@
-"""Data sets of other libraries, converted once: files in a private folder of the user (data/kept_objects.hpp), read as memory
-maps."""
+"""Data sets of other libraries, converted once and kept in files in a private folder of the user (data/kept_objects.hpp), which
+are read as memory maps."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from ._naming import NotNamed, digest_of
 _KIND = b"fedstride object 1\n"  # increment when conversion gives different arrays
 _PAGE = 4096  # arrays are aligned to pages, and checksums are per page
 _LIMIT, _DEFAULT_LIMIT = "FEDSTRIDE_CACHE_LIMIT", "10G"
-_WORTH = 0.2  # seconds of conversion from which an object is worth keeping
+_WORTH = 0.2  # an object is worth keeping if its conversion takes this many seconds
 _SUFFIX, _NEW = ".object", ".new-"
 _CHANNELS = (1, 3, 4)
 _log = logging.getLogger("fedstride")
 
 
 class Arrays(dict):
-    """Arrays by their keys. `turned` says how the kept form differs from the data set's."""
+    """Arrays by key. `turned` says how the kept form differs from the data set's own."""
 
     turned: dict[str, list[str]] = {}
 
     def given(self, key, rows):
-        """Rows of an array as given by the data set: its layout, type and scale."""
+        """Rows of an array as the data set gives them: in its layout, type and scale."""
         return _as_it_was(self[key][rows], self.turned.get(key, ()))
 
 
 def kept(parts, settings, is_plain, convert):
-    """convert(), or its result in an earlier run for equal parts of a data set. `is_plain`: the exact arrays; otherwise in an
-    equivalent form that the program reads faster, 8 bits for 255ths and channels first. If anything fails here, the data set is
-    converted."""
+    """Returns convert(), or its result from an earlier run for equal parts of a data set. With `is_plain`, the arrays are exact;
+    otherwise they have an equivalent form that the program reads faster: 8 bits for 255ths, and channels first. If anything
+    fails here, the data set is converted."""
     limit = _limit()
     place = None
     try:
@@ -80,7 +80,7 @@ def _limit():
 
 
 def _compact(arrays):
-    """Smaller arrays that are read faster, and how each was changed: "255ths" that were floats, "planes" whose channels were
+    """Smaller arrays that are read faster, and how each was changed: "255ths" if it held floats, "planes" if its channels were
     last."""
     import numpy
 
@@ -104,7 +104,7 @@ def _has_channels_last(array):
 
 
 def _in_255ths(array):
-    """float32 numbers as bytes in units of 1/255, or None if one is not a multiple; only 0 and 1 may be flags."""
+    """float32 numbers as bytes in units of 1/255; None if one is not a multiple, or if all are 0 or 1, which may be flags."""
     import numpy
 
     result = numpy.empty(array.shape, numpy.uint8)
@@ -130,7 +130,7 @@ def _floats(bytes_):
 
 
 def _as_read(compact, turned, is_plain):
-    """The original arrays, or the kept ones, which have a key that suppresses the note about channels coming first."""
+    """The original arrays, or the kept ones, with a key that suppresses the note about channels coming first."""
     import numpy
 
     if is_plain:
@@ -155,14 +155,14 @@ def _pages(size):
 
 
 def _sums(pages):
-    """The sum of each page's 64-bit words: faster than memory, and it detects any accidental damage."""
+    """The sum of each page's 64-bit words, which is computed faster than memory is read, and detects accidental damage."""
     import numpy
 
     return numpy.frombuffer(pages, "<u8").reshape(-1, _PAGE // 8).sum(axis=1, dtype="<u8")
 
 
 def _write(place, arrays, turned, limit, made_of):
-    """False if the file would exceed the limit for all files."""
+    """Returns False if the file would exceed the limit for all files."""
     import numpy
 
     body = sum(_pages(array.nbytes) for array in arrays.values())
@@ -179,7 +179,7 @@ def _write(place, arrays, turned, limit, made_of):
     new = os.path.join(folder, _NEW + secrets.token_hex(8))
     file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: an unlocked one belongs to an ended process
+        fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: an unlocked new file was left by an ended process
         os.posix_fallocate(file, 0, begin + body)
         with mmap.mmap(file, begin + body) as memory:
             for key, array in arrays.items():
@@ -200,8 +200,8 @@ def _write(place, arrays, turned, limit, made_of):
 
 
 def _make_room(folder, size, limit):
-    """Removes the least recently used files until this many more bytes fit, and remains of ended processes; False if they never
-    fit."""
+    """Removes what ended processes left, and the least recently used files until this many more bytes fit. Returns False if the
+    bytes can never fit."""
     if size > limit:
         return False
     found = []
@@ -244,7 +244,7 @@ def _remove(path):
 
 
 def _read(place, is_plain):
-    """The arrays of a file; None if it is missing or damaged, in which case it is removed."""
+    """The arrays of a file; None if it is missing or damaged. Removes a damaged file."""
     try:
         file = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -256,7 +256,7 @@ def _read(place, is_plain):
         memory = mmap.mmap(file, 0, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0), prot=mmap.PROT_READ)
         compact, turned = _parsed(memory)
         with contextlib.suppress(OSError):
-            os.utime(place)  # the least recently used go first
+            os.utime(place)  # the least recently used files are removed first
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         _log.warning("converted data in '%s' are damaged (%s) and removed", place, error)
         _remove(place)

@@ -6,8 +6,8 @@ import os
 import pathlib
 import sys
 
-# From best to least, with the flags of /proc/cpuinfo that each level adds (psABI, x86-64 supplement); without abm, which some
-# virtual machines do not list but the launcher still finds there: program and module must choose the same level.
+# From best to worst, with the flags of /proc/cpuinfo that each level adds (psABI, x86-64 supplement), except abm: some virtual
+# machines do not list it although the launcher finds it, and program and module must choose the same level.
 _LEVELS = {
     "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
     "x86-64-v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"},
@@ -24,7 +24,7 @@ def _processor_flags():
 
 
 def _possible_levels():
-    """The levels that this processor supports, best first. Each needs those below it."""
+    """The levels that this processor supports, best first. Each level requires all lower ones."""
     flags = _processor_flags()
     possible = []
     for level in reversed(_LEVELS):

@@ -62,5 +62,5 @@ class Lots:
         return [name for name in self._form.tensors if name not in self._given]
 
     def told(self):
-        """Counts: examples drawn, empty lots, examples with gradients, clipped ones, ones not finite; and the sum of the norms."""
+        """Counts: examples drawn, empty lots, examples with gradients, clipped and nonfinite ones; and the sum of the norms."""
         return self._lots.told()

@@ -14,14 +14,14 @@ import types
 
 from ._arrays import array_of
 
-# Code identified by its version. Your own needs a name and a version (fedstride.named).
+# Libraries whose version identifies their code. The user's own code needs a name and a version (fedstride.named).
 _LIBRARIES = ("builtins", "collections", "datasets", "functools", "numpy", "operator", "pathlib", "PIL", "torch", "torchvision")
-# Deterministic transforms of torchvision: the same row each time.
+# Deterministic transforms of torchvision, which return the same row each time.
 _STEADY = {"CenterCrop", "Compose", "ConvertImageDtype", "FiveCrop", "Grayscale", "LinearTransformation", "Normalize", "PILToTensor", "Pad",
            "Resize", "TenCrop", "ToDtype", "ToImage", "ToImageTensor", "ToPILImage", "ToTensor"}
 _MOST_FILES = 2_000_000
 _PIECE = 1 << 23  # bytes hashed at once
-_OF_PYTHON = 1 << 9  # the flag of classes other than built-in ones, which hide their contents
+_OF_PYTHON = 1 << 9  # the flag of classes that are not built in; built-in classes hide their contents
 
 
 class NotNamed(Exception):
@@ -29,7 +29,7 @@ class NotNamed(Exception):
 
 
 def digest_of(*values):
-    """SHA-256 of the values' contents: equal for equal data sets in another process. Raises NotNamed."""
+    """SHA-256 of the values' contents, the same for equal data sets in every process. Raises NotNamed."""
     namer = _Namer()
     try:
         for value in values:
@@ -37,7 +37,7 @@ def digest_of(*values):
     except RecursionError:
         raise NotNamed("it is nested too deeply") from None
     if namer.libraries & {"datasets", "torchvision"}:
-        namer.libraries.add("PIL")  # which decodes their pictures
+        namer.libraries.add("PIL")  # PIL decodes their images
     for name in sorted(namer.libraries):
         namer.text("version", name, str(getattr(sys.modules.get(name), "__version__", "")))
     return namer.hash.digest()
@@ -46,7 +46,7 @@ def digest_of(*values):
 class _Namer:
     def __init__(self):
         self.hash = hashlib.sha256()
-        self.libraries = set()  # whose code it includes
+        self.libraries = set()  # whose code the hash includes
         self._seen_files = set()
         self._inside = []  # the objects enclosing the current one
         self._reads_files = True
@@ -107,7 +107,7 @@ class _Namer:
             self._list([value.__func__, value.__self__], list)
         elif isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)):
             self._code(value)
-            bound = getattr(value, "__self__", None)  # of {"cat": 1}.get
+            bound = getattr(value, "__self__", None)  # the dict of {"cat": 1}.get
             if isinstance(value, types.BuiltinFunctionType) and not isinstance(bound, types.ModuleType):
                 self.put(bound)
         else:
@@ -121,7 +121,7 @@ class _Namer:
         kinds = set(map(type, value))
         if kinds in ({int}, {float}, {bool}) and len(value) > 64:
             array = numpy.array(value)
-            if array.dtype != object:  # whole numbers above 64 bits
+            if array.dtype != object:  # integers above 64 bits
                 return self._array(array)
         for one in value:
             self.put(one)
@@ -145,7 +145,7 @@ class _Namer:
                 self.hash.update(digest)
 
     def _code(self, code):
-        """A class or a function: by name, if its version is known."""
+        """Adds a class or a function by name, if its version is known."""
         own = vars(code).get("__fedstride_code__") if hasattr(code, "__dict__") else None
         module, name = getattr(code, "__module__", None) or "builtins", getattr(code, "__qualname__", repr(code))
         if own is None and ("<" in name or module.split(".")[0] not in _LIBRARIES):
@@ -160,7 +160,7 @@ class _Namer:
         if kind.__module__.startswith("torchvision.transforms") and kind.__name__ not in _STEADY | {"Lambda"}:
             raise NotNamed(f"{name} may draw another row each time")
         fingerprint = getattr(value, "_fingerprint", None)
-        if kind.__module__.split(".")[0] == "datasets" and isinstance(fingerprint, str):  # of everything that it was made from
+        if kind.__module__.split(".")[0] == "datasets" and isinstance(fingerprint, str):  # of all that it was made from
             self.text(fingerprint)
             return self.put([file["filename"] for file in getattr(value, "cache_files", ())])
         if not hasattr(value, "__dict__") or not all(base is object or base.__flags__ & _OF_PYTHON for base in kind.__mro__):
@@ -168,7 +168,7 @@ class _Namer:
         before = self._reads_files
         numbers = getattr(getattr(value, "data", None), "dtype", None)
         if kind.__module__.startswith("torchvision.datasets") and numbers is not None and getattr(numbers, "kind", "f") in "biuf":
-            self._reads_files = False  # its rows are in memory; its root may hold other sets
+            self._reads_files = False  # its rows are in memory; its root may hold other data sets
         self._attributes(value, kind)
         self._reads_files = before
 

@@ -9,7 +9,7 @@ from ._arrays import array_of
 from ._core import Error, UsageError
 from ._kept import kept
 
-# Columns that hold inputs or labels, if neither a setting nor the column's type decides; the first one present.
+# Names of input and label columns: the first one present counts if neither a setting nor the columns' types decide.
 _INPUTS = ("x", "image", "img", "pixel_values", "input_ids", "tokens")
 _LABELS = ("y", "label", "labels", "fine_label", "target")
 _TEST = ("test", "validation")
@@ -41,7 +41,7 @@ def _is_frame(data):
 
 
 def _is_set(data):
-    """True for a data set: it has rows, and is not an array, a list of columns or a dict of arrays."""
+    """True for a data set: an object that has rows and is not an array, a list of columns or a dict of arrays."""
     if isinstance(data, list):
         first = data[0] if data else {}
         return isinstance(first, Mapping) or (isinstance(first, tuple) and 2 <= len(first) <= 3
@@ -52,7 +52,7 @@ def _is_set(data):
 
 
 def _parts(data):
-    """(training part, test part or None), or (None, None)."""
+    """(training part, test part or None); (None, None) if `data` is no data set."""
     if _is_set(data):
         return data, None
     if isinstance(data, (tuple, list)) and len(data) == 2 and all(_is_set(part) for part in data):
@@ -75,7 +75,7 @@ def _arrays_of(data, settings, where):
 
 
 def _order_columns(part, like, inputs):
-    """Puts the named columns of a part in the order of another's, without their names."""
+    """Puts a part's named columns in the order of another part's, and removes their names."""
     own, wanted = list(part.pop("columns", ())), list(like.get("columns", ()))
     if own != wanted and own and wanted:
         missing = [name for name in wanted if name not in own]
@@ -193,7 +193,7 @@ def _stacked(column, name, where):
 
 
 def _put(filled, at, value, index, count, name, where):
-    """Row `index` of filled[at], which is created at row 0: numbers unchanged, integers in 64 bits, texts as a list."""
+    """Sets row `index` of filled[at], which is created at row 0: a list for strings, otherwise an array (integers: 64 bits)."""
     import numpy
 
     array = array_of(value)

@@ -1,4 +1,4 @@
-"""Runs with the user's own code: settings, functions for C++, a file of initial weights."""
+"""What runs with the user's own code need: settings, functions for C++, a file of initial weights."""
 
 import contextlib
 import hashlib
@@ -15,7 +15,7 @@ from .code import code_setting
 
 def tensors_of(model):
     """The tensors of a module, a state dict or a dict of arrays, as a dict of float32 arrays, and their form: the order, the tensors
-    that are not floating point (fixed: not averaged, never changed), and whether they are PyTorch's."""
+    that are not floating point (fixed: not averaged, never changed), and whether all tensors are PyTorch's."""
     import numpy
 
     if hasattr(model, "state_dict"):
@@ -92,7 +92,7 @@ class OwnCode:
             raise UsageError(f"workers is {workers}; without train it must be 1")
 
     def begin(self, **form):
-        """The functions in the form for C++. form: order, torch and fixed of the model's tensors (Form), and the run's arrays."""
+        """The functions as C++ expects them. form: order, torch and fixed of the model's tensors (Form), and the run's arrays."""
         if self.train is None:
             return self.functions
         from ._training import Training

@@ -1,4 +1,4 @@
-"""Arrays and JSON values as bytes and back; never pickles or objects, which could run code when read."""
+"""Converts arrays and JSON values to bytes and back, without pickles or objects, which could run code when read."""
 
 import json
 import struct

@@ -6,7 +6,7 @@ import shutil
 
 
 def program():
-    """The path of the program: next to the module, otherwise on PATH; None if it is in neither."""
+    """The path of the program: next to the module, otherwise on PATH; None if it is in neither place."""
     beside = pathlib.Path(__file__).parent / "bin" / "fedstride"
     if os.access(beside, os.X_OK):
         return str(beside)

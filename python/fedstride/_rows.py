@@ -1,4 +1,4 @@
-"""A partition given as lists of rows: the manifest that the partition `file` reads."""
+"""Writes a partition given as lists of rows to a manifest, which the partition `file` reads."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def _lists(given: Any) -> list[list[int]] | None:
 
 @contextlib.contextmanager
 def partition_file(settings: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Callable[[str], None] | None]]:
-    """The settings with rows given as `partition` in a file that exists while the context lasts; and a function that makes the
-    configuration in a run's folder name the folder's own partition.json, so that the run can be resumed and repeated."""
+    """The settings, with rows given as `partition` moved to a file that exists while the context lasts, and a function that makes
+    the configuration in a run's folder refer to the folder's own partition.json, so that the run can be resumed and repeated."""
     given = settings.get("partition")
     lists = None if given is None else _lists(given)
     if lists is None:

@@ -1,4 +1,4 @@
-"""Keyword arguments from the fields in C++: their types, defaults and texts, in signatures, docstrings and stubs."""
+"""Makes keyword arguments from the fields in C++: types, defaults and help, for signatures, docstrings and stubs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def families() -> dict[str, dict[str, Any]]:
 def commands() -> dict[str, list[dict[str, Any]]]:
     """The flags of the program's commands by the command's name ("privacy epsilon")."""
     def described(command: str, flag: dict[str, Any]) -> dict[str, Any]:
-        # Commands about accountants have flags named like settings, with other values and defaults.
+        # Commands about accountants have flags with the names of settings but other values and defaults.
         is_own = command.startswith("privacy ") and flag["help"]
         return flag if is_own else settings().get(flag["name"], flag)
 
@@ -43,7 +43,7 @@ _TYPES = {"flag": "bool", "whole": "int", "number": "float", "number or auto": "
 
 
 def annotation(setting: dict[str, Any]) -> str:
-    """The type of a setting's values, as Python."""
+    """The type of a setting's values, as a Python annotation."""
     names = "Literal[" + ", ".join(map(repr, setting["choices"])) + "]"
     if setting["kind"] == "part":
         own = " | Callable[..., Any]" if setting["name"] in OWN_PARTS else ""
@@ -54,7 +54,7 @@ def annotation(setting: dict[str, Any]) -> str:
 
 
 def default(setting: dict[str, Any]) -> Any:
-    """The meaning of its absence; None if nothing or if that depends on the chosen part."""
+    """The value of an absent setting; None if it has none or if it depends on the chosen part."""
     return None if setting["default"] == "" else setting["default"]
 
 
@@ -112,7 +112,7 @@ def _section(chosen: list[dict[str, Any]]) -> str:
 
 
 def takes(choose: Callable[[], list[dict[str, Any]]], describe: bool = False) -> Callable[[Any], Any]:
-    """Decorator: the keywords in a function's ** are these settings and flags, except its named parameters. `describe`: its
+    """Decorator: the keywords in a function's ** are these settings and flags, except its named parameters. `describe`: the
     docstring lists them."""
 
     def mark(function: Any) -> Any:
@@ -143,7 +143,7 @@ def takes(choose: Callable[[], list[dict[str, Any]]], describe: bool = False) ->
 
 
 def _unnamed(function: Any, value: Any) -> str:
-    """What is said of a value without a name."""
+    """The end of the message about a value without a name."""
     if isinstance(value, Mapping):
         return f": {function.__name__}(**settings)"
     if "data" in function.__signature__.parameters and (hasattr(value, "shape") or isinstance(value, (list, tuple))):

@@ -20,7 +20,7 @@ def _keywords(found: list[dict[str, Any]]) -> tuple[list[ast.arg], list[ast.expr
 
 
 class _Shorten(ast.NodeTransformer):
-    """Keeps signatures and docstrings in their form after the decorator `takes`."""
+    """Keeps signatures and docstrings as they are after the decorator `takes`."""
 
     def __init__(self, owner: Any) -> None:
         self._owner = owner
@@ -36,7 +36,7 @@ class _Shorten(ast.NodeTransformer):
         if is_overload:
             self._overloaded.add(node.name)
         elif node.name in self._overloaded:
-            return None  # its implementation
+            return None  # the overloads' implementation
         node.decorator_list = [one for one in node.decorator_list if not (isinstance(one, ast.Call) and getattr(one.func, "id", "") == "takes")]
         if (found := getattr(live, "__fedstride_keywords__", None)) is not None:
             own = {one.arg for one in (*node.args.args, *node.args.kwonlyargs)}

@@ -76,7 +76,7 @@ def one_line(text):
 
 def answer_of(train, form, start, weights, task, keeps_state, failed, into=None):
     """Calls the function with the weights, which are views of the flat vector `start`. Returns (flat vector, examples, loss, state as
-    bytes, failure in one line, counts of its lots). failed(exception) returns that line."""
+    bytes, failure in one line, counts of its lots). failed(exception) returns the line of the failure."""
     lots = None
     try:
         answer = train(weights, task)
@@ -124,7 +124,7 @@ class Raised(NamedTuple):
 
 class Failures:
     """Logs the exceptions of a run's training functions, each distinct one once, and keeps the first one of a round as `cause`.
-    `secret`: they may hold rows that the user of this process must not see."""
+    `secret`: exceptions may hold rows that the user of this process must not see."""
 
     def __init__(self, secret):
         self.secret, self.cause, self._logged = secret, None, set()
@@ -141,7 +141,7 @@ class Failures:
 
 
 class Training:
-    """The object that C++ calls (python/own_code.cpp). `arrays`: the user's, whose rows tasks return unchanged. `own`: the
+    """The object that C++ calls (python/own_code.cpp). `arrays`: the user's arrays, whose rows tasks return unchanged. `own`: the
     clients' rows belong to the user of this process, who may see tracebacks under dp."""
 
     def __init__(self, train, evaluate, *, order=None, torch=False, fixed=None, arrays=None, workers=1, own=False):
@@ -163,7 +163,7 @@ class Training:
         return self._failures.cause
 
     def begin(self, tensors, size, keeps_state, inputs, rows_of, examples_of, is_private):
-        """`inputs`: the name of the inputs among the arrays."""
+        """`inputs`: the key of the inputs among the arrays."""
         self.form, self.keeps_state = self._form_of(tensors, size), keeps_state
         key = next((key for key in (inputs, f"{inputs}_train", f"train_{inputs}") if key in (self._arrays or ())), None)
         self.rows_of = rows_of

@@ -1,4 +1,4 @@
-"""Names of types in annotations."""
+"""Type aliases for annotations."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Place = Union[str, "os.PathLike[str]"]
-# A file or a folder; (x, y) or (x, y, client); a dict of arrays; a data set of another library, or training and test part.
+# A file or a folder; (x, y) or (x, y, client); a dict of arrays; a data set of another library, or its training and test parts.
 Data = Union[Place, "Sequence[ArrayLike]", "Mapping[str, ArrayLike]", Any]
 # A flag's value.
 Value = Union[bool, int, float, str, "os.PathLike[str]", "numpy.generic", Sequence[Any], None]
 # A model's tensors by name: NumPy's or PyTorch's.
 Tensors = Mapping[str, Any]
-# train(weights, task) returns trained weights or a Trained; evaluate(weights) an accuracy or a dict.
+# train(weights, task) returns trained weights or a Trained; evaluate(weights) returns an accuracy or a dict.
 Train = Callable[[dict[str, Any], Any], Any]
 Evaluate = Callable[[dict[str, Any]], Union[float, "dict[str, float]"]]
 # A partition: a list of row numbers for each client.
 Rows = Union["Sequence[ArrayLike]", "NDArray[Any]"]
-# Called after each round; False stops the run.
+# Called after each round; returning False stops the run.
 OnRound = Callable[[dict[str, Any]], object]

@@ -1,4 +1,4 @@
-"""What C++ reports during a run: the progress bar, the user's on_round, the folder to name when interrupted."""
+"""Handles C++'s reports during a run: draws the progress bar, calls the user's on_round, names the folder when interrupted."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Bar:
             self._write(f"\r{before}|{self._filled(share, width)}| {after}\033[K")
 
     def say(self, text: str) -> None:
-        """A separate line, above the bar."""
+        """Prints a separate line above the bar."""
         if self._in_notebook:
             print(text)
         else:
@@ -106,7 +106,7 @@ class Bar:
 
 
 def _somebody_looks() -> bool:
-    """A bar is drawn for the main thread of a notebook or of a program on a terminal."""
+    """True on the main thread of a notebook or of a program on a terminal, where a bar is drawn."""
     if threading.current_thread() is not threading.main_thread():
         return False
     return _kernel_shell() is not None or (sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb")
@@ -150,7 +150,7 @@ class Watcher:
 @contextlib.contextmanager
 def watching(on_round: Callable[[dict[str, Any]], object] | None, progress: bool | None, verbose: bool,
              begun: Callable[[str], None] | None = None) -> Iterator[Watcher]:
-    """A watcher for a run; an interruption names its folder."""
+    """A watcher for a run; the message of an interruption names the run's folder."""
     if on_round is not None and not callable(on_round):
         raise UsageError(f"on_round is of type {type(on_round).__name__}; it must be a function of a round's dict")
     if progress is not None and not isinstance(progress, bool):

@@ -25,8 +25,8 @@ def check(train):
 
 
 class Pool:
-    """Spawned processes that train one client each at a time. One shared memory holds the round's weights, followed by a slot for
-    each process's answer."""
+    """Spawned processes that train one client each at a time. A block of shared memory holds the round's weights, followed by a
+    slot for each process's answer."""
 
     def __init__(self, workers, train, form, keeps_state, rows_of, examples_of, failures):
         self._work = pickle.dumps((train, form, keeps_state))
@@ -82,7 +82,7 @@ class Pool:
                     if waiting:
                         self._ask(place, round, waiting.pop(), describe, at_work)
         except BaseException:
-            for place in at_work:  # these are still busy: the next round starts new ones
+            for place in at_work:  # these workers are still busy; the next round starts new ones
                 if self._workers[place] is not None:
                     self._workers[place][0].kill()
                     self._workers[place] = None
@@ -101,11 +101,11 @@ class Pool:
         try:
             self._workers[place][1].send((round, client, *describe(client)))
         except (BrokenPipeError, ConnectionError):
-            pass  # noticed when waiting for its answer
+            pass  # the failure is noticed when waiting for the answer
 
 
 def _packed(error):
-    """An exception for the parent process, as bytes, and its traceback as a text. An exception that cannot be sent is None."""
+    """An exception for the parent process, as bytes (None if it cannot be sent), and its traceback as text."""
     text = "".join(traceback.format_exception(error))
     try:
         data = pickle.dumps(error)

@@ -20,7 +20,7 @@ class Client:
     folder: holds the client's state, ledger and key (default: client-N); a client with the same folder resumes.
     data, data_dir: where the experiment's data set or the client's own rows are.
     threads, patience (seconds without the coordinator; 0: forever), require_dp ("example", "client", "both"), max_epsilon with delta,
-    accept_other_builds, quiet: as the flags of `fedstride join`.
+    accept_other_builds, quiet: like the flags of `fedstride join`.
     """
 
     def __init__(
@@ -59,8 +59,8 @@ class Client:
     def serve(self, train: Train | None = None, *, evaluate: Evaluate | None = None, model: Tensors | Any | None = None) -> dict[str, Any]:
         """Takes part until the federation is finished. Returns a dict with finished, rounds, model_hash and updates_sent.
 
-        train: as for `run`, train(weights, task) returns trained weights; with None, fedstride trains as the experiment says. If it
-            raises, the client is left out of the round and the exception is logged.
+        train: as for `run`, train(weights, task) returns trained weights; with None, fedstride trains as the experiment says. If
+            train raises, the client is left out of the round and the exception is logged.
         evaluate: as for `run`; the coordinator may ask this client to test its models.
         model: a PyTorch module or its tensors, if `train` is to receive PyTorch tensors; names and types count, values do not.
 

@@ -46,7 +46,7 @@ def named(name: str, version: str | int) -> Callable[[Function], Function]:
 
 def uses_clipped_sum(function: Function) -> Function:
     """Decorator that declares that a training function changes its weights only by the noisy gradients of `task.lots()`, and uses its
-    client's examples for nothing else. `dp="example"` requires it.
+    client's examples for nothing else. `dp="example"` requires the decorator.
 
     fedstride cannot check this, and the ledger's statements say so. It does check that tensors without a gradient are unchanged.
     """
@@ -58,8 +58,8 @@ def uses_clipped_sum(function: Function) -> Function:
 
 
 def tracker(function: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], None]:
-    """Makes an `on_round` from a function that reports a round to a tracker. If it raises, the run continues, and the `fedstride`
-    logger has the first traceback; its return value stops nothing."""
+    """Makes an `on_round` from a function that reports a round to a tracker. If the function raises, the run continues and the
+    `fedstride` logger gets the first traceback; its return value never stops the run."""
     failures = 0
 
     @functools.wraps(function)
@@ -76,7 +76,7 @@ def tracker(function: Callable[[dict[str, Any]], object]) -> Callable[[dict[str,
 
 
 def code_setting(functions: Mapping[str, Any]) -> str | None:
-    """The setting `code` of a run with these functions, given by key: "aggregation=median 1; train=?"; None without functions."""
+    """The setting `code` of a run with these functions by key: "aggregation=median 1; train=?"; None without functions."""
     return code_text([(key.replace("_", "-"), getattr(function, "__fedstride_code__", "?"),
                        key == "train" and getattr(function, "__fedstride_clips__", False))
                       for key, function in sorted(functions.items()) if function is not None]) or None
@@ -113,14 +113,14 @@ class Lot:
         return len(self.indices)
 
     def gradient(self, gradients: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """The lot's noisy gradient: clipped for each example, summed, with noise, divided by the expected number of examples (Abadi et
-        al. 2016, Algorithm 1). Call it exactly once for each lot, even an empty one.
+        """The lot's noisy gradient: the examples' clipped gradients are summed, noise is added, and the result is divided by the
+        expected number of examples (Abadi et al. 2016, Algorithm 1). Call it exactly once for each lot, even an empty one.
 
         gradients: a dict of arrays (examples, *shape of the tensor) with a gradient for each example of the lot; or several such
-            dicts, for example from a generator, that together hold them all, so that only one is in memory at a time. Tensors that
-            are omitted are not trained. Examples whose gradient is not finite are omitted.
+            dicts that together hold all gradients, for example from a generator, to keep only one in memory at a time. Omitted
+            tensors are not trained. Examples whose gradient is not finite are omitted.
 
-        Raises UsageError for other shapes or numbers of examples; the lot is then spent.
+        Raises UsageError for other shapes or numbers of examples; the lot is then used up.
         """
         return self._lots.release(len(self.indices), gradients)
 
@@ -132,7 +132,7 @@ class Task:
     only on the run's seed, the round and the client. state: the client's last Trained.state; None before.
     rows: the client's row numbers in the data set, uint32. x, y: copies of its examples: images uint8 (n, channels, height, width),
     numbers float32 (n, columns), tokens int64 (n, positions); classes int64 (n,) or (n, positions), values float32 (n, numbers).
-    rows, x and y do not exist if only the clients' own code knows the examples.
+    rows, x and y are not available if only the clients' own code knows the examples.
     """
 
     client: int

@@ -26,10 +26,10 @@ _NAMES = ("x", "y", "client")
 def load_dataset(dataset: str | None = None, *, data: Data | None = None, **settings: Value) -> dict[str, Any]:
     """Reads a data set into a dict of read-only arrays, which share its memory.
 
-    dataset: a name of `fedstride data list`; or data: your own file or arrays, as for `run`.
+    dataset: a name from `fedstride data list`; or data: your own file or arrays, as for `run`.
     settings: where the data sets are, and how to read a file.
 
-    Keys: x, y, x_test, y_test; client and client_test (indices into client_names) if the data name their clients; rows and
+    Keys: x, y, x_test, y_test; client and client_test (indices into client_names) if the data identify clients; rows and
     rows_test (row numbers in the file) if some were held out as the test part; classes, class_names, client_names; mean and
     deviation of each channel or column (a model's input is (x - mean) / deviation, for images (x / 255 - mean) / deviation);
     targets ("classes", "positions", "values", "flags"); vocabulary, the number of tokens; hash (SHA-256 of the contents);
@@ -45,8 +45,8 @@ def load_dataset(dataset: str | None = None, *, data: Data | None = None, **sett
 def partition(*, config: Place | None = None, data: Data | None = None, **settings: Value | Part | Rows) -> list[NDArray[numpy.uint32]]:
     """Assigns rows to clients: a list with an array of row numbers (uint32, ascending) for each client, which `run` takes as partition=.
 
-    Keywords are those of `run`; the irrelevant ones are still checked. Row numbers count the training part; if a sixth of a file's or
-    the arrays' rows is held out for testing, they count the rows of the file or the arrays, as in partition.json.
+    Takes the keywords of `run`; irrelevant ones are still checked. Row numbers count the training part; if a sixth of the rows of
+    a file or of arrays is held out for testing, they count the rows of the file or the arrays, as in partition.json.
     """
     path, arrays = split_data(data, settings, config)
     given: dict[str, Any] = {"data": path, **spread(settings)}
@@ -60,8 +60,8 @@ def _named(dataset, arrays):
 
 
 def split_data(data, settings=None, config=None):
-    """(path, None) for a file or a folder, (None, arrays by their keys) for arrays and objects, (None, None) for None. `settings` may
-    name an object's columns; `config`, a file of settings, may name what changes how arrays are read."""
+    """(path, None) for a file or a folder, (None, arrays by key) for arrays and objects, (None, None) for None. `settings` may
+    name an object's columns; `config`, a file of settings, may change how arrays are read."""
     if data is None:
         return None, None
     if isinstance(data, (str, os.PathLike)):

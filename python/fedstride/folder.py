@@ -55,7 +55,7 @@ class Run:
     def __fspath__(self) -> str:
         return str(self.folder)
 
-    if not TYPE_CHECKING:  # a type checker would accept every name
+    if not TYPE_CHECKING:  # otherwise a type checker would accept every name
 
         def __getattr__(self, name):
             hint = _hints.of_run(name)
@@ -72,7 +72,7 @@ class Run:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """summary.json as a dict. Raises Error before the run has written it."""
+        """summary.json as a dict. Raises Error if the run has not written it yet."""
         try:
             return json.loads(self._text("summary.json"))
         except json.JSONDecodeError as error:
@@ -80,8 +80,8 @@ class Run:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """Turns the rows of a file into inputs and answers of the run's model, and is used to read other data (schema.json):
-        "form", "columns", "classes", "missing", "mean", "deviation" and more. Raises Error before the run has written it."""
+        """How the rows of a file become inputs and answers of the run's model (schema.json), also used to read other data:
+        "form", "columns", "classes", "missing", "mean", "deviation" and more. Raises Error if the run has not written it yet."""
         try:
             return json.loads(self._text("schema.json"))
         except json.JSONDecodeError as error:
@@ -223,14 +223,14 @@ def html_table(rows: list[tuple[str, str]]) -> str:
 
 
 def _statement(spent: dict[str, Any]) -> str:
-    """"epsilon 1.63 at delta 1e-05 (example level)"; epsilon is rounded up, so that it is still a bound."""
+    """"epsilon 1.63 at delta 1e-05 (example level)"; epsilon is rounded up, so it remains a bound."""
     epsilon = spent["epsilon"]
     bound = f"epsilon {math.ceil(epsilon * 100) / 100:.2f}" if _is_number(epsilon) else "no finite epsilon"
     return f"{bound} at delta {spent['delta']:g} ({spent['level']} level)"
 
 
 def _measure(names: Any) -> str:
-    """The key of the test result among these: for targets that are numbers, or for classes."""
+    """The key of the test result among these: R2 for targets that are numbers, accuracy for classes."""
     return "test_r2" if "test_r2" in names else "test_accuracy"
 
 
@@ -242,7 +242,7 @@ _SPENT = (("example_privacy", ""), ("client_privacy", "client_"))
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
-    """A row of a table: without lists, NaN for numbers that were not measured."""
+    """A row of a table, without lists, and with NaN for numbers that were not measured."""
     row = {key: math.nan if value is None else value for key, value in record.items() if not isinstance(value, (dict, list))}
     for key, before in _SPENT:
         if key in record:
@@ -252,7 +252,7 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_locked(folder: pathlib.Path) -> bool:
-    """Whether a process works in the folder: it holds an exclusive lock (core/folder_lock.hpp), which excludes shared ones."""
+    """True if a process is working in the folder: its exclusive lock (core/folder_lock.hpp) excludes shared ones."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:

@@ -16,8 +16,8 @@ class Part:
 
         fedstride.run(partition=fedstride.Dirichlet(alpha=0.3), local_objective=fedstride.Prox(mu=0.01))
 
-    `family` is the keyword that takes it and `name` its name there. Settings are attributes; omitted ones have their defaults. A
-    part does not change; two are equal if their settings are.
+    `family` is the keyword that takes the part, and `name` its name there. Settings are attributes; omitted settings have their
+    defaults. Parts are immutable; two are equal if their types and given settings are.
     """
 
     family: str = ""
@@ -69,8 +69,8 @@ class Part:
 
 
 def spread(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with each part, or class of one, replaced by its name and its settings. Raises UsageError for a part given as another family's, and
-    for a setting given twice."""
+    """The settings with each part, or part class, replaced by its name and its settings. Raises UsageError for a part of another
+    family, and for a setting given twice."""
     result = dict(settings)
     for key, part in settings.items():
         if isinstance(part, type) and issubclass(part, Part):
@@ -90,10 +90,10 @@ def spread(settings: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-# Initials; other names are words.
+# Names with unusual capitals; all others are capitalized as words.
 _INITIALS = {"adadp": "ADADP", "alie": "ALIE", "drive": "DRIVE", "ema": "EMA", "fedasync": "FedAsync", "fedat": "FedAT", "fedbuff": "FedBuff", "iid": "IID",
              "qsgd": "QSGD", "sgd": "SGD", "stc": "STC", "terngrad": "TernGrad", "tifl": "TiFL"}
-# The text before and after the names in families whose names clash with another family's or mean little alone.
+# Text added before and after the names of families whose names clash with another family's or mean little alone.
 _AROUND = {"cohort": ("", "Cohort"), "server_optimizer": ("Server", ""), "dp": ("", "Privacy"), "compress_up": ("Up", ""),
            "compress_down": ("Down", ""), "devices": ("", "Devices"), "availability": ("", "Availability")}
 

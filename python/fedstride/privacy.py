@@ -7,8 +7,8 @@ the records in a lot), `noise_multiplier` (standard deviation of the noise on th
 releases), `epochs`, `epsilon`, `delta`. Each function raises UsageError if one is missing or invalid. With `details=True` it returns
 the dict that the program prints as JSON.
 
-Further functions account for single mechanisms, in the same units: noise in multiples of a record's clip bound, at neighbors that add or
-remove one record (or zero it out). docs/privacy-mechanisms.md has their guarantees.
+Further functions account for single mechanisms, in the same units: noise in multiples of a record's clip bound, for neighbors
+that add or remove one record (or zero it out). docs/privacy-mechanisms.md has their guarantees.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ __all__ = ["adaptive_clip_noise", "audit", "audit_scores", "balls_in_bins", "buf
 
 @takes(of_command("privacy epsilon"), describe=True)
 def epsilon(*, details: bool = False, **question: Value) -> Any:
-    """The epsilon that an accountant proves at `delta`, rounded up; math.inf if it proves none. `composition=` takes several phases
-    of training, a list of `event()`s; or a file of cases (docs/compositions.md), and then returns a list of dicts, one a case.
+    """The epsilon that an accountant proves at `delta`, rounded up; math.inf if it proves none. `composition=` takes several
+    phases of training as a list of `event()`s, or a file of cases (docs/compositions.md); for a file, returns a list of dicts,
+    one per case.
 
         phases = [event(sampling_rate=0.01, noise_multiplier=4, steps=5000), event(sampling_rate=0.02, noise_multiplier=6, steps=2000)]
         epsilon(composition=phases, delta=1e-5)
@@ -58,8 +59,8 @@ def steps(*, details: bool = False, **question: Value) -> Any:
 
 @takes(of_command("privacy compare"), describe=True)
 def compare(**question: Value) -> Any:
-    """All accountants compared: a dict whose "accountants" has a dict for each, with "unsound" if it proves nothing. Of a
-    `composition=` as in `epsilon()`."""
+    """Compares all accountants: returns a dict whose "accountants" has a dict for each, with "unsound" if it proves nothing.
+    Takes `composition=` as `epsilon()` does."""
     return _answer("compare", None, question, True)
 
 
@@ -87,15 +88,15 @@ def audit(folder: Place, **flags: Value) -> dict[str, Any]:
 
 @takes(of_command("privacy measure"), describe=True)
 def measure(folder: Place | None = None, **flags: Value) -> dict[str, Any]:
-    """Trains a run's configuration again (or that of `config=FILE`) with canaries and returns the lower bounds on epsilon that
-    they show with the ledger's, a dict for each of "levels" (docs/privacy-mechanisms.md). Raises Error if one is above the
-    ledger's epsilon."""
+    """Trains a run's configuration again (or the one in `config=FILE`) with canaries. Returns the lower bounds on epsilon that
+    they show next to the ledger's epsilon, a dict for each of "levels" (docs/privacy-mechanisms.md). Raises Error if a bound is
+    above the ledger's epsilon."""
     return asked("privacy", "measure", *([] if folder is None else [folder]), **flags)
 
 
 def adaptive_clip_noise(noise_multiplier: float, clients: float, count_noise: float = 0) -> dict[str, float]:
-    """Splits the noise of a release of clipped updates together with the count of clients within the bound (Andrew et al. 2021,
-    Theorem 1): "vector" is the multiplier of the noise on the updates' sum, "count" the standard deviation of that on the count.
+    """Splits the noise between a sum of clipped updates and the count of clients within the bound, released together (Andrew et
+    al. 2021, Theorem 1): "vector" is the noise multiplier of the sum, "count" the standard deviation of the noise on the count.
     Both together cost as much as `noise_multiplier` alone. `clients` is the expected number in a round; `count_noise` 0 means
     max(clients / 20, noise_multiplier)."""
     vector, count = _core.bound_noise("adaptive", {"clip-count-noise": count_noise}, noise_multiplier, clients)
@@ -103,30 +104,31 @@ def adaptive_clip_noise(noise_multiplier: float, clients: float, count_noise: fl
 
 
 def toeplitz(steps: int, bands: int = 0) -> list[float]:
-    """The first column of the lower triangular Toeplitz C that minimizes sensitivity times the largest error of prefix sums over
-    `steps` releases (Fichtenberger, Henzinger & Upadhyay 2023), or with this many bands, for records whose rounds are at least
-    that far apart."""
+    """The first column of the lower triangular Toeplitz matrix C that minimizes sensitivity times the largest error of prefix
+    sums over `steps` releases (Fichtenberger, Henzinger & Upadhyay 2023). With `bands`, C has this many bands and is for records
+    whose rounds are at least that far apart."""
     return list(_core.toeplitz(steps, bands))
 
 
 def prefix_error(coefficients: Sequence[float], steps: int) -> float:
-    """The largest standard deviation of a prefix sum's error, if step t has noise (C^-1 z)_t with z of deviation 1. Times
-    `sensitivity`, it is the error at a noise multiplier of 1."""
+    """The largest standard deviation of a prefix sum's error, if step t has noise (C^-1 z)_t, where z has deviation 1. Multiplied
+    by `sensitivity`, it is the error for a noise multiplier of 1."""
     return float(_core.prefix_error([float(one) for one in coefficients], steps))
 
 
 def buffered_toeplitz(buffers: int, steps: int, separation: int = 0, most: int = 0) -> dict[str, list[float]]:
-    """A buffered linear Toeplitz matrix, c_t = sum of scale x decay^(t-1), with the least sensitivity times largest error (Dvijotham et
-    al. 2024), for records whose rounds are at least `separation` apart (0: one round), at most `most` of them (0: as many as fit)."""
+    """The buffered linear Toeplitz matrix, c_t = sum of scale x decay^(t-1), that minimizes sensitivity times largest error
+    (Dvijotham et al. 2024) for records with at most `most` rounds (0: as many as fit) at least `separation` apart (0: one
+    round)."""
     scale, decay = _core.buffered_toeplitz(buffers, steps, separation or steps, most)
     return {"scale": list(scale), "decay": list(decay)}
 
 
 def sensitivity(values: Sequence[Any], steps: int, separation: int, most: int = 0) -> dict[str, Any]:
     """The largest change of C x by a record, in clip bounds, if any two of its rounds are at least `separation` apart and there
-    are at most `most` (0: as many as fit). `values` are the first column of a Toeplitz C, or the rows of a lower triangular one.
-    "exact" says whether "value" is attained. Releasing all of it with noise multiplier z costs what one release with z / value
-    does: epsilon(sampling="full", noise_multiplier=z / value, steps=1, delta=...) (Denisov et al. 2022)."""
+    are at most `most` (0: as many as fit). `values` are the first column of a Toeplitz C, or the rows of a lower triangular C.
+    "exact" says whether "value" is attained. Releasing all of C x with noise multiplier z costs as much as one release with
+    z / value: epsilon(sampling="full", noise_multiplier=z / value, steps=1, delta=...) (Denisov et al. 2022)."""
     rows = [list(one) for one in values] if len(values) and hasattr(values[0], "__len__") else None
     flat = [float(one) for row in rows for one in row] if rows is not None else [float(one) for one in values]
     value, exact = _core.sensitivity(flat, steps, rows is not None, separation, most)
@@ -134,18 +136,18 @@ def sensitivity(values: Sequence[Any], steps: int, separation: int, most: int = 
 
 
 def tree(steps: int, separation: int = 0, trees: int = 1) -> dict[str, float]:
-    """Noise of prefix sums by a binary tree (DP-FTRL, Kairouz et al. 2021) over this many steps: "depth", the nodes over one
+    """Noise of prefix sums from a binary tree (DP-FTRL, Kairouz et al. 2021) over this many steps: "depth", the nodes over one
     step; "sensitivity", as in `sensitivity()`, for rounds at least `separation` apart (0: one round in a tree) in each of the
-    `trees`, one after another; "variance" of the last prefix sum's error at noise of variance 1 per node, and "better_variance"
-    with Honaker's estimator, both of all trees."""
+    `trees`, one after another; "variance", of the last prefix sum's error for noise of variance 1 per node, and
+    "better_variance", with Honaker's estimator, both over all trees."""
     depth, moved, variance, better = _core.tree(steps, separation or steps)
     return {"depth": depth, "sensitivity": moved * trees**0.5, "variance": variance * trees, "better_variance": better * trees}
 
 
 def balls_in_bins(noise_multiplier: float, bins: int, epochs: int = 1, *, epsilon: float | None = None, delta: float | None = None) -> Any:
-    """The privacy of records that are each in one of `bins` lots of an epoch, drawn at random and the same in every epoch (Chua et al.
-    2024). With `epsilon`, a dict of "delta" in both directions and of the larger; with `delta`, the epsilon. Proven upper bounds, from
-    the exact pair of distributions."""
+    """The privacy of records that are each in one of `bins` lots of an epoch, drawn at random and the same in every epoch (Chua
+    et al. 2024). With `epsilon`, returns a dict: the deltas in both directions ("remove", "add") and the larger one ("delta");
+    with `delta`, returns the epsilon. Both are proven upper bounds, from the exact pair of distributions."""
     _one_of(epsilon, delta)
     first, second = _core.draw_curve("balls-in-bins", noise_multiplier, bins, epochs, epsilon, 0.5 if delta is None else delta)
     return {"remove": first, "add": second, "delta": max(first, second)} if epsilon is not None else first
@@ -164,8 +166,8 @@ def user_rows(noise_multiplier: float, rows: int, rate: float, releases: int = 1
 
 def selection(mean: float, delta: float, *, shape: float | str = 1, rho: float | None = None, noise_multiplier: float | None = None,
               sampling_rate: float = 1, steps: int = 1) -> float:
-    """The epsilon of the best of a random number of runs with this mean, if only the best result is seen (Papernot & Steinke
-    2022): `shape` is the eta of the truncated negative binomial distribution (Theorem 2; 1: geometric, 0: logarithmic) or
+    """The epsilon of the best of a random number of runs, `mean` on average, if only the best result is seen (Papernot & Steinke
+    2022). `shape` is the eta of the truncated negative binomial distribution (Theorem 2; 1: geometric, 0: logarithmic) or
     "poisson" (Theorem 6). A run has `steps` releases with `noise_multiplier` at `sampling_rate`, or is `rho`-zCDP."""
     if (rho is None) == (noise_multiplier is None):
         raise _core.UsageError("give either rho or noise_multiplier, the privacy of one run")
@@ -177,25 +179,25 @@ def selection(mean: float, delta: float, *, shape: float | str = 1, rho: float |
 
 
 def one_run(canaries: int, guesses: int, right: int, delta: float, confidence: float = 0.95) -> dict[str, float]:
-    """Lower bounds on epsilon from one run in which each of `canaries` was in or out by a fair coin and `right` of `guesses` about them
-    are right: "epsilon" for any mechanism (Steinke, Nasr & Jagielski 2023, Theorem 5.2), "gaussian_epsilon" for one whose trade-off
-    curve is a Gaussian's (Mahloujifar, Melis & Chaudhuri 2024)."""
+    """Lower bounds on epsilon from one run in which a fair coin put each of `canaries` in or left it out, and `right` of
+    `guesses` about them are right: "epsilon" for any mechanism (Steinke, Nasr & Jagielski 2023, Theorem 5.2), "gaussian_epsilon"
+    for a mechanism with a Gaussian's trade-off curve (Mahloujifar, Melis & Chaudhuri 2024)."""
     anyone, gaussian = _core.one_run(canaries, guesses, right, delta, 1 - confidence)
     return {"epsilon": anyone, "gaussian_epsilon": gaussian}
 
 
 def audit_scores(inside: Sequence[float], outside: Sequence[float], delta: float, confidence: float = 0.95) -> dict[str, float]:
-    """`one_run` by scores of included and excluded canaries, higher if they look included, over all "thresholds" at corners of
-    the ROC curve's convex hull, each at (1 - confidence) / their number."""
+    """`one_run` from scores of included and excluded canaries, higher if they look included, over the thresholds at all corners
+    of the ROC curve's convex hull ("thresholds" is their number), each with significance (1 - confidence) / their number."""
     anyone, gaussian, thresholds = _core.audit_scores([float(one) for one in inside], [float(one) for one in outside], delta, 1 - confidence)
     return {"epsilon": anyone, "gaussian_epsilon": gaussian, "thresholds": thresholds}
 
 
 def fitted_audit(inside: Sequence[float], outside: Sequence[float], delta: float, confidence: float = 0.95) -> dict[str, float]:
-    """What scores of canaries show if they are Gaussian, as a known direction of each noisy release is (white box; Andrew et al.
-    2023): "mu", the distance of the means in standard deviations, "least_mu", its lower end at this confidence, and the "epsilon"
-    of that. It detects halved noise with a few hundred canaries, which `audit_scores` does not, but proves nothing about other
-    mechanisms."""
+    """What canaries' scores show if they are Gaussian, as a known direction of each noisy release is (white box; Andrew et al.
+    2023): "mu", the distance between the means in standard deviations; "least_mu", its lower bound at this confidence; and
+    "epsilon", from the lower bound. Unlike `audit_scores`, it detects halved noise with a few hundred canaries, but it proves
+    nothing about other mechanisms."""
     mu, least, found = _core.fitted_audit([float(one) for one in inside], [float(one) for one in outside], delta, 1 - confidence)
     return {"mu": mu, "least_mu": least, "epsilon": found}
 

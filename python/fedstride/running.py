@@ -41,35 +41,36 @@ def run(
     """Trains a federation on the calling thread and returns its opened folder (`Run`).
 
     settings: listed below with their valid values and [defaults]: `dataset="cifar10"`, `local_epochs=2`. Values are bool, int,
-        float, str, paths, NumPy scalars and lists of these (joined with commas). None means not given: with seed=None the seed is the
-        default one, so that every such run is the same. A part may be an object that has its settings: `partition=fedstride.Dirichlet(alpha=0.3)`.
+        float, str, paths, NumPy scalars and lists of these (joined with commas). None means not given: seed=None is the default
+        seed, so every such run is the same. A part may be an object with its settings:
+        `partition=fedstride.Dirichlet(alpha=0.3)`.
     config: a TOML file with the settings' names as keys; keywords override it, defaults do not.
     data: your own data: a file or folder (docs/data.md), or arrays: (x, y), (x, y, client), or a dict with the keys x, y, client,
-        x_test, y_test, client_test, classes, vocabulary (`inputs` and `label` name others). The same arrays in an .npz file give the same run. Images uint8 (rows,
-        channels, height, width), gray ones uint8 (rows, height, width), and float32 (rows, columns) whose values are not all 255ths
-        are used in place and must not change during the run; everything else is converted. Without x_test, a sixth of the rows is
-        held out for testing and both parts are copied. Or a data set with rows or columns, or (train, test) or a dict of both:
-        PyTorch's, torchvision's, pandas', Hugging Face's; `inputs`, `label` and `client_column` name columns.
+        x_test, y_test, client_test, classes, vocabulary (`inputs` and `label` specify other keys). The same arrays in an .npz
+        file give the same run. Images uint8 (rows, channels, height, width), gray images uint8 (rows, height, width), and float32
+        (rows, columns) whose values are not all 255ths are used in place and must not change during the run; everything else is
+        converted. Without x_test, a sixth of the rows is held out for testing and both parts are copied. Data may also be a data
+        set with rows or columns, (train, test), or a dict of both, from PyTorch, torchvision, pandas or Hugging Face; `inputs`,
+        `label` and `client_column` specify columns.
     model: a name or a line of layers (docs/models.md), or the result of from_torch for a PyTorch module; or the initial weights
-    of any other model, which needs `train`: a dict of
-        arrays, a PyTorch state dict or a module. Tensors that are not floating point never change; all others are averaged,
-        including the statistics of batch normalization.
+        of any other model, which needs `train`: a dict of arrays, a PyTorch state dict or a module. Tensors that are not floating
+        point never change; all others are averaged, including the statistics of batch normalization.
     train: a function that trains a client: train(weights, task) receives a dict of tensors (read-only NumPy views, or PyTorch copies
-        if the model is PyTorch's) and a fedstride.Task, and returns the trained weights or fedstride.Trained. If it raises, or its
-        answer cannot be used, the client is left out of the round; the run's notes count these. A round in which all clients fail
-        ends the run with Error, raised from the first exception (accept_failures="all": it continues). Each distinct traceback is
-        logged once; under dp none is, because it may hold rows.
+        if the model is PyTorch's) and a fedstride.Task, and returns the trained weights or fedstride.Trained. If it raises, or
+        its answer cannot be used, the client is left out of the round; the run's notes count such clients. A round in which all
+        clients fail ends the run with Error, raised from the first exception (accept_failures="all": the run continues). Each
+        distinct traceback is logged once; under dp none is logged, because it may hold rows.
     evaluate: evaluate(weights) returns an accuracy, or a dict with any of accuracy, loss and examples. Without it, fedstride evaluates
-        models of layers, and no others. A string is the setting of that name: "private" (docs/privacy.md).
+        only models of layers. A string is the setting `evaluate`: "private" (docs/privacy.md).
     examples: the number of examples of each client, if only `train` knows them: a list, or one number for all.
-    workers: processes that call `train`, each for one client at a time; results do not depend on it.
+    workers: number of processes that call `train`, each for one client at a time; results do not depend on it.
     partition, cohort, aggregation, server_optimizer: a name, an object, or a function (docs/python.md).
     partition: also a list of row numbers for each client, such as the result of `fedstride.partition`. Rows in no list are not used.
     on_round: called after each round with the round's dict, a line of rounds.jsonl. If it returns False, the run stops and is returned;
         an exception it raises stops the run and is raised again. Ctrl-C stops a run in the same way and raises KeyboardInterrupt, which
         names the folder. `resume` continues a stopped run.
     progress: show a progress bar: on standard error, or as HTML in a notebook. None: if standard error is a terminal or in a notebook.
-    verbose: print what the command line prints, instead.
+    verbose: instead, print what the command line prints.
 
     The GIL is released while C++ computes, and several threads may run at the same time. Ctrl-C stops runs on the main thread. Raises
     UsageError for invalid settings, Error for failures; finished rounds stay on disk.
@@ -127,12 +128,12 @@ def resume(
 ) -> Run:
     """Resumes the run in `folder` from its last checkpoint, with the same bits as without the interruption.
 
-    settings: those that may change: `rounds` (not fewer than finished), `threads`, `evaluate_every` and others.
+    settings: any that may change: `rounds` (not fewer than finished), `threads`, `evaluate_every` and others.
     data: for a run on arrays, the same arrays; other contents raise Error.
-    model: for a run with PyTorch tensors, these or a module; names and types count, values do not.
+    model: for a run with PyTorch tensors, the tensors or a module; names and types count, values do not.
     train, evaluate, workers, partition, cohort, aggregation, server_optimizer: as for `run`; the functions must have the same names
         and versions.
-    on_round, progress, verbose, errors: as for `run`.
+    on_round, progress, verbose: as for `run`.
     """
     path, arrays = split_data(data, _kept(folder))
     code = OwnCode({**spread(settings), "data": path}, train, evaluate, workers)
@@ -154,12 +155,12 @@ def sweep(file: Place, *, dry_run: Literal[True], **flags: Value | Part) -> dict
 def sweep(file: Place, *, dry_run: Literal[False] = False, **flags: Value | Part) -> Sweep: ...
 @takes(of_command("sweep"))
 def sweep(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep | dict[str, Any]:
-    """Runs every unfinished cell of an experiment file (docs/sweeps.md) and returns the `Sweep`: its cells as runs, tables and claims.
-    With `dry_run=True`, a dict of the cells and their estimated time; with `accounted=True`, the statement on the winner, which is the
-    run in `out`/winner.
+    """Runs every unfinished cell of an experiment file (docs/sweeps.md) and returns the `Sweep`: its cells as runs, tables and
+    claims. With `dry_run=True`, returns a dict of the cells and their estimated time; with `accounted=True`, the statement about
+    the winner, whose run is in `out`/winner.
 
     Keywords are `out`, `jobs`, `threads`, `shard`, `scale`, `report` and those of `run`, which fix a setting. Raises Error if a cell
-    failed, after finishing the others; `Sweep(folder)` opens what there is. Ctrl-C stops it, and the same call resumes.
+    failed, after finishing the others; `Sweep(folder)` opens the results so far. Ctrl-C stops it, and the same call resumes.
     """
     told = _told_of_cells("sweep", file, dry_run, flags)
     return told if dry_run or flags.get("accounted") else Sweep(told["folder"], told=told)
@@ -172,7 +173,8 @@ def tune(file: Place, *, dry_run: Literal[False] = False, **flags: Value | Part)
 @takes(of_command("tune"))
 def tune(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep | dict[str, Any]:
     """Chooses among the configurations of an experiment file on validation rows, by successive halving or Hyperband (docs/sweeps.md), and
-    returns the `Sweep`, whose tuned["winner"] and tuned["rungs"] have scores with their noise. With `dry_run=True`, a dict of the rungs.
+    returns the `Sweep`, whose tuned["winner"] and tuned["rungs"] have scores with their noise. With `dry_run=True`, returns a
+    dict of the rungs.
 
     Keywords are `out`, `hyperband`, `eta`, `min_rounds`, `configurations`, `draw_seed`, `jobs`, `threads`, `scale` and those of `run`,
     which fix a setting. Raises Error if a cell failed. Ctrl-C stops it, and the same call resumes.
@@ -194,12 +196,12 @@ def _told_of_cells(command, file, dry_run, flags):
 
 @takes(of_command("report"), describe=True)
 def report(*folders: Place, **flags: Value) -> str:
-    """Writes a page on sweeps or runs and returns its path."""
+    """Writes a page about sweeps or runs and returns its path."""
     return asked("report", *folders, **flags)["page"]
 
 
 def _finished(outcome, functions):
-    """The run's folder. Raises Error if its last round failed, from the first exception of that round."""
+    """The run, opened. Raises Error, from the first exception of the last round, if that round failed."""
     if outcome["failed"]:
         training = functions.get("training")
         raise Error(outcome["failed"]) from (training and training.cause)
@@ -207,7 +209,7 @@ def _finished(outcome, functions):
 
 
 def _kept(folder):
-    """The settings of the run in a folder, which name its data's columns; none without a run, which C++ reports."""
+    """The settings of the run in a folder, which name its data's columns; empty if there is no run, an error that C++ reports."""
     return Run(folder).settings if (pathlib.Path(folder) / "config.toml").is_file() else {}
 
 

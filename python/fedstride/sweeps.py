@@ -64,7 +64,7 @@ class Sweep:
 
     @property
     def claims(self) -> list[dict[str, str]]:
-        """The claims of the experiment file with their outcome: dicts with claim, status ("holds", "fails", "not run"), text, ..."""
+        """The claims of the experiment file with outcomes: dicts with claim, status ("holds", "fails", "not run"), text, ..."""
         return self._rows("expectations")[1]
 
     @property

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import ArrayLike, NDArray
 
-_EPSILON = 1e-5  # of group and layer normalization, as PyTorch's default
+_EPSILON = 1e-5  # of group and layer normalization; PyTorch's default
 
 
 class LayeredModel:
     """A model line with initial weights, for `run(model=...)`; what `from_torch` returns.
 
-    line: the layers (docs/models.md); tensors: the module's weights, float32 arrays by fedstride's names, in PyTorch's layouts; names:
-    the module's names by fedstride's ("0.weight" by "conv1.weight").
+    line: the layers (docs/models.md); tensors: the module's weights, float32 arrays by fedstride's names, in PyTorch's layouts;
+    names: maps fedstride's names to the module's ("conv1.weight" to "0.weight").
     """
 
     def __init__(self, line: str, tensors: dict[str, NDArray[numpy.float32]], names: dict[str, str], module: Any = None):
@@ -34,14 +34,14 @@ class LayeredModel:
         return f"<fedstride.LayeredModel {self.line!r}>"
 
     def state_dict(self, tensors: Mapping[str, ArrayLike]) -> dict[str, Any]:
-        """Weights by fedstride's names, such as `run.model()`, as PyTorch tensors by the module's, for `load_state_dict`."""
+        """Converts weights by fedstride's names (`run.model()`) to PyTorch tensors by the module's, for `load_state_dict`."""
         import numpy
         import torch
 
         return {theirs: torch.from_numpy(numpy.array(tensors[ours])) for ours, theirs in self.names.items()}
 
     def check(self, height: int, width: int, channels: int, vocabulary: int) -> None:
-        """Raises UsageError unless the line does what the module does on examples of this form, which a run knows from its data."""
+        """Raises UsageError unless line and module agree on examples of this form, which a run knows from its data."""
         self._prove((height,) if vocabulary else (channels,) if height == width == 1 else (channels, height, width), vocabulary)
 
     def _prove(self, shape: tuple[int, ...], vocabulary: int) -> None:
@@ -51,14 +51,14 @@ class LayeredModel:
 
 
 def from_torch(module: Any) -> LayeredModel:
-    """A `torch.nn.Sequential`, nested or not, of layers that fedstride has, as a model line with the module's weights.
+    """Converts a `torch.nn.Sequential`, nested or not, of layers that fedstride has to a model line with the module's weights.
 
-    Known: Conv2d, Linear, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d(1), GroupNorm, LayerNorm of one dimension, Embedding, ReLU, LeakyReLU,
-    GELU, Tanh, Sigmoid, Dropout, Flatten, Identity. The last is a Linear with an output for each answer of the data; with another number of outputs it starts
-    afresh, and a note of the run says so. Module and line are compared on random examples, here and, if those of the data have
-    another
-    shape, before the run: loss and gradients, without dropout. Raises UsageError, naming the layer, for any difference, any other
-    layer, shared or frozen parameters, and hooks; a module with its own forward is trained by your code (`train=`).
+    Known: Conv2d, Linear, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d(1), GroupNorm, LayerNorm of one dimension, Embedding, ReLU,
+    LeakyReLU, GELU, Tanh, Sigmoid, Dropout, Flatten, Identity. The last layer is a Linear with an output for each answer of the
+    data; with another number of outputs, the run initializes it again and says so in a note. The loss and gradients of module and
+    line, without dropout, are compared on random examples: here and, if the data's examples have another shape, before the run.
+    Raises UsageError, naming the layer, for any difference, any other layer, shared or frozen parameters, and hooks; a module
+    with its own forward is trained by your code (`train=`).
     """
     layers = list(_layers(module, ""))
     if not layers or type(layers[-1][1]).__name__ != "Linear":
@@ -118,7 +118,7 @@ def _converted(layers):
 
 
 def _one(place, kind, setting, value):
-    """A size that PyTorch allows to differ by dimension."""
+    """A size that PyTorch allows to differ between dimensions."""
     values = value if isinstance(value, tuple) else (value, value)
     if len(set(values)) != 1 or not isinstance(values[0], int):
         raise UsageError(f"layer '{place}', {kind}: {setting} is {value}; it must be one whole number for both dimensions")
@@ -190,7 +190,7 @@ _HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backw
 
 
 def _refuse_parametrized(place, layer, kind):
-    """weight_norm, pruning and the like, old and new, rename parameters."""
+    """Refuses weight_norm, pruning and the like, old and new, which rename parameters."""
     found = [name for name, _ in layer.named_parameters()]
     if hasattr(layer, "parametrizations") or kind in _STEMS and not {"weight", "bias"}.issuperset(found):
         raise UsageError(f"layer '{place}', {kind}: its weights are computed from {', '.join(found)}; valid: weights of its own, without "
@@ -204,7 +204,7 @@ def _refuse_hooks(module):
 
 
 def _refuse_shared(layers):
-    """Parameters that share memory, wholly or partly, are one in PyTorch but would be two in a line."""
+    """Refuses parameters that share memory, wholly or partly: they are one in PyTorch but would be two in a line."""
     extents = []
     for number, (place, layer) in enumerate(layers):
         for name, tensor in layer.named_parameters():
@@ -232,8 +232,8 @@ def _size(layer):
 
 
 def _example(layers):
-    """The shape and vocabulary of examples that the module can read, as far as its layers show: (channels, height, width) of
-    pictures, (values,) of rows, (positions,) of tokens."""
+    """The shape and vocabulary of examples that the module can read, as its layers suggest: (channels, height, width) for images,
+    (values,) for rows, (positions,) for tokens."""
     kinds = [type(layer).__name__ for _, layer in layers]
     if "Embedding" in kinds:
         return (3,), layers[kinds.index("Embedding")][1].num_embeddings
@@ -249,7 +249,7 @@ def _example(layers):
 
 
 def _picture(layers, end, windows):
-    """The shape of pictures that the Flatten at `end` turns into the next layer's input."""
+    """The shape of images that the Flatten at `end` turns into the next layer's input."""
     before = [layer for _, layer in layers[:end] if type(layer).__name__ in ("Conv2d", "GroupNorm")]
     place, after = next((place, layer) for place, layer in layers[end:] if type(layer).__name__ in _SIZES)
     count = _size(after)
@@ -266,7 +266,7 @@ def _picture(layers, end, windows):
 
 
 def _side_for(made, windows):
-    """The least side of a picture that these windows, each (kernel, stride, pad), reduce to `made`; None if there is none."""
+    """The smallest image side that these windows, each (kernel, stride, pad), reduce to `made`; None if there is none."""
     side = made
     for kernel, stride, pad in reversed(windows):
         side = max(1, (side - 1) * stride + kernel - 2 * pad)
@@ -277,7 +277,7 @@ def _side_for(made, windows):
 
 
 def _follow(layers, x, vocabulary):
-    """Raises UsageError if a layer does not fit its input from the batch x, or reads it differently from fedstride."""
+    """Raises UsageError if a layer does not fit its input from the batch x, or reads it differently than fedstride does."""
     shape = tuple(x.shape[1:])
     for place, layer in layers:
         kind = type(layer).__name__
@@ -312,15 +312,15 @@ def _line_of(error):
 # --- the proof ---
 
 _EXAMPLES = 6
-_ATTEMPTS = 5  # a batch may be near kinks, where rounding decides a gradient, or leave a small layer without one
+_ATTEMPTS = 5  # a batch may be near kinks, where rounding decides a gradient, or leave a small layer without a gradient
 
 
 class _Unproven(Exception):
-    """Why module and line are not known to be equal."""
+    """Module and line are not known to be equal; the text says why."""
 
 
 class _Differs(_Unproven):
-    """They are not equal."""
+    """Module and line differ."""
 
 
 def _ready(module):
@@ -365,7 +365,7 @@ def _normal(shape, random):
 
 
 def _redrawn(module, random):
-    """The module with weights of a size that preserves the size of signals."""
+    """The module with random weights, scaled to preserve the size of signals."""
     import torch
 
     module = copy.deepcopy(module)
@@ -405,7 +405,7 @@ def _difference(module, x, vocabulary, random, must_reach=False):
 
 
 def _compare(module, x, vocabulary, random, must_reach):
-    """With 64-bit gradients as the reference, and 32-bit ones as the measure of rounding."""
+    """Raises _Unproven for a difference. 64-bit gradients are the reference, and 32-bit gradients the measure of rounding."""
     import torch
 
     layers = list(_layers(module, ""))
@@ -442,7 +442,7 @@ def _of_module(module, x, y, names):
 
 
 def _of_line(line, tensors, x, y, vocabulary, rate):
-    """The same for a model line, by a run of one step."""
+    """The same for a model line, from a run of one step."""
     import numpy
 
     from ._own import first_weights

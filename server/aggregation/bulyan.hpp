@@ -8,7 +8,7 @@ namespace fedstride {
 
 /// Bulyan over Krum (El Mhamdi, Guerraoui & Rouault 2018, section 4), for n updates and at most f = byzantine attackers, n >= 4
 /// f + 3. First, theta = n - 2 f updates are selected one by one: Krum takes the best of the r updates not yet selected, by
-/// scores computed among these only, over r - f - 2 neighbors (at least one: the last r is 2 f + 1, too small for Krum). Then
+/// scores computed among these alone over r - f - 2 neighbors (at least one: the last r, 2 f + 1, is too small for Krum). Then
 /// each parameter's change is the mean of the theta - 2 f selected values nearest to their median; for an even number the
 /// median is the smaller of the two middle values, and of two equally near values the smaller is taken. Weights are ignored.
 struct Bulyan final : PartBase<ComparingAggregation, Bulyan, Byzantine> {

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kCoordinatesPerPiece = 4096;
 static_assert(kCoordinatesPerPiece % SortedColumns::kWidth == 0);
 
-/// Calls stretch(first, end) for consecutive ranges of coordinates, one piece each.
+/// Calls stretch(first, end) for consecutive ranges of coordinates, one per piece.
 void in_stretches(std::size_t size, ForEachPiece for_each_piece, function_ref<void(std::size_t, std::size_t)> stretch) {
   in_pieces((size + kCoordinatesPerPiece - 1) / kCoordinatesPerPiece, for_each_piece, [&](std::size_t piece) {
     const std::size_t first = piece * kCoordinatesPerPiece;
@@ -18,7 +18,7 @@ void in_stretches(std::size_t size, ForEachPiece for_each_piece, function_ref<vo
   });
 }
 
-/// Puts the smaller values in `low` and the larger in `high`; branch-free, so that it vectorizes.
+/// Puts the smaller values in `low` and the larger in `high`; branch-free, so it vectorizes.
 void compare_exchange(float* __restrict low, float* __restrict high) {
   for (std::size_t i = 0; i < SortedColumns::kWidth; ++i) {
     const float a = low[i];
@@ -77,7 +77,7 @@ void SortedColumns::load(const Changes& changes, std::size_t first) {
 }
 
 // Batcher's merge exchange, a sorting network for any number of rows (Knuth, The Art of Computer Programming 5.2.2, Algorithm M).
-// Its comparisons do not depend on the values, so every lane sorts a column. About n (log2 n)^2 / 4 comparisons.
+// Its comparisons do not depend on the values, so every lane sorts one column. It takes about n (log2 n)^2 / 4 of them.
 void SortedColumns::sort() {
   if (size_ < 2) return;
   std::size_t top = 1;

@@ -12,10 +12,10 @@
 
 namespace fedstride {
 
-// For aggregations that compare updates. The cut of work into pieces depends only on the number and size of the updates, and
+// Tools for aggregations that compare updates. The division of work into pieces depends only on updates' number and size, and
 // each piece runs in a computing thread's floating-point mode, so the bits depend neither on threads nor on their mode.
 
-/// Changes of the same size, in order of clients; at least one.
+/// One or more changes of the same size, in order of clients.
 using Changes = std::vector<std::span<const float>>;
 Changes changes_of(const OpenUpdates& updates);
 
@@ -35,7 +35,7 @@ class SortedColumns {
   using Row = std::array<double, kWidth>;
 
   explicit SortedColumns(std::size_t changes) : size_(changes), values_(changes * kWidth) {}
-  /// Loads and sorts up to kWidth coordinates from `first`; those beyond the end are 0.
+  /// Loads and sorts up to kWidth coordinates from `first`; coordinates beyond the end are 0.
   void load(const Changes& changes, std::size_t first);
 
   std::size_t size() const { return size_; }
@@ -48,7 +48,7 @@ class SortedColumns {
   Vector values_;  ///< a row of kWidth for each change
 };
 
-/// A vector whose coordinates are functions of the changes' sorted values at that coordinate; combine(columns, row) fills `row`.
+/// Computes each coordinate from the changes' sorted values at that coordinate; combine(columns, row) fills `row`.
 Vector from_sorted_columns(const Changes& changes, ForEachPiece for_each_piece,
                            function_ref<void(const SortedColumns&, SortedColumns::Row&)> combine);
 

@@ -19,13 +19,13 @@ namespace {
 
 /// Changes along one side of a tile; a tile of the matrix is one piece of work.
 constexpr std::size_t kTileSide = 64;
-/// Coordinates in one product in float; products are added in double. Few enough that Eigen never splits a sum, which would
-/// depend on the processor's cache sizes.
+/// Coordinates in one float product; products are added in double. Few enough that Eigen never splits a sum, which it would do
+/// according to the processor's cache sizes.
 constexpr std::size_t kCoordinatesPerProduct = 128;
 /// Coordinates of a tile's changes that fit in cache.
 constexpr std::size_t kCoordinatesPerVisit = 1024;
 /// A distance below this share of |a|^2 + |b|^2 is computed from differences. The products' sums are off by at most 128 x 2^-24
-/// of |a|^2 + |b|^2 + 2 |ab|, which is 1e-3 of any distance above.
+/// of |a|^2 + |b|^2 + 2 |ab|, which is 1e-3 of any distance above this share.
 constexpr double kCancelled = 0x1p-6;
 
 /// Some changes relative to the center, at up to kCoordinatesPerProduct coordinates, one column per change.

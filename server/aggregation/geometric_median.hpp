@@ -17,8 +17,8 @@ struct GeometricMedianSettings {
             "smallest distance (L2 norm) used for an update; nearer ones count as this far away", kPositive}};
 };
 
-/// The geometric median (RFA; Pillutla, Kakade & Harchaoui 2022, Algorithm 2, smoothed Weiszfeld): from the weighted mean z of
-/// the changes x_k, with clients' shares p_k of the total weight, repeat `iterations` times:
+/// The geometric median (RFA; Pillutla, Kakade & Harchaoui 2022, Algorithm 2, smoothed Weiszfeld): starting from the weighted
+/// mean z of the changes x_k, with clients' shares p_k of the total weight, repeats `iterations` times:
 ///   z <- sum of b_k x_k / sum of b_k,  b_k = p_k / max(smoothing, |x_k - z|)
 /// Updates are weighted. Norms are L2, in units of a weight's change.
 struct GeometricMedian final : PartBase<ComparingAggregation, GeometricMedian, GeometricMedianSettings> {

@@ -17,8 +17,8 @@ struct Byzantine {
   std::size_t attackers() const { return static_cast<std::size_t>(byzantine); }
 };
 
-/// Krum (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4): the update with the smallest sum of squared distances to
-/// its n - f - 2 nearest neighbors, for n updates and at most f = byzantine attackers; n >= 2 f + 3. Ties go to the smaller
+/// Krum (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4) takes the update with the smallest sum of squared distances
+/// to its n - f - 2 nearest neighbors, for n updates and at most f = byzantine attackers; n >= 2 f + 3. Ties go to the smaller
 /// client number. Weights are ignored.
 struct Krum final : PartBase<ComparingAggregation, Krum, Byzantine> {
   using PartBase::PartBase;
@@ -41,8 +41,8 @@ struct MultiKrumSettings {
                        "number of updates to average, at most n - f - 2 of a round's n; 0: that many", kNonNegative}};
 };
 
-/// Multi-Krum (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4): the mean of the m = selected updates with the best
-/// Krum scores, computed once; n >= 2 f + 3, and m is limited to n - f - 2. Ties go to the smaller client number. Weights are
+/// Multi-Krum (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4) averages the m = selected updates with the best Krum
+/// scores, computed once; n >= 2 f + 3, and m is limited to n - f - 2. Ties go to the smaller client number. Weights are
 /// ignored.
 struct MultiKrum final : PartBase<ComparingAggregation, MultiKrum, MultiKrumSettings> {
   using PartBase::PartBase;

@@ -9,8 +9,8 @@
 
 namespace fedstride {
 
-/// Krum's scores (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4): for r changes, f of them by attackers, the score
-/// of a change is the sum of squared distances to its r - f - 2 nearest neighbors (at least one, if any), nearest first.
+/// Krum's scores (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4): for r changes, f of them from attackers, the score
+/// of a change is the sum of squared distances to its r - f - 2 nearest neighbors (at least one, if any), added nearest first.
 /// Changes are identified by their positions in order of clients; ties go to the smaller position.
 class KrumScores {
  public:
@@ -18,7 +18,7 @@ class KrumScores {
 
   /// The positions of all changes, best first. Call before the first take_best().
   std::vector<std::size_t> ranking() const;
-  /// Removes the best change and returns its position; the scores are then those among the rest.
+  /// Removes the best change and returns its position; the rest are then scored among themselves.
   std::size_t take_best();
 
  private:
@@ -27,7 +27,7 @@ class KrumScores {
   /// comparison, and removing n changes usually takes O(n^2) time.
   struct Candidate {
     std::vector<std::uint32_t> others;  ///< positions, nearest first
-    std::size_t farthest = 0;           ///< index of the last one in the score
+    std::size_t farthest = 0;           ///< index of the last neighbor in the score
     double score = 0;
     double error = 0;
     bool is_left = true;

@@ -16,7 +16,7 @@ struct NormBoundedSettings {
 };
 
 /// The weighted mean of updates scaled down to an L2 norm of at most norm-bound (Sun, Kairouz, Suresh & McMahan 2019, "Can you
-/// really backdoor federated learning?", section 3) or, if that is 0, of at most the median of the round's norms. Longer
+/// really backdoor federated learning?", section 3) or, if norm-bound is 0, the median of the round's norms. Longer
 /// updates keep their direction. Updates are weighted. The paper's second defense, noise, is not included.
 struct NormBounded final : PartBase<ComparingAggregation, NormBounded, NormBoundedSettings> {
   using PartBase::PartBase;

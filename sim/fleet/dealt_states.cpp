@@ -16,7 +16,7 @@ fs::path state_store_path(const fs::path& run_folder, std::size_t process, std::
 
 namespace {
 
-// The number of stores in a folder, from their names; 0 if none.
+// The number of stores in a folder, according to their names; 0 if there are none.
 std::size_t stores_in(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -61,7 +61,7 @@ void deal_out_states(const fs::path& run_folder, const std::string& run, std::ui
   if (stores_in(folder) == processes) return;
   fs::create_directory(fresh, error);
   fail(error);
-  // One store at a time, since each takes address space, descriptors and memory.
+  // Opens one store at a time, since each takes address space, descriptors and memory.
   for (std::size_t i = 0; i < processes; ++i) {
     StateStore store(fresh / state_store_path(run_folder, i, processes).filename(), run, 0);
     const auto is_home = [&](ClientId client) {

@@ -26,7 +26,7 @@ std::string InProcessFleet::train(const Task& task, ClientId client, UpdateSink 
 }
 
 void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
-  // Largest clients first, so that only small ones are left at the end. Sums are exact, so the order has no effect.
+  // Starts with the largest clients, so that only small ones are left at the end. Sums are exact, so the order has no effect.
   std::vector<ClientId> order = cohort;
   std::ranges::stable_sort(order, std::greater{}, [&](ClientId client) { return rows_[client].size(); });
   const bool keeps = training_.keeps_clients();
@@ -41,7 +41,7 @@ void InProcessFleet::collect_each(const std::vector<ClientTask>& tasks, const st
                                   Accumulator& updates) {
   const bool keeps = training_.keeps_clients();
   if (keeps && !states_) states_.emplace(StateStore::temporary());
-  std::vector<const ClientTask*> order;  // required tasks, then those trained ahead
+  std::vector<const ClientTask*> order;  // required tasks, then tasks to train ahead
   for (const ClientTask& one : tasks) {
     const auto found = ready_.extract(one.client);
     if (found.empty() || found.mapped().round != one.task.round) {
@@ -78,7 +78,7 @@ void InProcessFleet::collect_each(const std::vector<ClientTask>& tasks, const st
     const std::lock_guard lock(mutex);
     ready_[one.client] = std::move(ready);
   });
-  // Results of tasks that were dropped.
+  // Discards the results of dropped tasks.
   std::erase_if(ready_, [&](const auto& kept) {
     return std::ranges::none_of(
         ahead, [&](const ClientTask& one) { return one.client == kept.first && one.task.round == kept.second.round; });

@@ -13,19 +13,19 @@
 
 namespace fedstride {
 
-/// Trains every client in this process, on several threads. A client has only its rows and its state (in a temporary store, unless
-/// keep_in gives another); the large objects, one Trainer per thread, belong to the threads.
+/// Trains every client in this process, on several threads. A client has only its rows and its state (in a temporary store,
+/// unless keep_in() sets another); the large objects are per thread: one Trainer each.
 class InProcessFleet : public LocalFleet {
  public:
-  /// The references must outlive the fleet. rows[k] are those of client k.
+  /// The arguments must outlive the fleet. rows[k] holds client k's rows.
   InProcessFleet(const Model& model, const Dataset& data, const LocalTraining& training, const ClientRows& rows,
                  Threads& threads);
 
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
-  /// Trains enough tasks ahead to keep all threads busy; their results are kept in memory, and are lost with the fleet.
+  /// Trains enough tasks ahead to keep all threads busy; their results stay in memory and are lost when the fleet is destroyed.
   void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) override;
 
-  /// When *stop becomes true, clients stop in the middle of an epoch and collect() throws Interrupted.
+  /// When *stop becomes true, clients stop mid-epoch and collect() throws Interrupted.
   void stop_when(const std::atomic<bool>* stop) { stop_ = stop; }
 
  private:

@@ -17,7 +17,7 @@
 namespace fedstride {
 namespace {
 
-// Structures follow LMDB's mdb.c on a 64-bit machine.
+// The structures below match LMDB's mdb.c on a 64-bit machine.
 static_assert(std::endian::native == std::endian::little && sizeof(std::size_t) == 8);
 
 using PageNumber = std::uint64_t;
@@ -28,13 +28,13 @@ struct PageHead {
   PageNumber number;
   std::uint16_t pad;
   std::uint16_t flags;
-  std::uint16_t lower;  ///< in a page of a tree: begin and end of its free space
+  std::uint16_t lower;  ///< in a tree page, `lower` and `upper` delimit the free space
   std::uint16_t upper;
 };
 static_assert(sizeof(PageHead) == 16);
 constexpr std::uint16_t kBranch = 0x01;
 constexpr std::uint16_t kLeaf = 0x02;
-constexpr std::uint16_t kOverflow = 0x04;  // lower and upper then form a single number of pages
+constexpr std::uint16_t kOverflow = 0x04;  // `lower` and `upper` then form one number, the page count
 constexpr std::uint16_t kMeta = 0x08;
 
 struct Node {
@@ -62,7 +62,7 @@ struct Tree {
 };
 static_assert(sizeof(Tree) == 48);
 constexpr std::uint16_t kIntegerKey = 0x08;
-constexpr std::uint16_t kNoSubfolder = 0x4000;  // a flag of the file, stored with those of its table of free pages
+constexpr std::uint16_t kNoSubfolder = 0x4000;  // a flag of the file, stored among the flags of its free-page table
 
 struct Meta {
   std::uint32_t magic;
@@ -105,7 +105,7 @@ struct Kind {
   std::size_t key_bytes;  ///< 0: text keys
 };
 
-/// The range of keys that a page may have.
+/// The range of keys that a page may contain.
 struct KeyRange {
   std::uint64_t first = 0;
   std::optional<std::uint64_t> end = {};
@@ -116,7 +116,7 @@ struct KeyRange {
 struct Entry {
   Node node;
   std::span<const char> key;
-  std::span<const char> data;  ///< in a leaf
+  std::span<const char> data;  ///< only in a leaf
 };
 
 class PageCheck {
@@ -197,7 +197,7 @@ class PageCheck {
     }
   }
 
-  /// The entries of a page, which must fill it from `upper` to its end.
+  /// Returns a page's entries, which must fill the page from `upper` to its end.
   static std::vector<Entry> entries_of(std::span<const char> page, const PageHead& head, bool is_leaf) {
     need(head.lower >= sizeof(PageHead) && head.lower % 2 == 0 && head.lower <= head.upper && head.upper <= page.size());
     std::vector<Entry> entries((head.lower - sizeof(PageHead)) / 2);
@@ -221,7 +221,7 @@ class PageCheck {
     return entries;
   }
 
-  /// The keys, which must be in order. The first key of a branch is ignored; it means the beginning of the range.
+  /// Returns the keys, which must be in order. A branch's first key is ignored and taken as the start of the range.
   static std::vector<std::uint64_t> keys_of(std::span<const Entry> entries, bool is_leaf, const Kind& kind,
                                             const KeyRange& range) {
     std::vector<std::uint64_t> keys;
@@ -253,7 +253,7 @@ class PageCheck {
     free_pages(entry, list);
   }
 
-  /// Reads the heads in order and with readahead, which takes a tenth of the time from a disk.
+  /// Reads the heads in order and with readahead, which is ten times as fast on a disk.
   void check_large_values() {
     constexpr std::size_t kAhead = 512;
     std::ranges::sort(large_values_);
@@ -276,7 +276,7 @@ class PageCheck {
     take(at, pages);
   }
 
-  /// The list is a count and that many pages, the last one first; the key is the transaction that freed them.
+  /// The list is a count followed by that many page numbers in descending order; the key is the transaction that freed the pages.
   void free_pages(const Entry& entry, std::span<const char> list) {
     need(part_at<std::uint64_t>(entry.key, 0) <= transaction_);
     const auto count = part_at<std::uint64_t>(list, 0);

@@ -10,11 +10,11 @@ namespace fedstride {
 /// A table of an LMDB file.
 struct StateTable {
   std::string_view name;
-  std::size_t key_bytes = 0;  ///< of integer keys; 0: text keys, on a single page
+  std::size_t key_bytes = 0;  ///< size of an integer key; 0: text keys, all on one page
 };
 
 /// Checks an LMDB file (data format 1, as written by 0.9, without subfolder) before it is mapped. LMDB trusts its page numbers:
-/// a damaged one crashes the process or makes it overwrite pages in use. Every used or free page must have a valid number and
+/// a damaged number crashes the process or makes it overwrite pages in use. Every used or free page must have a valid number and
 /// occur once, and keys must be in order. Reads the pages of all trees and the heads of large values, but not the values.
 /// Throws Error (failure), naming the file, if it is truncated, damaged or not an LMDB file.
 void check_state_pages(const std::filesystem::path& file, std::span<const StateTable> tables);

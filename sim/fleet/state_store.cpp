@@ -30,7 +30,7 @@ constexpr std::string_view kForm = "fedstride states 2";
 constexpr std::string_view kMarkKey = "mark";
 constexpr std::uint64_t kAddresses = std::uint64_t{1} << 40;  // bytes of the mapping; unused addresses cost nothing
 constexpr std::uint64_t kLeastAddresses = std::uint64_t{1} << 30;
-constexpr std::size_t kMostUnwritten = std::size_t{64} << 20;  // bytes of a transaction in memory
+constexpr std::size_t kMostUnwritten = std::size_t{64} << 20;  // bytes of one transaction held in memory
 constexpr std::array kTables{StateTable{"marks"}, StateTable{"states", sizeof(std::uint64_t)},
                              StateTable{"slots", sizeof(ClientId)}, StateTable{"undo", sizeof(ClientId)}};
 
@@ -52,10 +52,10 @@ std::array<std::uint8_t, 8> check_of(ClientId client, std::string_view state) {
 
 }  // namespace
 
-// Not in the anonymous namespace, since StateStore::Impl has members of these types.
+// These are not in the anonymous namespace, since StateStore::Impl has members of these types.
 namespace state_slots {
 
-/// The slot of a client's state, and the beginning of its hash.
+/// The slot that holds a client's state, and the first bytes of the state's hash.
 struct SlotEntry {
   static constexpr std::uint8_t kNoSlot = 2;
   std::uint8_t slot = kNoSlot;
@@ -63,8 +63,8 @@ struct SlotEntry {
 };
 static_assert(sizeof(SlotEntry) == 9);
 
-/// A sum of hashes over all clients' entries, which shows whether a table is unchanged. Changing one client costs two short
-/// hashes.
+/// A sum of hashes over all clients' entries, which shows whether a table has changed. Changing one client's entry costs two
+/// short hashes.
 class SlotSum {
  public:
   void add(ClientId client, const SlotEntry& entry) { change(client, entry, 1); }
@@ -75,7 +75,7 @@ class SlotSum {
   friend std::istream& operator>>(std::istream& in, SlotSum& sum) { return in >> sum.parts_[0] >> sum.parts_[1]; }
 
  private:
-  // An entry without a state counts as no entry.
+  // An entry without a state adds nothing.
   void change(ClientId client, const SlotEntry& entry, std::uint64_t times) {
     if (entry.slot == SlotEntry::kNoSlot) return;
     const auto digest = Hash().value(client).value(entry.slot).bytes(entry.check.data(), entry.check.size()).digest();
@@ -201,12 +201,12 @@ struct StateStore::Impl {
     if (transaction != nullptr) return;
     start("change");
     if (mode == Mode::read || now != base || undo_is_of_base) return;
-    // The first change after a checkpoint: from now on no earlier state can be restored.
+    // This is the first change after a checkpoint; from now on, no earlier state can be restored.
     require("change", ::mdb_drop(transaction, undo, 0));
     undo_is_of_base = true;
   }
 
-  // `round` is the round of the states; empty in the middle of a round.
+  // `round` is the round the states belong to; empty in the middle of a round.
   void commit(std::optional<std::uint32_t> round) {
     std::ostringstream text;
     text << kForm << '\n'
@@ -229,9 +229,9 @@ struct StateStore::Impl {
     require("read", ::mdb_dbi_open(transaction, "undo", flags | MDB_INTEGERKEY, &undo));
   }
 
-  // A client has two slots; the table `slots` records which holds its state. Its first change after a checkpoint goes to the
-  // other one, and `undo` records where the checkpoint's state is, so that nothing is copied.
-  // Returns nothing if the table has no entry for the client.
+  // A client has two slots; the table `slots` records which holds its state. The first change after a checkpoint goes to the
+  // other slot, and `undo` records where the checkpoint's state is, so nothing is copied.
+  // Returns nothing if `table` has no entry for the client.
   std::optional<SlotEntry> entry_in(MDB_dbi table, ClientId client) const {
     MDB_val key{sizeof client, &client};
     MDB_val value;
@@ -326,7 +326,7 @@ struct StateStore::Impl {
     if (found != base_sum) fail("read", MDB_CORRUPTED);
   }
 
-  // Restores the checkpoint, in parts: a restored client no longer has an entry in `undo`.
+  // Restores the checkpoint in parts: once restored, a client no longer has an entry in `undo`.
   void go_back() {
     for (bool more = true; more;) {
       start("change");
@@ -438,7 +438,7 @@ struct StateStore::Impl {
   fs::path file;
   std::string run;
   std::uint32_t base;  ///< round of the last checkpoint
-  std::uint32_t now;   ///< last round that ended
+  std::uint32_t now;   ///< last completed round
   SlotSum base_sum;
   SlotSum sum;          ///< of the current entries
   SlotSum written_sum;  ///< of the entries on disk
@@ -446,7 +446,7 @@ struct StateStore::Impl {
   mutable bool broken = false;
   bool reads_undo = false;       ///< reads the checkpoint's state for clients in `undo`
   bool undo_is_of_base = false;  ///< the table `undo` leads to `base`, not to an earlier checkpoint
-  bool in_parts = false;         ///< a part of the round is on disk
+  bool in_parts = false;         ///< part of the round is already on disk
   std::uint64_t mapped = 0;
   std::size_t unwritten = 0;
   std::mutex mutex;

@@ -12,22 +12,22 @@
 namespace fedstride {
 
 /// Clients' states on disk, in one LMDB file (only the implementation knows LMDB). A round's changes are one transaction, or
-/// several if they are large, so that memory does not grow with the number of clients or the size of their states, and a
-/// round's cost depends on its cohort only. The file is locked by one process at a time.
+/// several if they are large, so memory does not grow with the number of clients or the size of their states, and a round's
+/// cost depends only on its cohort. The file is locked by one process at a time.
 ///
-/// A run continues from its last checkpoint, which is written after the transaction. So the clients' states at that checkpoint
-/// stay in the file until the next checkpoint is written, and a store ahead of its checkpoint is rolled back to it. States are
-/// checked when they are read (SHA-256); pages (sim/fleet/state_pages.hpp) and the assignment of states to clients, when the
-/// file is opened.
+/// A run continues from its last checkpoint, which is written after the transaction. The clients' states at that checkpoint
+/// therefore stay in the file until the next one is written, and a store ahead of its checkpoint is rolled back to it. States
+/// are checked when they are read (SHA-256); pages (sim/fleet/state_pages.hpp) and the assignment of states to clients are
+/// checked when the file is opened.
 class StateStore {
  public:
-  /// The store of the run with this identity, whose last checkpoint is of `round`: created for round 0, otherwise opened and
-  /// rolled back to that round. Throws Error (failure) if the file is missing, truncated, damaged, in use, of another run or of
-  /// other rounds.
+  /// Opens the store of the run with this identity, whose last checkpoint is for `round`, and rolls it back to that round; for
+  /// round 0, creates it. Throws Error (failure) if the file is missing, truncated, damaged, in use, or belongs to another run
+  /// or other rounds.
   StateStore(std::filesystem::path file, std::string run, std::uint32_t round);
-  /// The same store, of round 1 or later, opened for reading at this checkpoint; the file is not changed.
+  /// Opens the store at this checkpoint, for round 1 or later, for reading; the file is not changed.
   static StateStore for_reading(std::filesystem::path file, std::string run, std::uint32_t round);
-  /// An unnamed store that ends with the process.
+  /// Creates an unnamed store, which vanishes when it is destroyed or the process ends.
   static StateStore temporary();
   ~StateStore();
   StateStore(StateStore&&) noexcept;
@@ -37,15 +37,15 @@ class StateStore {
   /// A client's state as last written; empty if it has none.
   std::string read(ClientId client) const;
   void write(ClientId client, std::string_view state);
-  /// Calls use(client, state) for every client that has a state and is wanted, in order.
+  /// Calls use(client, state), in client order, for every wanted client that has a state.
   void for_each(function_ref<bool(ClientId)> wants, function_ref<void(ClientId, std::string_view)> use) const;
 
   /// Commits everything written as the states after this round.
   void end_round(std::uint32_t round);
-  /// Discards what was written since the last round. Returns the round the states now belong to: the last one, or that of the
-  /// last checkpoint if a part of the round was already on disk.
+  /// Discards everything written since the last round. Returns the round the states now belong to: the last round, or the last
+  /// checkpoint's if part of the abandoned round was already on disk.
   std::uint32_t abandon_round();
-  /// Call when a checkpoint of this round, the last one that ended, is on disk, and before the next round's first change.
+  /// Call after the checkpoint for `round`, the last completed round, is on disk and before the next round's first change.
   void checkpointed(std::uint32_t round);
 
  private:

@@ -15,8 +15,8 @@
 namespace fedstride {
 namespace {
 
-// A limit on oneTBB's threads: the sum over all arenas. With a separate limit per arena the smallest would apply, and concurrent runs
-// would take each other's threads.
+// A limit on the number of oneTBB threads, summed over all arenas. With a separate limit per arena, the smallest would apply, and
+// concurrent runs would take each other's threads.
 class Limit {
  public:
   void change(int workers) {

@@ -10,8 +10,8 @@
 
 namespace fedstride {
 
-/// Threads of this process: one oneTBB arena; no other file uses oneTBB. All arithmetic on them runs in the same floating-point mode
-/// (core/floating_point.hpp).
+/// Threads of this process: one oneTBB arena; no other file uses oneTBB. All arithmetic on them runs in the same floating-point
+/// mode (core/floating_point.hpp).
 class Threads {
  public:
   /// `count` threads, including the caller's; 0 means one per processor that this process may use.
@@ -20,22 +20,22 @@ class Threads {
 
   int count() const { return count_; }
 
-  /// Runs task(0) ... task(count - 1), each on one thread, in any order; returns when all are done. Tasks may call for_each_piece. An
-  /// exception in a task is rethrown here after the others have ended.
+  /// Runs task(0) ... task(count - 1), each on one thread, in any order; returns when all are done. Tasks may call
+  /// for_each_piece(). An exception in a task is rethrown here after the others have ended.
   void for_each_task(std::size_t count, function_ref<void(std::size_t)> task);
 
-  /// Runs the pieces of one task with the help of idle threads. While waiting, the calling thread runs only pieces of its own task, never
-  /// another task, since its workspace is in use.
+  /// Runs the pieces of one task with the help of idle threads. While waiting, the calling thread runs only pieces of its own
+  /// task, never another task, since its workspace is in use.
   void for_each_piece(int count, function_ref<void(int)> piece);
   /// Equivalent to for_each_piece, so that Threads is a ForEachPiece.
   void operator()(int count, function_ref<void(int)> piece) { for_each_piece(count, piece); }
 
-  /// Runs a single task, with whose pieces the other threads help.
+  /// Runs a single task; the other threads help with its pieces.
   void run(function_ref<void()> task) {
     for_each_task(1, [&](std::size_t) { task(); });
   }
 
-  /// The number of pieces that ran on a thread other than that of their task.
+  /// The number of pieces that ran on a thread other than their task's.
   std::uint64_t pieces_helped() const { return helped_.load(std::memory_order_relaxed); }
 
  private:

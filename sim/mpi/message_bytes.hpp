@@ -11,8 +11,8 @@
 
 namespace fedstride {
 
-// Encodes anything that cereal can write, for messages between ranks of one version of the program. Only for .cpp
-// files.
+// Encodes anything that cereal can write, for messages between ranks of one version of the program. To be included only
+// in .cpp files.
 
 template <class Value>
 std::string bytes_of_message(const Value& value) {

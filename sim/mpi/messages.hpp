@@ -24,7 +24,7 @@ struct Request {
 };
 
 struct PrepareRequest {
-  std::string settings;  ///< of the run, as a TOML file
+  std::string settings;  ///< the run's settings as a TOML file
 };
 /// Everything that must be equal on all ranks.
 struct PrepareAnswer {
@@ -33,7 +33,7 @@ struct PrepareAnswer {
   std::string settings;      ///< lasting_settings
   std::string data_hash;
   std::string partition_hash;
-  std::string error = {};  ///< why the rank could not prepare; then the three above may be empty
+  std::string error = {};  ///< why the rank could not prepare; if set, `settings` and the hashes may be empty
   bool is_usage = false;
 };
 
@@ -63,17 +63,17 @@ struct TrainRequest {
 struct TrainAnswer {
   bool interrupted = false;
   std::string error = {};
-  std::uint64_t weight = 0;  ///< of the sum
+  std::uint64_t weight = 0;  ///< weight of the sum
   std::vector<ClientReport> reports = {};
-  std::vector<PartOfSum::Update> updates = {};  ///< if updates are kept
+  std::vector<PartOfSum::Update> updates = {};  ///< filled only if updates are kept
 };
 
-/// A slice of the coordinates of a rank's updates, or the slice's aggregate: one update or none.
+/// One slice of coordinates from each of a rank's updates, or the slice's aggregate (one update or none).
 struct UpdateSlices {
   std::vector<PartOfSum::Update> updates = {};
 };
 
-/// The answer to keep and abandon, whose `number` is the last completed round.
+/// The answer to keep and abandon requests; their `number` is the last completed round.
 struct KeepAnswer {
   std::string error = {};
   std::uint32_t round = 0;  ///< the round that the states now belong to
@@ -91,12 +91,12 @@ struct EvaluateAnswer {
 // The largest messages between ranks, in bytes.
 inline constexpr std::uint64_t kMaxRequestBytes = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kMaxPreparedBytes = std::uint64_t{1} << 22;
-/// Reports of a rank's clients, and updates if they are kept.
+/// For the reports of a rank's clients, and their updates if kept.
 inline constexpr std::uint64_t kMaxTrainedBytes = std::uint64_t{1} << 38;
 inline constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t kMaxEvaluatedBytes = std::uint64_t{1} << 30;
 
-/// The note value that is not a number of examples, and the verdicts on a round, one byte each.
+/// The note value that means `halted` rather than a number of examples, and the one-byte verdicts on a round.
 inline constexpr std::uint64_t kHaltedNote = UINT64_MAX;
 inline constexpr char kRoundKept = 'y';
 inline constexpr char kRoundAbandoned = 'n';

@@ -21,7 +21,7 @@ void send_request(Ranks& ranks, RequestKind kind, std::uint64_t number = 0, std:
   ranks.broadcast(bytes, kMaxRequestBytes);
 }
 
-/// The answers of all ranks. Throws Error (failure) for the first rank that reports an error.
+/// Gathers the answers of all ranks. Throws Error (failure) for the first rank that reports an error.
 template <class Answer>
 std::vector<Answer> gathered(Ranks& ranks, const Answer& own, std::uint64_t most) {
   std::vector<Answer> answers;
@@ -33,7 +33,7 @@ std::vector<Answer> gathered(Ranks& ranks, const Answer& own, std::uint64_t most
   return answers;
 }
 
-/// The first line in which two texts differ, as it stands in each.
+/// The first line that differs between two texts, as it appears in each.
 std::pair<std::string, std::string> first_difference(const std::string& here, const std::string& there) {
   const auto a = split(here, '\n');
   const auto b = split(there, '\n');
@@ -123,7 +123,7 @@ class MpiFleet : public Fleet {
   }
 
  private:
-  // Compares bits: equal numbers may differ in the sign of zero.
+  // Compares bits, since numbers that compare equal may differ in the sign of zero.
   bool is_new(const Vector& model) const {
     return sent_.size() != model.size() || std::memcmp(sent_.data(), model.data(), model.size() * sizeof(float)) != 0;
   }
@@ -132,7 +132,7 @@ class MpiFleet : public Fleet {
     ranks_.broadcast(view(sent_));
   }
 
-  /// The earliest round of the ranks' states; if they differ, some ranks are back at the last checkpoint.
+  /// Returns the earliest round among the ranks' states; if the rounds differ, some ranks went back to the last checkpoint.
   std::uint32_t keep(RequestKind kind, std::uint32_t round) {
     if (work_.home().empty()) return round;
     send_request(ranks_, kind, round);

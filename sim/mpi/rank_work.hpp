@@ -25,7 +25,7 @@ class RankWork {
   /// The arguments must outlive it. When *stop becomes true, training is interrupted.
   RankWork(const Setup& setup, Threads& threads, const Ranks& ranks, const std::atomic<bool>* stop);
 
-  /// Trains this rank's clients of a cohort into `part`. Never throws; an answer with `error` or `interrupted` has no other
+  /// Trains the cohort's clients on this rank into `part`. Never throws; an answer with `error` or `interrupted` has no other
   /// content. Calls meanwhile() on the calling thread every few milliseconds.
   TrainAnswer train(const Task& task, const std::vector<ClientId>& cohort, Accumulator& part, function_ref<void()> meanwhile);
   /// True if the round's updates are kept and can be aggregated in slices of coordinates, one for each rank.
@@ -38,7 +38,7 @@ class RankWork {
   /// Evaluates all examples on this rank.
   Evaluation evaluate_alone(const Vector& model, EvaluatedOn examples);
 
-  /// The clients of a cohort by rank. If states are kept, each client stays on one rank for the whole run.
+  /// The clients of a cohort, grouped by rank. If states are kept, each client stays on one rank for the whole run.
   std::vector<std::vector<ClientId>> placed(const std::vector<ClientId>& cohort) const;
 
   /// If clients keep state: opens this rank's store in the run's folder, which must be visible to every rank.
@@ -47,7 +47,7 @@ class RankWork {
   void checkpointed(std::uint32_t round) { fleet_.checkpointed(round); }
   /// Commits or abandons a round in the store. Never throws.
   KeepAnswer keep(RequestKind kind, std::uint32_t round);
-  /// The rank that holds each client's state, by client; empty if no state is kept.
+  /// The rank that holds each client's state, indexed by client; empty if no state is kept.
   const std::vector<std::size_t>& home() const { return home_; }
   InProcessFleet& fleet() { return fleet_; }
   const InProcessFleet& fleet() const { return fleet_; }

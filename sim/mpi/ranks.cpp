@@ -27,9 +27,9 @@ constexpr int kBytesTag = 2;
 constexpr int kNoteTag = 3;
 constexpr std::size_t kAtOnce = std::size_t{1} << 30;          // bytes per call: MPI counts are int
 constexpr std::size_t kIntegersAtOnce = std::size_t{1} << 15;  // half a megabyte: larger pieces are slower
-constexpr std::size_t kSumsInFlight = 4;                       // so that one piece is added while another is being transferred
+constexpr std::size_t kSumsInFlight = 4;                       // lets one piece be added while another is transferred
 constexpr int kSpinPolls = 100;                                // polls before a wait starts to sleep
-constexpr int kLongSpinPolls = 100'000;                        // the same when all ranks are present and busy
+constexpr int kLongSpinPolls = 100'000;                        // the same in sum(), where all ranks should be ready
 constexpr std::chrono::microseconds kMinNap{20};
 constexpr std::chrono::microseconds kMaxNap{500};
 constexpr double kMinute = 60;
@@ -254,7 +254,7 @@ std::vector<std::string> Ranks::gather(const std::string& bytes, std::uint64_t m
   }
   struct Incoming {
     std::uint64_t length = 0;
-    std::size_t have = 0;  // bytes, including those requested by the pending call
+    std::size_t have = 0;  // bytes received, including the pending call's
     bool has_length = false;
     bool complete = false;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -307,7 +307,7 @@ std::vector<std::string> Ranks::gather(const std::string& bytes, std::uint64_t m
 }
 
 void Ranks::sum(std::span<__int128> integers) {
-  std::array<MPI_Request, kSumsInFlight> requests;  // no blocking calls, in which a rank could hang
+  std::array<MPI_Request, kSumsInFlight> requests;  // nonblocking, since a rank could hang in a blocking call
   requests.fill(MPI_REQUEST_NULL);
   std::size_t piece = 0;
   for (std::size_t done = 0; done < integers.size(); done += kIntegersAtOnce, ++piece) {

@@ -163,7 +163,7 @@ class Worker {
 }  // namespace
 
 void work_for_rank_0(Ranks& ranks, const MpiJob& job) {
-  const StopLater until_dismissed;  // so that rank 0 is informed of the interrupted round
+  const StopLater until_dismissed;  // lets this rank report the interrupted round to rank 0
   try {
     Worker(ranks, job).work();
   } catch (const std::exception& error) {

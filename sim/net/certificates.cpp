@@ -33,7 +33,7 @@ CertificateHandle share(X509* certificate) {
   return CertificateHandle(certificate);
 }
 
-/// The K of "client-K"; nullopt for any other name.
+/// Returns the K in "client-K"; nullopt for any other name.
 std::optional<ClientId> client_of(std::string_view name) {
   constexpr std::string_view kBefore = "client-";
   if (!name.starts_with(kBefore)) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<ClientId> client_of(std::string_view name) {
 
 Role role_of(std::string_view name) { return name == kCoordinatorName ? Role::server : Role::client; }
 
-/// Also true for a file that exists but cannot be accessed; reading it then reports why.
+/// Also true for a file that exists but cannot be accessed; reading it later reports why.
 bool exists_at(const fs::path& path) {
   std::error_code error;
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
@@ -62,7 +62,7 @@ void check_name(X509* certificate, const fs::path& path, std::string_view name) 
     throw failure("the certificate '" + path.string() + "' is for '" + found + "'; it must be for '" + std::string(name) + "'");
 }
 
-/// A name from an untrusted request, made safe to print.
+/// Makes a name from an untrusted request safe to print.
 std::string printable_text(std::string name) {
   for (char& c : name)
     if (c < ' ' || c > '~') c = '?';
@@ -144,8 +144,8 @@ class FolderAuthority {
     return utc_text(until_);
   }
 
-  /// Puts a new authority in front of those that have not expired. The certificates are written before the key: if only they are
-  /// written, the old key still finds its certificate.
+  /// Puts a new authority before the unexpired ones. The certificates are written before the key: if the key is never written,
+  /// the old key still finds its certificate.
   std::string renew_authority(int days) {
     KeyHandle key = new_key();
     const std::time_t until = now_ + days * kDay;
@@ -164,7 +164,7 @@ class FolderAuthority {
                     "' cannot sign without it: put it back or name another folder");
     authorities_ = read_authorities(files_.certificate);
     authority_.key = read_key(files_.key);
-    // The signing authority is the one that matches the key: the first, unless a renewal was interrupted.
+    // The signing authority is the one that matches the key; it is the first unless a renewal was interrupted.
     const auto signs = std::ranges::find_if(authorities_, [&](const CertificateHandle& one) {
       return EVP_PKEY_eq(X509_get0_pubkey(one.get()), authority_.key.get()) == 1;
     });
@@ -174,7 +174,7 @@ class FolderAuthority {
     if (expiry(certificate) <= now_)
       throw failure("the authority '" + files_.certificate.string() + "' expired on " + utc_text(expiry(certificate)) +
                     "; name another folder to create a new one");
-    // Checked on its own: all authorities have the same name, and OpenSSL would mistake another one for its issuer.
+    // It is checked alone: all authorities have the same name, and OpenSSL would mistake another one for its issuer.
     std::vector<CertificateHandle> itself;
     itself.push_back(share(certificate));
     check_issued({certificate, files_.certificate}, {itself, files_.certificate}, Role::authority, now_);
@@ -198,7 +198,7 @@ class FolderAuthority {
   /// True if the existing certificate can be kept.
   bool keep(const std::string& name) {
     const TlsFiles files = files_of(folder_, name);
-    const bool has_own_key = exists_at(request_of(folder_, name));  // the client has its key
+    const bool has_own_key = exists_at(request_of(folder_, name));  // the client keeps its key
     if (!exists_at(files.certificate) || (!exists_at(files.key) && !has_own_key)) return false;
     const Identity identity = has_own_key ? Identity{read_certificate(files.certificate), nullptr} : read_identity(files);
     X509* certificate = identity.certificate.get();
@@ -228,7 +228,7 @@ class FolderAuthority {
     return text;
   }
 
-  /// Certificate, authorities and, if it is in this folder, the key.
+  /// Adds a bundle: the certificate, the authorities and, if it is in this folder, the key.
   void add_bundle(const std::string& name) {
     const TlsFiles files = files_of(folder_, name);
     if (name == kCoordinatorName) return;
@@ -238,8 +238,8 @@ class FolderAuthority {
     pending_.push_back({bundle_of(folder_, name).filename().string(), text, secret ? mode_t{0600} : mode_t{0644}});
   }
 
-  /// The existing key, or a new one. The old certificate is removed before a new key is written, so that a key and a certificate
-  /// in the folder always match.
+  /// Returns the existing key, or a new one. The old certificate is removed before a new key is written, so a key and a
+  /// certificate in the folder always match.
   KeyHandle key_for(const std::string& name) {
     const TlsFiles files = files_of(folder_, name);
     if (exists_at(files.key)) return read_key(files.key);

@@ -16,8 +16,8 @@ class io_context;
 
 namespace fedstride {
 
-/// The authentication of a connection: TLS 1.3 with certificates on both sides, or none, which is allowed only between
-/// processes on one machine.
+/// The authentication of a connection: TLS 1.3 with certificates on both sides or, allowed only between processes on one
+/// machine, none.
 class Transport {
  public:
   enum class Side { server, client };
@@ -38,14 +38,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// The decision on a frame whose header has arrived.
   enum class Verdict {
     read,   ///< its body is read
-    wait,   ///< its body waits until read_on() is called
+    wait,   ///< its body is not read until read_on() is called
     refuse  ///< the connection ends; `Handlers::admit` has called end() with the reason
   };
   /// The owner's handlers, called on the io thread; `ended` is called once, after all others.
   struct Handlers {
     std::function<Verdict(const FrameHeader& header)> admit;  ///< before the body is allocated
     std::function<void(FrameKind kind, std::string body)> received;
-    std::function<void(const std::string& reason)> ended;  ///< empty reason: this side closed it normally
+    std::function<void(const std::string& reason)> ended;  ///< empty reason: this side closed the connection normally
   };
 
   virtual ~Connection() = default;
@@ -60,7 +60,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Ends the connection immediately or, with `flush`, once all queued frames are sent (or after a few seconds). `ended`
   /// receives `reason`.
   virtual void end(const std::string& reason, bool flush) = 0;
-  /// Ends the connection when no byte has arrived for this time.
+  /// Ends the connection after nothing has arrived for this long.
   virtual void set_silence(std::chrono::milliseconds longest) = 0;
 
   const std::string& peer_name() const { return peer_.name; }  ///< from its certificate; empty if plain
@@ -83,14 +83,14 @@ using ConnectionPtr = std::shared_ptr<Connection>;
 class Listener {
  public:
   struct Limits {
-    std::size_t connections = 64;  ///< maximum open after their handshakes; further ones are closed immediately
-    std::size_t waiting = 256;     ///< maximum that have not sent their first bytes (PendingConnections)
+    std::size_t connections = 64;  ///< maximum open after the handshake; further connections are closed immediately
+    std::size_t waiting = 256;     ///< maximum number waiting for their first bytes (PendingConnections)
     std::size_t handshakes = 32;   ///< maximum in progress, at most half of them from one source; others wait
     std::chrono::milliseconds handshake{10000};
   };
   struct Handlers {
     std::function<void(ConnectionPtr)> accepted;  ///< after the handshake, before start()
-    /// `connections` connections were rejected; `address` is that of the last one.
+    /// `connections` connections were rejected, the last one from `address`.
     std::function<void(const std::string& address, const std::string& reason, std::uint64_t connections)> failed;
   };
   /// Throws Error (failure) if it cannot listen on the address, for example because it is in use.

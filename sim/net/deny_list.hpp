@@ -8,11 +8,11 @@
 
 namespace fedstride {
 
-/// Certificates that are rejected although they are valid. Each line of the file is one of
+/// Valid certificates that are nevertheless rejected. Each line of the file is one of
 ///   client-3              every certificate with that name
 ///   serial 1f0e...        one certificate, by its serial number
 ///   fingerprint 9f86...   one certificate, by the SHA-256 of its DER form; colons between bytes are ignored
-/// with hexadecimal digits in either case. Text after a # is a comment; empty lines are ignored.
+/// Hexadecimal digits may be in either case. Text after a # is a comment; empty lines are ignored.
 class DenyList {
  public:
   DenyList() = default;
@@ -26,7 +26,7 @@ class DenyList {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  std::set<std::string> entries_;  ///< as above, in lower case
+  std::set<std::string> entries_;  ///< in the form above, in lower case
 };
 
 }  // namespace fedstride

@@ -17,7 +17,7 @@ struct Endpoint {
 /// `what` ("listen", "connect").
 Endpoint parse_endpoint(std::string_view what, std::string_view text, bool zero);
 
-/// True if the host is written as a loopback address: 127.x.x.x, ::1 or localhost. No name is resolved.
+/// True if the host is written as a loopback address: 127.x.x.x, ::1 or localhost. Does not resolve names.
 bool is_loopback(const Endpoint& address);
 
 }  // namespace fedstride

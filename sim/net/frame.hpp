@@ -15,19 +15,19 @@ namespace fedstride {
 enum class FrameKind : std::uint16_t {
   hello = 1,        ///< client: its number and build
   welcome = 2,      ///< coordinator: the experiment
-  ready = 3,        ///< client: the data it has
+  ready = 3,        ///< client: a description of its data
   model = 4,        ///< coordinator: the weights of a round
-  train = 5,        ///< coordinator: a request to train them
-  update = 6,       ///< client: the change of the weights
+  train = 5,        ///< coordinator: a request to train these weights
+  update = 6,       ///< client: the change in the weights
   received = 7,     ///< coordinator: the update has been summed, or was too late
-  heartbeat = 8,    ///< both: sign of life
-  refused = 9,      ///< both: the connection ends, with the reason
+  heartbeat = 8,    ///< both: a sign of life
+  refused = 9,      ///< both: the reason why the connection ends
   finished = 10,    ///< coordinator: the federation is finished
   evaluate = 11,    ///< coordinator: a request to evaluate the weights of a round
   evaluation = 12,  ///< client: the result
-  secure = 13,      ///< coordinator: what a stage of secure aggregation sends to a client
-  secured = 14,     ///< client: its answer
-  masked = 15,      ///< client: its answer in the stage of inputs
+  secure = 13,      ///< coordinator: a message to a client in one stage of secure aggregation
+  secured = 14,     ///< client: its answer to `secure`
+  masked = 15,      ///< client: its answer in the input stage
 };
 inline constexpr std::uint16_t kLastFrameKind = 15;
 std::string_view frame_name(FrameKind kind);
@@ -41,17 +41,17 @@ inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kDigestBytes = 16;
 
 /// The fixed header in front of every body: magic, version, kind, length of the body, and the first 16 bytes of the
-/// SHA-256 of the preceding 16 header bytes and the body. It detects damage; protection from forgery is left to TLS.
+/// SHA-256 of the preceding 16 header bytes and the body. The digest detects damage; protection from forgery is left to TLS.
 struct FrameHeader {
   FrameKind kind = FrameKind::heartbeat;
   std::uint64_t length = 0;
   std::array<std::uint8_t, kDigestBytes> digest = {};
 };
 
-/// A complete frame; shared, so that a model is serialized once for all clients.
+/// A complete frame. It is shared, so a model is serialized only once for all clients.
 using Frame = std::shared_ptr<const std::string>;
 
-/// Fills in the header of a frame: `bytes` is kHeaderBytes arbitrary bytes, then the body.
+/// Fills in the header of a frame: `bytes` has kHeaderBytes arbitrary bytes, then the body.
 Frame make_frame(FrameKind kind, std::string bytes);
 
 /// Parses a header without checking its length. Refuses a wrong magic, version or kind.

@@ -8,11 +8,11 @@
 
 namespace fedstride {
 
-/// Proves that a client's long-term signing key belongs to the holder of its certificate: the certificate, and its signature
-/// over the name and the key. Throws Error (failure) if the files cannot be used.
+/// A proof that a client's long-term signing key belongs to the holder of its certificate: the certificate, and a signature by
+/// its key over the name and `key`. Throws Error (failure) if the files cannot be used.
 std::string key_proof(const TlsFiles& files, ClientId client, const secagg::Bytes32& key);
 
-/// Checks such proofs against this side's authorities.
+/// Checks key proofs against this side's authorities.
 class KeyChecker {
  public:
   /// Throws Error (failure) if the authorities cannot be read.
@@ -21,7 +21,7 @@ class KeyChecker {
   KeyChecker(KeyChecker&&) noexcept;
   KeyChecker& operator=(KeyChecker&&) noexcept;
 
-  /// Why the proof fails, one line that names the client; empty if the key is the client's.
+  /// Why the proof fails, in one line that names the client; empty if the key is the client's.
   std::string objection(ClientId client, const secagg::Bytes32& key, const std::string& proof) const;
 
  private:

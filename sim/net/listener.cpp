@@ -13,7 +13,7 @@ constexpr milliseconds kMinHandshakeAge{1000};  // minimum age of a handshake be
 
 }  // namespace
 
-/// A TLS handshake in progress, with a time limit; its result is the connection or the reason why it failed.
+/// A TLS handshake in progress, with a time limit. Its result is the connection, or the reason why it failed.
 class Handshake : public std::enable_shared_from_this<Handshake> {
  public:
   using Done = std::function<void(const Handshake* which, ConnectionPtr, const std::string& reason)>;
@@ -67,8 +67,8 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   Clock::time_point since_ = Clock::now();
 };
 
-/// A TLS connection passes through three stages, each with its own limit, so that unauthenticated connections cannot exhaust
-/// what later stages need: waiting until its first bytes have arrived, the handshake, and open.
+/// A TLS connection passes through three stages: waiting for its first bytes, the handshake, and open. Each stage has its own
+/// limit, so that unauthenticated connections cannot exhaust what later stages need.
 struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
   Impl(asio::io_context& io_context, Transport chosen_transport, const Limits& connection_limits, Handlers event_handlers)
       : io(io_context),
@@ -129,8 +129,8 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
     return static_cast<std::size_t>(std::ranges::count(handshakes_in_progress, source, &PendingHandshake::source));
   }
 
-  /// Starts as many handshakes as the limits allow. One source may have at most half of them; if it has that many, or no more are
-  /// free, an old handshake is dropped, since an honest one does not take this long.
+  /// Starts as many handshakes as the limits allow, at most half of them from one source. If the source or the listener is at its
+  /// limit, an old handshake is dropped, since an honest one does not take this long.
   void start_handshakes() {
     while (!closed) {
       auto candidate = pending->next([&](Source source) {

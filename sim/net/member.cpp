@@ -63,7 +63,7 @@ class Member {
         job();
       } catch (const Interrupted&) {
       } catch (const std::exception& error) {
-        // Details about this side's files and data stay here; the coordinator learns only that the client left.
+        // Details of this side's files and data stay here; the coordinator learns only that the client left.
         asio::post(io_, [this] { leave("it cannot continue; see its own log"); });
         throw;
       }
@@ -73,7 +73,7 @@ class Member {
   }
 
  private:
-  /// In order of priority.
+  /// Jobs in order of priority.
   enum class Job { prepare, train, secure, test };
 
   // --- the working thread ---
@@ -166,7 +166,7 @@ class Member {
                 return;
               }
               if (!connection) {
-                // The call was most likely queued: giving up just as early next time would only lose its place again.
+                // The call was probably queued; giving up just as early next time would only lose its place again.
                 if (Clock::now() - called >= call_time_) call_time_ = std::min(call_time_ * 2, kMaxCallTime);
                 return dial_later(rules_.connect.text() + ": " + reason);
               }
@@ -279,7 +279,7 @@ class Member {
     }
   }
 
-  /// Applies the changes to the model that this client holds, or unpacks a whole model; false if that is impossible.
+  /// Applies the changes to the model that this client holds, or unpacks a whole model; returns false if impossible.
   bool complete(ModelMessage& message) const {
     if (message.base == 0) {
       if (!message.changes.empty() || message.model.size() != packings_.model.size()) return false;
@@ -323,7 +323,7 @@ class Member {
     schedule(Job::prepare, [this, message = std::move(message)] { prepare(message); });
   }
 
-  /// Requires the mutex to be held.
+  /// The caller must hold the mutex.
   void schedule(Job job, std::function<void()> work) {
     jobs_[job] = std::move(work);
     wake_.notify_all();
@@ -379,7 +379,7 @@ class Member {
   std::atomic<std::uint64_t> examples_{0};
   Packings working_packings_;  // used only by the working thread
 
-  asio::io_context io_{1};  // from here on used only by the io thread
+  asio::io_context io_{1};  // this and all below: used only by the io thread
   asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
   asio::steady_timer timer_, beat_, stop_timer_;
   MemberOutcome outcome_;

@@ -18,7 +18,7 @@ struct MemberRules {
   ClientId client = 0;
   Endpoint connect;
   Transport transport;
-  bool authenticated = true;  ///< the other side's certificate must be for "coordinator"
+  bool authenticated = true;  ///< whether the other side's certificate must be for "coordinator"
   bool accept_other_builds = false;
   double patience = 600;  ///< seconds without a coordinator after which the client gives up; 0: never
 };
@@ -30,12 +30,12 @@ struct MemberWork {
   std::function<Ready(const Welcome& welcome, Packings& packings)> prepare;
   /// The last round answered, reported in Ready.
   std::function<std::uint32_t()> last_round;
-  /// Trains; model and change are unpacked. Throws Interrupted (client/trainer.hpp) when `stop` becomes true; updates `examples`
-  /// during training.
+  /// Trains a model; model and change are unpacked. Throws Interrupted (client/trainer.hpp) when `stop` becomes true; updates
+  /// `examples` during training.
   std::function<UpdateMessage(const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
                               const std::atomic<bool>& stop)>
       train;
-  /// Answers a message of secure aggregation: a frame, and its kind; a null frame if its attempt is over. May be empty.
+  /// Answers a message of secure aggregation with a frame and its kind; a null frame if the attempt is over. May be empty.
   std::function<std::pair<Frame, FrameKind>(const SecureMessage& asked)> secure = {};
   /// Evaluates a model if the client offers that (Ready::evaluates). May be empty.
   std::function<EvaluationMessage(const ModelMessage& model, std::uint32_t round)> evaluate = {};
@@ -51,8 +51,8 @@ struct MemberOutcome {
 
 /// Takes part in a federation until it is finished, `stop` becomes true, or the client cannot continue. After a broken
 /// connection, the client reconnects with a pause that grows from 0.2 to 10 s, with jitter; meanwhile the current round
-/// continues, and an update that was not acknowledged is sent again. Throws Error (failure) if the coordinator refuses the client
-/// permanently (with its reason), if the client refuses the coordinator, or if none is reached for `patience` seconds.
+/// continues, and an unacknowledged update is sent again. Throws Error (failure) if the coordinator refuses the client
+/// permanently (with its reason), if the client refuses the coordinator, or if it reaches no coordinator for `patience` seconds.
 MemberOutcome take_part(const MemberRules& rules, const MemberWork& work, const NetworkLog& log, const std::atomic<bool>* stop);
 
 }  // namespace fedstride

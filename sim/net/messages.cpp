@@ -18,8 +18,8 @@ constexpr std::uint32_t kMaxShortTextBytes = 1024;    // a digest, a version, a 
 constexpr std::uint32_t kMaxLongTextBytes = 1 << 20;  // an experiment
 constexpr std::uint32_t kMaxSchemaBytes = 1 << 23;    // enough for some 100,000 columns
 
-/// A text: its length in 32 bits, then its bytes, at most `most` of them. In a text of one line, which may be logged, characters that
-/// are not printable ASCII are sent as question marks.
+/// Text: its length in 32 bits, then its bytes, at most `most` of them. In one-line text, which may be logged, characters other
+/// than printable ASCII are sent as question marks.
 struct Text {
   std::string& text;
   std::uint32_t most;
@@ -118,7 +118,7 @@ void load(auto& archive, Releases& field) {
   }
 }
 
-/// A member of a report.
+/// The form in which a member of a report is sent.
 template <class Number>
 Number& as_sent(Number& number) {
   return number;
@@ -171,7 +171,7 @@ void fields(auto& archive, MaskedMessage& message) { archive(message.round, mess
 void fields(auto& archive, Refused& message) { archive(line(message.reason), Flag{message.for_good}); }
 void fields(auto& archive, Finished& message) { archive(message.rounds, line(message.model_hash)); }
 
-/// Reads a body in place, without copying it.
+/// Reads a body without copying it.
 class BodyBuffer : public std::streambuf {
  public:
   explicit BodyBuffer(std::string_view body) {

@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// Maximum number of distinct releases in a report, which covers one client in one round.
+/// Maximum number of distinct releases in a report, that is, by one client in one round.
 inline constexpr std::uint32_t kMaxReleaseRuns = 1 << 16;
 /// Maximum number of rows that can be assigned to a client, and of clients whose row counts it can be sent.
 inline constexpr std::uint32_t kMaxDealtRows = 1 << 24;
@@ -23,11 +23,11 @@ struct BuildIdentity {
   std::uint32_t numerics = 0;  ///< kNumericsVersion
 };
 BuildIdentity build_identity();
-/// The first difference between two builds ("version '0.4.1' here, '0.4.0' there"); empty if there is none.
+/// The first difference between two builds ("version '0.4.1' here, '0.4.0' there"); empty if they are the same.
 std::string difference(const BuildIdentity& here, const BuildIdentity& there);
 
-// One struct for each frame that has a body. docs/reference/WIRE.md lists the fields in order. All texts except settings and model are
-// printable ASCII, so they are safe to log.
+// Each frame that has a body has a struct below. docs/reference/WIRE.md lists the fields in order. All texts except settings,
+// model and schema are printable ASCII, so they are safe to log.
 
 /// client -> coordinator: the first frame.
 struct Hello {
@@ -45,39 +45,39 @@ struct Welcome {
   std::uint32_t heartbeat_ms = 0;  ///< maximum time between two frames from one side
   std::string model = {};          ///< Model::line()
   std::string schema = {};  ///< schema_text(), for clients that supply their own rows; empty if only their code knows examples
-  // The client's rows if only the coordinator knows them (partition file); otherwise empty.
+  // The next three are the client's rows if only the coordinator knows them (partition file); otherwise empty.
   std::string partition_hash = {};
   std::vector<std::uint64_t> row_counts = {};  ///< of every client
   std::vector<std::uint32_t> rows = {};  ///< the client's training rows in order, row_counts[client] of them, then its test rows
 };
 
-/// client -> coordinator: its data are ready and it can be asked to train. The coordinator only compares these values.
+/// client -> coordinator: the client's data are ready and it can be asked to train. The coordinator only compares these values.
 struct Ready {
   static constexpr FrameKind kKind = FrameKind::ready;
   std::string data_hash;  ///< of the whole data set, or of the client's own rows if it has its own
-  std::string rows_hash;  ///< of its rows
+  std::string rows_hash;  ///< of the client's rows
   std::uint64_t rows = 0;
-  std::uint32_t last_round = 0;  ///< the last round it answered in this experiment; 0: none
-  bool evaluates = false;        ///< it offers to evaluate models
-  std::uint32_t holds = 0;       ///< the round whose model it holds, if the server compresses its model; 0: none
-  std::string signing_key = {};  ///< under secure aggregation: its long-term Ed25519 key, 64 hexadecimal digits
+  std::uint32_t last_round = 0;  ///< the last round the client answered in this experiment; 0: none
+  bool evaluates = false;        ///< whether the client offers to evaluate models
+  std::uint32_t holds = 0;       ///< the round whose model the client holds, if the server compresses models; 0: none
+  std::string signing_key = {};  ///< under secure aggregation: the client's long-term Ed25519 key, 64 hexadecimal digits
   std::string key_proof = {};    ///< secagg::Invitation::Invited::proof
 };
 
 /// coordinator -> client: the weights of a round, followed by the additional vector of the local objective's server, if any.
-/// Every client receives the same bytes. On the wire the vector is packed (sim/net/packing.hpp), as in an update; the hash covers
-/// the whole unpacked vector.
+/// Every client receives the same bytes. On the wire, the vector is packed (sim/net/packing.hpp), as in an update; the hash
+/// covers the whole unpacked vector.
 struct ModelMessage {
   static constexpr FrameKind kKind = FrameKind::model;
   std::uint32_t round = 0;
   std::string model_hash;
-  std::uint32_t base = 0;  ///< the round of the model to which the changes apply; 0: the model follows, whole
+  std::uint32_t base = 0;  ///< the round of the model to which the changes apply; 0: the whole model follows
   std::string changes =
-      {};             ///< codes (ModelCoding) of the changes of rounds base + 1 to round, each following its length in 64 bits
+      {};             ///< codes (ModelCoding) of the changes in rounds base + 1 to round, each preceded by its length in 64 bits
   Vector model = {};  ///< empty if there is a base
 };
 
-/// coordinator -> client, after the model: a request to train it.
+/// coordinator -> client, after the model: a request to train the model.
 struct Train {
   static constexpr FrameKind kKind = FrameKind::train;
   std::uint32_t round = 0;
@@ -88,14 +88,14 @@ struct Train {
   bool tests = false;             ///< Task::tests
 };
 
-/// coordinator -> a client that offers evaluation, after the model: a request to evaluate it.
+/// coordinator -> a client that offers evaluation, after the model: a request to evaluate the model.
 struct Evaluate {
   static constexpr FrameKind kKind = FrameKind::evaluate;
   std::uint32_t round = 0;  ///< the round that produced the model
   std::string model_hash;
 };
 
-/// client -> coordinator: the client's evaluation of a model. NaN: not reported.
+/// client -> coordinator: the client's evaluation of a model. A NaN value was not reported.
 struct EvaluationMessage {
   static constexpr FrameKind kKind = FrameKind::evaluation;
   std::uint32_t round = 0;
@@ -105,7 +105,7 @@ struct EvaluationMessage {
   double accuracy = 0;
 };
 
-/// client -> coordinator.
+/// client -> coordinator: the result of training.
 struct UpdateMessage {
   static constexpr FrameKind kKind = FrameKind::update;
   std::uint32_t round = 0;
@@ -116,7 +116,7 @@ struct UpdateMessage {
   std::string code = {};   ///< the change, if compressed (UpdateCoding)
 };
 
-/// coordinator -> client: acknowledges the update of this round, which the client may drop.
+/// coordinator -> client: acknowledges this round's update, which the client may now discard.
 struct Received {
   static constexpr FrameKind kKind = FrameKind::received;
   std::uint32_t round = 0;
@@ -127,8 +127,8 @@ struct Heartbeat {
   std::uint64_t examples = 0;  ///< gradient examples in the current round, for a progress bar
 };
 
-/// coordinator -> client, under secure aggregation, after its update: stage 0 invites it to an attempt (secagg::Invitation), 1 to
-/// 4 carry the Roster, Delivery, Survivors and Agreements.
+/// coordinator -> client, under secure aggregation, after the client's update: stage 0 invites it to an attempt
+/// (secagg::Invitation); stages 1 to 4 carry the Roster, Delivery, Survivors and Agreements.
 struct SecureMessage {
   static constexpr FrameKind kKind = FrameKind::secure;
   std::uint32_t round = 0;
@@ -137,7 +137,7 @@ struct SecureMessage {
   std::string message = {};
 };
 
-/// client -> coordinator: its Advert (stage 1), Shares (2), Agreement (4) or Unmasking (5).
+/// client -> coordinator: the client's Advert (stage 1), Shares (2), Agreement (4) or Unmasking (5).
 struct SecuredMessage {
   static constexpr FrameKind kKind = FrameKind::secured;
   std::uint32_t round = 0;
@@ -146,7 +146,7 @@ struct SecuredMessage {
   std::string message = {};
 };
 
-/// client -> coordinator: its secagg::Masked (stage 3).
+/// client -> coordinator: the client's secagg::Masked (stage 3).
 struct MaskedMessage {
   static constexpr FrameKind kKind = FrameKind::masked;
   std::uint32_t round = 0;
@@ -167,7 +167,7 @@ struct Finished {
   std::string model_hash;
 };
 
-/// The maximum length in bytes of a body of this kind for a model of `parameters` numbers (for `masked` those of its padded
+/// The maximum length in bytes of a body of this kind for a model of `parameters` numbers (for `masked`, the size of the padded
 /// vector); longer bodies are refused.
 std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters);
 
@@ -178,9 +178,9 @@ std::string too_long(const Welcome& welcome);
 template <class Message>
 Frame encode(const Message& message);
 
-/// The inverse. Memory is allocated as the bytes of `body` are read; texts and lists have their own bounds. Refuses a body
-/// that is too short or too long, and flags other than 0 and 1, so encoding a decoded message gives the same bytes.
-/// Numbers are not validated.
+/// The inverse of encode(). Memory is allocated as the bytes of `body` are read; texts and lists have their own bounds. Refuses
+/// a body that is too short or too long, and flags other than 0 and 1, so encoding a decoded message yields the same bytes.
+/// Does not validate numbers.
 template <class Message>
 Result<Message> decode(std::string_view body);
 

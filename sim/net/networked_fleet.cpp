@@ -45,16 +45,16 @@ struct NetworkedFleet::Impl {
     std::uint32_t number;
     std::string model_hash;
     Accumulator* updates;
-    Frame model;                             // made from the message when first sent
+    Frame model;                             // encoded from `message` when first sent
     ModelMessage message = {};               // packed, if there are changes
     std::vector<ModelChange> changes;        // Task::changes
-    std::map<std::uint32_t, Frame> changed;  // by the round whose model a client holds
-    std::vector<State> state;                // by client
-    std::vector<std::uint64_t> releases;     // by client; empty without example-level privacy
+    std::map<std::uint32_t, Frame> changed;  // keyed by the round whose model a client holds
+    std::vector<State> state;                // indexed by client
+    std::vector<std::uint64_t> releases;     // indexed by client; empty without example-level privacy
     std::vector<double> told;                // Task::told
     bool tests = false;                      // Task::tests
     double scale = 1;                        // Task::scale
-    std::vector<std::uint64_t> reported;     // by client: gradient examples reported and already counted in progress
+    std::vector<std::uint64_t> reported;     // gradient examples reported by each client and already counted in progress
     std::size_t asked = 0;
     std::size_t answered = 0;
     bool overdue = false;
@@ -97,7 +97,7 @@ struct NetworkedFleet::Impl {
                    .left = [this](ClientId client) { on_left(client); }}),
         thread([this] {
           const FloatingPointMode mode;
-          // A handler's failure, for example for lack of memory, affects only that peer.
+          // If a handler fails, for example for lack of memory, only its peer is affected.
           for (bool more = true; more;) {
             try {
               io.run();
@@ -109,7 +109,7 @@ struct NetworkedFleet::Impl {
         }) {}
 
   ~Impl() {
-    // The thread ends when all connections have closed, each within its own time limit.
+    // The thread ends once all connections have closed, each within its own time limit.
     asio::post(io, [this] {
       reception.close();
       deadline.cancel();
@@ -150,7 +150,7 @@ struct NetworkedFleet::Impl {
     if (reception.is_ready(client)) held[client] = round->number;
   }
 
-  /// The round's model, or, if that is shorter, the changes of the model that the client holds.
+  /// The round's model or, if shorter, the changes since the model that the client holds.
   Frame model_for(ClientId client) {
     const auto since = changes_since(round->changes, held[client], round->number, sizeof(float) * round->message.model.size());
     if (since.empty()) {
@@ -167,7 +167,7 @@ struct NetworkedFleet::Impl {
     return frame = encode(message);
   }
 
-  // Counts examples of the current round as clients report them, up to 2^32 - 1 for each client.
+  // Counts the current round's examples as clients report them, up to 2^32 - 1 per client.
   void on_heartbeat(ClientId client, std::uint64_t examples) {
     if (!round || round->state[client] != Round::State::waiting) return;
     if (examples <= round->reported[client] || examples > std::numeric_limits<std::uint32_t>::max()) return;
@@ -182,15 +182,15 @@ struct NetworkedFleet::Impl {
   void on_update(ClientId client, UpdateMessage message) {
     const std::string who = "client " + std::to_string(client);
     const std::uint32_t current = round ? round->number : last_round;
-    // In an asynchronous run clients count their own tasks, so a client may repeat one unknown to a coordinator that was
-    // killed.
+    // In an asynchronous run, clients count their own tasks, so a client may repeat a task unknown to a coordinator that was
+    // killed and restarted.
     if (message.round > std::max(current, reception.last_round(client) + 1))
       return reception.dismiss(
           client,
           "it sent an update for round " + std::to_string(message.round) + "; the last round was " + std::to_string(current),
           false);
     if (!round || message.round != current || round->state[client] != Round::State::waiting) {
-      // The updates of a stopped round are all valid.
+      // Updates of a stopped round are not reported as late.
       if (round || !is_stopped())
         log(who + ": its update for round " + std::to_string(message.round) + " is late or a duplicate and was dropped");
       return acknowledge(client, message.round);
@@ -234,7 +234,7 @@ struct NetworkedFleet::Impl {
 
   // --- secure aggregation ---
 
-  /// True unless the client is dismissed because of its signing key.
+  /// Dismisses the client and returns false if its signing key is refused.
   bool knows_key(ClientId client, const Ready& ready) {
     const std::string why = terms.secure ? keys.objection(client, ready) : std::string();
     if (!why.empty()) reception.dismiss(client, why, true);
@@ -299,7 +299,7 @@ struct NetworkedFleet::Impl {
 
   // --- evaluation by a client ---
 
-  /// Asks the first client that offers evaluation; false if none does.
+  /// Asks the first client that offers evaluation; returns false if none does.
   bool begin_evaluation(Test fresh, const Frame& model) {
     const std::vector<ClientId> clients = reception.evaluating();
     if (clients.empty()) return false;
@@ -326,7 +326,7 @@ struct NetworkedFleet::Impl {
 
   void on_left(ClientId client) {
     if (test && test->client == client) end_evaluation(std::nullopt);
-    // Deferred: the loss may be noticed inside a call of the attempt.
+    // This is deferred, since the loss may be noticed during a call from the attempt.
     if (round && round->secured)
       asio::post(io, [this, client, number = round->number] {
         if (round && round->secured && round->number == number) secure->lost(client);
@@ -340,7 +340,7 @@ struct NetworkedFleet::Impl {
     over.set_value(result);
   }
 
-  /// True if the round can close: all clients that are not denied have answered, or its deadline has passed with enough answers.
+  /// True if the round can close: all clients except denied ones have answered, or its deadline has passed with enough answers.
   bool is_over() const {
     if (round->answered == round->asked || (round->overdue && enough())) return true;
     std::size_t denied = 0;
@@ -354,7 +354,7 @@ struct NetworkedFleet::Impl {
     if (round && is_over()) conclude();
   }
 
-  /// Why an update for the current round is refused; empty if it is not.
+  /// Why an update for the current round is refused; empty if it is accepted.
   std::string refusal(ClientId client, const UpdateMessage& message) const {
     const ClientReport& report = message.report;
     if (message.model_hash != round->model_hash) return "its update is not based on the model it was sent";
@@ -375,7 +375,7 @@ struct NetworkedFleet::Impl {
              " but has a code of " + std::to_string(message.code.size()) + " bytes; it must have none";
     if (!message.diverged && is_coded) {
       if (size != 0)
-        return "its update has " + std::to_string(size) + " numbers beside its code; with compress-up '" +
+        return "its update has " + std::to_string(size) + " numbers in addition to its code; with compress-up '" +
                std::string(terms.packings.update_coding.compression.name()) + "' it must have none";
       if (message.code.size() > terms.packings.update_coding.most_bytes())
         return "its compressed update has " + std::to_string(message.code.size()) + " bytes; it can have at most " +
@@ -387,7 +387,7 @@ struct NetworkedFleet::Impl {
     return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client], round->told);
   }
 
-  /// The minimum number of answers with which a round can end.
+  /// The minimum number of answers needed to end a round.
   std::size_t fewest() const {
     const std::size_t secured = round->secured ? secure->fewest() : 0;
     return std::max(secured, std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients)));
@@ -468,14 +468,14 @@ struct NetworkedFleet::Impl {
   RoundTerms round_rules;
   ReportCheck check_report;
   NetworkLog log;
-  std::vector<std::uint64_t> missed;  // by client
-  std::vector<std::uint32_t> held;    // by client: the round whose model it holds; 0: none
+  std::vector<std::uint64_t> missed;  // indexed by client
+  std::vector<std::uint32_t> held;    // the round whose model each client holds; 0: none
   SigningKeys keys;
-  RoundBytes bytes = {};                 // of the current or the last round
-  std::atomic<std::uint64_t>& progress;  // of the fleet
+  RoundBytes bytes = {};                 // of the current or last round
+  std::atomic<std::uint64_t>& progress;  // the fleet's
   const std::atomic<bool>* stop = nullptr;
   bool is_stopped() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
-  std::optional<Round> round;  // this and the members below are used only by the io thread
+  std::optional<Round> round;  // this and all members below: used only by the io thread
   std::optional<Test> test;
   std::uint32_t last_round = 0;
   std::size_t last_asked = 0;
@@ -484,7 +484,7 @@ struct NetworkedFleet::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   asio::steady_timer deadline;
   Reception reception;
-  std::unique_ptr<SecureRound> secure;  // of the current or the last round; null without secure aggregation
+  std::unique_ptr<SecureRound> secure;  // of the current or last round; null without secure aggregation
   std::thread thread;
 };
 
@@ -588,8 +588,8 @@ void NetworkedFleet::stop_when(const std::atomic<bool>* stop) { impl_->stop = st
 
 void NetworkedFleet::finish(std::uint32_t rounds, const std::string& model_hash) {
   impl_->on_io([&] { impl_->reception.send_last(encode(Finished{rounds, model_hash})); });
-  // Disconnected clients reconnect within one pause; without this wait they would keep trying to reach a coordinator that is
-  // gone.
+  // Disconnected clients reconnect within one pause; without this wait, they would keep trying to reach a coordinator that has
+  // exited.
   const auto until = Clock::now() + kFinishPatience;
   while (Clock::now() < until && !impl_->on_io([&] { return impl_->reception.all_sent_last(); }))
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -17,18 +17,18 @@ namespace fedstride {
 
 /// The rules of a round.
 struct RoundTerms {
-  double deadline = 0;         ///< seconds; 0: none, a round waits for every client of the cohort
-  int minimum_clients = 1;     ///< a round past its deadline continues until this many have answered
-  double stage_deadline = 60;  ///< seconds for each message of secure aggregation, after which its sender has dropped out
+  double deadline = 0;                   ///< seconds; 0: none, so a round waits for every client of the cohort
+  int minimum_clients = 1;               ///< a round past its deadline continues until this many clients have answered
+  double stage_deadline = 60;            ///< seconds allowed for each message of secure aggregation before its sender is dropped
   std::filesystem::path survivors = {};  ///< file with the clients of a round's secure sum, written before it is unmasked
-  bool clients_evaluate = false;         ///< the model has no layers: only clients can evaluate it
+  bool clients_evaluate = false;         ///< the model has no layers, so only clients can evaluate it
 };
 
 /// The status of a fleet and its clients.
 struct FleetStatus {
   std::vector<ClientStatus> clients;
-  std::uint32_t round = 0;  ///< the current one; 0: none
-  std::size_t asked = 0;    ///< clients in the cohort of this round, or of the last
+  std::uint32_t round = 0;  ///< the current round; 0: none
+  std::size_t asked = 0;    ///< clients in the cohort of this or the last round
   std::size_t answered = 0;
   double seconds_in_round = 0;
   std::uint64_t received = 0;
@@ -36,11 +36,11 @@ struct FleetStatus {
   std::uint64_t refused = 0;
 };
 
-/// Clients in other processes, reached over connections. One separate thread handles all connections, and checks and sums
-/// updates as they arrive; at most ReceptionRules::updates_in_flight of them and one copy of the model are in memory at once.
+/// Clients in other processes, reached over connections. A separate thread handles all connections, and checks and sums
+/// updates as they arrive; at most ReceptionRules::updates_in_flight updates and one copy of the model are in memory at once.
 class NetworkedFleet : public Fleet {
  public:
-  /// Why a report contradicts the request to the client; empty if it does not.
+  /// Why a report contradicts the request to the client; empty if the report is consistent.
   using ReportCheck = std::function<std::string(std::uint32_t round, const ClientReport& report, std::uint64_t releases,
                                                 std::span<const double> told)>;
 
@@ -54,7 +54,7 @@ class NetworkedFleet : public Fleet {
 
   /// Asks a client that offers evaluation to evaluate the model produced by the last round. Returns nullopt if no such client
   /// is connected, if it does not answer in time (the round's deadline, or ten minutes), if it reports impossible numbers, or
-  /// if the run is stopped. The coordinator cannot verify the numbers beyond that.
+  /// if the run is stopped. The coordinator cannot verify the numbers further.
   std::optional<Evaluation> test_by_client(const Vector& model);
   /// Calls test_by_client if only clients can evaluate the model; the evaluation is unknown if no client has reported one.
   std::optional<Evaluation> evaluate(const Vector& model, EvaluatedOn examples) override;
@@ -62,7 +62,7 @@ class NetworkedFleet : public Fleet {
   bool secures() const override { return true; }
   std::uint64_t absent() override;
   std::optional<RoundBytes> bytes() override;
-  /// The last round each client has answered; clients keep their own state.
+  /// Saves the last round that each client answered; clients keep their own states.
   std::string save() override;
   void load(const std::string& bytes) override;
 
@@ -71,8 +71,8 @@ class NetworkedFleet : public Fleet {
   /// Informs the clients that the federation is finished and stops accepting connections.
   void finish(std::uint32_t rounds, const std::string& model_hash) override;
 
-  /// Replaces the deny list. A round does not wait for a client whose name is denied, provided that enough others
-  /// answer (RoundTerms::minimum_clients).
+  /// Replaces the deny list. A round does not wait for a client whose name is denied if enough others answer
+  /// (RoundTerms::minimum_clients).
   void deny(DenyList list);
 
   std::uint16_t port() const;

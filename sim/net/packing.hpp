@@ -39,8 +39,8 @@ class Packing {
   std::size_t spread_ = 0;
 };
 
-/// The packings for both directions: models, with the additional vector of the local objective's server, and updates, with the
-/// clients' additional vector; and their codes, if compressed.
+/// The packings of models (with the additional vector of the local objective's server) and of updates (with the clients'
+/// additional vector), and their codes if compressed.
 struct Packings {
   Packing model = {};
   Packing update = {};

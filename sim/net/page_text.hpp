@@ -13,7 +13,7 @@ std::string bytes_text(std::uint64_t count);
 /// "1,234,567"
 std::string grouped_text(std::uint64_t count);
 
-/// Formats like printf, at most 255 characters.
+/// Formats like printf, up to 255 characters.
 template <class... Values>
 std::string printed(const char* format, Values... values) {
   char buffer[256];

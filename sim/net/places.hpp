@@ -24,8 +24,8 @@ inline Source source_of(const std::array<std::uint8_t, 16>& address) {
 }
 
 /// A limited number of slots for sockets, each served by its own thread. No source can keep others out: when all slots are taken,
-/// the oldest socket of the source that holds most of them is evicted for a new one, but never before a grace period. Evicting
-/// shuts the socket down, which wakes the thread that waits for it.
+/// the oldest socket of the source that holds the most slots is evicted for a new one, but never within a grace period. Evicting
+/// a socket shuts it down, which wakes the thread that waits for it.
 class ConnectionSlots {
  public:
   ConnectionSlots(std::size_t slots, std::chrono::milliseconds grace) : slots_(slots), grace_(grace) {}

@@ -14,9 +14,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kMaxFirstBytes = 64 * 1024;     // for hello and ready, with a margin
 constexpr std::uint64_t kMaxBytesPerSecond = 4 * 1024;  // for heartbeats, with a margin
-constexpr std::size_t kMaxPerCertificate = 2;           // connections: one in use and one to replace it
+constexpr std::size_t kMaxPerCertificate = 2;           // one connection in use and one to replace it
 constexpr std::chrono::milliseconds kHelloWithin{10000};
-constexpr std::uint32_t kInputStage = 3;  // which has its own frame
+constexpr std::uint32_t kInputStage = 3;  // has its own frame kind
 
 bool is_of_attempt(FrameKind kind) { return kind == FrameKind::secured || kind == FrameKind::masked; }
 
@@ -90,7 +90,7 @@ void Reception::evict_for(const std::string& certificate) {
     ++held;
     if (!oldest && peer->stage != Peer::Stage::serving) oldest = peer;
   }
-  // Without flushing: sending a reason to a peer that may be idle would occupy its slot until the send times out.
+  // The connection ends without a flush: sending the reason to an idle peer would occupy its slot until the send times out.
   if (held >= kMaxPerCertificate && oldest)
     oldest->connection->end("replaced by a newer connection with the certificate of '" + certificate + "'; at most " +
                                 std::to_string(kMaxPerCertificate) + " are allowed",
@@ -342,7 +342,7 @@ bool Reception::send(ClientId client, const Frame& frame, FrameKind kind) {
 }
 
 void Reception::allow_update(ClientId client) {
-  // Twice: after a broken connection an update may be sent again.
+  // Allows twice the size, since an update may be sent again after a broken connection.
   if (ready_[client])
     ready_[client]->granted += 2 * (largest_body(FrameKind::update, terms_.packings.update.size()) + kHeaderBytes);
 }

@@ -18,25 +18,25 @@
 
 namespace fedstride {
 
-/// The coordinator's knowledge of a client before it connects.
+/// The coordinator's knowledge of a client before the client connects.
 struct RosterEntry {
   std::uint64_t rows = 0;
   std::string rows_hash;
   std::string data_hash =
-      {};  ///< of the rows that the client supplies; empty if they are from the data set of FederationTerms::data_hash
+      {};  ///< of the rows the client supplies; empty if its rows are from the data set of FederationTerms::data_hash
 };
 
-/// The experiment as sent to clients, and the values that their answers are checked against.
+/// The experiment as sent to clients, and the values against which their answers are checked.
 struct FederationTerms {
-  Welcome welcome;  ///< except its heartbeat, which comes from ReceptionRules
+  Welcome welcome;  ///< except for heartbeat_ms, which comes from ReceptionRules
   std::string data_hash;
   std::string_view metric = Evaluation().metric;  ///< the metric of evaluations
-  std::vector<RosterEntry> roster;                ///< by client
+  std::vector<RosterEntry> roster;                ///< indexed by client
   Packings packings = {};
-  bool secure = false;  ///< clients have signing keys, and mask their updates
+  bool secure = false;  ///< whether clients have signing keys and mask their updates
   /// Why a signing key is not the client's own (KeyChecker::objection); empty: every key is accepted.
   std::function<std::string(ClientId, const secagg::Bytes32& key, const std::string& proof)> key_objection = {};
-  bool keeps_state = false;  ///< clients keep a state between rounds and must not lose it
+  bool keeps_state = false;  ///< whether clients keep a state between rounds, which they must not lose
   /// If the coordinator assigns rows: adds a client's rows to its welcome. May be empty.
   std::function<void(ClientId client, Welcome& welcome)> tell_rows = {};
 };
@@ -45,22 +45,22 @@ struct FederationTerms {
 struct ReceptionRules {
   Endpoint listen;
   Transport transport;
-  bool authenticated = true;  ///< true: identified by certificate; false: by the client's own claim (plain, loopback)
+  bool authenticated = true;  ///< true: clients are identified by certificate; false: by their own claim (plain, loopback)
   bool accept_other_builds = false;
   DenyList denied = {};  ///< certificates that are rejected
   std::chrono::milliseconds heartbeat{5000};
-  std::chrono::milliseconds ready_within{300000};  ///< time from the welcome until a client must be ready
+  std::chrono::milliseconds ready_within{300000};  ///< maximum time from the welcome until a client is ready
   std::size_t connections = 64;
   std::size_t updates_in_flight = 4;
 };
 
-/// All connected peers: listens, takes clients through hello, welcome and ready, enforces the limits on every peer, and
-/// forwards the frames of clients that are ready. Runs on the io thread.
+/// Manages all connected peers: listens, takes clients through hello, welcome and ready, enforces the limits on every peer, and
+/// forwards the frames of ready clients. Runs on the io thread.
 class Reception {
  public:
   struct Events {
-    std::function<void(ClientId, const Ready&)> joined;   ///< ready to be asked to train
-    std::function<void(ClientId, UpdateMessage)> update;  ///< well-formed and from that client; nothing else has been checked
+    std::function<void(ClientId, const Ready&)> joined;   ///< the client can now be asked to train
+    std::function<void(ClientId, UpdateMessage)> update;  ///< well-formed and from this client; nothing else has been checked
     std::function<void(ClientId, std::uint64_t examples)> heartbeat;
     std::function<void(ClientId, EvaluationMessage)> evaluation;  ///< well-formed; nothing else has been checked
     std::function<void(ClientId, std::uint32_t round, std::uint32_t attempt, std::uint32_t stage, const std::string& message)>
@@ -81,11 +81,11 @@ class Reception {
 
   /// Sends to a client if it is ready; otherwise does nothing and returns false.
   bool send(ClientId client, const Frame& frame, FrameKind kind);
-  /// Allows the client to send the bytes of one more update, which it has been asked for.
+  /// Allows the client to send the bytes of one more requested update.
   void allow_update(ClientId client);
   /// Allows the client to send its messages of one attempt of secure aggregation.
   void allow_attempt(ClientId client);
-  /// Sends the client the reason and ends its connection.
+  /// Sends the reason to the client and ends its connection.
   void dismiss(ClientId client, const std::string& reason, bool for_good);
   /// From now on, sends this frame to every client that is or becomes ready, then closes its connection normally.
   void send_last(const Frame& last);
@@ -96,7 +96,7 @@ class Reception {
 
   void set_last_round(ClientId client, std::uint32_t round) { status_[client].last_round = round; }
   std::uint32_t last_round(ClientId client) const { return status_[client].last_round; }
-  /// The status of each client as known here (connection, bytes, trouble, last round), by client.
+  /// The status of each client as far as known here (connection, bytes, trouble, last round), indexed by client.
   std::vector<ClientStatus> status() const;
   std::uint64_t bytes_received() const;
   std::uint64_t bytes_sent() const;
@@ -112,17 +112,17 @@ class Reception {
   void hello(const PeerPtr& peer, const Hello& message);
   void ready(const PeerPtr& peer, const Ready& message);
   void ended(const PeerPtr& peer, const std::string& reason);
-  /// Sends the peer the reason and ends its connection.
+  /// Sends the reason to the peer and ends its connection.
   void refuse(const PeerPtr& peer, const std::string& reason, bool for_good);
   void send_last_to(const PeerPtr& peer);
-  /// Makes room for another connection with this certificate: if the limit is reached, ends the oldest that is not serving.
+  /// Makes room for another connection with this certificate: at the limit, ends the oldest connection that is not serving.
   void evict_for(const std::string& certificate);
   void refuse_slow_peers();
   void take_slot(const PeerPtr& peer);
   void release_slot(const PeerPtr& peer);
   void beat();
   std::string name(const Peer& peer) const;
-  /// The reason to deny the peer; empty if there is none.
+  /// Why the peer is denied; empty if it is not.
   std::string denial(const Peer& peer) const;
 
   const FederationTerms& terms_;
@@ -133,15 +133,15 @@ class Reception {
   std::unique_ptr<Beat> beat_;
   std::unique_ptr<Listener> listener_;
   std::list<PeerPtr> peers_;    ///< every open connection
-  std::vector<PeerPtr> ready_;  ///< by client
+  std::vector<PeerPtr> ready_;  ///< indexed by client
   std::list<PeerPtr> waiting_for_slot_;
   std::size_t slots_;
-  std::vector<ClientStatus> status_;  ///< by client; byte counts are of ended connections
+  std::vector<ClientStatus> status_;  ///< indexed by client; byte counts cover ended connections only
   std::uint64_t past_received_ = 0;   ///< bytes of ended connections
   std::uint64_t past_sent_ = 0;
   std::uint64_t refused_ = 0;
   Frame last_;                   ///< null until send_last
-  std::vector<bool> sent_last_;  ///< by client
+  std::vector<bool> sent_last_;  ///< indexed by client
   bool closing_ = false;
 };
 

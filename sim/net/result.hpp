@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// The result of parsing a peer's bytes: a value, or the reason for refusing them in one line. A peer never causes an exception.
+/// The result of parsing a peer's bytes: a value, or a one-line reason for refusing them. A peer never causes an exception.
 template <class T>
 class Result {
  public:

@@ -14,28 +14,28 @@
 
 namespace fedstride {
 
-/// What both sides of a networked round put into its session, except the cohort. `planned` is the size of the drawn cohort, some
-/// of which may be absent.
+/// The session of a networked round as both sides make it, without its cohort. `planned` is the size of the drawn cohort, of
+/// which some clients may be absent.
 secagg::Session secure_session(const SecureRules& rules, std::uint32_t round, const std::string& model_hash,
                                std::span<const double> told, std::uint32_t planned, std::uint64_t length);
 
-/// What a client knows about its experiment's cohorts, regardless of its coordinator.
+/// What a client knows about its experiment's cohorts independently of its coordinator.
 struct DrawnClients {
   std::size_t among = 0;  ///< number of clients in the federation
   std::size_t least = 0;  ///< smallest number of clients in a round
   std::size_t most = 0;
-  std::string_view cohort = {};  ///< the kind
+  std::string_view cohort = {};  ///< the kind of cohort
 };
 
-/// A client's session, made from its coordinator's invitation: the one place that limits an invitation's numbers. `check_key`
+/// Makes a client's session from its coordinator's invitation. Only this function limits an invitation's numbers. `check_key`
 /// throws for a key that does not belong to its owner. Throws Error (failure), one line without the round, if an honest
-/// coordinator could not have sent this.
+/// coordinator could not have sent this invitation.
 secagg::Session invited_session(const SecureRules& rules, const secagg::Invitation& invitation, const DrawnClients& drawn,
                                 const Train& train, std::uint64_t length,
                                 const std::function<void(const secagg::Invitation::Invited&)>& check_key);
 
-/// The coordinator's side of one attempt at a round of secure aggregation over connections: which clients owe a message, and what is
-/// sent next. Used by one thread.
+/// The coordinator's side of one attempt at a round of secure aggregation over connections: tracks which clients owe a message
+/// and sends the next messages. Used by one thread.
 class SecureAttempt {
  public:
   enum class Stage : std::uint32_t { keys = 1, shares, inputs, signatures, unmasking };
@@ -48,22 +48,23 @@ class SecureAttempt {
 
   std::uint32_t number() const { return number_; }
   Stage stage() const { return stage_; }
-  /// The clients whose message of this stage has not arrived.
+  /// The clients whose message for this stage has not arrived.
   const std::set<ClientId>& owing() const { return owing_; }
   /// True if the client's masked input has arrived.
   bool has_input(ClientId client) const { return inputs_.contains(client); }
   bool takes_part(ClientId client) const { return session_.find(client) != nullptr && !gone_.contains(client); }
 
-  /// Throws Error (failure), one line that names the client, for a refused message; its sender then drops out.
+  /// Takes a client's message. If it is refused, throws Error (failure), one line that names the client; the caller must then
+  /// drop the client.
   void take(ClientId client, std::uint32_t stage, const std::string& message);
-  /// From now on nothing is expected of the client or sent to it.
+  /// From now on, nothing is expected from the client or sent to it.
   void drop(ClientId client);
   /// Ends the stage and sends the messages for the next one. Throws Error (failure) if too few clients are left; nothing is
   /// revealed.
   void next();
   /// True if next() asks the clients for shares: enough have signed the list of survivors.
   bool will_open() const { return stage_ == Stage::signatures && coordinator_.is_agreed(); }
-  /// After the last stage, as secagg::Coordinator::sum.
+  /// After the last stage: see secagg::Coordinator::sum.
   secagg::Ring sum(std::vector<std::string>& remarks) { return coordinator_.sum(remarks); }
   const std::vector<ClientId>& included() const { return coordinator_.included(); }
 

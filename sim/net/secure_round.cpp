@@ -58,7 +58,7 @@ std::vector<ClientId> SecureRound::take_part(const std::vector<ClientId>& cohort
   planned_ = static_cast<std::uint32_t>(cohort.size());
   try {
     minimum_ = sum_.rules().plan(planned_).minimum;
-  } catch (const Error&) {  // it is not possible, as the attempt will report
+  } catch (const Error&) {  // impossible, as the attempt will report
   }
   std::vector<ClientId> all = cohort;
   std::ranges::sort(all);
@@ -134,12 +134,12 @@ void SecureRound::arm() {
 }
 
 void SecureRound::take(ClientId client, std::uint32_t attempt, std::uint32_t stage, const std::string& message) {
-  if (!attempt_ || attempt != attempt_->number() || !attempt_->takes_part(client)) return;  // its attempt is over
+  if (!attempt_ || attempt != attempt_->number() || !attempt_->takes_part(client)) return;  // the message's attempt is over
   calls_.count(0, message.size() + kHeaderBytes + (stage == static_cast<std::uint32_t>(SecureAttempt::Stage::inputs) ? 17 : 21));
   try {
     attempt_->take(client, stage, message);
   } catch (const Error& error) {
-    // Ending its connection drops it (lost).
+    // Ending the connection drops the client (lost).
     return reception_.dismiss(client, error.what(), false);
   }
   advance();
@@ -168,7 +168,7 @@ void SecureRound::lost(ClientId client) {
   failed("client " + std::to_string(client) + " left before its masked input came");
 }
 
-// The client's update must be requested again.
+// Drops the client's update and requests it again.
 void SecureRound::forget(ClientId client) {
   const auto found = trained_.find(client);
   if (found == trained_.end() || !found->second.failure.empty()) return;

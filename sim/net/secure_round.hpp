@@ -20,9 +20,9 @@ class SigningKeys {
  public:
   SigningKeys(const FederationTerms& terms, std::size_t clients) : terms_(terms), keys_(clients) {}
 
-  /// Why a client's announced signing key is refused: not its own, changed, or missing; empty if it is accepted.
+  /// Why a client's announced signing key is refused (not its own, changed, or missing); empty if it is accepted.
   std::string objection(ClientId client, const Ready& ready);
-  /// The invitation of a client that has announced its key.
+  /// The invitation entry of a client that has announced its key.
   secagg::Invitation::Invited invited(ClientId client) const { return {{client, keys_[client].key}, keys_[client].proof}; }
 
  private:
@@ -32,11 +32,11 @@ class SigningKeys {
     std::string proof = {};
   };
   const FederationTerms& terms_;
-  std::vector<Known> keys_;  ///< by client
+  std::vector<Known> keys_;  ///< indexed by client
 };
 
-/// The coordinator's side of one round of secure aggregation over connections: whose update is ready, and attempts at their sum
-/// until one succeeds or none can. Used only by the io thread.
+/// The coordinator's side of one round of secure aggregation over connections: tracks whose update is ready, and makes attempts
+/// at the sum until one succeeds or none can. Used only by the io thread.
 class SecureRound {
  public:
   struct Terms {
@@ -52,7 +52,7 @@ class SecureRound {
     std::function<bool()> is_overdue;   ///< the round is past its deadline
     std::function<void(ClientId)> ask;  ///< requests the client's lost update again
     std::function<void(const std::vector<ClientReport>& reports, const std::vector<ClientId>& missing)>
-        end;  ///< the sum is done, or failed; these clients' updates are excluded
+        end;  ///< the sum is done or has failed; excludes the updates of clients in `missing`
     std::function<void(std::uint64_t sent, std::uint64_t received)> count;  ///< bytes
   };
 
@@ -60,16 +60,16 @@ class SecureRound {
               Calls calls);
   ~SecureRound();
 
-  /// Called first: the clients of this cohort that take part, ascending. All, unless an earlier attempt was unmasked.
+  /// Called first. The clients of this cohort that take part, in ascending order: all, unless an earlier attempt was unmasked.
   std::vector<ClientId> take_part(const std::vector<ClientId>& cohort);
-  /// With fewer updates nothing can be unmasked, and the round waits for more; 0 if no number suffices.
+  /// The fewest updates that can be unmasked; with fewer, the round waits for more. 0 if no number suffices.
   std::size_t fewest() const { return minimum_; }
   /// Called when the client's update is ready, or has failed.
   void trained(ClientId client, ClientReport report, bool failed);
-  /// Begins an attempt, unless one is in progress: all updates are ready, or all that will be.
+  /// Called when no more updates will become ready. Begins an attempt unless one is in progress.
   void begin();
   bool is_attempting() const { return attempt_ != nullptr; }
-  /// Called for a message of a client in an attempt.
+  /// Called for a client's message in an attempt.
   void take(ClientId client, std::uint32_t attempt, std::uint32_t stage, const std::string& message);
   /// Called when a client's connection has ended.
   void lost(ClientId client);
@@ -93,13 +93,13 @@ class SecureRound {
   Calls calls_;
   std::uint32_t planned_ = 0;                 ///< clients in the cohort
   std::size_t minimum_ = 0;                   ///< Plan::minimum
-  std::map<ClientId, ClientReport> trained_;  ///< those whose update is ready, or failed
-  std::set<ClientId> silent_;                 ///< clients that missed the deadline of a stage of the attempt
+  std::map<ClientId, ClientReport> trained_;  ///< reports of clients whose update is ready or has failed
+  std::set<ClientId> silent_;                 ///< clients that missed a stage deadline in the attempt
   std::vector<ClientId> kept_;                ///< clients for which an earlier attempt was unmasked; empty: none
   std::unique_ptr<SecureAttempt> attempt_;
   std::uint32_t attempts_ = 0;
   struct Timer;
-  std::shared_ptr<Timer> timer_;  ///< of the stage
+  std::shared_ptr<Timer> timer_;  ///< for the stage
 };
 
 }  // namespace fedstride

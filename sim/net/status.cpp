@@ -30,15 +30,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMaxConnections = 32;  // one thread each; further ones wait in the backlog of the socket
+constexpr std::size_t kMaxConnections = 32;  // one thread each; further connections wait in the socket's backlog
 constexpr int kMaxBacklog = 256;
-constexpr std::size_t kMaxResponses = 4;                 // at the same time: each may be large
+constexpr std::size_t kMaxResponses = 4;                 // at the same time, since each may be large
 constexpr auto kGrace = std::chrono::milliseconds(100);  // minimum age before a connection is evicted for another
 constexpr std::size_t kMaxRequestBytes = 1 << 14;
 constexpr auto kMaxReceiveTime = std::chrono::seconds(5);    // for a whole request
 constexpr auto kMaxResponseTime = std::chrono::seconds(10);  // for request and response together
 
-// One request and its response. The library's own stream limits each read, but neither the size nor the duration of a request.
+// The stream of one request and its response. The library's own stream limits each read, but not a request's size or duration.
 class BoundedStream : public httplib::Stream {
  public:
   explicit BoundedStream(socket_t socket) : socket_(socket), start_(Clock::now()) {}
@@ -47,7 +47,7 @@ class BoundedStream : public httplib::Stream {
   bool is_writable() const override { return ready(POLLOUT, start_ + kMaxResponseTime); }
 
   ssize_t read(char* data, size_t size) override {
-    // The library reads lines byte by byte.
+    // Buffered, since the library reads lines byte by byte.
     if (next_ == end_) {
       const std::size_t most = std::min(sizeof buffer_, left_);
       if (most == 0 || !is_readable()) return -1;
@@ -126,12 +126,12 @@ class HttpServer : public httplib::Server {
       BoundedStream stream(socket);
       bool closed = false;
       const auto prepare = [this, socket](httplib::Request& request) {
-        // No ranges (a range requested a thousand times would be sent a thousand times) and no compression.
+        // Disables ranges (a range requested a thousand times would be sent a thousand times) and compression.
         request.ranges.clear();
         request.headers.erase("Accept-Encoding");
         if (responses_.reserve()) responses_.take(socket);
       };
-      // Version 0.18 takes both ends' addresses, which are unused here.
+      // Version 0.18 requires both ends' addresses, which are unused here.
       const auto respond = [&](auto& to) {
         if constexpr (requires { this->process_request(to, true, closed, prepare); })
           return this->process_request(to, true, closed, prepare);
@@ -153,7 +153,7 @@ class HttpServer : public httplib::Server {
 
 namespace {
 
-/// The host in a Host header, in lower case, without port and brackets.
+/// The host in a Host header, in lower case, without port or brackets.
 std::string host_of(std::string header) {
   std::transform(header.begin(), header.end(), header.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -292,7 +292,7 @@ struct StatusServer::Server {
 };
 
 StatusServer::StatusServer(const Endpoint& address, std::function<FederationStatus()> status, const std::string& token) {
-  // The library ignores SIGPIPE for the whole process, which is not needed here.
+  // The library ignores SIGPIPE in the whole process, which is not needed here.
   struct sigaction before {};
   ::sigaction(SIGPIPE, nullptr, &before);
   struct Restore {

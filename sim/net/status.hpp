@@ -22,13 +22,13 @@ struct ClientStatus {
   std::string address = {};      ///< "127.0.0.1:41234"; its last address if it is not connected
   bool in_cohort = false;        ///< asked for an update in the current round
   bool answered = false;         ///< its update for the current round has arrived
-  double seconds_waiting = 0;    ///< if it is in the cohort and has not answered: since the round began
+  double seconds_waiting = 0;    ///< since the round began, if it is in the cohort and has not answered
   double seconds_silent = 0;     ///< since its last byte; 0 if it is not connected
   std::uint32_t last_round = 0;  ///< the last round it answered; 0: none
   std::uint64_t received = 0;    ///< bytes from it over all its connections
   std::uint64_t sent = 0;
   std::uint64_t missed = 0;              ///< rounds closed without it in this session
-  std::int64_t certificate_expires = 0;  ///< seconds since 1970, of its last certificate; 0: none shown
+  std::int64_t certificate_expires = 0;  ///< expiry of its last certificate, in seconds since 1970; 0: none presented
   std::string trouble = {};              ///< why its last connection ended; empty if it ended normally
 };
 
@@ -38,7 +38,7 @@ struct PrivacySpent {
   double epsilon = 0;
   double delta = 0;
   double budget = 0;    ///< limit on epsilon; 0: none
-  bool seeded = false;  ///< epsilon is that of the mechanism, which would hold only if the seed were secret
+  bool seeded = false;  ///< epsilon describes the mechanism and would hold only if the seed were secret
 };
 
 /// One round: a point on the curves.
@@ -46,11 +46,11 @@ struct RoundPoint {
   std::uint32_t round = 0;
   std::string_view metric = "accuracy";  ///< "R2" for numeric targets
   std::optional<double> accuracy = {};   ///< value of the metric on the test part, if the round was evaluated
-  double train_loss = 0;                 ///< NaN: no client finished
+  double train_loss = 0;                 ///< NaN if no client finished
   double seconds = 0;
   std::uint32_t answered = 0;            ///< clients in the sum
   std::uint32_t missing = 0;             ///< clients that were asked but are not in the sum
-  std::array<char, 64> model_hash = {};  ///< hexadecimal digits, in place: kept rounds allocate nothing
+  std::array<char, 64> model_hash = {};  ///< hexadecimal digits, stored inline so that kept rounds allocate nothing
   std::string_view hash() const { return {model_hash.data(), model_hash.front() == 0 ? 0 : model_hash.size()}; }
 };
 
@@ -62,7 +62,7 @@ struct FederationStatus {
   std::string state;         ///< "waiting for clients", "round 7", "evaluating", "finished", "halted: ..."
   std::uint32_t rounds = 0;  ///< total number of rounds
   std::uint32_t done = 0;
-  double seconds_running = 0;  ///< this session
+  double seconds_running = 0;  ///< in this session
   double seconds_in_round = 0;
   double deadline = 0;         ///< of a round, in seconds; 0: none
   std::uint64_t examples = 0;  ///< gradient examples over all rounds
@@ -71,31 +71,31 @@ struct FederationStatus {
   std::uint64_t refused = 0;             ///< connections that were refused or ended with a reason
   std::uint64_t memory = 0;              ///< current memory of this process in bytes
   std::int64_t now = 0;                  ///< seconds since 1970
-  std::int64_t certificate_expires = 0;  ///< the same for the coordinator's certificate or its authority; 0: none
+  std::int64_t certificate_expires = 0;  ///< the same for the coordinator's certificate or, if earlier, its authority; 0: none
   std::vector<PrivacySpent> privacy = {};
   std::vector<RoundPoint> points = {};
   std::vector<ClientStatus> clients = {};
 };
 
-/// `/status`: one JSON object whose keys are the names above; NaN and absent numbers are null.
+/// `/status`: one JSON object whose keys are the member names above; NaN and absent numbers are null.
 std::string status_json(const FederationStatus& status);
 /// `/metrics`: Prometheus text format 0.0.4; each metric has HELP and TYPE, a name fedstride_... and base units (seconds,
-/// bytes); clients are a label.
+/// bytes); the client is a label.
 std::string status_metrics(const FederationStatus& status);
-/// `/`: a self-contained page without scripts that reloads itself, with an accuracy curve as SVG, a table of clients (late ones
-/// first, at most 200 rows), privacy and bytes. All texts are escaped.
+/// `/`: a self-contained, self-reloading page without scripts, with an accuracy curve as SVG, a table of clients (late clients
+/// first, at most 200 rows), privacy and bytes. All text is escaped.
 std::string status_page(const FederationStatus& status);
 
-/// Reads the token from the file, 16 to 256 printable characters; the file must be accessible only to this user. If there is no
-/// such file, creates one with a new token of 256 random bits. Throws Error (failure).
+/// Reads the token, 16 to 256 printable characters, from the file, which must be accessible only to this user. If the file is
+/// missing, creates it with a new token of 256 random bits. Throws Error (failure).
 std::string load_or_create_status_token(const std::filesystem::path& path);
 std::string new_status_token();
 
-/// Serves these three over HTTP from its own threads, read-only, until destroyed. Supports only GET and HEAD; any other path
-/// gives 404, any other method 405. On a loopback address, a Host header that names neither a loopback address nor localhost is
+/// Serves these three paths over HTTP from its own threads, read-only, until destroyed. Other paths return 404; methods other
+/// than GET and HEAD return 405. On a loopback address, a Host header that specifies neither a loopback address nor localhost is
 /// refused, so that other sites cannot read the page through a visitor's browser (DNS rebinding). With a token, requests must
-/// present it, as "Authorization: Bearer TOKEN" or as the password of Basic authentication; others receive 401. Requests are
-/// limited in size, time and number; above that, the address with the most connections loses its oldest (sim/net/places.hpp).
+/// present it as "Authorization: Bearer TOKEN" or as the password of Basic authentication; others receive 401. Requests are
+/// limited in size, time and number; at the limit, the address with the most connections loses its oldest (sim/net/places.hpp).
 class StatusServer {
  public:
   /// Port 0: any free port. Throws Error (failure) if it cannot listen on the address, for example because the port is in use.

@@ -84,7 +84,7 @@ std::string progress_line(const FederationStatus& status) {
 
 enum class ShownState { late, away, asked, idle, answered, disconnected };
 
-/// Late: after half of the deadline, or 1.5 times the mean duration of a round plus a second.
+/// A client is late after half of the deadline, or after 1.5 times the mean duration of a round plus a second.
 ShownState state_of(const ClientStatus& client, const FederationStatus& status) {
   if (!client.in_cohort || client.answered)
     return !client.connected ? ShownState::disconnected : client.answered ? ShownState::answered : ShownState::idle;
@@ -169,7 +169,7 @@ std::string privacy_table(const std::vector<PrivacySpent>& privacy) {
   return html + "</tbody>\n</table></div>\n";
 }
 
-// At most about kMaxCurvePoints points: the lowest and the highest of each group of consecutive points.
+// Keeps at most about kMaxCurvePoints points: the lowest and highest of each group of consecutive points, and the last.
 std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& all) {
   if (all.size() <= kMaxCurvePoints) return all;
   const std::size_t bundle = 2 * all.size() / kMaxCurvePoints + 1;
@@ -187,7 +187,7 @@ std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& all) {
 
 bool is_share(const RoundPoint& point) { return point.metric == "accuracy"; }
 
-// The test's metric over rounds, accuracy in percent, or a sentence if no round has been evaluated.
+// A chart of the test metric over rounds (accuracy in percent), or a sentence if no round has been evaluated.
 std::string accuracy_curve(const std::vector<RoundPoint>& rounds) {
   std::vector<PlotPoint> points;
   for (const auto& point : rounds)

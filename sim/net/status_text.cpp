@@ -34,7 +34,7 @@ Json json_of(const RoundPoint& point) {
           {"model_hash", std::string(point.hash())}};
 }
 
-/// An absent expiry is null.
+/// Writes an absent expiry as null.
 Json expiry_json(std::int64_t expires) { return expires != 0 ? Json(expires) : Json(); }
 
 Json json_of(const ClientStatus& client) {
@@ -85,7 +85,7 @@ std::string sample(std::integral auto value) { return number_text(value); }
 /// Builds the Prometheus text format.
 class Exposition {
  public:
-  /// Starts a metric; its samples follow. Names that end in _total are counters.
+  /// Starts a metric, to be followed by its samples. Names that end in _total are counters.
   void metric(std::string_view name, std::string_view help) {
     name_ = "fedstride_" + std::string(name);
     const std::string_view type = name.ends_with("_total") ? "counter" : "gauge";

@@ -26,9 +26,9 @@ struct Transport::Context {
     trust(files.authority);
     ssl.use_certificate_file(files.certificate.string(), asio::ssl::context::pem);
     ssl.use_private_key_file(files.key.string(), asio::ssl::context::pem);
-    SSL_CTX_set_num_tickets(ssl.native_handle(), 0);  // sessions are never resumed: every connection authenticates again
+    SSL_CTX_set_num_tickets(ssl.native_handle(), 0);  // no session is resumed; every connection authenticates again
   }
-  /// Trusts all authorities in the file, and no other certificate in it.
+  /// Trusts all authorities in the file, and no other certificates there.
   void trust(const std::filesystem::path& authorities);
   Side side;
   asio::ssl::context ssl;
@@ -37,7 +37,7 @@ struct Transport::Context {
 using PlainStream = tcp::socket;
 using TlsStream = asio::ssl::stream<tcp::socket>;
 
-inline constexpr std::size_t kPiece = std::size_t{1} << 18;  // bytes of a body between two checks of the clock
+inline constexpr std::size_t kPiece = std::size_t{1} << 18;  // bytes of a body read between checks of the clock
 inline constexpr milliseconds kFlush{3000};                  // time for sending queued frames before closing
 inline constexpr std::size_t kMaxQueuedFrames = 64;          // with more, the peer counts as not reading
 
@@ -95,8 +95,8 @@ class StreamConnection final : public Connection {
     ended_ = true;
     timer_.cancel();
     if (flush) {
-      // Queued frames may still be sent. Meanwhile incoming bytes are read and discarded: closing with unread bytes would reset
-      // the connection before the peer has read the reason.
+      // Queued frames may still be sent. Meanwhile, incoming bytes are read and discarded, since closing with unread bytes would
+      // reset the connection before the peer has read the reason.
       after(timer_, kFlush, [self = self()] { self->close(); });
       if (!writing_) half_close();
     } else {

@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-/// Calls the function after this time, unless the timer is reset or canceled before.
+/// Calls the function after this time unless the timer is reset or canceled first.
 void after(asio::steady_timer& timer, std::chrono::steady_clock::duration time, auto function) {
   timer.expires_after(time);
   timer.async_wait([function = std::move(function)](std::error_code error) {

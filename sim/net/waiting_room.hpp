@@ -21,8 +21,8 @@ inline Source source_of(const asio::ip::address& address) {
 /// A connection is ready for its handshake when its first record is complete and starts like a ClientHello.
 ///
 /// Silent connections cannot keep others out: when all slots are taken, the oldest silent connection of the source that holds
-/// the most slots is evicted for a new one, but never before a grace period. So any number of silent connections from one
-/// source never evict those of another, and a connection from the same source has at least the grace period for its first
+/// the most slots is evicted for a new one, but never within a grace period. So silent connections from one source, however
+/// many, never evict another source's, and a connection from the same source has at least the grace period for its first
 /// bytes.
 class PendingConnections : public std::enable_shared_from_this<PendingConnections> {
  public:
@@ -33,10 +33,10 @@ class PendingConnections : public std::enable_shared_from_this<PendingConnection
   };
   struct Events {
     std::function<void()> ready;  ///< another connection is ready for its handshake
-    /// `connections` connections were closed; `address` is that of the last one.
+    /// `connections` connections were closed, the last one from `address`.
     std::function<void(const std::string& address, const std::string& reason, std::uint64_t connections)> closed;
   };
-  /// A connection that has been handed over for its handshake.
+  /// A connection handed over for its handshake.
   struct Candidate {
     tcp::socket socket;
     std::string first_record;  ///< already read from the socket
@@ -114,7 +114,7 @@ class PendingConnections : public std::enable_shared_from_this<PendingConnection
 
   static constexpr char kClientHello = 1;
 
-  /// Type 22 (handshake), version 3.x and a possible length.
+  /// True for type 22 (handshake), version 3.x and a plausible length.
   static bool begins_handshake(const std::string& bytes) {
     const std::size_t length = record_length(bytes);
     return bytes[0] == 22 && bytes[1] == 3 && length >= 4 && length <= kMaxRecord;
@@ -153,7 +153,7 @@ class PendingConnections : public std::enable_shared_from_this<PendingConnection
     pending_.remove(pending);
   }
 
-  /// Closes a connection; it is only counted in the next log line.
+  /// Closes a connection, which is only counted in the next log line.
   void drop(const PendingPtr& pending) {
     ++dropped_;
     last_dropped_ = pending->address;

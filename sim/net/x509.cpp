@@ -33,7 +33,7 @@ struct FreeOther {
 template <class Type>
 using Handle = std::unique_ptr<Type, FreeOther>;
 
-/// For calls that fail only if OpenSSL itself is broken or out of memory.
+/// Checks calls that fail only if OpenSSL itself is broken or out of memory.
 void require(bool done) {
   if (done) return;
   char reason[256];

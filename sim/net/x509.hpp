@@ -30,33 +30,33 @@ struct Identity {
 enum class Role { authority, server, client };
 
 struct CertificatePlan {
-  std::string name;  ///< common name, and the DNS name of a server or a client
+  std::string name;  ///< common name, and DNS name of a server or client
   Role role = Role::client;
   std::time_t from = 0;
   std::time_t until = 0;
 };
 
-/// A new key on the curve P-256.
+/// Creates a new key on the curve P-256.
 KeyHandle new_key();
-/// A certificate for `key`, signed by the issuer; self-signed if `issuer` is null.
+/// Issues a certificate for `key`, signed by the issuer; self-signed if `issuer` is null.
 CertificateHandle issue(const CertificatePlan& plan, EVP_PKEY* key, const Identity* issuer);
 
-/// A request (PKCS #10, in PEM) for a certificate with this name and key, signed by the key.
+/// Makes a request (PKCS #10, in PEM) for a certificate with this name and key, signed by the key.
 std::string request_for(const std::string& name, EVP_PKEY* key);
 struct Request {
   std::string name;
   KeyHandle key;  ///< the public half
 };
-/// Reads PEM. Throws Error (failure) that names the file unless it is a request signed by its own key on P-256.
+/// Reads PEM. Throws Error (failure) that names the file unless the file is a request signed by its own key on P-256.
 Request read_request(const std::filesystem::path& path);
-/// SHA-256 of the public key (SubjectPublicKeyInfo in DER), 64 hexadecimal digits, for two people to compare.
+/// SHA-256 of the public key (SubjectPublicKeyInfo in DER) as 64 hexadecimal digits, for two people to compare.
 std::string fingerprint_of_key(EVP_PKEY* key);
 
 std::string to_pem(X509* certificate);
 std::string to_pem(EVP_PKEY* key);
 
-/// Reads PEM. Throws Error (failure) that names the file if it is not a regular file, is larger than 1 MiB or is damaged; for a
-/// key, also unless it is owned by the current user and only that user can read or write it.
+/// Reads PEM. Throws Error (failure) that names the file if it is not a regular file, is larger than 1 MiB or is damaged; a key
+/// file must also be owned by the current user and readable and writable only by that user.
 CertificateHandle read_certificate(const std::filesystem::path& path);
 /// The authorities' certificates in a file, in file order. Also throws Error (failure) if there are none.
 std::vector<CertificateHandle> read_authorities(const std::filesystem::path& path);

@@ -17,14 +17,13 @@ struct ClientMemory {
   std::string terms;         ///< experiment_digest computed by this client, which the coordinator cannot choose
   std::uint32_t round = 0;   ///< the last round answered; 0: none
   std::string model_hash;    ///< hash of the model to train in that round and of the numbers sent with it
-  std::string state_before;  ///< its serialized state before that round, so that the round can be repeated
-  std::string state_after;   ///< its serialized state after that round
+  std::string state_before;  ///< the client's serialized state before that round, so that the round can be repeated
+  std::string state_after;   ///< the client's serialized state after that round
   LedgerMark ledger;
 };
 
-/// The folder of one client of a networked federation: `memory`, under privacy `ledger.jsonl` and `secret.key`, and under
-/// secure aggregation `signing.key` and `survivors`. Locked by one
-/// process at a time.
+/// The folder of one client of a networked federation. It holds `memory`; under privacy, also `ledger.jsonl` and `secret.key`;
+/// under secure aggregation, also `signing.key` and `survivors`. It is locked by one process at a time.
 class ClientFolder {
  public:
   /// Creates the folder if it does not exist. Throws FolderInUse, Error (failure).
@@ -36,8 +35,8 @@ class ClientFolder {
   /// Writes the memory and syncs it to disk.
   void save(const ClientMemory& memory) const;
 
-  /// Under secure aggregation: its signing key, created when first requested; and the last list of survivors for which it
-  /// revealed shares, which keep() syncs to disk. Throws Error (failure).
+  /// Under secure aggregation: the client's signing key, created when first requested, and the last list of survivors for which
+  /// the client revealed shares; keep() syncs the list to disk. Throws Error (failure).
   secagg::Secret signing_key() const;
   std::optional<secagg::KeptList> kept() const;
   void keep(const secagg::KeptList& list) const;

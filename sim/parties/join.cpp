@@ -84,7 +84,7 @@ std::string terms_text(const Setup& setup, ClientId client) {
                                    : "; no privacy: its updates are sent unprotected");
 }
 
-/// The data hash sent to the coordinator: for a client's own rows, a keyed hash.
+/// The data hash sent to the coordinator; a keyed hash if the client has its own rows.
 std::string sent_data_hash(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   if (configuration.partition.as<OwnRows>() == nullptr) return setup.data.hash;
@@ -136,7 +136,7 @@ class Participant {
       throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
                     "; the experiment has no privacy, so that its epsilon is unbounded");
     if (options_.train) {
-      // A repeated round has the same noise, but user code may compute other gradients for it.
+      // A repeated round has the same noise, but user code may compute different gradients.
       if (setup.privacy.example)
         throw failure("the experiment protects examples (dp '" + std::string(setup.configuration.privacy.name()) +
                       "'), which a client's own code cannot guarantee over a network, where rounds may be repeated; valid: dp "
@@ -277,7 +277,7 @@ class Participant {
     return after;
   }
 
-  /// Holds a turn while training, and gives it back even if training throws.
+  /// Holds a turn during training, and releases it even if training throws.
   struct TurnsTaken {
     explicit TurnsTaken(Turns& all) : turns(all) { turns.begin(); }
     ~TurnsTaken() { turns.end(); }
@@ -286,7 +286,7 @@ class Participant {
     Turns& turns;
   };
 
-  /// What enters the sum in place of an update; another attempt needs the same bits.
+  /// The update as it enters the secure sum; another attempt needs the same bits.
   struct Input {
     Train train;
     secagg::Ring ring;
@@ -298,7 +298,7 @@ class Participant {
     std::unique_ptr<secagg::Client> client = nullptr;
   };
 
-  // The update as a sum of one client: clipped, weighted and rounded as in a run in one process.
+  // Prepares the update as a one-client sum: clipped, weighted and rounded as in a run in one process.
   void prepare_input(const ClientUpdate& update, const Train& train, UpdateMessage& message) {
     const SumRules& rules = experiment_->setup.rules.sum;
     Accumulator own(rules, train.round, std::span(&options_.client, 1),
@@ -353,8 +353,8 @@ class Participant {
     const std::size_t clients = setup.clients.rows.size();
     const std::string round = "round " + std::to_string(asked.round) + ": ";
     const auto invitation = secagg::decode<secagg::Invitation>(asked.message);
-    // The plan belongs to the round, not to the attempt. Under example-level privacy clients whose budget is spent are no
-    // longer drawn.
+    // The planned number is fixed for the round, not for the attempt. Under example-level privacy, clients whose budget is spent
+    // are no longer drawn.
     DrawnClients drawn{.among = clients,
                        .least = setup.privacy.example ? 0 : cohort.least(clients),
                        .most = cohort.most(clients),
@@ -389,7 +389,7 @@ class Participant {
     bool fresh = memory_.experiment.empty();
     if (!fresh && memory_.experiment != welcome.experiment)
       throw failure("folder '" + folder_.path().string() + "' belongs to another experiment; choose another folder with --out");
-    // Other privacy, rows or normalization under the same digest would make the noise hide less than the ledger states.
+    // If privacy, rows or normalization changed under the same digest, the noise would hide less than the ledger states.
     const std::string terms = experiment_digest(setup);
     const bool changed = !fresh && memory_.terms != terms;
     if (changed && memory_.round > 0)
@@ -406,8 +406,8 @@ class Participant {
     folder_.save(memory_);
   }
 
-  // A digest of what the coordinator chooses for a round's training: the model and the numbers sent with it. A client answers each round
-  // for one of them only, since the noise would be the same.
+  // A digest of the coordinator's inputs to a round's training: the model and the numbers sent with it. A client answers each
+  // round for one input only, since the noise would be the same for another.
   static std::string input_digest(const Train& train) {
     if (train.told.empty()) return train.model_hash;
     return Hash().text(train.model_hash).values(std::span<const double>(train.told)).hex();
@@ -442,7 +442,7 @@ class Participant {
   ClientMemory memory_;
   std::atomic<std::uint32_t> last_round_{0};
   std::unique_ptr<Experiment> experiment_;
-  std::optional<secagg::Secret> signing_key_;       ///< under secure aggregation, like the next two
+  std::optional<secagg::Secret> signing_key_;       ///< this and the next two: under secure aggregation
   std::optional<KeyChecker> key_checker_;           ///< with certificates
   std::map<ClientId, secagg::Bytes32> known_keys_;  ///< already checked
   std::optional<Input> input_;
@@ -454,7 +454,7 @@ class Participant {
 
 MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool>* stop) {
   const FloatingPointMode mode;
-  const StopLater until_left;  // a stopped client still announces that it leaves
+  const StopLater until_left;  // a stopped client still announces that it is leaving
   const MemberRules rules{.client = options.client,
                           .connect = options.connect,
                           .transport = transport_of(options),

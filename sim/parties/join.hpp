@@ -30,23 +30,23 @@ struct JoinOptions {
   bool accept_other_builds = false;
   double patience = 600;                           ///< MemberRules::patience
   bool require_secure = false;                     ///< takes part only under secure aggregation
-  std::optional<RequiredPrivacy> require_dp = {};  ///< takes part only if these are protected; empty: always
-  /// The client answers only while its own ledger stays within this limit, and leaves an experiment without privacy. Empty: no limit.
+  std::optional<RequiredPrivacy> require_dp = {};  ///< takes part only with this protection; empty: always
+  /// The client answers only while its ledger stays within this limit, and refuses experiments without privacy; empty: no limit.
   std::optional<PrivacyLimit> limit = {};
   NetworkLog log;
-  /// User code that trains the client; empty: it is trained as the experiment specifies. If that code fails, the client is left
-  /// out of the round.
+  /// User code that trains the client; empty: the client is trained as the experiment specifies. If the code fails, the client is
+  /// left out of the round.
   OutsideTraining train = {};
   std::function<Evaluation(const Vector& model)> evaluate = {};  ///< tests models for the coordinator; empty: not offered
   std::function<void(const Setup& setup)> prepared =
       {};  ///< called for user code once the experiment and the client's rows are known
 };
 
-/// Takes part until the coordinator ends the federation or `stop` becomes true. The experiment comes from the coordinator; data, ledger
-/// and secret key are the client's own. The whole data set is read and compared; then all but the client's rows is freed.
+/// Takes part until the coordinator ends the federation or *stop becomes true. The experiment comes from the coordinator; data,
+/// ledger and secret key are the client's own. The whole data set is read and compared; then all rows but the client's are freed.
 ///
-/// An answer is on disk before it is sent. If the last round is requested again with the same model, the answer has the same bits; with
-/// another model, or for an earlier round, it is refused, so that no noise address is used for two inputs. Throws Error.
+/// An answer is on disk before it is sent. If the last round is requested again with the same model, the answer is bit-identical;
+/// requests with another model or for an earlier round are refused, so no noise address is used for two inputs. Throws Error.
 MemberOutcome join_federation(const JoinOptions& options, const std::atomic<bool>* stop);
 
 }  // namespace fedstride

@@ -65,7 +65,7 @@ FederationTerms terms_of(const Setup& setup) {
   return terms;
 }
 
-// The number of targets of these rows that a test counts (nn/losses.cpp): in a sequence, each position that is not masked.
+// The number of targets of these rows that a test counts (nn/losses.cpp); in a sequence, every unmasked position is one.
 std::uint64_t target_count(const Dataset& data, std::span<const Row> rows) {
   const std::size_t each = data.form().answers();
   if (data.targets != Targets::positions) return rows.size() * (data.targets == Targets::classes ? 1 : each);
@@ -83,7 +83,7 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   std::uint64_t made = 0;
   for (const ReleaseRun& run : report.releases) made += std::min(run.count, releases + 1);
   if (made > releases) return "its report has more noisy releases than the " + std::to_string(releases) + " allowed";
-  // An epoch, and a gradient at the received model, visits each row once; a release visits each at most once.
+  // An epoch visits each row once, as does a gradient at the received model; a release visits each row at most once.
   const std::uint64_t passes = passes_of_round(setup.training, report.rows) + (setup.training.objective->needs_start() ? 1 : 0);
   const auto visits = static_cast<double>(setup.training.privacy ? made : passes);
   // The number of visits by user code is unknown.
@@ -101,7 +101,7 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   if (report.personal_examples != 0 && report.personal_examples != tested)
     return "its report has a test of its personal model on " + counted(report.personal_examples, "target") + "; it must be on " +
            std::to_string(tested);
-  // A step needs at least one example, or one release.
+  // A step needs at least one example or, under privacy, one release.
   if (report.steps > (setup.training.privacy ? made : report.examples))
     return "its report has " + counted(report.steps, "step") + " but only " +
            (setup.training.privacy ? counted(made, "noisy release") : counted(report.examples, "gradient example"));
@@ -241,7 +241,7 @@ class RunStatus {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-/// True if the folder has a run, which must have these settings; only rounds may differ.
+/// True if the folder has a run. Throws Error (usage) if the run's settings differ from these in more than `rounds`.
 bool continues_run(const Configuration& configuration) {
   std::error_code error;
   if (!fs::exists(fs::path(configuration.out) / "config.toml", error)) return false;

@@ -10,16 +10,16 @@
 
 namespace fedstride {
 
-// The terms on which coordinator and clients of an experiment must agree.
+// The terms on which the coordinator and clients of an experiment must agree.
 
 /// Digest of everything that determines the model except the build: the lasting settings, the data and their assignment. For a
 /// client with its own rows, it covers the client's own data and the form that the client received.
 std::string experiment_digest(const Setup& setup);
 
-/// The coordinator's welcome without the heartbeat and the client's rows: settings, their digest, the model's line, the form of
-/// the data. Throws Error (usage) if it would be too long to send with any client's rows.
+/// The coordinator's welcome without the heartbeat and the client's rows: the build, settings, experiment digest, model line and
+/// data schema. Throws Error (usage) if it would be too long to send with any client's rows.
 Welcome welcome_to(const Setup& setup);
-/// Adds the client's rows to its welcome for partitions that read a file, which only the coordinator has. Does nothing for other
+/// For partitions that read a file, which only the coordinator has: adds the client's rows to its welcome. Does nothing for other
 /// partitions, which each side computes itself.
 void tell_rows(const Setup& setup, ClientId client, Welcome& welcome);
 /// Prepares the client's side of the experiment; its data set is in configuration.data_dir. Throws Error.

@@ -47,7 +47,7 @@ RunClients remote_clients(std::vector<std::uint64_t> row_counts, std::string par
 
 // --- rows dealt here ---
 
-// Refuses a partition that deals rows by class if the answers are not classes. The default then deals them at random.
+// Refuses a partition that deals rows by class if the targets are not classes. The default partition then deals them at random.
 void check_suits(const Configuration& configuration, const Dataset& train, std::vector<std::string>& notes) {
   const Partitioner& partition = configuration.partition;
   if (train.targets == Targets::classes || partition->dealing() != Dealing::labels) return;
@@ -65,8 +65,8 @@ void check_suits(const Configuration& configuration, const Dataset& train, std::
                     "; valid: " + joined(others));
 }
 
-// Sets the number of clients of a partition by natural clients: all in the data, or the first ones, leaving the others' rows unused.
-// `rows` are the rows to deal; the input points to them.
+// Sets the number of clients of a partition by natural clients: all in the data, or the first ones if fewer are wanted. Erases
+// the others' rows from `rows`, the rows to deal, to which the input points.
 void choose_natural_clients(DataSetup& setup, PartitionInput& input, std::vector<Row>& rows) {
   const std::vector<std::uint32_t> present = natural_clients(input);
   std::size_t each = 1;
@@ -124,7 +124,7 @@ void find_client_test(const RunData& data, RunClients& clients) {
 
 // --- rows elsewhere ---
 
-// Only the clients' code knows their examples: there is no data set here.
+// Only the clients' code knows their examples, so this process has no data set.
 DataSetup outside_setup(const Configuration& configuration, const OutsideRows& outside) {
   std::vector<std::uint64_t> counts = outside.counts(static_cast<std::size_t>(configuration.clients));
   std::string hash = Hash().values(std::span<const std::uint64_t>(counts)).hex();
@@ -133,7 +133,7 @@ DataSetup outside_setup(const Configuration& configuration, const OutsideRows& o
   return setup;
 }
 
-// The clients have the rows: of the coordinator's data set, only the test part and the normalization are used.
+// The clients have the rows; only the test part and the normalization of the coordinator's data set are used.
 DataSetup roster_setup(const Configuration& configuration, const OwnRows& own) {
   DataSetup setup{.configuration = configuration, .data = load(configuration)};
   setup.data.has_public_test = true;  // the coordinator's rows belong to no client
@@ -163,7 +163,7 @@ DataSetup roster_setup(const Configuration& configuration, const OwnRows& own) {
   return setup;
 }
 
-// Throws Error (failure) unless these rows can belong to a client.
+// Throws Error (failure) unless these rows can belong to this client.
 void check_assigned_rows(const ToldRows& told, ClientId client, std::size_t clients, std::size_t data_rows, bool has_tests) {
   const auto wrong = [](const std::string& what) { return failure("the coordinator's partition: " + what); };
   const std::string who = "client " + std::to_string(client);
@@ -255,7 +255,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
     throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
                       std::to_string(configuration.clients - 1));
   DataOptions options = data_options(configuration);
-  // As in the roster, a hash of the rows only, regardless of the facts set by the experiment.
+  // As in the roster, hash only the rows, regardless of the facts set by the experiment.
   DataOptions plain = options;
   plain.read = {
       .format = options.read.format,
@@ -281,7 +281,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
   setup.clients = remote_clients(std::vector<std::uint64_t>(clients), {});
   setup.clients.row_counts[client] = rows.size();
   setup.clients.rows = ClientRows::only(client, clients, std::move(rows));
-  // Every gradient depends on the schema: noise drawn for one must not be used for another.
+  // Every gradient depends on the schema: noise drawn for one schema must not be used for another.
   setup.clients.partition_hash = Hash().text(partition_hash(setup.clients.rows)).text(schema_text(schema)).hex();
   return setup;
 }

@@ -20,10 +20,10 @@ struct RunData : DataPair {
 /// The clients of a run.
 struct RunClients {
   ClientRows rows = {};                        ///< rows of data.train, a list per client; empty lists if the rows are elsewhere
-  std::vector<std::uint64_t> row_counts = {};  ///< number of each client's rows
+  std::vector<std::uint64_t> row_counts = {};  ///< each client's number of rows
   std::string partition_hash = {};
   ClientRows test = {};                       ///< rows of client_test_data on which each client is tested; empty: none
-  bool test_is_of_test_part = false;          ///< the data have test rows of their natural clients
+  bool test_is_of_test_part = false;          ///< `test` has rows of data.test, by natural client
   std::size_t unused_rows = 0;                ///< training rows of data.train that no client holds
   std::vector<std::string> data_hashes = {};  ///< partition own: a hash of each client's rows, which are not in data.train
 
@@ -41,27 +41,27 @@ struct DataSetup {
 /// Where the clients' rows are.
 enum class RowsAre {
   here,         ///< in this process; partition own is refused
-  with_clients  ///< with partition own, whose roster gives each client's number of rows
+  with_clients  ///< with the clients, for partition own; the roster lists each client's number of rows
 };
 
 /// Reads the data and deals the rows to clients in this process. Throws Error.
 DataSetup prepare_partition(const Configuration& configuration);
-/// The same for a run, whose clients may have their rows elsewhere. Throws Error.
+/// Like prepare_partition, for a run whose clients may have their rows elsewhere. Throws Error.
 DataSetup prepare_data(const Configuration& configuration, RowsAre rows);
 
-/// The data of a client with its own rows: data.train holds only these, in the experiment's schema; other clients' rows and the
-/// test part are unknown. Throws Error.
+/// The data of a client that has its own rows: data.train holds only its rows, in the experiment's schema; other clients' rows
+/// and the test part are unknown. Throws Error.
 DataSetup prepare_own_data(const Configuration& configuration, ClientId client, const Schema& schema);
 
 /// A client's rows as sent by the coordinator.
 struct ToldRows {
   std::string partition_hash;
   std::vector<std::uint64_t> row_counts;  ///< number of rows of every client
-  std::vector<Row> rows;                  ///< its training rows, followed by those on which its personal model is tested
+  std::vector<Row> rows;                  ///< the client's training rows, followed by the test rows for its personal model
 };
 
 /// The data of a client that receives its rows from the coordinator (partitions that read a file): the file is not opened, and
-/// only the number of other clients' rows is known. Throws Error (failure) if these cannot be a client's rows.
+/// only the number of other clients' rows is known. Throws Error (failure) if the rows in `told` cannot be this client's.
 DataSetup prepare_told_data(const Configuration& configuration, ClientId client, ToldRows told);
 
 /// The weight of each client's update in a round's mean.
@@ -69,7 +69,8 @@ std::vector<std::uint64_t> client_weights(const DataSetup& setup);
 /// The data that the rows of clients.test index.
 const Dataset& client_test_data(const DataSetup& setup);
 
-/// The manifest that --partition file reads. write_partition writes it to a file (write_manifest), with two more files if it is large.
+/// The manifest that --partition file reads. write_partition writes it to a file (write_manifest), plus two more files if it is
+/// large.
 std::string partition_json(const DataSetup& setup);
 void write_partition(const DataSetup& setup, const std::filesystem::path& path);
 /// Rows per class per client as a text heat map.

@@ -12,24 +12,24 @@
 
 namespace fedstride {
 
-/// Noise that clients add in shares, before its multiplier is known: each share's variance is that of the sum, (multiplier x
-/// bound)^2, divided by the number of shares that are certainly in the sum and known to no one else.
+/// Noise that clients add in shares, before its multiplier is known. Each share's variance is the sum's, (multiplier x bound)^2,
+/// divided by the number of shares that are certain to be in the sum and unknown to the coordinator.
 struct SharePlan {
   NoiseLaw law = {};
   double bound = 0;           ///< norm of a client's vector, including CentralRelease::beside
-  std::size_t size = 0;       ///< its length
-  std::size_t clients = 0;    ///< maximum number in a round
-  std::size_t survivors = 0;  ///< minimum number in a sum
-  std::size_t colluders = 0;  ///< maximum number whose shares the coordinator knows
-  secagg::Grid grid = {};     ///< the given grid
+  std::size_t size = 0;       ///< length of that vector
+  std::size_t clients = 0;    ///< maximum number of clients in a round
+  std::size_t survivors = 0;  ///< minimum number of clients in a sum
+  std::size_t colluders = 0;  ///< maximum number of clients whose shares the coordinator knows
+  secagg::Grid grid = {};     ///< the grid as configured
 
   std::size_t shares() const { return survivors - colluders; }
-  /// The grid for this noise multiplier: the given one, or 32 bits and a step from 1/8192 of a client's noise, longer if the bits
-  /// require it.
+  /// The grid for this noise multiplier: the configured one or, by default, 32 bits with steps of 1/8192 to 1/4096 of a client's
+  /// noise, but at least 2^-40, and more if the bits require it.
   secagg::Grid grid_for(double noise_multiplier) const;
-  /// One round in accountants' terms.
+  /// One round in the accountant's terms.
   Releases release(double noise_multiplier, Neighbours neighbours) const;
-  /// Throws Error (usage), naming the needed value, if a sum could wrap, or if the grid is too coarse for the law, too fine for
+  /// Throws Error (usage), stating the value needed, if a sum could wrap, or if the grid is too coarse for the law, too fine for
   /// drawing, or cannot hold a clipped vector.
   NoiseShare share(double noise_multiplier) const;
 
@@ -37,7 +37,7 @@ struct SharePlan {
   double deviation(double noise_multiplier) const;  ///< of a share
 };
 
-/// Empty unless clients add noise in shares. Throws Error (usage) if rounds of this many clients cannot be supported.
+/// Empty unless clients add noise in shares. Throws Error (usage) if secure aggregation does not support this many clients.
 std::optional<SharePlan> plan_shares(const DataSetup& setup, const Model& model);
 
 /// The parameters of secure aggregation in a configuration.

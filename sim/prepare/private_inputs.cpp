@@ -16,7 +16,7 @@
 namespace fedstride {
 namespace {
 
-/// Adds a row's means of x and of 2 x^2 - 1 per channel, which are in [-1, 1], to `sums`; with bounds, of x and x^2 as they are.
+/// Adds a row's means of x and 2 x^2 - 1 per channel, both in [-1, 1], to `sums`; with bounds, its means of unscaled x and x^2.
 void add_row(const Dataset& data, Row row, bool is_bounded, std::vector<double>& sums) {
   const auto channels = static_cast<std::size_t>(data.shape.channels);
   const std::size_t size = data.shape.size();
@@ -44,8 +44,8 @@ void bound_to_one(std::span<double> values, double bound) {
     for (double& value : values) value /= std::sqrt(squares);
 }
 
-/// Noisy means of x and x^2, in units of their bounds, as mean and deviation of each channel. The noise on a variance is added to
-/// it, so that a channel with less signal than noise is not magnified.
+/// Sets each channel's mean and deviation from noisy means of x and x^2, in units of their bounds. Adds the noise's deviation to
+/// the variance, so a channel with less signal than noise is not magnified.
 void take_bounded(Dataset& train, std::span<const double> released, const MomentBounds& bounds, double noise) {
   const std::size_t channels = released.size() / 2;
   for (std::size_t c = 0; c < channels; ++c) {
@@ -125,7 +125,7 @@ void release_moments(DataSetup& setup, const RandomSource& source) {
   const std::uint64_t records = by_client ? setup.clients.rows.size() : setup.clients.rows.row_count();
   const std::vector<double> released =
       mean.release(setup.configuration.normalize_noise, records, source, {.purpose = Purpose::moment_noise});
-  constexpr double kLeastVariance = 1e-4;  // of inputs in [-1, 1]; noise may make it smaller, or negative
+  constexpr double kLeastVariance = 1e-4;  // of inputs in [-1, 1]; with noise it may be smaller, or negative
   if (bounds)
     take_bounded(train, released, *bounds,
                  std::numbers::sqrt2 * setup.configuration.normalize_noise / static_cast<double>(records));

@@ -5,21 +5,21 @@
 
 namespace fedstride {
 
-// Inputs transformed by accounted releases, which the caller must already have entered in the ledger (RunPrivacy::enter_once).
+// Transforms inputs by accounted releases, which the caller must already have entered in the ledger (RunPrivacy::enter_once).
 
-/// Releases the mean and the standard deviation of the inputs (normalize private): noisy means of x and x^2 per channel, with x
-/// scaled to [-1, 1] by the range, or with normalize-clip as it is, a record's vector of means divided by one norm and its vector of
-/// mean squares by the other, both clipped to norm 1; noise that a variance has is added to it. At example level, a record is a training row; at client level (and with both, if it covers
-/// the examples), a client's mean over its rows. Normalizes both parts with them, with the same draws in every process and
-/// after every interruption.
+/// Releases the mean and standard deviation of the inputs (normalize private): noisy means of x and x^2 per channel, with x
+/// scaled to [-1, 1] by the range. With normalize-clip, x is not scaled: a record's vectors of means and of mean squares are
+/// divided by their bounds and clipped to norm 1, and the noise's deviation is added to the variance. At example level, a record
+/// is a training row; at client level (and with both, which also covers the examples), it is a client's mean over its rows.
+/// Normalizes the training and test parts, with the same draws in every process and after every interruption.
 void release_moments(DataSetup& setup, const RandomSource& source);
 
 /// Throws Error (usage) for data that cannot have this many private components. Does nothing without private components.
 void check_components(const DataSetup& setup);
-/// The shape of the model's inputs: that of the data set, or the number of private components.
+/// The form of the model's inputs: the data set's, with the number of private components, if any, as its shape.
 ExampleForm input_form(const DataSetup& setup);
-/// Replaces training and test examples by their projections on the training rows' private components: each row is scaled to unit norm,
-/// projected on k directions and multiplied by sqrt(k). Does nothing without private components.
+/// Replaces training and test examples with their projections on the training rows' private components: each row is scaled to
+/// unit norm, projected on k directions and multiplied by sqrt(k). Does nothing without private components.
 void project_on_components(DataSetup& setup, const RandomSource& source);
 
 }  // namespace fedstride

@@ -41,7 +41,7 @@ void check_private_evaluation(const DataSetup& setup) {
   const bool by_client = client_level(setup.configuration.privacy) != nullptr;
   if (by_client && setup.clients.test.empty())
     refuse("clients are protected and have no test rows: set --client-test, or use data with natural clients and a test part");
-  // A single row may be held out only because there is no other; adding a row then replaces it (data/split.hpp).
+  // A single test row may have been held out only because one must be; another row could then replace it (data/split.hpp).
   if (!by_client && setup.data.test.size() < 2)
     refuse("the data have " + counted(setup.data.test.size(), "test row") + "; at least 2 are needed");
 }
@@ -69,14 +69,14 @@ bool reads(std::string_view model, const ExampleForm& form) {
   }
 }
 
-// The named model for `auto`: the first of the sources' models for such examples that can read them.
+// The named model for `auto`: the first of the papers' models for this kind of example that can read it.
 std::string_view automatic_model(const ExampleForm& form) {
   if (form.vocabulary > 0) return form.targets == Targets::positions ? "shakespeare-lstm" : "leaf-lstm";
   if (form.shape.height * form.shape.width == 1) return "covertype-mlp";
-  return reads("adadp-cnn", form) ? "adadp-cnn" : "adadp-mlp";  // for images too small for two poolings
+  return reads("adadp-cnn", form) ? "adadp-cnn" : "adadp-mlp";  // for images too small to be pooled twice
 }
 
-// If rows are protected, the form follows from types and dimensions, and so does the model.
+// If rows are protected, the form depends only on types and dimensions, and so does the model.
 void choose_model(DataSetup& setup) {
   std::string& model = setup.configuration.model;
   if (model != kAutomaticModel) return;
@@ -85,7 +85,7 @@ void choose_model(DataSetup& setup) {
   setup.notes.push_back(auto_note("model", model + ", for " + form.text(), "--model"));
 }
 
-// Refuses a model that does not fit this machine's memory, before allocating it.
+// Refuses a model that does not fit in this machine's memory, before allocating it.
 void check_memory(const Model& model) {
   constexpr double kLeastBytes = 24;  // per parameter: the weights, a client's weights, its update and the exact sum
   const double least = kLeastBytes * static_cast<double>(model.parameter_count());
@@ -108,7 +108,7 @@ Initialization initialization(const Configuration& configuration) {
   return named != nullptr ? named->initialization : Initialization::fan_in;
 }
 
-/// Weights belong to inputs and classes by position.
+/// Refuses other column names and notes other class names, since weights belong to inputs and classes by position.
 void compare_names(const RunData& data, const SafeTensors& model, const std::string& init, std::vector<std::string>& notes) {
   const auto text = model.metadata.find(kSchemaKey);
   if (text == model.metadata.end()) return;
@@ -161,7 +161,7 @@ AttackPlan plan_attack(const DataSetup& setup) {
   return plan;
 }
 
-// A flag per layer: whether it stays with the clients; empty if none does.
+// For each layer, whether it stays with the clients; empty if none does.
 std::vector<bool> local_layers(const Configuration& configuration, const Model& model, const std::vector<bool>& frozen) {
   const Personal& personal = configuration.personal;
   if (personal->layers().empty()) return {};
@@ -180,7 +180,7 @@ std::vector<bool> local_layers(const Configuration& configuration, const Model& 
   return local;
 }
 
-// The parameters that an update changes, and its clipping if clients are protected.
+// The parameters that an update changes, and how it is clipped if clients are protected.
 std::vector<ParameterRange> trained_parameters(const Model& model, const LocalTraining& training) {
   return trained_ranges(model, training.unsent(), training.objective->sends() ? 2 : 1);
 }
@@ -193,7 +193,7 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
   const Configuration& configuration = setup.configuration;
   const Personal& personal = configuration.personal;
   const std::vector<bool> frozen = model.frozen(configuration.freeze);
-  // Made here: GCC 12 destroys members that it has not constructed if an initializer below throws.
+  // Constructed here: GCC 12 destroys members that it has not constructed if an initializer below throws.
   const std::vector<bool> local = local_layers(configuration, model, frozen);
   const AttackPlan attack = plan_attack(setup);
   LocalTraining training{.optimizer = configuration.optimizer,
@@ -246,18 +246,18 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
 // --- rounds ---
 
 // What the server needs from each client under client-level privacy, in addition to the mean of the clipped updates.
-// The bits counted by a bound are weighted like updates, so clients are counted in units of the largest weight.
+// The bits that a bound counts are weighted like updates, so clients are counted in units of the largest weight.
 ReleasedBeside released_beside(const Configuration& configuration, const PrivacySetup& privacy, double expected_weight) {
   ReleasedBeside beside = released_beside(configuration);
   const Bound& bound = privacy.client->bound;
   if (!bound->counts()) return beside;
   const double noise_multiplier = privacy.client->noise_multiplier;
-  const double expected = expected_weight > 0 ? expected_weight / privacy.largest_weight : 1;  // 0: no client is known here
+  const double expected = expected_weight > 0 ? expected_weight / privacy.largest_weight : 1;  // 0: this process knows no client
   beside.set_bit(noise_multiplier, bound->count_noise(noise_multiplier, expected));
   return beside;
 }
 
-// All roles are in this process, so its clients' long-term keys follow from the seed.
+// All roles run in this process, so the clients' long-term keys are derived from the seed.
 SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, std::vector<std::string>& notes) {
   const Configuration& configuration = setup.configuration;
   SecureRules rules = secure_settings(configuration);
@@ -284,7 +284,7 @@ SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, st
   return rules;
 }
 
-// Refuses correlated noise whose vectors do not fit this machine's memory.
+// Refuses correlated noise whose vectors do not fit in this machine's memory.
 void check_kept_noise(const Correlation& noise, std::size_t size) {
   const double least = 8.0 * static_cast<double>(kept_vectors(noise)) * static_cast<double>(size);
   const auto memory = static_cast<double>(machine_memory());
@@ -295,7 +295,7 @@ void check_kept_noise(const Correlation& noise, std::size_t size) {
                       std::to_string(static_cast<std::uint64_t>(memory / 1e9)) + " GB: choose a mechanism that keeps fewer");
 }
 
-// A client that fails under client-level privacy contributes 0, as accounted: the cause is often the noise itself.
+// Warns of noise that may make clients fail: under client-level privacy a failed client contributes 0, as accounted.
 void note_noise(double deviation, double clip, std::span<const ParameterRange> trained, double denominator,
                 std::vector<std::string>& notes) {
   const double numbers = std::accumulate(trained.begin(), trained.end(), 0.0, [](double sum, const ParameterRange& range) {
@@ -334,7 +334,8 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0,
                                        [](double sum, std::uint64_t weight) { return sum + static_cast<double>(weight); });
   rules.sum.denominator = participation_rate(configuration, setup.clients.size()) * total;
-  if (!configuration.mode->is_asynchronous()) rules.separation = minimum_separation(configuration);  // else by the schedule
+  // In an asynchronous run, the schedule keeps a client's versions apart.
+  if (!configuration.mode->is_asynchronous()) rules.separation = minimum_separation(configuration);
   if (!settings->place().is_central()) return rules;
   std::vector<ParameterRange> trained = trained_parameters(model, training);
   const UpdateClip clip = update_clip(*settings, trained);
@@ -342,7 +343,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const std::size_t size = configuration.objective->update_size(model.size());
   const double deviation = privacy.client->noise_multiplier * privacy.client->clip * privacy.largest_weight;
   note_noise(deviation, privacy.client->clip, trained, rules.sum.denominator, setup.notes);
-  if (beside.count() > 0) trained.push_back({size, beside.count()});  // keeps the noise on these numbers
+  if (beside.count() > 0) trained.push_back({size, beside.count()});  // so these numbers are noised, too
   rules.sum.release = CentralRelease{clip,
                                      {.standard_deviation = deviation * beside.growth(),
                                       .discrete = settings->place().is_on_integers(),
@@ -357,7 +358,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
 
 // --- virtual time ---
 
-// Also checks the files of devices and availability.
+// Also checks the devices and availability files.
 std::string hash_of_times(const DataSetup& setup) {
   return setup.configuration.devices->file_hash(setup.clients.size()) +
          setup.configuration.availability->file_hash(setup.clients.size());
@@ -365,7 +366,7 @@ std::string hash_of_times(const DataSetup& setup) {
 
 // --- notes ---
 
-// An aggregation that compares updates compares everything a client sends.
+// An aggregation that compares updates also compares the control variates that clients send.
 void note_controls(const Configuration& configuration, std::vector<std::string>& notes) {
   if (!configuration.objective->sends() || configuration.aggregation->reads() == Accumulator::Keeps::sum) return;
   const std::string rule = "aggregation '" + std::string(configuration.aggregation.name()) + "'";

@@ -22,7 +22,7 @@
 namespace fedstride {
 namespace {
 
-/// How a file is read: as given, otherwise as in the run.
+/// Settings for reading a file: the given values, otherwise the run's.
 ReadSettings merged(const ReadSettings& given, ReadSettings settings) {
   const Configuration nothing;
   Configuration from;
@@ -34,7 +34,7 @@ ReadSettings merged(const ReadSettings& given, ReadSettings settings) {
   return into;
 }
 
-/// Without what determines how inputs are normalized, which applies to any data set.
+/// Resets the settings that determine how inputs are normalized, which apply to any data set.
 ReadSettings without_normalization(ReadSettings settings) {
   const Configuration nothing;
   Configuration all;
@@ -44,7 +44,7 @@ ReadSettings without_normalization(ReadSettings settings) {
   return all;
 }
 
-/// Sets the schema of the model's training, if any, with its constants unless others are given.
+/// Sets the schema with which the model was trained, if any, and its constants unless others are given.
 void read_through_model(const SafeTensors& model, const std::string& name, const ReadSettings& given, ReadSettings& settings) {
   const auto text = model.metadata.find(kSchemaKey);
   if (text == model.metadata.end()) return;
@@ -78,7 +78,7 @@ void require_covered(const Configuration& run, const std::string& folder, bool t
         "(--data FILE), or a run with evaluate private");
 }
 
-// R^2 compares with the mean over all clients' rows; a client evaluated alone used the mean over its own rows.
+// R^2 is relative to the mean over all clients' rows, but a client evaluated alone used the mean over its own rows.
 void compare_with_all(std::vector<GroupEvaluation>& clients, const std::vector<GroupEvaluation>& together) {
   for (std::size_t client = 0; client < clients.size(); ++client) {
     GroupEvaluation& one = clients[client];
@@ -123,14 +123,14 @@ std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weight
   return results;
 }
 
-// The round of a run's model.
+// The number of rounds after which a run's model was saved; 0 if unknown.
 std::uint32_t rounds_of(const SafeTensors& saved) {
   const auto found = saved.metadata.find("rounds");
   std::uint32_t rounds = 0;
   return found != saved.metadata.end() && parse_number(found->second, rounds) ? rounds : 0;
 }
 
-// Evaluates each client's personal model from the run's folder, for the model with these weights.
+// Evaluates each client's personal model, from its state in the run's folder and the federation's weights.
 std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesystem::path& folder, const Vector& weights,
                                          std::uint32_t rounds, std::vector<GroupEvaluation> results, Threads& threads) {
   const Checkpoint checkpoint = load_checkpoint(folder / "checkpoint");
@@ -178,7 +178,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   std::error_code error;
   DataOptions place = options;
   bool is_covered = true;
-  bool is_other = !options.data.empty() || options.brought;  // not its training data
+  bool is_other = !options.data.empty() || options.brought;  // not the model's training data
   if (!options.data.empty() && !dataset.empty() && dataset != kOwnFile)
     throw usage_error("dataset is '" + dataset + "' and data is '" + options.data + "'; set only one of them");
   if (std::filesystem::is_directory(file, error)) {
@@ -223,7 +223,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
                            "those of its training");
   DataPair data;
   const auto hash = tensors.metadata.find("data_hash");
-  if (place.read.is_test_part && hash != tensors.metadata.end()) {  // its training data have a test part anyway
+  if (place.read.is_test_part && hash != tensors.metadata.end()) {  // the model's training data have a test part anyway
     place.read.is_test_part = false;
     data = load_dataset(result.dataset, place);
     is_other = data.hash != hash->second;

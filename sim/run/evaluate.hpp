@@ -19,13 +19,13 @@ struct ModelEvaluation {
   std::vector<std::string> class_names = {};
   std::vector<std::string> notes = {};  ///< about reading the data
   Evaluation evaluation = {};
-  bool is_covered = true;  ///< false: on rows that the run's guarantee protects, but not covered by it
+  bool is_covered = true;  ///< false: the run's guarantee protects the rows but does not cover the evaluation
 };
 
 /// Evaluates a model.safetensors, or the model in a run's folder, on the test (or training) examples of a data set. An empty
-/// `dataset` means the one that the file was trained on; then, for a run's folder, empty `options.data` and `options.data_dir`
-/// mean the run's own, and its settings for reading files apply unless `options.read` overrides them. `options.data` implies data
-/// set 'file': it is read through the model's schema (data/schema.hpp), and every row of a file without a test part is tested.
+/// `dataset` means the model's training data set; then, for a run's folder, empty `options.data` and `options.data_dir` mean the
+/// run's own, and its settings for reading files apply unless `options.read` overrides them. `options.data` implies data set
+/// 'file': it is read through the model's schema (data/schema.hpp), and every row of a file without a test part is tested.
 /// Throws Error.
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
                               int threads);
@@ -40,16 +40,16 @@ struct ClientsEvaluation {
   std::string_view metric = "accuracy";          ///< the name of `accuracy`, as in Evaluation
   std::vector<GroupEvaluation> global = {};      ///< the run's model, by client
   std::vector<GroupEvaluation> fine_tuned = {};  ///< after local epochs on the client's training rows; empty if not requested
-  std::vector<GroupEvaluation> personal = {};    ///< the clients' personal models; empty if there are none, or they are elsewhere
+  std::vector<GroupEvaluation> personal = {};    ///< the clients' personal models; empty if there are none here
   std::vector<std::vector<std::uint64_t>> confusion =
       {};                  ///< of the run's model on the whole test part, [actual][predicted]; empty if targets are not classes
-  bool is_covered = true;  ///< false: on rows that the run's guarantee protects
+  bool is_covered = true;  ///< false: the run's guarantee protects the rows but not the results
 };
 
-/// Evaluates the model in a run's folder on each client's own test rows; if `epochs` is above 0, also each client's model after
-/// this many local epochs with the run's optimizer, without privacy and local objective; and the personal models in the run's
-/// folder (a client without one has the run's model). Empty `data` and `data_dir` mean the run's own. Throws Error: usage for a
-/// run without client-test, or whose clients hold the rows.
+/// Evaluates on each client's own test rows: the model in a run's folder; if `epochs` is above 0, each client's model after this
+/// many local epochs with the run's optimizer, without privacy or a local objective; and the personal models in the run's folder
+/// (clients without one use the run's model). Empty `data` and `data_dir` mean the run's own. Throws Error (usage) if the clients
+/// have no test rows or hold the rows themselves.
 ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads,
                                    const std::string& data = {});
 

@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-/// Clients trained by user code. The states in its answers are kept if client-state is keep.
+/// A fleet of clients trained by user code, whose answers include client states; these are kept if client-state is keep.
 class OutsideFleet : public LocalFleet {
  public:
   OutsideFleet(const Setup& setup, OutsideTraining train, OutsideEvaluation evaluate)

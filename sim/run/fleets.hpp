@@ -19,9 +19,9 @@ struct FleetTask {
   const Setup& setup;
   Threads& threads;
   const std::atomic<bool>* stop = nullptr;
-  std::filesystem::path folder = {};  ///< of the run
+  std::filesystem::path folder = {};  ///< the run's folder
   std::string identity = {};          ///< run_identity
-  std::uint32_t round = 0;            ///< of the last checkpoint
+  std::uint32_t round = 0;            ///< the last checkpoint's round
 };
 
 /// Makes the fleet of a run.
@@ -32,26 +32,26 @@ struct FleetMaker {
   bool trains_outside = false;                         ///< clients are trained by user code, or elsewhere
 };
 
-/// Called when a run begins. Throws Error (usage) if this fleet cannot train its clients.
+/// Throws Error (usage) if this fleet cannot train the configuration's clients. Called when a run begins.
 void require_fleet(const Configuration& configuration, const FleetMaker& maker);
 
 std::shared_ptr<Fleet> in_process_fleet(const FleetTask& task);
 
 // --- user code (client/outside_training.hpp) ---
 
-/// The settings of a federation whose model is the tensors of a safetensors file, which are also its initial weights. The clients'
-/// examples are outside too, unless the settings name a data set or a partition. Throws Error: usage if the settings name a model,
-/// failure for an invalid file.
+/// Settings for a federation whose model consists of the tensors in a safetensors file, which are also its initial weights. The
+/// clients' examples are outside too, unless the settings specify a data set or a partition. Throws Error: usage if the settings
+/// specify a model or init, failure for an invalid file.
 Settings with_parameters(Settings settings, const std::filesystem::path& file);
 
-/// An evaluation by that code, with the metric of the setup's targets. Throws Error (usage) for impossible values.
+/// Adds the metric of the setup's targets to an evaluation by user code. Throws Error (usage) for impossible values.
 Evaluation checked_evaluation(Evaluation told, const DataSetup& setup);
 
 /// Evaluation by user code.
 using OutsideEvaluation = std::function<Evaluation(const Vector& model, EvaluatedOn examples)>;
 
-/// The fleet of a run whose clients are trained by user code in this process. With `evaluate`, that code also evaluates the
-/// models; without it, models of layers are evaluated here and others are not evaluated.
+/// The fleet of a run whose clients are trained by user code in this process. With `evaluate`, user code also evaluates the
+/// models; otherwise models with layers are evaluated by fedstride, and others are not evaluated.
 FleetMaker outside_fleet(OutsideTraining train, OutsideEvaluation evaluate = {});
 
 }  // namespace fedstride

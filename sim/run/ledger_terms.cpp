@@ -18,7 +18,7 @@
 namespace fedstride {
 namespace {
 
-// The settings of one level, by flag names.
+// The settings of one level, whose flags begin with `prefix`.
 struct LevelTerms {
   Level level;
   std::string prefix;
@@ -30,7 +30,7 @@ struct LevelTerms {
   std::string neighbours;
 };
 
-// The neighbors that follow from the settings; as set, if the settings do not allow them.
+// The neighbor relation that follows from the settings; the value as set, if the relation cannot be resolved.
 std::string neighbours_of(const Configuration& configuration, Neighbours (*resolved)(const Configuration&),
                           NeighboursChoice named) {
   try {
@@ -132,19 +132,28 @@ class LedgerComparer {
     }
   }
 
-  /// Call after all others: compares the recorded settings not yet compared.
+  /// Compares the recorded settings that have not been compared yet. Call it last.
   void recorded(const LedgerHeader& header) {
     if (header.settings.empty()) return not_compared("settings, which the ledger does not record");
     const auto compare = [&](const std::string& key, const std::string& own, const std::string& other) {
       const auto names_it = [&](const std::string& line) { return (" " + line).find(" " + key + " is ") != std::string::npos; };
-      // Choices that config.toml leaves to the program, such as the model, are recorded in the ledger as made.
+      // For settings that config.toml leaves to the program, such as the model, the ledger records what was chosen.
       if (own == "auto" && own != other) return not_compared(key + ", which was chosen automatically");
       if (std::ranges::none_of(result_.contradictions, names_it)) differs(key, own, other);
     };
     const std::map<std::string, std::string> here = recorded_settings(configuration_);
     for (const auto& [key, other] : header.settings) compare(key, here.contains(key) ? here.at(key) : "not set", other);
-    for (const auto& [key, own] : here)
-      if (!header.settings.contains(key)) compare(key, own, "not set");
+    // An older program's ledger lacks newer settings, whose defaults do what that program did.
+    const std::map<std::string, std::string> defaults = recorded_settings(Configuration{});
+    std::string newer;
+    for (const auto& [key, own] : here) {
+      if (header.settings.contains(key)) continue;
+      if (defaults.contains(key) && defaults.at(key) == own)
+        newer += (newer.empty() ? "" : ", ") + key;
+      else
+        compare(key, own, "not set");
+    }
+    if (!newer.empty()) not_compared(newer + ": at the default, and unknown to the program that wrote the ledger");
   }
 
   LedgerComparison take() && { return std::move(result_); }
@@ -202,7 +211,7 @@ class LedgerComparer {
       contradiction(what + " is " + std::string(settings) + " in config.toml, " + std::string(ledger) + " in the ledger");
   }
   void contradiction(const std::string& line) {
-    constexpr std::size_t kMaxContradictions = 100;  // later rounds repeat those of the first
+    constexpr std::size_t kMaxContradictions = 100;  // later rounds repeat the first round's
     if (result_.contradictions.size() < kMaxContradictions) result_.contradictions.push_back(line);
   }
   void not_compared(const std::string& line) {
@@ -222,7 +231,7 @@ std::map<std::string, std::string> recorded_settings(const Configuration& config
   Configuration lasting = lasting_configuration(configuration);
   std::map<std::string, std::string> settings;
   for_each_setting(lasting, [&](const SettingInfo& info, const void* owner) {
-    // Readers of a ledger must not see the seed of noise drawn from one. The clients are in the header.
+    // Readers of a ledger must not see the seed if noise is drawn from it. The header has the number of clients.
     if (may_change(info.shapes) || shapes_output(info.shapes) || info.name == "seed" || info.name == "clients") return;
     const std::string value = value_text(info.get(owner));
     settings.emplace(info.name, info.valid.place == Place::none ? value : std::filesystem::path(value).filename().string());

@@ -46,7 +46,7 @@ constexpr std::pair<std::string_view, std::string_view> kTags[] = {
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-/// The numbers of a line as in tables (sweep/results/read_cell.hpp), without those that no guarantee covers.
+/// The numbers in a line, as in tables (sweep/results/read_cell.hpp), except numbers that no guarantee covers.
 class LineScalars {
  public:
   explicit LineScalars(const Json& line) {
@@ -55,7 +55,7 @@ class LineScalars {
     for (const auto& [name, value] : line.items()) take(name, value);
     if (const auto clients = line.find("clients"); clients != line.end())
       for (const Json& client : *clients) take_client(client);
-    if (!line.contains("participants"))  // a line without individual clients already has these
+    if (!line.contains("participants"))  // a line that omits clients already has the totals
       totals_.visit([&](std::string_view name, double value, bool) { add(std::string(name), value); });
   }
   std::vector<Scalar> scalars = {};
@@ -106,7 +106,7 @@ std::string event_of(const Json& line) {
 std::string tensorboard_tag(std::string_view metric) {
   for (const auto& [name, tag] : kTags)
     if (name == metric) return std::string(tag);
-  // test_accuracy: accuracy/test.
+  // Turns test_accuracy into accuracy/test.
   for (const std::string_view group : {"accuracy", "r2", "loss"})
     if (metric == group)
       return std::string(group) + "/" + std::string(group);

@@ -10,17 +10,17 @@
 namespace fedstride {
 
 /// The event file of a run in progress, DIR/NAME/events.out.tfevents.fedstride: NAME is the run's folder name, and each round is
-/// a step, written as soon as it is done. Under privacy it has only covered numbers, even if rounds.jsonl has more.
+/// a step, written as soon as it is done. Under privacy the file has only covered numbers, even if rounds.jsonl has more.
 class LiveBoard {
  public:
-  /// A new file, or the file of the run's earlier sessions: its steps up to `rounds_done` stay, and missing or different ones are
-  /// added from rounds.jsonl in `run`.
+  /// Begins a new file or continues the file of the run's earlier sessions: steps up to `rounds_done` stay, and steps that are
+  /// missing or differ are written from rounds.jsonl in `run`.
   LiveBoard(const std::filesystem::path& board, const std::filesystem::path& run, std::uint32_t rounds_done);
 
-  /// Adds a round by its line of rounds.jsonl.
+  /// Adds a round, given its line of rounds.jsonl.
   void add(std::string_view line);
 
-  /// Why the file ends before the run does; empty if it does not. A run continues without its board.
+  /// The reason why the file could not be written; empty if it could. A run continues without its board.
   const std::string& failure() const { return failure_; }
 
  private:
@@ -34,10 +34,10 @@ class LiveBoard {
 
 /// The name of the event files.
 inline constexpr std::string_view kEventFile = "events.out.tfevents.fedstride";
-/// The number of clients of a run that get their own curves.
+/// The maximum number of clients in a run that get their own curves.
 inline constexpr std::uint32_t kMaxExportedClients = 32;
 
-/// The tag of a metric of the federation: "accuracy/test", "privacy/epsilon".
+/// The tag of a metric of the federation, such as "accuracy/test" or "privacy/epsilon".
 std::string tensorboard_tag(std::string_view metric);
 
 }  // namespace fedstride

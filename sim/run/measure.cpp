@@ -26,18 +26,18 @@
 namespace fedstride {
 namespace {
 
-// Canaries as clients, numbered after the others, and the last round's releases.
+// Canaries that take part as clients, numbered after the other clients, with data of the last round.
 struct ClientCanaries {
   Canaries canaries;
-  ClientId first;  ///< the first one's number as a client
+  ClientId first;  ///< client number of the first canary
   double weight;
   std::vector<std::uint32_t> drawn = {};
   Vector known = {};  ///< sum of the other clients' updates
-  double bound = 0;   ///< of the round
+  double bound = 0;   ///< in the round
 };
 
-// Passes the other clients to the run's own fleet; adds the updates of the canaries, of `size` numbers, like those of any
-// client.
+// Passes the other clients to the run's own fleet and adds the canaries' updates, of `size` numbers, in the same way as any
+// client's.
 class CanaryFleet final : public Fleet {
  public:
   CanaryFleet(std::shared_ptr<Fleet> fleet, ClientCanaries& clients, double clip, std::size_t size)
@@ -77,7 +77,7 @@ class CanaryFleet final : public Fleet {
   std::size_t size_;
 };
 
-// The run's aggregation, which also shows its noisy sum to the canaries. It is in no list of parts, so it cannot be chosen.
+// The run's aggregation, which also scores the canaries on its noisy sum. It is in no list of parts, so it cannot be chosen.
 struct ScoredAggregation final : PartBase<SummingAggregation, ScoredAggregation> {
   static constexpr std::string_view kName{"scored"};
   static constexpr std::string_view kSummary = "the run's aggregation; canaries see what it sees";
@@ -92,7 +92,7 @@ struct ScoredAggregation final : PartBase<SummingAggregation, ScoredAggregation>
   Aggregation inner = {};
   ClientCanaries* clients = nullptr;
   double denominator = 1;
-  double deviation = 1;  ///< of the noise at the first round's bound
+  double deviation = 1;  ///< of the noise under the first round's bound
   double bound = 1;
 };
 
@@ -113,8 +113,8 @@ void check_measurable(const Configuration& configuration) {
   }
 }
 
-// The client whose rows include the canaries: the one in most rounds, not counting canaries that are clients; among ties the one
-// with the fewest rows, whose lots have the highest rate.
+// Chooses the client whose rows include the canaries: the client in the most rounds (other than canaries) or, among ties, the
+// client with the fewest rows, whose lots have the highest rate.
 ClientId client_of_canaries(const Setup& setup) {
   std::vector<std::uint64_t> rounds(setup.clients.row_counts.size());
   for (std::uint32_t round = 1; round <= static_cast<std::uint32_t>(setup.configuration.rounds); ++round)
@@ -144,7 +144,7 @@ Spending as_measured(Spending spending, double ratio, double rate) {
 struct LevelCanaries {
   const Canaries& canaries;
   const LevelSetup& level;
-  const Spending& spending;  ///< of a record in the scored releases
+  const Spending& spending;  ///< a record's spending in the scored releases
   Vector moved;              ///< the final model minus the first, in the direction of a contribution
 };
 
@@ -167,8 +167,8 @@ MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& le
     found.bounds.push_back({std::move(view), std::move(method), epsilon, 1 - each});
   };
 
-  // The fit spends half of its significance on noise and bound, over all groups, and half on the rate, over all canaries and
-  // for each.
+  // The fit spends half of its significance on noise and bound, over all groups, and half on the rate, over all canaries
+  // together and each one separately.
   const std::vector<ScoreFit>& fits = canaries.fits();
   const double of_group = each / 2 / static_cast<double>(fits.size());
   found.ratio = fits.front().ratio();
@@ -185,7 +185,7 @@ MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& le
                                                                       each / 4 / static_cast<double>(present)));
   }
   double fitted = 0;
-  constexpr double kNothing = 1e-3;  // ratios and rates below it show nothing
+  constexpr double kNothing = 1e-3;  // smaller ratios and rates show nothing
   if (found.least_ratio > kNothing && (found.least_rate > kNothing * kNothing || is_gaussian)) {
     const Spending measured = as_measured(at.spending, found.least_ratio, found.least_rate);
     const Accountant accountant = unsound_by(Tight{}, measured).empty() ? Accountant{Tight{}} : at.level.accountant;
@@ -219,7 +219,7 @@ MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& le
   return found;
 }
 
-// One training with canaries.
+// One training run with canaries.
 class Measuring {
  public:
   Measuring(const Configuration& configuration, const MeasureOptions& options)
@@ -306,8 +306,8 @@ class Measuring {
     rules.aggregation = Aggregation(std::move(scored));
   }
 
-  // The scored sums among the ledger's entries for the round: for examples, only those of their client, even if the ledger
-  // charges clients that were not drawn.
+  // Counts the scored sums among the ledger's entries for the round: at example level, only the sums of the canaries' client, and
+  // only if it was drawn, even if the ledger charges clients that were not.
   void count(const std::vector<ClientReport>& reports) {
     for (LedgerGroup group : privacy_->recorded()) {
       if (group.quantity != Quantity::sums) continue;
@@ -345,7 +345,7 @@ class Measuring {
   std::optional<RunPrivacy> privacy_ = {};
   RandomSource coins_{std::uint64_t{0}};
   std::optional<ClientCanaries> clients_ = {};
-  SpendingTotals scored_;  ///< as the ledger counts, for the scored releases
+  SpendingTotals scored_;  ///< counted as in the ledger, for the scored releases
 };
 
 }  // namespace

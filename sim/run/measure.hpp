@@ -22,21 +22,21 @@ struct MeasureOptions {
 /// One lower bound on epsilon.
 struct LowerBound {
   std::string view;    ///< "every release" or "final model"
-  std::string method;  ///< and its assumptions
+  std::string method;  ///< the method and its assumptions
   double epsilon = 0;
   double confidence = 0;
 };
 
-/// What canaries show about one level.
+/// What canaries reveal about one level.
 struct MeasuredLevel {
   PrivacyStatement ledger = {};  ///< the upper bound
   std::uint64_t canaries = 0;
-  std::uint64_t releases = 0;       ///< scored
-  double ratio = 0;                 ///< a canary's mean in the noise, divided by the claimed one: 1 if the claim holds
-  double least_ratio = 0;           ///< the largest lower end over the groups of canaries
-  double rate = 0;                  ///< how often a canary was in a release
-  double least_rate = 0;            ///< the lower end, also over single canaries
-  double largest_contribution = 0;  ///< largest contribution of a row to the sum, in clip bounds; 0: none was measured
+  std::uint64_t releases = 0;       ///< number of scored releases
+  double ratio = 0;                 ///< mean score of a canary in the noise, divided by the claimed one; 1 if the claim holds
+  double least_ratio = 0;           ///< largest lower confidence bound over the groups of canaries
+  double rate = 0;                  ///< share of releases that an included canary was in
+  double least_rate = 0;            ///< largest lower confidence bound, for all canaries and for each
+  double largest_contribution = 0;  ///< largest contribution of a row to a sum, in clip bounds; 0: none was measured
   std::vector<LowerBound> bounds = {};
   std::string contradiction = {};  ///< one line; empty if nothing contradicts the ledger
 };
@@ -48,9 +48,9 @@ struct Measurement {
 };
 
 /// Trains as run() does, with the program's own rounds, cohorts, lots, clips, sums and noise, but with canaries among the rows of
-/// one client (example level) or among the clients (client level), and without evaluations, in a folder that is removed. The
-/// canaries' scores give lower bounds on epsilon, which must not exceed this training's ledger. Throws Error (usage) for a
-/// configuration without privacy, and for one whose noisy releases are not made in this process in plain rounds.
+/// one client (example level) or among the clients (client level), and without evaluations, in a temporary folder. The canaries'
+/// scores yield lower bounds on epsilon, which must not exceed the epsilon in this training's ledger. Throws Error (usage) if the
+/// configuration has no privacy, or if its noisy releases are not made in this process in plain rounds.
 Measurement measure_privacy(const Configuration& configuration, const MeasureOptions& options = {});
 
 }  // namespace fedstride

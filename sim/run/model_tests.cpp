@@ -26,7 +26,7 @@ std::vector<ClientSkew> client_skews(const Setup& setup) {
   return skews;
 }
 
-// Test accuracy weighted by each client's mix of classes; empty if the clients' rows are not here or have no classes.
+// Test accuracy weighted by each client's mix of classes; empty if the clients' rows are elsewhere or have no classes.
 std::vector<double> client_accuracies(const Setup& setup, const Evaluation& test) {
   if (setup.clients.rows.row_count() == 0 || test.class_examples.empty()) return {};
   const Dataset& train = setup.data.train;

@@ -21,10 +21,10 @@ std::unique_ptr<Evaluator> make_evaluator(const Setup& setup, EvaluatedOn exampl
 /// An evaluator of models on each client's test rows, one group per client.
 GroupEvaluator client_evaluator(const Setup& setup);
 
-/// Accuracy and loss on protected test rows, each a mean released with noise (evaluate private). At example level, a record is a row of
-/// the test part: correct or not, and its loss clipped to the bound. At client level (and with both) it is a client: the mean over its
-/// test rows, which adding or removing a row moves by no more than one record. Each release is in the ledger before it is made
-/// (RunPrivacy::reserve). There is one per round; repeating it gives the same numbers.
+/// Accuracy and loss on protected test rows, each a mean released with noise (evaluate private). At example level, a record is a
+/// row of the test part: whether it is correct, and its loss clipped to the bound. At client level (and with both), a record is a
+/// client: the mean over its test rows, which adding or removing a row changes by no more than one record. Each release is in the
+/// ledger before it is made (RunPrivacy::reserve). There is one per round; repeating it yields the same numbers.
 class PrivateEvaluation {
  public:
   explicit PrivateEvaluation(const Setup& setup);
@@ -33,7 +33,7 @@ class PrivateEvaluation {
  private:
   const Setup& setup_;
   std::vector<Row> all_;                  ///< rows of the test part; empty if clients are the records
-  std::vector<std::size_t> sizes_;        ///< the number of rows of each record
+  std::vector<std::size_t> sizes_;        ///< the number of rows in each record
   std::unique_ptr<GroupEvaluator> rows_;  ///< rows in order of records, one group per row
 };
 
@@ -52,14 +52,14 @@ class BackdoorTest {
 /// All the tests of a run's models.
 class ModelTests {
  public:
-  /// The arguments must outlive it.
+  /// The arguments must outlive this object.
   ModelTests(const Setup& setup, Threads& threads, Fleet& fleet);
 
   /// Adds the evaluation of a round's model to its record; adds nothing if it cannot be evaluated here.
   void test(const Vector& model, RoundRecord& record);
 
-  /// Evaluates the model after `round` and adds the time to `seconds`; returns nothing, and adds no time, if it cannot be evaluated
-  /// here. A private evaluation must be in the ledger.
+  /// Evaluates the model after `round` and adds the time to `seconds`; returns nothing, and adds no time, if the model cannot be
+  /// evaluated here. A private evaluation must already be in the ledger.
   std::optional<Evaluation> evaluate(const Vector& model, std::uint32_t round, EvaluatedOn examples, double& seconds);
   /// True if the evaluation depends on public rows only, or is an accounted release.
   bool is_covered(const Evaluation& test) const;

@@ -50,10 +50,10 @@ void check_separation(const Setup& setup) {
   };
   const std::string why = objection(asked);
   if (why.empty()) return;
-  // This many consecutive versions have different clients.
+  // This many consecutive versions can have disjoint clients.
   const std::uint64_t in_a_row = terms.clients / static_cast<std::size_t>(setup.configuration.mode->buffer());
   std::uint64_t valid = std::min(asked - 1, in_a_row);
-  while (!objection(valid).empty()) valid /= 2;  // 1 is valid
+  while (!objection(valid).empty()) valid /= 2;  // 1 is always valid
   throw usage_error(why + "; valid: " + std::to_string(valid) + ", or more clients, or a smaller buffer");
 }
 

@@ -9,15 +9,15 @@
 
 namespace fedstride {
 
-/// How often clients take part in the versions of a buffered run: a function of the schedule, which is made before the run from
-/// public facts alone (TimeTerms). A client's failures count too, since the schedule cannot know them.
+/// Counts how often clients take part in the versions of a buffered run. Follows the schedule, which is made before the run from
+/// public facts alone (TimeTerms). Clients that fail are counted too, since the schedule cannot know of failures.
 class Participations {
  public:
-  /// The setup must outlive it.
+  /// The setup must outlive this object.
   explicit Participations(const Setup& setup);
 
-  /// The largest number of versions, up to this one, with the same client. Throws Error (failure) if clients will never be
-  /// available.
+  /// The largest number of versions, up to this one, in which any one client takes part. Throws Error (failure) if clients will
+  /// never be available.
   std::uint64_t most(std::uint32_t version);
   /// The clients in a version, ascending.
   const std::vector<ClientId>& clients(std::uint32_t version);
@@ -30,7 +30,7 @@ class Participations {
   std::vector<std::vector<ClientId>> clients_ = {{}};  // by version
 };
 
-/// Throws Error (usage) that names a valid value if a minimum separation would leave a version of a buffered run without clients.
+/// Throws Error (usage) with a valid value if the minimum separation would leave a version of a buffered run without clients.
 void check_separation(const Setup& setup);
 
 /// True if clients are charged for the versions they take part in: the coordinator's ledger of a buffered run at client level.

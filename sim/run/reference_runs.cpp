@@ -21,7 +21,7 @@ const DocumentNode* child(const DocumentNode& table, std::string_view key) {
   return found == table.table()->end() ? nullptr : &found->second;
 }
 
-/// Adds a table's settings, except `hash`, to those of all runs.
+/// Adds a table's settings, except `hash`, to `settings`.
 void add_settings(const Document& document, const DocumentNode& table, Settings& settings) {
   for (const auto& [key, node] : *table.table()) {
     if (key == "hash") continue;
@@ -69,7 +69,7 @@ std::vector<ReferenceRun> runs_of(const Document& document) {
   return runs;
 }
 
-/// The text with the new hashes and this build's version. Throws Error (usage) unless each old one is still in its line.
+/// The text with the new hashes and this build's version. Throws Error (usage) unless each old value is still in place.
 std::string updated(const std::string& text, const Document& document, const std::vector<ReferenceRun>& runs,
                     const std::vector<std::string>& hashes) {
   struct Edit {

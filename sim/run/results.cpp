@@ -18,7 +18,7 @@
 namespace fedstride {
 namespace {
 
-// Keys that begin with `name`: "test_accuracy", "test_r2".
+// Adds keys that begin with `name`, such as "test_accuracy" and "test_loss".
 void add_evaluation(Json& json, const std::string& name, const std::string& metric, const std::optional<Evaluation>& evaluation) {
   json[name + "_" + metric] = evaluation ? number_or_null(evaluation->accuracy) : Json(nullptr);
   json[name + "_loss"] = evaluation ? number_or_null(evaluation->loss) : Json(nullptr);
@@ -39,8 +39,8 @@ void add_clients(Json& json, const std::string& name, const std::string& metric,
   json[name + "_loss"] = all_finite ? number_or_null(spread_of_clients(clients, &GroupEvaluation::loss).mean) : Json(nullptr);
 }
 
-// For numeric targets a report has only the loss; the variation of the rows comes from the test of the federation's model on the same
-// rows.
+// For numeric targets, a report has only the loss; the variation of the rows comes from the test of the federation's model on
+// the same rows.
 GroupEvaluation personal_test(const RoundRecord& record, const ClientReport& report) {
   GroupEvaluation test{.examples = report.personal_examples,
                        .correct = report.personal_correct,
@@ -65,8 +65,8 @@ void add_spent(Json& json, const char* level, const std::optional<SpentSoFar>& s
   if (spent) json[level] = Json{{"epsilon", number_or_null(spent->epsilon)}, {"delta", spent->delta}};
 }
 
-// The fields that may be published under privacy: functions of accounted releases and public facts. docs/privacy.md gives the reason
-// for each, and a test compares its table with the files. Fields that are not listed here are not published.
+// The fields that may be published under privacy: functions of accounted releases and public facts. docs/privacy.md states the
+// reason for each, and a test compares its table with the files. Fields that are not listed here are not published.
 constexpr std::string_view kOfSummary[] = {
     "rounds",   "finished",        "halted",        "test_accuracy", "test_r2",     "test_loss",    "model_hash",
     "model",    "parameters",      "training_rows", "test_rows",     "version",     "commit",       "numerics_version",
@@ -74,7 +74,7 @@ constexpr std::string_view kOfSummary[] = {
 constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_r2",        "test_loss",
                                          "model_hash", "example_privacy", "client_privacy", "clip"};
 // The covered fields of a client if only examples are protected. Rates and undone steps follow from noisy gradients. Under
-// client-level privacy they belong to one client, and its line reveals that it was drawn.
+// client-level privacy every field belongs to one client and reveals that it was drawn, so none is covered.
 std::vector<std::string_view> covered_of_client() {
   std::vector<std::string_view> names{"accepted"};
   for_each_report_field([&](const auto& field) {
@@ -157,7 +157,7 @@ std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary)
   return notes;
 }
 
-// True if a number of a client's report is written to its entry, and to the totals over clients without an entry.
+// True if a field of a client's report is written to the client's entry and, if entries are omitted, counted in the totals.
 bool is_written(const auto& field, const RoundRecord& record, const ClientReport& report) {
   if (field.is(ReportRule::shown)) return !record.totals.is_secured || field.is(ReportRule::open);
   if (record.totals.is_secured) return false;
@@ -209,7 +209,7 @@ void add_totals(Json& json, const RoundRecord& record) {
   });
 }
 
-// What is known about a round whose reports were summed.
+// Adds what is known about a round whose reports were summed.
 void add_secure(Json& json, const RoundRecord& record) {
   json["participants"] = record.clients.size();
   if (!record.totals.is_told) return;
@@ -370,7 +370,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["model"] = setup.model.line();
   json["parameters"] = setup.model.parameter_count();
   if (setup.configuration.is_secure()) json["secure_aggregation"] = choice_name(setup.configuration.secure_aggregation);
-  if (!setup.privacy.on()) {  // with such a hash, anyone who knows all rows but one could test a guess of it
+  if (!setup.privacy.on()) {  // with such a hash, anyone who knows all rows but one could test a guess of that row
     json["data_hash"] = setup.data.hash;
     json["partition_hash"] = setup.clients.partition_hash;
     if (const auto chance = chance_accuracy(setup.data.test)) json["chance_accuracy"] = *chance;

@@ -24,17 +24,17 @@ struct Spread;
 /// One finished round: a line of rounds.jsonl.
 struct RoundRecord {
   std::uint32_t round = 0;
-  std::string_view metric = "accuracy";       ///< of its evaluations (Evaluation::metric)
+  std::string_view metric = "accuracy";       ///< its evaluations' metric (Evaluation::metric)
   std::optional<Evaluation> test = {};        ///< in evaluated rounds
   bool test_is_covered = false;               ///< `test` depends on public rows only, or is an accounted release
   std::optional<Evaluation> validation = {};  ///< in evaluated rounds, with a validation split
   std::vector<ClientReport> clients = {};
-  RoundTotals totals = {};                        ///< of these clients
-  std::optional<double> backdoor_success = {};    ///< share of images with the trigger classified as its target class
+  RoundTotals totals = {};                        ///< totals over these clients
+  std::optional<double> backdoor_success = {};    ///< share of images with the trigger that are classified as its target
   std::vector<GroupEvaluation> client_test = {};  ///< by client, on its own test rows; empty without them or without `test`
   std::vector<double> client_accuracy = {};       ///< test accuracy weighted by the client's mix of classes; empty without `test`
   std::vector<NamedNumber> numbers = {};          ///< Server::numbers
-  RoundBytes bytes = {};                          ///< of its frames, actual or planned
+  RoundBytes bytes = {};                          ///< bytes of its frames, actual or planned
   double seconds = 0;                             ///< training and averaging, without evaluation
   double evaluation_seconds = 0;                  ///< 0 in rounds without evaluation
   std::string model_hash = {};
@@ -42,7 +42,7 @@ struct RoundRecord {
   std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
   std::optional<RoundTime> time = {};            ///< with virtual time
 
-  /// True if clients took steps and all were undone, so that only their learning rates changed.
+  /// True if clients took steps and all were undone, so only their learning rates changed.
   bool is_idle() const { return totals.sums.steps > 0 && totals.sums.rejected == totals.sums.steps; }
   /// The number of clients whose update was left out.
   std::uint64_t failures() const;
@@ -52,7 +52,7 @@ struct RoundRecord {
 struct RunSummary {
   std::uint32_t rounds = 0;  ///< finished in all sessions of the run
   bool interrupted = false;
-  std::string halted = {};  ///< why it ended before its last round (a privacy budget); empty if it did not
+  std::string halted = {};  ///< why the run ended before its last round (a privacy budget); empty if it did not
   Evaluation test = {};
   bool test_is_covered = false;  ///< RoundRecord::test_is_covered
   std::string folder = {};
@@ -63,9 +63,9 @@ struct RunSummary {
   std::uint64_t idle_rounds = 0;                      ///< RoundRecord::is_idle
   std::uint64_t failures = 0;                         ///< updates left out in this session
   std::uint64_t session_rounds = 0;                   ///< rounds finished in this session
-  std::uint64_t failed_rounds = 0;                    ///< rounds among these with updates left out
-  std::map<std::string, std::uint64_t> reasons = {};  ///< why, and how often
-  std::string failed = {};                            ///< why it ended with a round that failed; empty if it did not
+  std::uint64_t failed_rounds = 0;                    ///< rounds in this session with updates left out
+  std::map<std::string, std::uint64_t> reasons = {};  ///< why updates were left out, and how often
+  std::string failed = {};                            ///< why a failed round ended the run; empty if none did
   std::string board_failure = {};                     ///< why TensorBoard's file ends early; empty if it does not
   std::optional<TimeTotals> time = {};                ///< of all sessions, with virtual time
   std::vector<PrivacyStatement> privacy = {};
@@ -76,8 +76,8 @@ struct RunSummary {
 /// The distribution of a number over the clients that have test rows.
 Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double GroupEvaluation::*number);
 
-/// A round's line of rounds.jsonl. Numbers that are not finite, and evaluations of rounds without one, are null. Under privacy, fields
-/// that no guarantee covers are listed under "not_covered", or left out if `publishable`. If `reports` leaves clients out, the line
+/// A round's line of rounds.jsonl. Numbers that are not finite and missing evaluations are null. Under privacy, fields that no
+/// guarantee covers are listed under "not_covered", or left out if `publishable`. If `reports` leaves clients out, the line
 /// itself has sums and means over all clients.
 std::string round_json(const RoundRecord& record, bool publishable, const ClientReports& reports = {});
 

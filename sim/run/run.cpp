@@ -26,7 +26,7 @@
 
 namespace fedstride {
 
-// In a run that continues, the initial weights are unknown and the state is loaded afterwards.
+// If a run is resumed, the initial weights are unknown, and the server's state is loaded afterwards.
 Server make_server(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   const auto with_losses = [&](Server server) {
@@ -61,7 +61,7 @@ Server make_server(const Setup& setup) {
 
 namespace {
 
-// A checkpoint waits for the disk several times, a millisecond each: as long as a short round trains.
+// A checkpoint waits for the disk several times, a millisecond each, which is as long as a short training round.
 constexpr double kCheckpointSeconds = 1;
 
 // One session of a run, from its checkpoint (round 0: the initial weights) to its last round.
@@ -126,8 +126,8 @@ class Session {
     return false;
   }
 
-  // Under privacy a failed round is released, charged and kept like any other, and then the run ends. No release covers this end,
-  // so a publishable run continues.
+  // Under privacy a failed round is released, charged and kept like any other, and then the run ends. No release covers the fact
+  // that it ends, so a publishable run continues.
   bool has_failed(const RoundRecord& record) {
     const Configuration& configuration = setup_.configuration;
     if (!is_private(configuration) || configuration.publishable) return false;
@@ -135,8 +135,8 @@ class Session {
     return summary_.interrupted = !summary_.failed.empty();
   }
 
-  // Noise can drive a model so far off that all clients fail, with its budget spent. The best model is chosen by the test rows
-  // alone, never by clients.
+  // Noise can drive a model so far off that all clients fail, with its budget spent. The best model is chosen by its loss on test
+  // rows, never by clients' reports.
   void keep_if_good(const RoundRecord& record) {
     if (!setup_.privacy.client || !record.test || !(record.test->loss < good_.loss)) return;
     good_ = {record.round, record.test->loss, answer()};
@@ -185,9 +185,9 @@ class Session {
     drive_.fleet->checkpointed(saved_);
   }
 
-  // Rounds are evaluated on the rows chosen by evaluate-rows, the final model on all rows, to be comparable with other runs; a
-  // stopped run does not wait for that. A round's private evaluation is repeated with the same draws; without an entry in the
-  // ledger none is made.
+  // Rounds are evaluated on the rows chosen by evaluate-rows. The final model is evaluated on all rows, to be comparable with
+  // other runs, unless the run was stopped. A round's private evaluation is repeated with the same draws, and is never made
+  // without an entry in the ledger.
   void evaluate_the_end() {
     summary_.evaluation_seconds = drive_.state.evaluation_seconds;
     const auto evaluate = [&](EvaluatedOn examples) {
@@ -226,7 +226,7 @@ class Session {
     return std::move(summary_);
   }
 
-  // Writes the best model of this session if a failed run ends with another; returns the note about it.
+  // Writes the best model of this session if a failed run ends with another model; returns a note about it.
   std::string kept_good_model() const {
     if (good_.model.empty() || good_.round == drive_.state.round) return "";
     folder_.write_good_model(setup_, good_.model, good_.round);
@@ -256,7 +256,7 @@ class Session {
   GoodModel good_ = {};
 };
 
-// A run does not begin without its outputs.
+// A run does not begin if an output cannot be written.
 void check_outputs(const Configuration& configuration, const std::string& own) {
   for (const SettingInfo& info : settings_of<Configuration>())
     if (const SettingValue value = info.get(&configuration);
@@ -275,8 +275,8 @@ struct Start {
   RunPrivacy privacy;
 };
 
-// Writes a run's initial state, once its configuration is on disk; from then on it can continue after a kill. The checkpoint is written
-// before the first reservation, so that a ledger with a reservation but no checkpoint means that the checkpoint was lost.
+// Writes a run's initial state, once its configuration is on disk; from then on, the run can continue after being killed. The
+// checkpoint precedes the first reservation, so a ledger with a reservation but no checkpoint means that the checkpoint was lost.
 Start begin(Setup& setup, const RunFolder& folder) {
   const std::optional<SecretKey> key = begin_secrets(setup, folder.path());
   Start start{.checkpoint = {}, .privacy{setup, folder.path(), std::nullopt, key}};
@@ -291,7 +291,7 @@ Start begin(Setup& setup, const RunFolder& folder) {
   return start;
 }
 
-// The same for a new run, whose files are removed if it cannot begin.
+// Like begin(), in a new folder, whose files are removed if the run cannot begin.
 Start begin_in_new_folder(Setup& setup, RunFolder& folder, const std::string& settings) {
   try {
     require_board(setup.configuration);

@@ -23,28 +23,29 @@ struct RunObserver {
   std::function<void(const RoundRecord&)> round;
   std::function<void()> ended;              ///< after `started`, however the session ends; `examples` is valid until it returns
   const std::atomic<bool>* stop = nullptr;  ///< if true, the current round is abandoned and the run ends as interrupted
-  /// After this round the run ends as interrupted, with its checkpoint; schedules are still those of all rounds. 0: none.
+  /// After this round the run ends as interrupted, with a checkpoint; schedules still span all rounds. 0: no pause.
   std::uint32_t pause_after = 0;
 };
 
-/// Carries out a new run in a new folder (configuration.out, or a free name under runs/). `settings` is the source of the configuration.
-/// Throws Error: usage if the folder is not empty, failure for errors during the run, FailedRound if more clients failed than
-/// accept-failures allows; finished rounds stay on disk.
+/// Carries out a new run in a new folder (configuration.out, or a free name under runs/). `settings` is the source of the
+/// configuration. Throws Error: usage if the folder is not empty, failure for errors during the run; FailedRound if more clients
+/// failed than accept-failures allows. Finished rounds stay on disk.
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
                const FleetMaker& make_fleet);
-/// The same, in this process.
+/// The same, with clients in this process.
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer = {});
-/// The same, for the configuration of these settings. Throws Error (usage) like resolve().
+/// The same, for the configuration given by these settings. Also throws Error (usage) like resolve().
 RunSummary run(const Settings& settings, const RunObserver& observer = {});
 
-/// Continues the run in the folder `name` from its checkpoint. `overrides` may set rounds (at least those done) and anything
-/// may_change() allows, such as threads, evaluate-every and quiet; anything else is refused. The final model is the same, bit for bit,
-/// as without the interruption. `configure` adds what a file cannot hold, a program's own data and parts, to the configuration.
+/// Continues the run in the folder `name` from its checkpoint. `overrides` may set rounds (not below the number done) and
+/// anything that may_change() allows, such as threads, evaluate-every and quiet; anything else is refused. The final model is
+/// bit for bit the same as without the interruption. `configure` adds to the configuration what a file cannot hold: a program's
+/// own data and parts.
 RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer, const FleetMaker& make_fleet,
                   const std::function<void(Configuration&)>& configure = {});
 RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer = {});
 
-/// The server of a run's first round.
+/// The server in its state before a run's first round.
 Server make_server(const Setup& setup);
 
 }  // namespace fedstride

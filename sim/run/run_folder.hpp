@@ -25,12 +25,12 @@ inline constexpr std::string_view kGoodModel = "lowest-loss.safetensors";
 /// Locked by one process at a time.
 class RunFolder {
  public:
-  /// Creates a folder or uses an empty one; an empty `name` means a free name under runs/. Throws Error: usage if the folder is not
-  /// empty, failure if it cannot be created; FolderInUse.
+  /// Creates a folder or uses an empty one; an empty `name` means a free name under runs/. Throws Error: usage if the folder is
+  /// not empty, failure if it cannot be created; FolderInUse if another process uses it.
   static RunFolder create(const std::string& name, const Configuration& configuration);
   /// Opens the folder of an earlier run. Throws Error (usage) if it has no run, FolderInUse if another process uses it.
   static RunFolder open(const std::string& name);
-  /// Throws Error (usage) if the folder has no run; the message begins with the key that named the folder, if given.
+  /// Throws Error (usage) if the folder has no run; the message begins with the key that specified it, if given.
   static void require(const std::string& name, const std::string& key = "");
 
   const std::filesystem::path& path() const { return path_; }  ///< absolute
@@ -38,11 +38,11 @@ class RunFolder {
 
   void write_configuration(const std::string& text) const;
   void write_partition(const Setup& setup) const;
-  /// The schema of the run's data. Does nothing if only the clients' own code knows their form.
+  /// Writes the schema of the run's data. Does nothing if only the clients' own code knows the data.
   void write_schema(const Setup& setup) const;
   /// The schema; null before it has been written. Throws Error (failure) if it is damaged.
   std::shared_ptr<const Schema> schema() const;
-  /// Returns the checkpoint; nothing if the run ended before its first one. Throws Error (failure) if it is damaged.
+  /// Returns the checkpoint; nothing if the run ended before writing one. Throws Error (failure) if it is damaged.
   std::optional<Checkpoint> load() const;
   void save(const Checkpoint& checkpoint) const;
   /// Truncates rounds.jsonl to the checkpoint's length. Throws Error (failure) if that part was altered.
@@ -51,7 +51,7 @@ class RunFolder {
   /// Appends a line to rounds.jsonl, updates the checkpoint's length and hash of that file, and returns the line.
   std::string append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const;
   void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
-  /// Writes kGoodModel: the model of an earlier round.
+  /// Writes the model of an earlier round to the file kGoodModel.
   void write_good_model(const Setup& setup, const Vector& model, std::uint32_t round) const;
   /// Removes the folder and its files if a run could not begin. Does nothing if its ledger has a reservation.
   void discard();

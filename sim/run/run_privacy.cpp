@@ -33,8 +33,8 @@ std::vector<std::string> constants_of(const Setup& setup, Participations* partic
   const std::string partition = "partition '" + std::string(configuration.partition.name()) + "'";
   const Dealing dealing = configuration.partition->dealing();
   constants.push_back("who holds which rows (" + partition + ")" +
-                      (dealing == Dealing::labels     ? ", dealt out by labels: what that tells of them is not protected"
-                       : dealing == Dealing::features ? ", dealt out by inputs: what that tells of them is not protected"
+                      (dealing == Dealing::labels     ? ", dealt out by labels: what this reveals about them is not protected"
+                       : dealing == Dealing::features ? ", dealt out by inputs: what this reveals about them is not protected"
                                                       : ""));
   if (setup.data.has_public_test) constants.emplace_back("the test part");
   if (!configuration.init.empty())
@@ -85,7 +85,7 @@ std::vector<std::string> constants_of(const Setup& setup, Participations* partic
   return constants;
 }
 
-/// A release without the terms that depend on its run: multiplier and number.
+/// The releases without the terms that depend on the run: the noise multiplier and the counts.
 Releases one_of(Releases releases) {
   releases.noise_multiplier = Releases{}.noise_multiplier;
   releases.count = Releases{}.count;
@@ -134,7 +134,7 @@ LedgerHeader header_of(const Setup& setup, Participations* participations) {
 // True if the releases made are a prefix of those reserved.
 bool is_prefix(const std::vector<ReleaseRun>& made, const std::vector<ReleaseRun>& reserved) {
   auto next = reserved.begin();
-  std::uint64_t used = 0;  // of *next
+  std::uint64_t used = 0;  // releases of *next
   for (const ReleaseRun& run : made)
     for (std::uint64_t left = run.count; left > 0;) {
       if (next == reserved.end() || next->noise_multiplier != run.noise_multiplier || next->clip != run.clip) return false;
@@ -176,7 +176,7 @@ RunPrivacy::RunPrivacy(const Setup& setup, const std::filesystem::path& folder, 
                        : Ledger::create(path, header_of(setup, participations_.get()), secret));
 }
 
-// Adds the release number `first` of a noisy quantity at each level that is on.
+// Adds release number `first` of a noisy quantity at each level that is on.
 void RunPrivacy::add_noisy(LedgerGroups& groups, Quantity quantity, double noise_multiplier, std::uint64_t first) const {
   for (const auto& [level, setup] :
        {std::pair(Level::example, &setup_.privacy.example), {Level::client, &setup_.privacy.client}}) {
@@ -307,7 +307,7 @@ RunPrivacy::Permission RunPrivacy::reserve_lots(const SpendingTotals& before, st
   for (const Class& alike : classes.all) allowed.push_back(this->allowed(alike, round));
   if (std::ranges::all_of(allowed, [](std::uint64_t count) { return count == 0; }))
     return {"another step would exceed every client's budget of " + budget_text(level)};
-  // Every client pays for an evaluation, even one without remaining steps.
+  // Every client pays for an evaluation, even if it has no steps left.
   const auto covers_evaluation = [&](const Class& one) { return covers(level, with_evaluation(*one.spent, level, round)); };
   if (evaluates(round) && !std::ranges::all_of(classes.all, covers_evaluation))
     return {"another evaluation would exceed a client's budget of " + budget_text(level)};
@@ -357,7 +357,7 @@ std::string RunPrivacy::beyond(const PrivacyLimit& limit, std::uint32_t round, s
 void RunPrivacy::record(std::uint32_t round, const std::vector<ClientReport>& reports) {
   if (!ledger_) return;
   // Like the reserved groups, but with the releases that each client made; clients of a group with the same releases stay
-  // together. If clients are protected, a client that made fewer counts in full, since fewer would reveal that it was drawn.
+  // together. If clients are protected, a client that made fewer is charged in full, since a lower charge would reveal the draw.
   LedgerGroups executed;
   std::map<ClientId, const ClientReport*> by_client;
   for (const ClientReport& report : reports) by_client.emplace(report.client, &report);

@@ -22,28 +22,29 @@ struct PrivacyLimit {
   double delta = 1e-5;
 };
 
-/// The secrets of a run or client that begins in `folder`: with secret randomness a new key, so that no draw of an earlier attempt is
+/// The secrets of a run or client that begins in `folder`: with secret randomness, a new key, so no draw of an earlier attempt is
 /// repeated. Removes a ledger without reservations. Throws Error (failure) if the folder has a ledger with reservations.
 std::optional<SecretKey> begin_secrets(const Setup& setup, const std::filesystem::path& folder);
-/// The same for a run or client that continues: the existing key. Throws Error (failure) if it is missing; never creates one.
+/// The secrets of a run or client that continues: the existing key. Throws Error (failure) if it is missing; never creates one.
 std::optional<SecretKey> secrets_of(const Setup& setup, const std::filesystem::path& folder);
 
-/// The number of the run's rounds that its budgets allow to begin; all rounds without a budget. An estimate if cohorts are random (a
-/// run continues until the client with the most steps left has none), if later steps cost less than earlier ones, or if a private
-/// evaluation costs less than a step.
+/// The number of the run's rounds that its budgets allow to begin; all rounds without a budget. It is an estimate if cohorts are
+/// random (a run continues until the client with the most steps left has none), if later steps cost less than earlier ones, or if
+/// a private evaluation costs less than a step.
 double rounds_within_budget(const Setup& setup);
 
-/// The privacy of a run in progress: reserves each round's releases before it, records them after it, enforces the budgets and reports
-/// the spending. Does nothing for a run without privacy.
+/// The privacy of a run in progress: reserves each round's releases before it, records them after it, enforces the budgets and
+/// reports the spending. Does nothing for a run without privacy.
 class RunPrivacy {
  public:
-  /// Creates a ledger in `folder`, which must have none, or with `mark` continues the existing one. With `own`, the ledger
+  /// Creates a ledger in `folder`, which must not have one; with `mark`, continues the existing ledger. With `own`, the ledger
   /// belongs to a single client, which takes part in every round for which it is asked.
   RunPrivacy(const Setup& setup, const std::filesystem::path& folder, const std::optional<LedgerMark>& mark,
              const std::optional<SecretKey>& key, std::optional<ClientId> own = std::nullopt);
 
-  /// Charges the releases made once before the first round: private components, moments of the inputs. Repeated when a run continues,
-  /// they count once. Call it after the first checkpoint, since a ledger with a reservation but no checkpoint is refused.
+  /// Charges the releases made once before the first round: private components, moments of the inputs. If they are repeated when
+  /// a run continues, they still count once. Call it after the first checkpoint, since a ledger with a reservation but no
+  /// checkpoint is refused.
   void enter_once();
 
   /// The number of releases that each client may make in a round, or the reason why the run must end before it.
@@ -52,16 +53,16 @@ class RunPrivacy {
     std::vector<std::uint64_t> releases = {};  ///< by client; empty without example-level privacy
   };
   /// Reserves the round in the ledger and syncs it to disk, before anything is released. `clip` is the round's bound, if it
-  /// adapts; 0: that of the first round.
+  /// adapts; 0: the first round's bound.
   Permission reserve(std::uint32_t round, const std::string& model_hash, double clip = 0);
-  /// For a client's own ledger, the reason why the client must not make `releases` more noisy releases in this round, which
-  /// would exceed the limit at a level that the experiment protects; empty if it may. Reserves nothing.
+  /// For a client's own ledger, returns why the client must not make `releases` more noisy releases in this round: they would
+  /// exceed the limit at a level that the experiment protects. Empty if the client may make them. Reserves nothing.
   std::string beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const;
   void record(std::uint32_t round, const std::vector<ClientReport>& reports);
   /// The ledger's contents for the last recorded round.
   const LedgerGroups& recorded() const { return recorded_; }
 
-  /// The spending at example level of the client that has spent most.
+  /// The example-level spending of the client that has spent most.
   std::optional<SpentSoFar> example_spent() const;
   std::optional<SpentSoFar> client_spent() const;
   /// The privacy statements for the released model, one per level. Syncs the ledger to disk.
@@ -81,7 +82,7 @@ class RunPrivacy {
   static constexpr std::size_t kNoClass = SIZE_MAX;
   std::vector<ClientId> charged_clients(std::uint32_t round) const;
   Classes classes(const SpendingTotals& before) const;
-  /// A plan's releases in a round: the number before it, in it, and per step.
+  /// A plan's numbers of releases before a round, in the round, and per step.
   struct Planned {
     std::uint64_t first;
     std::uint64_t count;
@@ -91,13 +92,14 @@ class RunPrivacy {
   /// True if the round has an accounted evaluation; with_evaluation adds it to the spending.
   bool evaluates(std::uint32_t round) const;
   Spending with_evaluation(Spending spending, const LevelSetup& level, std::uint32_t round) const;
-  /// Client level: 1, or 0 if a public schedule shows that the largest number of rounds of any client has not grown.
+  /// Client level: 1 if the round is charged; 0 if its pass is already charged or, by a public schedule, no client's number of
+  /// rounds exceeds the previous maximum.
   std::uint64_t charged_updates(std::uint32_t round) const;
   /// Client level: the spending after one more round.
   Spending after_update(const SpendingTotals& before, std::uint32_t round) const;
   /// The number of planned releases that the budget covers; 0 if they do not suffice for a step.
   std::uint64_t allowed(const Class& alike, std::uint32_t round) const;
-  /// These functions add to reserved_; reserve_update returns the reason for a refusal, or nothing.
+  /// reserve_update and reserve_lots add to reserved_; reserve_update returns the reason for a refusal, or nothing.
   std::string reserve_update(const SpendingTotals& before, std::uint32_t round, double clip);
   Permission reserve_lots(const SpendingTotals& before, std::uint32_t round, double clip);
   void add_noisy(LedgerGroups& groups, Quantity quantity, double noise_multiplier, std::uint64_t first) const;
@@ -107,7 +109,7 @@ class RunPrivacy {
   std::string identity_;
   std::optional<Ledger> ledger_;
   LedgerGroups reserved_, recorded_;
-  std::unique_ptr<Participations> participations_;  ///< of a buffered run's ledger; null: every client is charged for every round
+  std::unique_ptr<Participations> participations_;  ///< for buffered runs' ledgers; null: every client is charged for every round
 };
 
 }  // namespace fedstride

@@ -40,8 +40,8 @@ std::string text_member(const Json& json, std::string_view key) {
   return value != nullptr && value->is_string() ? value->text() : std::string();
 }
 
-/// True unless the line shows that there was no release: only examples are protected, all participants are listed without a release,
-/// and epsilon is unchanged.
+/// True unless the line shows that there was no release: only examples are protected, all participants are listed without a
+/// release, and epsilon is unchanged.
 bool shows_release(const Json& line, double epsilon_before, double epsilon) {
   if (member_of(line, "client_privacy") != nullptr || epsilon != epsilon_before) return true;
   const Json* clients = member_of(line, "clients");
@@ -64,7 +64,7 @@ constexpr std::string_view kAddedUp[] = {"examples", "uplink_bytes", "downlink_b
 
 std::string shortened(const std::string& text) { return text.size() <= 80 ? text : text.substr(0, 77) + "..."; }
 
-/// "privacy[0].epsilon 0.01; the ledger gives 2.92": the first wrong value.
+/// Describes the first wrong value: "privacy[0].epsilon 0.01; the ledger gives 2.92".
 std::string difference(const std::string& name, const Json& told, const Json& right, const std::string& by) {
   if (told.is_array() && right.is_array() && told.size() == right.size())
     for (std::size_t i = 0; i < told.size(); ++i)
@@ -84,7 +84,7 @@ struct RoundLines {
 
 struct LedgerLines {
   std::map<std::uint64_t, RoundLines> rounds;
-  LedgerBook book;  ///< of the lines up to a mark
+  LedgerBook book;  ///< the entries up to a mark
 
   LedgerLines(const fs::path& path, std::string_view key, std::uint64_t marked) : LedgerLines(LedgerReader(path, key), marked) {}
 

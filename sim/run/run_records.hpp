@@ -15,20 +15,20 @@
 
 namespace fedstride {
 
-/// The files of a run's folder that record its progress: summary.json, model.safetensors, checkpoint, rounds.jsonl. They are read before
-/// the ledger, so that the ledger of a run in progress is never behind them.
+/// The files of a run's folder that record its progress: summary.json, model.safetensors, checkpoint, rounds.jsonl. They are read
+/// before the ledger, so that the ledger of a run in progress is never behind them.
 class RunRecords {
  public:
   /// Throws Error (failure) for a file that is damaged or records no ledger.
   explicit RunRecords(const std::filesystem::path& run);
 
-  /// The ledger positions that they record.
+  /// The ledger positions that the files record.
   std::vector<LedgerMark> marks() const;
 
   /// Adds a failure for each contradiction with the ledger or among the files, and a note on missing files. Without settings, the
-  /// rounds' models are not compared with those of the summary and of model.safetensors. The claims of summary.json are
-  /// recomputed: statements from the ledger up to its mark, as identical texts, results from the rounds, the model from its file.
-  /// Throws Error (failure) like read_ledger.
+  /// rounds' models are not compared with the models in summary.json and model.safetensors. The claims of summary.json are
+  /// recomputed: statements, whose text must be identical, from the ledger up to its mark, results from the rounds, and the model
+  /// from its file. Throws Error (failure) like read_ledger.
   void compare(const std::filesystem::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
                Audit& audit) const;
 
@@ -43,21 +43,21 @@ class RunRecords {
     std::string line;
     std::uint64_t parameters = 0;
     std::uint64_t rounds = 0;
-    std::string model_hash;  ///< in its metadata
-    std::string hash;        ///< of its weights
-    bool has_schema = true;  ///< the one in schema.json, if that exists
+    std::string model_hash;  ///< in the file's metadata
+    std::string hash;        ///< hash of the weights
+    bool has_schema = true;  ///< true if it has the schema in schema.json, or there is no such file
   };
   struct Position {
     std::uint64_t round = 0;
     std::string model_hash;
     LedgerMark ledger;
     bool results_match = false;     ///< rounds.jsonl begins with the lines recorded in the checkpoint
-    std::uint64_t later_round = 0;  ///< of the checkpoint after rounds.jsonl was read
+    std::uint64_t later_round = 0;  ///< round of the checkpoint after rounds.jsonl was read
   };
   struct Result {
     std::string model_hash;
     bool released = true;                                   ///< false if its line shows that there was no release
-    std::map<std::string, Json, std::less<>> numbers = {};  ///< of kRepeated and kAddedUp
+    std::map<std::string, Json, std::less<>> numbers = {};  ///< the fields in kRepeated and kAddedUp
   };
   void read_results(const std::filesystem::path& path, std::uint64_t checkpointed_bytes, std::string_view checkpointed_hash);
   std::string result_of(std::uint64_t round) const;
@@ -71,7 +71,7 @@ class RunRecords {
   std::optional<SavedModel> model_;
   std::optional<Position> checkpoint_;
   std::optional<std::vector<Result>> results_;  ///< by round, from 1
-  std::string order_error_;                     ///< the first line of rounds.jsonl out of order; empty if none
+  std::string order_error_;                     ///< names the first out-of-order line of rounds.jsonl; empty if none
 };
 
 }  // namespace fedstride

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kVersionKind = "fedstride version 1";
 
-// A record of the file of events: the end of a task, or of a round.
+// A record in the event file: the end of a task or of a round.
 struct TimelineRecord {
   std::uint32_t round = 0;
   std::uint32_t client = 0;

@@ -11,32 +11,32 @@
 
 namespace fedstride {
 
-/// Everything that decides when this run's tasks end. Refers to the setup.
+/// Everything that determines when this run's tasks end. The setup must outlive the result.
 TimeTerms make_time_terms(const Setup& setup);
-/// Throws Error (usage) if no client can meet a deadline, or there are fewer clients than the mode needs.
+/// Throws Error (usage) if no client can meet the deadline, or if there are fewer clients than the mode needs.
 void check_time(const Setup& setup);
 
 /// A run in virtual time, its totals and files. The models from which running tasks began are files in the run's folder,
 /// `versions/N`, each written once.
 class VirtualTime {
  public:
-  /// The setup must outlive it. `identity` is run_identity.
+  /// The setup must outlive this object. `identity` is run_identity.
   VirtualTime(const Setup& setup, const std::filesystem::path& folder, std::string identity);
 
   TimedRun& run() { return *run_; }
-  /// Adds the time of a finished round or version to the run's, and returns it.
+  /// Adds the time of a finished round or version to the totals, and returns that time.
   const RoundTime& commit(std::uint32_t round);
   const TimeTotals& totals() const { return totals_; }
 
-  /// Converts the state in the checkpoint to bytes and back. load throws Error (failure) if it, or a version's file, is damaged
-  /// or of another run; empty bytes are the state of a run that has not begun.
+  /// Convert the state in the checkpoint to bytes and back. load throws Error (failure) if the state or a version's file is
+  /// damaged or from another run; empty bytes are the state of a run that has not begun.
   std::string save() const;
   void load(const std::string& bytes, std::uint32_t round);
-  /// Called before a checkpoint is written: writes the models that it needs; and after: removes the others.
+  /// Called before a checkpoint is written, to write the models that it needs, and afterwards, to remove the others.
   void write_versions();
   void drop_versions();
 
-  /// The ends of the run's tasks in Chrome's trace format, at most kMaxEvents of them, for all rounds with a timeline.
+  /// write_timeline writes the run's tasks in Chrome's trace format, at most kMaxEvents, for all rounds with a timeline.
   static constexpr std::size_t kMaxEvents = 1'000'000;
   void write_timeline(const std::filesystem::path& file) const;
 

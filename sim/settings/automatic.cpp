@@ -17,7 +17,7 @@ namespace {
 
 using Candidate = std::vector<std::pair<std::string_view, std::string_view>>;
 
-// From the first choice to the last resort.
+// Candidates, from first choice to last resort.
 const Candidate kExamples[] = {
     {{"optimizer", "pooled"}, {"server-optimizer", "restore"}},
     {{"optimizer", "pooled"}},
@@ -43,9 +43,9 @@ bool is_open(const Settings& settings, std::string_view key) {
   return !settings.contains(key) || is_text(settings, key, kAutomatic);
 }
 
-// A key that applies to ADADP but not to the first candidate's optimizer. If the command line says auto, a file's keys for the
-// optimizer that it named do not count.
-std::optional<std::string> key_of_adadp(const Settings& settings) {
+// The first given optimizer key that `pooled` lacks and that `adadp` has (of_adadp) or also lacks. If the command line sets auto,
+// a file's keys for the optimizer that the file specified do not count.
+std::optional<std::string> optimizer_key(const Settings& settings, bool of_adadp) {
   const auto asked = settings.find("optimizer");
   const bool replaces = asked != settings.end() && asked->second.from_command_line;
   const auto has = [](const KeyInfo& key, std::string_view part) {
@@ -54,7 +54,7 @@ std::optional<std::string> key_of_adadp(const Settings& settings) {
   for (const auto& [name, setting] : settings) {
     const KeyInfo* key = find_key(name);
     if (key == nullptr || key->group != "optimizer" || (replaces && !setting.from_command_line)) continue;
-    if (has(*key, "adadp") && !has(*key, "pooled")) return name;
+    if (has(*key, "adadp") == of_adadp && !has(*key, "pooled")) return name;
   }
   return std::nullopt;
 }
@@ -71,7 +71,7 @@ Settings with(Settings settings, const Candidate& candidate) {
   return settings;
 }
 
-// Why these settings are refused, if they are.
+// Returns why these settings are refused, or nullopt if they are valid.
 std::optional<std::string> refused(const Settings& settings) {
   try {
     const Configuration configuration = resolve_named(settings);
@@ -89,11 +89,13 @@ std::optional<std::string> refused(const Settings& settings) {
 
 AutomaticChoice choose_optimizers(const Settings& settings) {
   if (!is_open(settings, "optimizer")) return {with(settings, {})};
-  if (const auto key = key_of_adadp(settings))
+  if (const auto key = optimizer_key(settings, true))
     return {with(settings, {{"optimizer", "adadp"}}),
             auto_note("optimizer", "adadp, since " + *key + " is given", "--optimizer")};
   const bool protects_clients = is_text(settings, "dp", "client") || is_text(settings, "dp", "both");
   const auto candidates = protects_clients ? std::span<const Candidate>(kClients) : std::span<const Candidate>(kExamples);
+  // If neither optimizer has a given key, the error names the optimizer that is the first choice.
+  if (optimizer_key(settings, false)) return {with(settings, candidates.front())};
   std::string first;
   for (const Candidate& candidate : candidates) {
     AutomaticChoice choice{with(settings, candidate)};

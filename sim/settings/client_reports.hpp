@@ -19,24 +19,24 @@ struct ClientReports {
   /// Reads "all", "none" or a number of clients. Throws Error (usage) for anything else.
   static ClientReports of(std::string_view text, std::uint64_t seed);
 
-  /// The indices in `reports` of the reports to write, ascending. If there are more than `most`, those with the smallest numbers
-  /// drawn at (client_reports, client), so that a chosen client is reported in every round in which it takes part.
+  /// Returns the indices in `reports` of the reports to write, ascending. If there are more than `most`, keeps those with the
+  /// smallest draws at (client_reports, client), which favor the same clients in every round.
   std::vector<std::size_t> chosen(std::span<const ClientReport> reports) const;
 };
 
-/// A round's numbers from its clients' reports (ReportRule::summed, averaged), and the share of undone steps.
+/// Sums and means over a round's client reports (ReportRule::summed, averaged), and the share of rejected steps.
 class ClientTotals {
  public:
   ClientTotals();
-  /// Adds a number of one client, by its name in rounds.jsonl; ignores one that is not finite or has no counterpart in the round.
+  /// Adds one client's value by its name in rounds.jsonl; ignores values that are not finite or that rounds do not report.
   void add(std::string_view name, double value);
-  /// Calls visit(name, value, true if it is a sum) for each added number; NaN: none was finite.
+  /// Calls visit(name, value, whether it is a sum) for each name added; the value is NaN if none was finite.
   void visit(function_ref<void(std::string_view, double, bool)> visit) const;
 
  private:
-  /// Sums differences from the first value, so that the mean of equal numbers is exact.
+  /// Sums differences from the first value, so the mean of equal numbers is exact.
   struct Total {
-    std::string_view of_client;  ///< name of the clients' number
+    std::string_view of_client;  ///< name in the clients' reports
     std::string_view name;
     bool is_sum = false;
     bool was_added = false;

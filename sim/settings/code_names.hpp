@@ -7,12 +7,12 @@
 namespace fedstride {
 
 /// The names and versions of user code in a run, as in the setting `code`:
-/// "aggregation=median 1; train=mover 2 (clipped sum)". A text of another form is one piece without a part.
+/// "aggregation=median 1; train=mover 2 (clipped sum)". Text in any other form is one piece without a part.
 struct CodeNames {
   struct Piece {
     std::string part;    ///< "train", or the family of the part it implements
     std::string name;    ///< name and version, separated by a space; "?" if it has none
-    bool clips = false;  ///< declares that it uses examples only through sums clipped and noised here (client/outside_lots.hpp)
+    bool clips = false;  ///< declared to use examples only through sums clipped and noised by fedstride (client/outside_lots.hpp)
   };
   std::vector<Piece> pieces = {};
 
@@ -20,7 +20,7 @@ struct CodeNames {
   std::string text() const;
   /// The code that implements a part; null if none.
   const Piece* of(std::string_view part) const;
-  /// The part whose code has no name; empty if every code has one.
+  /// The first part whose code has no name; empty if all code has one.
   std::string_view unnamed() const;
 };
 

@@ -36,7 +36,7 @@ SettingValue typed_value(const SettingInfo& info, const Setting& given) {
   return *text;
 }
 
-// Assigns a setting's value if it is given; returns whether it is.
+// Assigns a setting's value if given; returns whether it was given.
 bool take(const Settings& settings, const SettingInfo& info, void* owner) {
   const auto found = settings.find(info.name);
   if (found == settings.end()) return false;
@@ -69,8 +69,8 @@ KeyInfo key_info(const SettingInfo& info, const void* owner, std::string_view gr
           .known = known_names(info)};
 }
 
-// Adds a key, or adds another part of the same family to a known one. Throws Error (usage) if another family or the run itself
-// has a key with this name, as an external part may cause.
+// Adds a key, or adds another part of the same family to an existing key. Throws Error (usage) if another family or the run
+// itself has a key with this name, which can happen with external parts.
 void add_key(std::vector<KeyInfo>& keys, KeyInfo key) {
   const auto known = std::ranges::find(keys, key.name, &KeyInfo::name);
   if (known == keys.end()) {
@@ -156,7 +156,7 @@ DataOptions data_options(const Configuration& configuration) {
     options.read.users_are_clients = is_by_natural_clients(configuration) && configuration.client_column.empty();
   }
   options.read.rows_are_protected = is_private(configuration) && configuration.partition.as<OwnRows>() == nullptr;
-  options.read.finds_offsets = configuration.partition.as<OwnRows>() == nullptr;  // clients know only named ones
+  options.read.finds_offsets = configuration.partition.as<OwnRows>() == nullptr;  // clients know only specified offsets
   return options;
 }
 
@@ -199,8 +199,8 @@ Error unknown_key(const std::string& key) {
 
 bool is_private(const Configuration& configuration) { return configuration.privacy.as<NoPrivacy>() == nullptr; }
 
-// "auto": the optimizer's default if every client takes part in every round. A single client always keeps its state, as in
-// training without a federation.
+// "auto" means the optimizer's default if every client takes part in every round; a single client then always keeps its state,
+// as in training without a federation.
 bool keeps_state(const Configuration& configuration) {
   if (configuration.client_state != ClientStateRule::automatic) return configuration.client_state == ClientStateRule::keep;
   if (configuration.cohort.as<AllClients>() == nullptr || configuration.mode->is_asynchronous()) return false;
@@ -262,7 +262,7 @@ Configuration determining(Configuration configuration, function_ref<bool(Shapes)
   const int evaluate_every = configuration.evaluate_every;
   for (const SettingInfo& info : settings_of<Configuration>())
     if (!counts(info.shapes) || !info.is_read(&configuration)) info.set(&configuration, info.get(&defaults));
-  // A private evaluation is a release.
+  // A private evaluation is a release, so its interval counts.
   if (configuration.evaluate == EvaluateRule::privately) configuration.evaluate_every = evaluate_every;
   for (ChosenPart* chosen : chosen_parts(configuration)) {
     const auto fresh = chosen->family().make(chosen->name());
@@ -280,7 +280,7 @@ Shapes shapes_of(std::string_view key) {
 
 namespace {
 
-/// The possible choices: the parts' names, after "auto" where one may be found.
+/// The valid choices: the parts' names, preceded by "auto" if the family has it.
 std::vector<std::string> choices_of(const PartFamily& family) {
   std::vector<std::string> names = family.names();
   if (!automatic_summary(family.key()).empty()) names.insert(names.begin(), std::string(kAutomatic));
@@ -319,7 +319,7 @@ std::vector<KeyInfo> make_keys(const Configuration& defaults) {
 }  // namespace
 
 std::span<const KeyInfo> all_keys() {
-  static const Configuration defaults;  // making one fills the registries
+  static const Configuration defaults;  // constructing it fills the registries
   static std::mutex mutex;
   // Registries only grow, so their sizes identify their contents.
   static std::map<std::pair<std::size_t, std::size_t>, std::vector<KeyInfo>> made;
@@ -339,7 +339,7 @@ const KeyInfo* find_key(std::string_view name) {
 Configuration resolve_named(const Settings& settings) {
   Configuration configuration;
   std::set<std::string, std::less<>> used;
-  // Keys of a file that belong to a part that the command line replaced.
+  // Keys of families whose part the command line chose; a file's values for other parts are ignored.
   std::set<std::string, std::less<>> replaced;
 
   for (ChosenPart* chosen : chosen_parts(configuration)) {

@@ -44,7 +44,7 @@ constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
 /// How test rows are evaluated: plainly, or, if they are protected, by an accounted release.
 enum class EvaluateRule { plain, privately };
 constexpr auto choice_names(EvaluateRule) { return names("plain", "private"); }
-/// Whether and how updates are added without revealing any: with all messages and keys, or by the same arithmetic alone.
+/// Whether and how updates are added without revealing individual ones. ring: with the same arithmetic as real, but no masks.
 enum class SecureAggregation { none, ring, real };
 constexpr auto choice_names(SecureAggregation) { return names("none", "ring", "real"); }
 enum class Randomness { seeded, secret };
@@ -53,16 +53,16 @@ constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 /// The data set of a run whose examples are known only to the clients' own code (partition outside).
 inline constexpr std::string_view kNoDataset = "none";
 
-/// A model that fits the examples (sim/prepare/setup.cpp).
+/// Selects a model that fits the examples (sim/prepare/setup.cpp).
 inline constexpr std::string_view kAutomaticModel = "auto";
 
-/// The names of data sets and of models, for completion and the manual.
+/// The named values of dataset, model and client-reports, for completion and the manual.
 std::vector<KnownName> known_datasets();
 std::vector<KnownName> known_models();
 std::vector<KnownName> known_client_reports();
 
 /// Everything that determines a run, and the few settings that do not affect its results. The defaults are the pathological
-/// federation of Koskela & Honkela (2020) on the built-in data set; resolve() chooses other optimizers for users who name none
+/// federation of Koskela & Honkela (2020) on the built-in data set; resolve() chooses other optimizers if the user sets none
 /// (sim/settings/automatic.hpp).
 struct Configuration : ReadSettings {
   std::string dataset = "synthetic";
@@ -147,15 +147,15 @@ struct Configuration : ReadSettings {
   bool is_evaluated_privately() const { return evaluate == EvaluateRule::privately; }
   bool is_normalized_privately() const { return normalize == Normalize::privately; }
 
-  /// The command line names the partition, so it is not a default. Not a key.
+  /// True if the command line sets the partition. Not a key.
   bool partition_is_asked_for = false;
-  /// About optimizers chosen for the user (sim/settings/automatic.hpp); usually empty. Not a key.
+  /// Note on automatically chosen optimizers (sim/settings/automatic.hpp); usually empty. Not a key.
   std::string automatic_note = {};
   /// Data in a program's memory, for data set 'file' (DataOptions::brought). Not a key, since no file can hold it.
   std::function<DataPair(const ReadSettings&)> brought = {};
 };
 
-/// In configuration_fields.cpp, so that files that include this header do not compile the fields.
+/// Defined in configuration_fields.cpp, so files that include this header do not compile the fields.
 template <>
 std::span<const SettingInfo> settings_of<Configuration>();
 
@@ -170,22 +170,23 @@ void for_each_setting(Configuration& configuration, function_ref<void(const Sett
 bool is_by_natural_clients(const Configuration& configuration);
 /// True if examples or clients are protected.
 bool is_private(const Configuration& configuration);
-/// True if it has virtual time.
+/// True if the run has virtual time.
 bool has_time(const Configuration& configuration);
-/// The average share of clients with an update in a round.
+/// The average share of clients that contribute an update to a round.
 double participation_rate(const Configuration& configuration, std::size_t clients);
 /// The minimum number of rounds between two rounds of the same client.
 std::uint64_t minimum_separation(const Configuration& configuration);
-/// The maximum number of updates in a round: from a cohort's clients, or in a buffer.
+/// The maximum number of updates in a round: the largest cohort or, in asynchronous modes, the buffer.
 std::size_t most_updates(const Configuration& configuration, std::size_t clients);
-/// True if a client keeps its optimizer's state between rounds; true if its weight is its number of examples.
+/// True if clients keep their optimizer's state between rounds.
 bool keeps_state(const Configuration& configuration);
+/// True if a client's weight is its number of examples.
 bool weighs_examples(const Configuration& configuration);
-/// The number of attackers, given a known number of clients; not an integer if the setting is not.
+/// The number of attackers, if the number of clients is known; a fractional setting above 1 is returned unchanged.
 double attackers_among(const Configuration& configuration);
-/// True if user code trains the clients of this process; true if it declares that it uses examples only through sums
-/// clipped and noised here (client/outside_lots.hpp).
+/// True if user code trains the clients of this process.
 bool is_trained_outside(const Configuration& configuration);
+/// True if that code declares that it uses examples only through sums that fedstride clips and noises (client/outside_lots.hpp).
 bool is_clipped_outside(const Configuration& configuration);
 
 /// Throws Error (usage) if the number of clients must be read from the data, which is impossible over a network.
@@ -197,8 +198,8 @@ bool is_about_reading(std::string_view key);
 /// True for settings that determine how inputs are normalized, which apply to any data set.
 bool is_about_normalizing(std::string_view key);
 
-/// The options for reading a configuration's data set. Under dp its rows are protected, unless clients have their own rows and
-/// the coordinator's belong to no client.
+/// The options for reading a configuration's data set. Under dp the rows are protected, unless clients hold their own rows and
+/// the coordinator's rows belong to no client.
 DataOptions data_options(const Configuration& configuration);
 
 /// The configuration with every input path (not the output path) made absolute, so that it is valid from any folder.
@@ -207,32 +208,32 @@ Configuration with_absolute_paths(Configuration configuration);
 /// Throws Error (usage) for settings that are valid separately but not together (sim/settings/rules.hpp). resolve() calls it.
 void check_together(const Configuration& configuration);
 
-/// The configuration with defaults for every setting that does not count or has no effect under the other settings, so that
-/// configurations with the same results become equal. By default, settings that shape the model count.
+/// The configuration with defaults for every setting that does not count or has no effect under the other settings, so
+/// configurations with the same results become equal. By default, settings that shape the model or set the rounds count.
 Configuration determining(Configuration configuration, function_ref<bool(Shapes)> counts = shapes_rounds);
 
 /// A key that the user can set.
 struct KeyInfo {
   std::string name;
   std::string help;
-  std::string default_text;  ///< for each part that has the key, if they differ
+  std::string default_text;  ///< one per part that has the key, if they differ
   std::string valid_text;
-  std::string group;               ///< "run", or the family that it chooses from or whose parts have it
-  std::vector<std::string> parts;  ///< the parts that have it; empty for keys of the run and names of families
+  std::string group;               ///< "run", or the family that the key selects from or whose parts have it
+  std::vector<std::string> parts;  ///< the parts that have the key; empty for keys of the run and of families
   bool is_number = false;
-  bool is_flag = false;       ///< a bool: --quiet needs no value
+  bool is_flag = false;       ///< needs no value, like --quiet
   Place place = Place::none;  ///< for a path
   Shapes shapes = Shapes::model;
   Question question = {};
-  Shown shown = Shown::seldom;        ///< most often among the parts that have it
+  Shown shown = Shown::seldom;        ///< the most prominent value among the parts
   std::vector<KnownName> known = {};  ///< all valid values, or some of them (names of models)
 };
 
 /// "key 'runds' is unknown; did you mean 'rounds'? ..."
 Error unknown_key(const std::string& key);
 
-/// All keys: of the run, of the families, of their parts. Made once; earlier results are unaffected by parts added later. May be
-/// called from any thread.
+/// All keys of the run, the families and their parts. Earlier results stay valid when parts are added. May be called from any
+/// thread.
 std::span<const KeyInfo> all_keys();
 /// The key of this name, or nullptr.
 const KeyInfo* find_key(std::string_view name);
@@ -244,25 +245,25 @@ class NotOfChosenPart : public Error {
  public:
   NotOfChosenPart(const std::string& message, std::string family, std::vector<std::string> parts)
       : Error(Kind::usage, message), key(std::move(family)), has_it(std::move(parts)) {}
-  std::string key;                  ///< of the family: "partition"
-  std::vector<std::string> has_it;  ///< its parts that have the setting
+  std::string key;                  ///< the family's key, such as "partition"
+  std::vector<std::string> has_it;  ///< the family's parts that have the setting
 };
 
-/// The configuration given by these settings; the command line wins over files. Throws Error (usage) for an unknown key, a value of
-/// the wrong type or range, a key that the chosen part lacks, and, like check_together, settings that are invalid together.
+/// The configuration given by these settings; the command line overrides files. Throws Error (usage) for an unknown key, a value
+/// of the wrong type or range, a key that the chosen part lacks or, like check_together, settings that are invalid together.
 Configuration resolve(const Settings& settings);
-/// The same for settings that were checked when a run or sweep began: invalid combinations are not refused.
+/// Like resolve(), but accepts invalid combinations: for settings that were checked when a run or sweep began.
 Configuration resolve_unchecked(const Settings& settings);
 
-/// Reads a TOML file of keys. Throws Error: usage for bad syntax (with the line), tables and unknown keys, failure if unreadable.
+/// Reads a TOML file of keys. Throws Error: usage for bad syntax (with the line), tables or unknown keys; failure if unreadable.
 Settings read_settings(const std::string& path);
 Settings parse_settings(std::string_view toml, const std::string& name);
 
-/// Every key with its value as TOML; parsing, resolving and writing it gives the same text. `out`, `quiet` and the like are
-/// written only if `settings`, the source of the configuration, has them from a file.
+/// Every key with its value as TOML; parsing, resolving and writing it again yields the same text. Output settings such as `out`
+/// and `quiet` are written only if `settings`, the source of the configuration, has them from a file.
 std::string write_settings(const Configuration& configuration, const Settings& settings);
-/// The keys with non-default values, which with kNumericsVersion form the identities of runs and the keys of cells: a new setting
-/// changes none of them while unused.
+/// The keys with non-default values. With kNumericsVersion they form the identities of runs and the keys of cells, so a new
+/// setting changes none of these while unused.
 std::string identity_settings(const Configuration& configuration);
 
 }  // namespace fedstride

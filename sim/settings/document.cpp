@@ -34,7 +34,13 @@ DocumentNode converted(const toml::node& node) {
   return result;
 }
 
-// Advice on a line that TOML cannot read: about the first unquoted word in place of a value, otherwise empty.
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+// Advice on a line that is not valid TOML: how to write the first unquoted word used as a value; empty if there is none.
 std::string advice_on_line(std::string_view line) {
   const auto equals = line.find('=');
   if (equals == line.npos || line.substr(0, equals).find_first_of("\"'#") != line.npos) return {};
@@ -43,8 +49,7 @@ std::string advice_on_line(std::string_view line) {
   if (is_list) values = values.substr(1, values.rfind(']') == values.npos ? values.npos : values.rfind(']') - 1);
   for (const std::string_view one : is_list ? split(values, ',') : std::vector<std::string_view>{values}) {
     const std::string_view word = trimmed(one.substr(0, one.find('#')));
-    std::string lower(word);
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string lower = lower_case(word);
     if (word == "true" || word == "false" || word == "inf" || word == "nan") continue;
     if (lower == "true" || lower == "false") return "'" + std::string(word) + "' must be written " + lower;
     const auto first = static_cast<unsigned char>(word.empty() ? '\0' : word.front());
@@ -80,7 +85,11 @@ Document parse_document(std::string_view text, const std::string& name) {
   } catch (const toml::parse_error& error) {
     const std::size_t number = error.source().begin.line;
     const auto lines = split(text, '\n');
-    std::string what = number >= 1 && number <= lines.size() ? one_line(advice_on_line(lines[number - 1])) : "";
+    const std::string lower = lower_case(name);
+    std::string what = lower.ends_with(".yaml") || lower.ends_with(".yml") || lower.ends_with(".json")
+                           ? "the file must be TOML, with the names of flags as keys: rounds = 10"
+                       : number >= 1 && number <= lines.size() ? one_line(advice_on_line(lines[number - 1]))
+                                                               : "";
     if (what.empty()) what = one_line(std::string(error.description()));
     throw usage_error("'" + name + "', line " + std::to_string(number) + ": " + what);
   }

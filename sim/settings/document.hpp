@@ -19,7 +19,7 @@ struct DocumentNode {
 
   std::size_t line = 0;
   std::size_t column = 0;
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Table> value = {};  ///< none: a date or time
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Table> value = {};  ///< monostate: a date or time
 
   const List* list() const { return std::get_if<List>(&value); }
   const Table* table() const { return std::get_if<Table>(&value); }
@@ -29,7 +29,7 @@ struct DocumentNode {
   Setting setting() const;
 };
 
-/// A parsed document, with its name for errors.
+/// A parsed document, with its name for error messages.
 struct Document {
   std::string name;
   DocumentNode root;

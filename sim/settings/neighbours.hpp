@@ -6,28 +6,28 @@
 
 namespace fedstride {
 
-// The neighbor relations for which a guarantee can hold. Adding a row or client must move no other: if it does (rows are dealt by
-// their number, lots or cohorts have a fixed size), the sum moves by more than one clip bound, and only zero-out (with public
-// sizes) or replace-one holds. docs/privacy.md has a table with each sensitivity.
+// Determines the neighbor relations for which a guarantee can hold. For add-remove, adding a row or client must move no other: if
+// it does (rows are dealt by their number, lots or cohorts have a fixed size), the sum changes by more than one clip bound, and
+// only zero-out (with public sizes) or replace-one holds. docs/privacy.md lists the sensitivities.
 
-/// Why adding a row moves others; empty if it does not. Requires example level.
+/// Returns why adding a row moves others; empty if it does not. Requires example level.
 std::string moves_others(const Configuration& configuration);
-/// Why adding a client moves others; empty if it does not.
+/// Returns why adding a client moves others; empty if it does not.
 std::string moves_other_clients(const Configuration& configuration);
 /// True if a row's contents decide which client gets it, so that replacing a row moves others.
 bool is_dealt_by_contents(const Configuration& configuration);
 
-/// The neighbors at example level: as set, or for `auto` the strongest relation with a sensitivity of one clip bound: add-remove
-/// if every row is placed independently of the others, otherwise zero-out; replace-one for draws without a bound under zero-out.
-/// Requires example level; the rules refuse neighbors that do not hold (sim/settings/rules.cpp).
+/// The neighbor relation at example level: as set, or for `auto` the strongest whose sensitivity is one clip bound (add-remove
+/// if every row is placed independently of the others, otherwise zero-out); replace-one for draws with no bound under zero-out.
+/// Requires example level; the rules refuse relations that do not hold (sim/settings/rules.cpp).
 Neighbours example_neighbours(const Configuration& configuration);
 
-/// The neighbors at client level: for `auto`, add-remove if each client takes part independently of the others and no attackers
-/// are drawn, otherwise zero-out; replace-one if each client adds the noise itself, since an observer can compare its message
-/// with any other. Requires client level.
+/// The neighbor relation at client level: replace-one if each client adds the noise itself, since an observer can compare its
+/// message with any other; otherwise as set, or for `auto` add-remove if each client takes part independently of the others and
+/// no attackers are drawn, else zero-out. Requires client level.
 Neighbours client_neighbours(const Configuration& configuration);
 
-/// How cohorts amplify the privacy of clients, if these are protected and drawn independently and the draw stays secret;
+/// The sampling by which cohorts amplify privacy, if clients are protected and drawn independently and the draw stays secret;
 /// otherwise full.
 Sampling cohort_sampling(const Configuration& configuration);
 

@@ -13,21 +13,21 @@
 
 namespace fedstride {
 
-/// The accountant that proves a level's epsilon; automatic: the tightest one able to.
+/// The accountant that proves a level's epsilon; automatic: the tightest that applies.
 enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basic };
 constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic"); }
-/// How a client's lots are sampled: any draw except `full`, by its position among these.
+/// How a client's lots are sampled: the index of a draw in the list without `full`.
 enum class LotSampling {};
 constexpr auto choice_names(LotSampling) { return all_but<Sampling>(FullDraw::kName); }
 constexpr Sampling sampling_of(LotSampling lots) { return *find_choice<Sampling>(choice_name(lots)); }
 enum class ClipPer { model, layer };
 constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
-/// The law of the shares that clients add under client-noise distributed: any except the Gaussian, by its position among these.
+/// The law of clients' noise shares under client-noise distributed: the index of a law in the list without the Gaussian.
 enum class ShareLaw {};
 constexpr auto choice_names(ShareLaw) { return all_but<NoiseLaw>(GaussianLaw::kName); }
 constexpr NoiseLaw law_named_by(ShareLaw share) { return *find_choice<NoiseLaw>(choice_name(share)); }
 
-/// The neighbor relation of a level; automatic: the strongest that holds (sim/settings/neighbours.hpp).
+/// The neighbor relation of a level; automatic: the strongest with a guarantee (sim/settings/neighbours.hpp).
 enum class NeighboursChoice { automatic, add_remove, replace_one, zero_out };
 constexpr auto choice_names(NeighboursChoice) { return names("auto", "add-remove", "replace-one", "zero-out"); }
 
@@ -43,7 +43,7 @@ inline constexpr std::string_view kNeighboursHelp =
     "neighboring data sets; auto: add-remove if adding a record moves no other, else zero-out (sizes are public)";
 }  // namespace settings_help
 
-/// Settings of example-level privacy: each example's gradient is clipped, the sum over each lot noised.
+/// Settings of example-level privacy: each example's gradient is clipped, and the sum over each lot is noised.
 struct ExampleSettings {
   double clip = 1;
   double noise_multiplier = 0;
@@ -91,12 +91,12 @@ struct ExampleSettings {
   };
 };
 
-/// The same, with a choice of bounds: under 'both' it applies to updates.
+/// ExampleSettings with a choice of bounds, which under 'both' applies to updates instead.
 struct ExampleAloneSettings : ExampleSettings, BoundSettings {
   static constexpr auto kFields = std::tuple_cat(ExampleSettings::kFields, BoundSettings::fields());
 };
 
-/// Settings of client-level privacy: each client's update is clipped, the sum of the round noised.
+/// Settings of client-level privacy: each client's update is clipped, and the round's sum is noised.
 struct ClientSettings : BoundSettings, MechanismSettings {
   double client_clip = 1;
   double client_noise_multiplier = 0;
@@ -113,14 +113,14 @@ struct ClientSettings : BoundSettings, MechanismSettings {
   int minimum_separation = 1;
 
   Chosen<MechanismPart> mechanism() const { return MechanismSettings::part(); }
-  /// The noise's mechanism at this separation.
+  /// The noise mechanism for this separation, not yet planned for a number of rounds.
   Correlation unplanned() const {
     const auto separation = static_cast<std::uint64_t>(minimum_separation);
     return {.mechanism = mechanism()->is_independent(separation) ? NoiseMechanism{} : MechanismSettings::chosen,
             .separation = separation};
   }
 
-  /// The settings that have the same name under `client` and `both`.
+  /// Settings with the same names under `client` and `both`.
   static constexpr auto kNoiseFields = std::tuple{
       Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
       Field{"client-noise", &ClientSettings::client_noise, "who adds the noise", Valid{.known = known_in<PlaceList>}},
@@ -133,7 +133,8 @@ struct ClientSettings : BoundSettings, MechanismSettings {
   };
   static constexpr auto kSeparationFields = std::tuple{
       Field{"minimum-separation", &ClientSettings::minimum_separation,
-            "rounds from one of a client's to its next, at least: clients are drawn into so many groups, and a round asks one; "
+            "least number of rounds between two of a client's: clients are drawn into this many groups, "
+            "and a round asks one group; "
             "in fedbuff a client waits",
             Valid{.low = 1, .high = 1e6}},
   };
@@ -166,11 +167,11 @@ struct BothSettings : ExampleSettings, ClientSettings {
                      ClientSettings::kBothFields);
 };
 
-/// How users' lots are drawn: individual examples, or whole users, each with its examples' mean gradient.
+/// How users' lots are drawn: individual examples, or whole users, each with the mean gradient of its examples.
 enum class UserSampling { automatic, examples, users };
 constexpr auto choice_names(UserSampling) { return names("auto", "examples", "users"); }
 
-/// Settings of user-level privacy inside clients: its example-level settings, and the definition of a user.
+/// Settings of user-level privacy inside clients: example-level settings and the definition of a user.
 struct UserSettings : ExampleSettings {
   std::string user_column = {};
   UserSampling user_sampling = UserSampling::automatic;
@@ -204,9 +205,9 @@ class PrivacyPart : public Part {
 
   virtual const ExampleSettings* example() const { return nullptr; }
   virtual const ClientSettings* client() const { return nullptr; }
-  /// Example level whose bounds can be chosen.
+  /// The bounds on lots, if they can be chosen at example level; otherwise nullptr.
   virtual const BoundSettings* lot_bounds() const { return nullptr; }
-  /// Example level whose records are users inside clients: what users are.
+  /// The definition of users, if example level protects users inside clients; otherwise nullptr.
   virtual const UserSettings* users() const { return nullptr; }
   ExampleSettings* example() { return const_cast<ExampleSettings*>(std::as_const(*this).example()); }
   ClientSettings* client() { return const_cast<ClientSettings*>(std::as_const(*this).client()); }

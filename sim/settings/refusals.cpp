@@ -8,16 +8,16 @@
 #include "sim/settings/client_reports.hpp"
 #include "sim/settings/rules.hpp"
 
-// A broken rule's line: what is refused and why, and which values would be valid, found by trying them.
+// Builds the message for a broken rule: what is refused and why, and which values would be valid, found by trying them.
 
 namespace fedstride {
 namespace {
 
-// A key of a configuration: of the run, a family, or a chosen part. `name` is the key in this configuration.
+// A key of a configuration, which belongs to the run, a family or a chosen part. `name` is the key in this configuration.
 struct Key {
   std::string_view name;
-  ChosenPart* chosen = nullptr;       ///< the part of the family, or the part that has the setting; null: a setting of the run
-  const SettingInfo* info = nullptr;  ///< null: the choice of a part
+  ChosenPart* chosen = nullptr;       ///< the family's chosen part, or the part that has the setting; null: a setting of the run
+  const SettingInfo* info = nullptr;  ///< null: the key chooses a part
 
   SettingValue get(const Configuration& c) const {
     if (info == nullptr) return std::string(chosen->name());
@@ -39,13 +39,13 @@ std::optional<Key> find_key(Configuration& configuration, std::string_view name)
 }
 
 std::string quoted(const SettingValue& value) {
-  constexpr std::size_t kMost = 60;  // the line of a model of tensors may be long
+  constexpr std::size_t kMost = 60;  // a model line that lists tensors may be long
   std::string text = value_text(value);
   if (text.size() > kMost) text = text.substr(0, kMost) + "...";
   return std::holds_alternative<std::string>(value) ? "'" + text + "'" : text;
 }
 
-// Replaces {optimizer} by "optimizer 'adam'" and adds the key to `keys`.
+// Replaces {optimizer} with "optimizer 'adam'" and adds the key to `keys`.
 std::string expanded(std::string_view reason, Configuration& configuration, std::vector<std::string>& keys) {
   std::string text;
   while (true) {
@@ -88,7 +88,7 @@ Configuration with(Configuration configuration, std::string_view name, const Set
   if (key.info == nullptr) {
     const ChosenPart before = *key.chosen;
     key.chosen->choose(std::get<std::string>(value));
-    // Settings that both parts have are kept.
+    // Keep the settings that both parts have.
     for (const SettingInfo& kept : before.part().settings())
       if (const SettingInfo* same = key.chosen->part().find(kept.name))
         same->set(key.chosen->part().object(), before.part().get(kept));
@@ -172,7 +172,7 @@ void check_rules(const Configuration& configuration, RuleScope scope) {
 
 namespace {
 
-// Refuses settings for the user's own files with another data set.
+// Refuses settings for reading the user's own files if another data set is chosen.
 void check_reading(const Configuration& configuration) {
   const std::span<const DatasetSource> sources = dataset_sources();
   const auto source = std::ranges::find(sources, configuration.dataset, &DatasetSource::name);

@@ -298,7 +298,7 @@ const Rule kCommonRules[] = {
     {"evaluate", [](C c) { return is_evaluated_privately(c) && has_curve(c); },
      ", whose releases have no bound together with {name of the draw}", "sampling cohort"},
 
-    // Privacy: parts that use more than a release.
+    // Privacy: parts that use data that no release covers.
     {"optimizer", [](C c) { return c.optimizer->reads_losses() && is_example_level(c); },
      ", which reads the loss of each batch, and no release covers that; {dp} protects examples"},
     {"optimizer", [](C c) { return c.optimizer->pools() && is_client_level(c) && !is_central(c); },
@@ -366,17 +366,19 @@ const Rule kCommonRules[] = {
      ", which draws from all clients; with {minimum-separation} a round asks one group of them, and each client for itself",
      "minimum-separation"},
 
-    // Secure aggregation: parts that read single updates or reports, or results that cannot be checked.
+    // Secure aggregation: parts that read individual updates or reports, or results that cannot be checked.
     {"aggregation", [](C c) { return is_secure(c) && reads_updates(c); },
-     ", which reads each client's update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+     ", which reads each client's update; with {secure-aggregation} the server sees only their sum", "secure-aggregation"},
     {"attack", [](C c) { return is_secure(c) && c.attack->conspires(); },
-     ", which reads each client's update; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+     ", which reads each client's update; with {secure-aggregation} the server sees only their sum", "secure-aggregation"},
     {"local-objective", [](C c) { return is_secure(c) && c.objective->scales(); },
-     ", whose clients send the server a number each; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+     ", whose clients each send the server a number; with {secure-aggregation} it sees only their sum", "secure-aggregation"},
     {"cohort", [](C c) { return is_secure(c) && c.cohort->asks_for_losses(); },
-     ", which selects clients by their losses; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+     ", which selects clients by their losses; with {secure-aggregation} the server sees no loss of a single client",
+     "secure-aggregation"},
     {"personal", [](C c) { return is_secure(c) && c.personal->makes(); },
-     ", whose clients report a test each; with {secure-aggregation} nobody sees one", "secure-aggregation"},
+     ", whose clients each report a test; with {secure-aggregation} the server sees no report of a single client",
+     "secure-aggregation"},
     {"max-update-norm", [](C c) { return is_secure(c) && c.bounds_updates(); },
      "; with {secure-aggregation} nobody can measure an update", "max-update-norm secure-aggregation"},
     {"devices", [](C c) { return is_secure(c) && has_time(c); },
@@ -418,7 +420,7 @@ const Rule kCommonRules[] = {
      "; with {client-noise} no single party is trusted to add the noise"},
 };
 
-// User code trains the clients.
+// Rules for runs whose clients are trained by user code.
 const Rule kOwnCodeRules[] = {
     {"dp", has_users, "; your own code trains the clients, and its lots have no users"},
     {"dp", [](C c) { return is_example_level(c) && !is_clipped_outside(c); },

@@ -12,27 +12,27 @@
 
 namespace fedstride {
 
-/// The circumstances of a run in which a rule holds.
+/// The circumstances of a run in which a rule applies.
 enum class RuleScope {
   anywhere,
   own_code,   ///< user code trains the clients
-  no_code,    ///< there is no such code in this process
+  no_code,    ///< this process has no user code
   rows_here,  ///< the clients' rows are in this process or its ranks
   network     ///< clients are other processes
 };
 
-/// A rule between the choices of a configuration. None of them needs data.
+/// A constraint on the settings of a configuration, which can be checked without data.
 struct Rule {
   std::string_view subject;              ///< the key to refuse; "client-clip" means "clip" if dp is 'client'
   bool (*breaks)(const Configuration&);  ///< the condition
   std::string_view reason;  ///< continues "SUBJECT is VALUE"; {key} becomes the key with its value, "optimizer 'adam'"
-  /// Keys whose other values may help, separated by spaces; a subject that chooses among names is always one. The valid values are
-  /// found by trying every name, or the default of a number or a text.
+  /// Keys whose other values may help, separated by spaces; a subject that chooses among names is always tried. The valid values
+  /// are found by trying every name, or the default of a number or text.
   std::string_view remedies = {};
 };
 std::span<const Rule> rules(RuleScope scope);
 
-/// A word in braces that reasons may use in addition to keys.
+/// A placeholder in braces that reasons may use in addition to keys.
 struct Fact {
   std::string_view name;
   std::string (*text)(const Configuration&);
@@ -44,7 +44,7 @@ struct Refusal {
   std::string subject = {};  ///< "local-objective"
   std::string value = {};    ///< "'nova'"
   std::string reason = {};   ///< ", which ..."
-  std::string remedy = {};   ///< "valid: optimizer sgd, ema, or local-objective plain"; empty: changing one key does not help
+  std::string remedy = {};   ///< "valid: optimizer sgd, ema, or local-objective plain"; empty if changing one key does not help
   std::vector<std::string> keys = {};  ///< the rule's keys, as named in this configuration
   std::string text() const { return subject + " is " + value + reason + (remedy.empty() ? "" : "; " + remedy); }
 };
@@ -55,11 +55,11 @@ class RefusedByRule : public Error {
   Refusal refusal;
 };
 
-/// Returns the first rule of these circumstances that the configuration breaks, if any.
+/// Returns the refusal for the first rule in this scope that the configuration breaks, if any.
 std::optional<Refusal> refusal(const Configuration& configuration, RuleScope scope = RuleScope::anywhere);
-/// "SUBJECT is VALUE, which ...", without a remedy, of the first rule that any run of this configuration breaks.
+/// "SUBJECT is VALUE, which ...", without a remedy, for the first rule of scope `anywhere` that the configuration breaks, if any.
 std::optional<std::string> broken_rule(const Configuration& configuration);
-/// Throws RefusedByRule if there is one.
+/// Throws RefusedByRule if refusal() returns one.
 void check_rules(const Configuration& configuration, RuleScope scope = RuleScope::anywhere);
 
 /// "valid: optimizer sgd, ema, or scaffold-option one": other values of these keys with which `holds` is true. Empty if none.

@@ -9,17 +9,17 @@ namespace fedstride {
 struct SummedUpdates {
   struct Update {
     std::uint32_t staleness = 0;
-    double weight = 0;    ///< in the sum, without its staleness weight
-    const Vector& begun;  ///< the model it began from
+    double weight = 0;    ///< weight in the sum, without the staleness weight
+    const Vector& begun;  ///< the model that its task began from
   };
   std::vector<Update> all = {};
-  double weight = 0;     ///< of all
+  double weight = 0;     ///< total weight
   std::size_t tier = 0;  ///< EventSchedule::Version::tier
 };
 
 /// The base of an asynchronous run. A version of its model is made like a round (server/round.hpp), from the updates that an
-/// EventSchedule names, each trained from its task's initial version. Memory: the models of versions from which running tasks
-/// began, at most `concurrency`, and the updates that the fleet trained ahead.
+/// EventSchedule selects, each trained from its task's initial version. Keeps in memory the models of versions from which running
+/// tasks began, at most `concurrency`, and the updates that the fleet trained ahead.
 class AsynchronousRun : public TimedRun {
  public:
   explicit AsynchronousRun(std::unique_ptr<EventSchedule> schedule) : schedule_(std::move(schedule)) {}
@@ -33,7 +33,7 @@ class AsynchronousRun : public TimedRun {
  private:
   /// Task::scale of an update.
   virtual double scale(std::uint32_t /*staleness*/) const { return 1; }
-  /// The change of the model that a version makes from its mean update.
+  /// The change that a version makes to the model, given its mean update.
   virtual Vector change(Vector mean, const SummedUpdates& updates, const Vector& model) = 0;
 
   std::unique_ptr<EventSchedule> schedule_;

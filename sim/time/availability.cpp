@@ -27,7 +27,7 @@ Presence DayNight::at(ClientId client, Nanoseconds time, std::uint64_t seed) con
 Presence MarkovPresence::at(ClientId client, Nanoseconds time, std::uint64_t seed) const {
   RandomStream random(seed, {.purpose = Purpose::availability, .client = client});
   bool is_there = random.uniform() < there_seconds / (there_seconds + away_seconds);
-  // Exponential times have no memory, so the first is drawn like the others.
+  // Exponential times are memoryless, so the first is drawn like the others.
   for (Nanoseconds now = 0;; is_there = !is_there) {
     const double mean = is_there ? there_seconds : away_seconds;
     now = later(now, std::max<Nanoseconds>(1, std::llround(-portable::log(1 - random.uniform()) * mean * 1e9)));
@@ -74,7 +74,7 @@ PresenceIntervals read_presence(const std::string& path, double period) {
   return table;
 }
 
-// Read once.
+// Reads each file once.
 std::shared_ptr<const PresenceIntervals> presence_of(const std::string& path, double period) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, double>, std::shared_ptr<const PresenceIntervals>> known_tables;
@@ -92,7 +92,7 @@ Presence PresenceTable::at(ClientId client, Nanoseconds time, std::uint64_t /*se
   const auto& intervals = table->of_client[client];
   const Nanoseconds period = nanoseconds(availability_period, "availability-period");
   const Nanoseconds hour = period > 0 ? time % period : time;
-  // The first interval that is not over.
+  // The first interval that has not ended.
   const auto next = std::ranges::upper_bound(intervals, hour, {}, &PresenceIntervals::Interval::second);
   if (next == intervals.end()) return {false, period > 0 ? later(time, period - hour + intervals.front().first) : kNever};
   return hour < next->first ? Presence{false, later(time, next->first - hour)} : Presence{true, later(time, next->second - hour)};
@@ -119,7 +119,7 @@ TaskEnd end_of_task(const AvailabilityPart& availability, ClientId client, Nanos
         break;
       }
       if (presence.is_there) left -= presence.until - now;
-      // Away forever, or in a way that loses the task.
+      // The client is away forever, or away in a way that loses the task.
       const bool is_leaving = !presence.is_there || !availability.at(client, presence.until, seed).is_there;
       const Nanoseconds left_at = presence.is_there ? presence.until : now;
       if (is_leaving && (rule != WhenAway::resume || (!presence.is_there && presence.until == kNever))) {

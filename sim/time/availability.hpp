@@ -16,16 +16,16 @@ namespace fedstride {
 
 /// How a client's absence affects its task.
 enum class WhenAway : std::uint8_t {
-  lost,      ///< it is lost, which is known at once
-  deadline,  ///< it is lost, which is known at the deadline
-  resume     ///< it continues when the client is back
+  lost,      ///< the task is lost, which is known at once
+  deadline,  ///< the task is lost, which is known at the deadline
+  resume     ///< the task continues when the client is back
 };
 constexpr auto choice_names(WhenAway) { return names("lost", "deadline", "resume"); }
 
 /// A client's state at an instant.
 struct Presence {
   bool is_there = true;
-  Nanoseconds until = kNever;  ///< the next instant at which that may change; after the requested one
+  Nanoseconds until = kNever;  ///< the next instant, after the requested one, at which is_there may change
 };
 
 /// A kind of availability: when each client is available. Queries change nothing.
@@ -35,10 +35,10 @@ class AvailabilityPart : public Part {
 
   /// True if every client is always available.
   virtual bool is_always() const { return false; }
-  /// A function of its arguments only.
+  /// The client's presence at an instant, which depends only on the arguments.
   virtual Presence at(ClientId client, Nanoseconds time, std::uint64_t seed) const = 0;
   virtual WhenAway when_away() const { return WhenAway::lost; }
-  /// The hash of the file it reads; empty if none. Throws Error if the file does not fit the number of clients.
+  /// The hash of the file that the part reads; empty if none. Throws Error if the file does not fit the number of clients.
   virtual std::string file_hash(std::size_t /*clients*/) const { return {}; }
   virtual std::string* reads() { return nullptr; }
 };
@@ -92,8 +92,8 @@ struct MarkovSettings : AwaySettings {
                                                        Field{"away-seconds", &MarkovSettings::away_seconds,
                                                              "mean time that it is away", Valid{.low = 1e-3, .high = 1e8}}});
 };
-/// A stationary two-state Markov process: stays and absences are exponential. The cost of a query grows with the number of
-/// changes since time 0.
+/// A stationary two-state Markov process: stays and absences have exponential lengths. The cost of a query grows with the number
+/// of changes since time 0.
 struct MarkovPresence final : SometimesThere<MarkovPresence, MarkovSettings> {
   using SometimesThere::SometimesThere;
   static constexpr std::string_view kName = "markov";
@@ -113,7 +113,7 @@ struct PresenceTableSettings : AwaySettings {
           Field{"availability-period", &PresenceTableSettings::availability_period,
                 "seconds after which the table begins again; 0: never", Valid{.low = 0, .high = 1e8}}});
 };
-/// The intervals of a file. A client without one is never available.
+/// Clients are available in the intervals of a file. A client without an interval is never available.
 struct PresenceTable final : SometimesThere<PresenceTable, PresenceTableSettings> {
   using SometimesThere::SometimesThere;
   static constexpr std::string_view kName = "table";
@@ -130,8 +130,8 @@ struct TaskEnd {
   bool is_late = false;  ///< lost because it would have ended after the deadline, not because its client went away
 };
 
-/// The end of a task that starts at `start`, when its client is available, and takes `length`; `deadline` is an instant, kNever
-/// for none. A task that is not done by then is lost.
+/// The end of a task that starts at `start`, when its client is available, and takes `length`; `deadline` is an instant, or
+/// kNever if there is none. A task that is not done by the deadline is lost.
 TaskEnd end_of_task(const AvailabilityPart& availability, ClientId client, Nanoseconds start, Nanoseconds length,
                     Nanoseconds deadline, std::uint64_t seed);
 

@@ -11,10 +11,10 @@ using Nanoseconds = std::int64_t;
 inline constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 inline constexpr Nanoseconds kSecond = 1'000'000'000;
 
-/// The nearest number of nanoseconds. Throws Error (usage) naming `what` unless 0 <= seconds <= 1e8, about three years.
+/// The nearest number of nanoseconds. Throws Error (usage) that mentions `what` unless 0 <= seconds <= 1e8, about three years.
 Nanoseconds nanoseconds(double seconds, const std::string& what);
 inline double seconds_of(Nanoseconds span) { return static_cast<double>(span) / 1e9; }
-/// The sum; throws Error (failure) if it exceeds 292 years. kNever absorbs.
+/// The sum; kNever if either argument is. Throws Error (failure) if it exceeds 292 years.
 Nanoseconds later(Nanoseconds time, Nanoseconds span);
 
 }  // namespace fedstride

@@ -49,11 +49,11 @@ double TierDevices::factor(RandomStream& random) const {
 
 namespace {
 
-// A possible unit of a table's column.
+// A column that a table may have, with its unit.
 struct TableUnit {
   std::string_view column;
   double Device::*member;
-  double scale;  // factor to the member's unit; a speed is inverted to seconds
+  double scale;  // factor to the member's unit; 0: a speed, inverted to seconds
 };
 constexpr TableUnit kTableUnits[] = {{"seconds_per_example", &Device::example_seconds, 1},
                                      {"milliseconds_per_example", &Device::example_seconds, 1e-3},
@@ -133,7 +133,7 @@ DeviceTable read_device_table(const std::string& path) {
   return table;
 }
 
-// Read once.
+// Reads each file once.
 std::shared_ptr<const DeviceTable> device_table_of(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const DeviceTable>> known_tables;

@@ -14,33 +14,33 @@ namespace fedstride {
 
 /// How fast a client's device is. A property of the client, not of a round.
 struct Device {
-  double example_seconds = 0;  ///< to train on one example once, forward and backward
+  double example_seconds = 0;  ///< time to train on one example once, forward and backward
   double upload = 0;           ///< bytes per second; 0: transfers take no time
-  double download = 0;         ///< the same
+  double download = 0;         ///< like upload
   double latency = 0;          ///< seconds per transfer
 };
 
-/// The inputs of a device.
+/// The facts that determine a client's device.
 struct DeviceQuestion {
   ClientId client = 0;
   std::uint64_t seed = 0;
-  double example_flops = 0;  ///< of training on one example: forward, and backward at twice that
+  double example_flops = 0;  ///< to train on one example, twice as many backward as forward
 };
 
-/// A model of the clients' devices: each client's is drawn once at the address (devices, client).
+/// A model of the clients' devices: each client's device is drawn once at the address (devices, client).
 class DevicesPart : public Part {
  public:
   static PartFamily& family();  ///< sim/time/devices.cpp has the list
 
   /// False if there is no virtual time.
   virtual bool has_time() const { return true; }
-  /// The client's device: a function of the question only. Throws Error if a file lacks it.
+  /// The client's device, which depends only on the question. Throws Error if a file lacks the client.
   virtual Device device(const DeviceQuestion& question) const = 0;
-  /// The factor by which the time of each task varies: exp(deviation x normal).
+  /// The deviation in exp(deviation x normal), the factor by which each task's training time varies.
   virtual double jitter() const { return 0; }
-  /// The hash of the file it reads; empty if none. Throws Error if the file lacks clients.
+  /// The hash of the file that the part reads; empty if none. Throws Error if the file lacks clients.
   virtual std::string file_hash(std::size_t /*clients*/) const { return {}; }
-  /// The file it reads, to be changed; null if none.
+  /// The path of that file, which callers may change; null if none.
   virtual std::string* reads() { return nullptr; }
 };
 using Devices = Chosen<DevicesPart>;
@@ -76,7 +76,7 @@ struct DeviceSettings {
             Valid{.low = 0, .high = 10}}};
 };
 
-/// The base of the drawn devices Self, which has `double factor(RandomStream&) const`.
+/// The base of drawn devices. Self must have `double factor(RandomStream&) const`.
 template <class Self, class Settings = DeviceSettings>
 struct DrawnDevices : PartBase<DevicesPart, Self, Settings> {
   using PartBase<DevicesPart, Self, Settings>::PartBase;

@@ -9,11 +9,11 @@ namespace fedstride {
 /// The numbers of a CSV file with a header, or of a NumPy archive (.npz) with an array for each column.
 struct NumberTable {
   std::vector<std::string> columns = {};
-  std::vector<std::vector<double>> lines = {};  ///< numbers from 0, all finite
+  std::vector<std::vector<double>> lines = {};  ///< finite numbers from 0
 };
 
-/// Reads `path`, named by the setting `key`. Throws Error (usage), naming line and value, for a file that is not such a table, a
-/// pickle, or a column not among `known`.
+/// Reads the file `path`, given by the setting `key`. Throws Error (usage), with the line and value, if the file is a pickle or
+/// otherwise not such a table, or if a column is not in `known`.
 NumberTable read_number_table(const std::string& key, const std::string& path, const std::vector<std::string>& known);
 
 }  // namespace fedstride

@@ -51,10 +51,10 @@ struct TimeTotals {
   std::uint64_t late = 0;
   std::uint64_t lost = 0;
   std::uint64_t dropped = 0;
-  std::uint64_t abandoned = 0;  ///< rounds
+  std::uint64_t abandoned = 0;  ///< number of rounds
   std::uint64_t staleness = 0;  ///< sum over arrived tasks
   std::uint32_t largest_staleness = 0;
-  std::array<std::uint64_t, 10> by_speed = {};  ///< arrivals by tenth of the clients' devices, the fastest first
+  std::array<std::uint64_t, 10> by_speed = {};  ///< arrivals by tenth of clients by device speed, the fastest first
 
   template <class Archive>
   void serialize(Archive& archive) {
@@ -62,14 +62,14 @@ struct TimeTotals {
   }
 };
 
-/// Tenths of clients by the speed of their devices, from at most 10,000 clients, evenly spaced.
+/// Divides clients into tenths by the speed of their devices, with bounds from at most 10,000 evenly spaced clients.
 class SpeedTenths {
  public:
   explicit SpeedTenths(const TimeTerms& terms);
   std::size_t of(const TimeTerms& terms, ClientId client) const;
 
  private:
-  std::vector<double> bounds_ = {};  // nine
+  std::vector<double> bounds_ = {};  // nine, ascending
 };
 
 void add_to(TimeTotals& totals, const RoundTime& round, const SpeedTenths& tenths, const TimeTerms& terms);

@@ -113,7 +113,7 @@ BufferSchedule::Version BufferSchedule::next() {
       rested_[flight.client] = terms_.separation + 1 + (flight.fate == TaskFate::arrived ? version_ : flight.version);
     made.time.tasks.push_back({flight.client, flight.start, flight.end, flight.fate, staleness});
     if (flight.fate == TaskFate::arrived)
-      made.tasks.push_back(flight);  // it stays taken: a client is in a buffer once
+      made.tasks.push_back(flight);  // its client stays taken: a client is in a buffer at most once
     else
       release(flight.client);
   }

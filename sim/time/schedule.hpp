@@ -23,7 +23,7 @@ struct Flight {
   std::uint32_t version = 0;   ///< version from which it began
   Nanoseconds start = 0;
 
-  /// The order of events: by time, arrivals before losses, then by client and sequence. Starts come after all ends at an instant.
+  /// The order of events: by time, arrivals before losses, then by client and sequence. At any instant, ends come before starts.
   auto order() const { return std::tie(end, fate, client, sequence); }
   bool operator<(const Flight& other) const { return order() < other.order(); }
   template <class Archive>
@@ -32,8 +32,8 @@ struct Flight {
   }
 };
 
-/// The events of an asynchronous run: when tasks begin and end, and which tasks make each version. A function of TimeTerms
-/// alone, made on demand; memory is the tasks at work and a number for each client that has worked.
+/// The events of an asynchronous run: when tasks begin and end, and which tasks make each version. They depend only on TimeTerms
+/// and are computed on demand. Memory holds only the tasks at work and a number for each client that has worked.
 class EventSchedule {
  public:
   EventSchedule() = default;
@@ -45,7 +45,7 @@ class EventSchedule {
   struct Version {
     RoundTime time = {};
     std::vector<Flight> tasks = {};  ///< arrived tasks, in order
-    std::size_t tier = 0;            ///< whose round it was, in modes that merge tiers
+    std::size_t tier = 0;            ///< the tier whose round it was, in modes that merge tiers
   };
   /// The next version. Throws Error (failure) if no client will ever be available.
   virtual Version next() = 0;
@@ -53,7 +53,7 @@ class EventSchedule {
   std::uint32_t version() const { return version_; }            ///< versions made so far
   const std::set<Flight>& flights() const { return flights_; }  ///< tasks at work, in order of their ends
 
-  /// Converts the state to bytes and back. load throws Error (failure) if they are not such a schedule's state.
+  /// Convert the state to bytes and back. load throws Error (failure) if the bytes are not such a schedule's state.
   virtual std::string save() const = 0;
   virtual void load(const std::string& bytes) = 0;
 
@@ -65,18 +65,19 @@ class EventSchedule {
 /// The settings of a BufferSchedule.
 struct BufferRules {
   std::size_t concurrency = 0;      ///< clients at work at once
-  std::size_t buffer = 1;           ///< updates of a version
+  std::size_t buffer = 1;           ///< updates in a version
   std::uint32_t staleness_cap = 0;  ///< 0: none
-  bool waits = false;               ///< waits for an update that would exceed the cap; otherwise it is dropped
+  bool waits = false;               ///< whether to wait for an update that would exceed the cap, or to drop it
 };
 
 /// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from the available clients
-/// that are idle and not in the buffer: a client is in a buffer at most once. Under TimeTerms::separation b, it begins for
-/// version v at the earliest if its last update is in version v - b or, if that failed, began for version v - b. Since no update
-/// is in a version before the one it began for, any two of a client's updates are in versions at least b apart.
+/// that are idle and not in the buffer: a client is in a buffer at most once. Under TimeTerms::separation b, a client may begin
+/// for version v only if its last update is in version v - b or earlier or, if the task failed, began for version v - b or
+/// earlier. An update is never in a version before the version it began for, so any two of a client's updates are in versions at
+/// least b apart.
 class BufferSchedule final : public EventSchedule {
  public:
-  /// The terms must outlive it. Throws Error (usage) if there are fewer clients than `concurrency`.
+  /// The terms must outlive the schedule. Throws Error (usage) if there are fewer clients than `concurrency`.
   BufferSchedule(const TimeTerms& terms, const BufferRules& rules);
 
   Version next() override;
@@ -98,8 +99,8 @@ class BufferSchedule final : public EventSchedule {
   const TimeTerms& terms_;
   BufferRules rules_;
   Nanoseconds now_ = 0;
-  std::uint64_t begun_ = 0;  ///< tasks so far
-  std::uint64_t free_ = 0;   ///< empty places for clients at work
+  std::uint64_t begun_ = 0;  ///< tasks begun so far
+  std::uint64_t free_ = 0;   ///< how many more clients may be at work
   std::map<ClientId, std::uint32_t> counts_ = {};
   std::map<ClientId, std::uint64_t> rested_ = {};  ///< the first version that a client may begin for again, under a separation
   std::vector<bool> taken_ = {};                   ///< by client: at work or in the buffer

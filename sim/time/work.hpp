@@ -14,25 +14,25 @@
 namespace fedstride {
 
 /// Floating-point operations to train on one example: two for each multiply-add of the forward pass, and twice as many in the
-/// backward pass. Counts products with weights; 0 for a model of tensors.
+/// backward pass. Counts only products with weights; 0 for a model of tensors.
 double example_flops(const Model& model);
 
 /// Everything that decides when tasks end: public facts and the configuration, never rows, updates or threads.
 struct TimeTerms {
   Devices devices = {};
   Availability availability = {};
-  Nanoseconds deadline = kNever;  ///< of a round, or of an asynchronous task
+  Nanoseconds deadline = kNever;  ///< for a round, or for an asynchronous task
   std::uint64_t seed = 0;
   std::size_t clients = 0;
   std::uint64_t separation = 1;  ///< minimum number of versions between two with updates of the same client
   std::size_t cohort_goal = 0;   ///< updates at which a synchronous round closes; 0: the whole cohort
   double flops = 0;              ///< example_flops
   TransferBytes traffic = {};
-  /// planned_examples of a client's task, counted from 1.
+  /// planned_examples of a client's task; `count` numbers the client's tasks from 1.
   std::function<double(ClientId client, std::uint32_t count)> examples = {};
 
   Device device(ClientId client) const { return devices->device({client, seed, flops}); }
-  /// The time that a task takes while its client is available. Throws Error if it exceeds nanoseconds().
+  /// The time that a task takes while its client is available. Throws Error if it exceeds the limit of nanoseconds().
   Nanoseconds length(ClientId client, std::uint32_t count) const;
   /// The first instant from `time` on at which the client is available; kNever if there is none.
   Nanoseconds next_there(ClientId client, Nanoseconds time) const;
@@ -44,12 +44,12 @@ struct TimeTerms {
   }
 };
 
-/// The tier of each client by the length of its first task, the fastest 0, in this many tiers of similar size, at most one per
-/// client.
+/// Returns the tier of each client by the length of its first task; tier 0 is the fastest. There are this many tiers of similar
+/// size, but at most one per client.
 std::vector<std::uint16_t> tiers_by_speed(const TimeTerms& terms, std::size_t tiers);
 
-/// How fast the clients of a run are, over at most 100,000 of them, evenly spaced: percentiles of the seconds per example, per
-/// round's work and transfers, and their distribution as text bars.
+/// Describes how fast a run's clients are, from at most 100,000 evenly spaced clients: percentiles of the seconds per example,
+/// transfer and task, and the distribution of task times as text bars.
 std::string devices_text(const TimeTerms& terms);
 /// The same percentiles, and the bytes of a client's transfers, as JSON.
 std::string devices_json(const TimeTerms& terms);

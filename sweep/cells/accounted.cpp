@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One level of one cell: the possible spendings of a record at the end of a run.
+// One level of one cell, with a record's possible spendings at the end of a run.
 struct CellLevel {
   Level level;
   double delta;
@@ -80,7 +80,7 @@ void check_score(const Experiment& experiment, const Configuration& configuratio
   const auto refuse = [](const std::string& why) { throw usage_error("an accounted sweep: " + why); };
   if (!tuning.keys.empty() && tuning.on != "test")
     refuse("[tune] on is '" + tuning.on +
-           "', rows that are protected like training rows, so that the score itself would leak; set on = \"test\", with "
+           "', whose rows are protected like training rows, so the score itself would leak; set on = \"test\", with "
            "--public-test or --evaluate private");
   if (tuning.metric != "accuracy" && tuning.metric != "r2" && tuning.metric != "loss")
     refuse("[tune] metric is '" + tuning.metric + "'; valid: accuracy, r2, loss");
@@ -108,11 +108,11 @@ std::vector<Cell> cells_of(const Experiment& experiment) {
 
 // The state between runs, in a file private to its owner.
 struct ChoiceState {
-  std::string identity;    ///< of law, cells and settings
+  std::string identity;    ///< hash of law, cells and settings
   std::uint64_t next = 0;  ///< number of the next run
   std::uint64_t best = 0;  ///< number of the best run so far, counted from 1; 0: none
-  double score = 0;        ///< of that run
-  std::uint64_t cell = 0;  ///< its number in the grid
+  double score = 0;        ///< of the best run
+  std::uint64_t cell = 0;  ///< the best run's cell in the grid
 };
 
 class SecretChoice {
@@ -154,7 +154,7 @@ class SecretChoice {
  private:
   fs::path state_file() const { return choice_.folder / "runs.json"; }
   fs::path statement_file() const { return choice_.folder / "statement.json"; }
-  // Names reveal nothing about the number.
+  // The folder's name reveals nothing about the run's number.
   fs::path place(std::uint64_t run) const {
     return choice_.folder / "runs" / keyed_hash(key_, "fedstride: run " + std::to_string(run)).substr(0, 16);
   }
@@ -179,7 +179,7 @@ class SecretChoice {
                         "' contains something other than an accounted sweep; name a new or empty folder");
   }
 
-  // Loads the state of a sweep that was killed.
+  // Loads or initializes the sweep's state.
   void take_up() {
     std::error_code error;
     if (!fs::exists(state_file(), error)) return write_state();
@@ -209,7 +209,7 @@ class SecretChoice {
     write_files(choice_.folder, std::span(&file, 1));
   }
 
-  // Removes the runs that are neither the best nor the next one.
+  // Removes all runs except the best and the next.
   void drop_others() const {
     make_folder(choice_.folder / "runs");
     fs::permissions(choice_.folder / "runs", fs::perms::owner_all);
@@ -218,7 +218,7 @@ class SecretChoice {
         fs::remove_all(entry.path());
   }
 
-  // Makes or continues the next run; false if it was interrupted.
+  // Makes or continues the next run; returns false if it was interrupted.
   bool make_run() {
     RunObserver observer;
     observer.stop = options_.stop;
@@ -249,7 +249,7 @@ class SecretChoice {
     return true;
   }
 
-  // The better of the last run and the best so far; ties go to the first.
+  // Keeps the better of the last run and the best so far; the earlier run wins ties.
   void settle() {
     const bool is_better = state_.best == 0 || latest_ > state_.score || (std::isnan(state_.score) && !std::isnan(latest_));
     if (is_better) {
@@ -284,7 +284,7 @@ class SecretChoice {
     write_file(statement_file(), dump_json(json, 2) + "\n");
     fs::remove_all(choice_.folder / "runs");
     fs::remove(choice_.folder / "runs.key");
-    fs::remove(state_file());  // last: without it the sweep is finished
+    fs::remove(state_file());  // last, since a sweep without this file is finished
     sync_folder_of(statement_file());
   }
 

@@ -18,17 +18,17 @@ struct AccountedOptions {
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// The cost of the choice at one level, by Rényi divergences.
+/// The cost of the choice at one level, computed with Rényi divergences.
 struct AccountedStatement {
   Level level = Level::example;
   double delta = 0;
   double single = 0;  ///< epsilon of one run
-  double total = 0;   ///< of the winner, including its choice
+  double total = 0;   ///< epsilon of the winner, including its choice
 };
 
-/// The statements on choosing among these cells. Throws Error (usage) unless all have the same privacy: levels, delta, neighbors and
-/// releases, so that any of their runs costs the same; secret randomness, whose runs are independent; and a score that the statement
-/// covers, on public test rows or by evaluate private.
+/// The privacy statements for choosing among these cells. Throws Error (usage) unless all cells have the same privacy (levels,
+/// delta, neighbors and releases), so every run costs the same; secret randomness, so runs are independent; and a score that the
+/// statement covers (on public test rows, or by evaluate private).
 std::vector<AccountedStatement> account_choice(const Experiment& experiment, const std::vector<Cell>& cells,
                                                const Selection& selection);
 
@@ -41,11 +41,11 @@ struct AccountedChoice {
   std::vector<AccountedStatement> statements = {};
 };
 
-/// Makes a random number of runs, each of a cell drawn uniformly, and keeps the one with the best score of its final model
-/// (Papernot & Steinke 2022). The number follows from runs.key, readable only by its owner, so that a killed sweep continues with
-/// the same number, which is never revealed. At the end the folder has winner/, the run's folder, and statement.json; everything
-/// else, such as other runs, the key and the state, is removed. Throws Error: usage like account_choice, or if the folder belongs
-/// to another sweep or is finished; failure if a run fails.
+/// Makes a random number of runs, each of a cell drawn uniformly, and keeps the run whose final model has the best score
+/// (Papernot & Steinke 2022). The number is derived from runs.key, readable only by its owner, so a killed sweep continues with
+/// the same number, which is never revealed. At the end, the folder has winner/ (the best run's folder) and statement.json;
+/// everything else, such as other runs, the key and the state, is removed. Throws Error: usage like account_choice, or if the
+/// folder belongs to another sweep or is finished; failure if a run fails.
 AccountedChoice sweep_accounted(const Experiment& experiment, const AccountedOptions& options);
 
 }  // namespace fedstride

@@ -11,8 +11,8 @@
 
 namespace fedstride {
 
-/// The resolved settings that affect a run's results, as text. Without the paths of the files it reads, whose contents are
-/// hashed separately.
+/// The resolved settings that affect a run's results, as text. Omits the paths of files that the run reads, since their contents
+/// are hashed separately.
 std::string determining_text(const Configuration& configuration);
 
 /// Throws Error (usage) if the experiment tunes on rows that the configuration protects. Tuning needs a public test set, or
@@ -20,9 +20,9 @@ std::string determining_text(const Configuration& configuration);
 void check_choice(const Experiment& experiment, const Configuration& configuration);
 
 /// Computes the name of a cell's folder: 16 hexadecimal digits of a hash over everything that determines its results. For a
-/// run these are determining_text, the contents of the data set and of the files it reads, and kNumericsVersion; for another
-/// command, its words and this program's version. Names are published (tables, pages), so private data enters them as an HMAC
-/// under the key in `sweep_key`, or under a new key if that file does not exist.
+/// run, these are determining_text, the contents of the data set and of the files the run reads, and kNumericsVersion; for
+/// another command, its words and this program's version. Names are published (tables, pages), so private data enters them as an
+/// HMAC under the key in `sweep_key`, or under a new key if that file does not exist.
 class CellKeys {
  public:
   /// Both arguments must outlive this object.

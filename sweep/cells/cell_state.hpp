@@ -8,21 +8,21 @@
 
 namespace fedstride {
 
-/// The state of a cell, from its folder.
+/// The state of a cell, as found in its folder.
 struct CellState {
   enum class Kind {
-    fresh,       ///< empty, or with only the error of a failed attempt
+    fresh,       ///< empty, or containing only the error of a failed attempt
     unfinished,  ///< continues from its checkpoint
     finished,
     damaged,  ///< contains something else, or unreadable files
   };
   Kind kind = Kind::fresh;
   std::string why = {};      ///< reason for `damaged`
-  std::uint64_t rounds = 0;  ///< of an unfinished run, after its last session that was not killed
+  std::uint64_t rounds = 0;  ///< rounds of an unfinished run after its last session that was not killed
 };
 
 /// The state of the cell in SWEEP/cells/KEY. A run made elsewhere and copied there under this name counts if its configuration,
-/// data and numerics version match those of the cell.
+/// data and numerics version match the cell's.
 CellState cell_state(const std::filesystem::path& sweep, const Experiment& experiment, const Cell& cell,
                      const InputHashes& inputs);
 

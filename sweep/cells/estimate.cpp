@@ -43,7 +43,7 @@ struct Speed {
   double test_rows = 0;
 };
 
-// The start of a run, stopped after its time, in the middle of a round if necessary.
+// Starts a run and stops it after the given time, in the middle of a round if necessary.
 class Measurement {
  public:
   explicit Measurement(double seconds) : length_(seconds) {}
@@ -75,7 +75,7 @@ class Measurement {
   }
 
  private:
-  // `examples` lives until the run ends, that is after its last round or after stop_ is set here.
+  // `examples` lives until the run ends, that is, until its last round is over or stop_ is set here.
   void watch(const std::atomic<std::uint64_t>& examples, Clock::time_point start) {
     std::unique_lock lock(mutex_);
     const auto ends_within = [&](double seconds) {
@@ -105,7 +105,7 @@ class Measurement {
   std::jthread watcher_;
 };
 
-// The configuration to measure for a cell: without budgets and settings that only scale the work.
+// The configuration to measure for a cell, without budgets and settings that only scale the work.
 Configuration measured(Configuration configuration) {
   const auto plain_noise = [](double& noise, double& epsilon) {
     if (noise <= 0) noise = 1;
@@ -122,7 +122,7 @@ Configuration measured(Configuration configuration) {
   return configuration;
 }
 
-// Cells of one kind cost the same per example.
+// The kind of a cell: cells of one kind cost the same per example.
 std::string kind_of(const Configuration& configuration) {
   std::string text = configuration.dataset + '\n' + configuration.data + '\n' + configuration.data_dir + '\n' +
                      configuration.model + '\n' + configuration.freeze + '\n' + std::string(choice_name(configuration.augment)) +
@@ -132,11 +132,11 @@ std::string kind_of(const Configuration& configuration) {
   return text + '\n' + std::to_string(std::min(configuration.clients, 64));
 }
 
-// The rounds that a cell completes: its budgets may end it long before the last one.
+// The number of rounds that a cell completes; its privacy budgets may end it long before the last round.
 double expected_rounds(const Configuration& configuration) {
   const ExampleSettings* example = example_level(configuration.privacy);
   const ClientSettings* client = client_level(configuration.privacy);
-  // If the noise is calibrated for all rounds, no budget ends them.
+  // If the noise is calibrated for all rounds, no budget ends the run early.
   const bool by_examples =
       example != nullptr && example->epsilon > 0 && (example->noise_multiplier > 0 || example->target_epochs > 0);
   const bool by_clients = client != nullptr && client->client_epsilon > 0 && client->client_noise_multiplier > 0;
@@ -167,7 +167,7 @@ class Estimator {
   Estimator(const Experiment& experiment, const SweepOptions& options)
       : experiment_(experiment), options_(options), threads_(std::max(1, Threads(options.threads).count() / options.jobs)) {}
 
-  // The more kinds there are, the shorter each measurement.
+  // Sets the length of each measurement: the more kinds of cells, the shorter.
   void look_at(const std::vector<const Cell*>& cells) {
     if (experiment_.command != "run") return;
     std::set<std::string> kinds;
@@ -198,7 +198,7 @@ class Estimator {
     return seconds_of(configuration, speed->second);
   }
 
-  // Assumes that all cells of another command cost as much as the first.
+  // For commands other than run, assumes that all cells cost as much as the first.
   double command_seconds(const Cell& cell) {
     if (!command_seconds_) {
       std::vector<std::string> words = command_words(experiment_, cell);

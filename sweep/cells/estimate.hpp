@@ -13,9 +13,9 @@ struct CellEstimate {
   std::string why = {};
 };
 
-/// Seconds that each cell would take on this machine from its start, with the options' threads and jobs: a short measurement
-/// of each kind of cell (data set, model, optimizer, batch, privacy), scaled by examples and rounds. 0 for finished cells; NaN
-/// and the error if the measured run fails.
+/// Estimates the seconds that each cell would take from its start on this machine, with the options' threads and jobs. Measures
+/// each kind of cell briefly (data set, model, optimizer, batch, privacy) and scales by examples and rounds. 0 for finished
+/// cells; NaN and the error if the measured run fails.
 std::vector<CellEstimate> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options);
 
 }  // namespace fedstride

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxCells = 1'000'000;
 
-// Walks the axes, the last one fastest.
+// Walks the axes, varying the last one fastest.
 class Walk {
  public:
   Walk(const Experiment& experiment, const std::function<void(const Cell&)>& visit)
@@ -59,7 +59,7 @@ class Walk {
     }
   }
 
-  // The cell's value of a key: swept, set or the default.
+  // The cell's value of a key: swept, set or default.
   std::string value_of(const Cell& cell, const std::string& key) const {
     if (std::string label = cell.value_of(key); !label.empty()) return label;
     if (const auto setting = cell.settings.find(key); setting != cell.settings.end()) return value_text(setting->second.value);
@@ -91,8 +91,8 @@ class Walk {
 
   const Experiment& experiment_;
   const std::function<void(const Cell&)>& visit_;
-  std::size_t reached_ = 0;            ///< including excluded ones
-  std::vector<std::size_t> excluded_;  ///< cells that each exclusion has excluded
+  std::size_t reached_ = 0;            ///< cells visited, including excluded ones
+  std::vector<std::size_t> excluded_;  ///< number of cells that each exclusion has excluded
   std::map<std::string, std::string> defaults_;
 };
 
@@ -108,7 +108,7 @@ namespace {
 std::optional<double> as_number(std::string_view text) {
   double number = 0;
   if (!parse_number(text, number)) return std::nullopt;
-  return number == 0 ? 0 : number;  // one zero, not two
+  return number == 0 ? 0 : number;  // turns -0 into 0
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ namespace {
 
 using SweptPoint = std::map<std::string, std::string>;
 
-// A reason with all the cells it refuses; for a rule, also the values of its subject.
+// A reason for refusing cells, with all those cells; for a rule, also the values of its subject.
 struct Reason {
   std::string subject = {}, reason = {}, remedy = {};
   std::vector<std::string> values = {};
@@ -156,7 +156,7 @@ struct Reason {
   }
 };
 
-// Throws for settings that an ordinary run, one without user code, refuses before it reads data.
+// Throws for settings that a run without user code refuses before it reads data.
 void check_cell(const Experiment& experiment, const Cell& cell) {
   const Configuration configuration = resolve(cell.settings);
   check_rules(configuration, RuleScope::rows_here);
@@ -189,7 +189,7 @@ std::string exclusion(const SweptPoint& point) {
   return "{" + joined(parts) + "}";
 }
 
-// Only exclusions that exclude no valid cell.
+// The exclusions that remove the refused cells but no valid cell.
 std::vector<std::string> exclusions(const Reason& reason, const std::vector<Cell>& valid) {
   std::vector<std::string> good;
   for (const SweptPoint& point : reason.points)
@@ -198,7 +198,7 @@ std::vector<std::string> exclusions(const Reason& reason, const std::vector<Cell
   return good;
 }
 
-// The place for a setting that only some cells may have: "; [when.partition.dirichlet] sets it for those cells alone".
+// Advice on where to put a setting that only some cells may have: "; [when.partition.dirichlet] sets it for those cells alone".
 std::string place_for(const NotOfChosenPart& error, const Experiment& experiment) {
   for (const Axis& axis : experiment.axes)
     for (std::size_t k = 0; k < axis.keys.size(); ++k)

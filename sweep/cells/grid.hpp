@@ -14,7 +14,7 @@ namespace fedstride {
 struct RefusedGroup {
   std::string reason;  ///< "local-objective is 'nova', 'fair', whose clients ..."
   std::vector<std::string> exclusions =
-      {};  ///< in the form of [sweep] exclude; each matches refused cells only; empty: none found
+      {};  ///< in the form of [sweep] exclude; each matches only refused cells; empty: none found
   std::vector<Cell> cells = {};
 };
 
@@ -29,8 +29,8 @@ class RefusedCells : public Error {
 /// Throws RefusedCells if any of the experiment's runs has invalid settings.
 void check_cells(const Experiment& experiment);
 
-/// Calls visit(cell), with its point and settings only, for every cell of the grid, the last axis varying fastest. Throws Error
-/// (usage) if a key is set twice.
+/// Calls visit(cell) for every cell of the grid, the last axis varying fastest; the cell has only its point and settings. Throws
+/// Error (usage) if a key is set twice.
 void for_each_cell(const Experiment& experiment, const std::function<void(const Cell&)>& visit);
 
 }  // namespace fedstride

@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// A step of successive halving: this many configurations train up to this round, and the best of them enter the next step.
+/// One step of successive halving: this many configurations train up to this round, and the best of them enter the next step.
 struct Rung {
   std::size_t configurations = 0;
   std::uint32_t rounds = 0;
@@ -15,26 +15,26 @@ struct Rung {
 };
 using Bracket = std::vector<Rung>;
 
-/// Successive halving (Jamieson & Talwalkar 2016) of n configurations: rung i of s + 1 has floor(n / eta^i) of them at
-/// floor(rounds / eta^(s - i)) rounds. s is as large as possible with at least `least` rounds in the first rung and at least one
-/// configuration in the last. n, least > 0, least <= rounds, eta > 1.
+/// Successive halving (Jamieson & Talwalkar 2016) of n configurations: rung i of s + 1 trains floor(n / eta^i) configurations up
+/// to round floor(rounds / eta^(s - i)). s is as large as possible with at least `least` rounds in the first rung and at least
+/// one configuration in the last. Requires n, least > 0, least <= rounds, eta > 1.
 Bracket halving_bracket(std::size_t n, std::uint32_t least, std::uint32_t rounds, unsigned eta);
 
-/// The brackets of Hyperband (Li et al. 2018, algorithm 1) over at most n configurations: bracket s, from the largest down to 0, begins with
-/// ceil((largest + 1) eta^s / (s + 1)) of them. (The paper's table 1 has floor((largest + 1) / (s + 1)) eta^s, which leaves up to a
-/// fifth of the budget unused.)
+/// The brackets of Hyperband (Li et al. 2018, algorithm 1) over at most n configurations: bracket s, from the largest down to 0,
+/// begins with ceil((largest + 1) eta^s / (s + 1)) configurations. (The paper's table 1 has floor((largest + 1) / (s + 1)) eta^s,
+/// which leaves up to a fifth of the budget unused.)
 std::vector<Bracket> hyperband_brackets(std::size_t n, std::uint32_t least, std::uint32_t rounds, unsigned eta);
 
-/// A score with a 95 % interval; NaN where unknown.
+/// A score with its 95 % interval; unknown values are NaN.
 struct Score {
   double value = std::numeric_limits<double>::quiet_NaN();
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// A share measured on this many independent rows: Wilson's interval. NaN without rows.
+/// The score of a share measured on this many independent rows, with Wilson's interval; the interval is NaN without rows.
 Score score_of_share(double share, double rows);
-/// The mean over seeds: Student's interval; none for one seed.
+/// The mean over seeds, with Student's interval; a single seed has no interval.
 Score score_of_seeds(const std::vector<double>& values);
 
 /// A configuration's place in a rung.
@@ -52,7 +52,7 @@ struct RungOrder {
   bool is_toss_up() const;
 };
 
-/// Orders a rung, of which `keep` are promoted; unknown scores are last.
+/// Orders the places of a rung and promotes the first `keep`; unknown scores come last.
 RungOrder order_rung(std::vector<RungPlace> places, std::size_t keep, bool highest_is_best);
 
 }  // namespace fedstride

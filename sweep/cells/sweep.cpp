@@ -28,14 +28,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The outcome of an attempt at a cell.
+// The outcome of an attempt to run a cell.
 struct CellOutcome {
   enum class Kind { finished, interrupted, held_elsewhere, failed };
   Kind kind = Kind::finished;
-  std::string error = {};  ///< for failed, one line
+  std::string error = {};  ///< one line, for `failed`
 };
 
-// Shared by all cells of a sweep.
+// What all cells of a sweep share.
 struct CellWork {
   const Experiment& experiment;
   std::filesystem::path sweep;  ///< the sweep's folder
@@ -68,7 +68,7 @@ CellOutcome failed(const fs::path& folder, const std::string& error) {
   try {
     fs::create_directories(folder);
     write_file(folder / "error.txt", error + "\n");
-  } catch (const std::exception&) {  // still reported on the terminal
+  } catch (const std::exception&) {  // the error is still reported on the terminal
   }
   return {CellOutcome::Kind::failed, error};
 }
@@ -126,8 +126,8 @@ CellOutcome carry_out_command(const Cell& cell, const fs::path& folder, const Ce
   return {CellOutcome::Kind::finished};
 }
 
-// Starts or continues a cell on this thread. Never throws. A failure is also written to the cell's error.txt, which is removed
-// when the cell finishes.
+// Starts or continues a cell on this thread. Never throws. Also writes a failure to the cell's error.txt, which is removed when
+// the cell finishes.
 CellOutcome carry_out(const Cell& cell, CellState::Kind state, const CellWork& work,
                       const std::function<void(const RoundRecord&, std::uint32_t)>& round) {
   const FloatingPointMode mode;
@@ -183,7 +183,7 @@ class Sweep {
     }
     if (observer_.started) observer_.started(mine_.size(), finished_count_);
     work_on(left);
-    // Retries cells that other processes held: they may have left them unfinished.
+    // Retries cells that other processes held, since they may have left them unfinished.
     work_on(std::exchange(held_, {}));
     std::ranges::sort(failed_, {}, [](const auto& failure) { return failure.first; });
     SweepSummary summary{.folder = work_.sweep, .cells = mine_.size(), .finished = finished_count_, .interrupted = stopped()};
@@ -271,7 +271,7 @@ class Sweep {
   std::mutex mutex_;
 };
 
-// Counts finished cells whose results the tables could not read as failed.
+// Counts finished cells as failed if the tables could not read their results.
 void take_unreadable(const SweepResults& results, SweepSummary& summary) {
   std::map<std::string_view, std::string_view> errors;
   for (const CellResult& result : results.cells)

@@ -18,14 +18,14 @@ namespace fedstride {
 struct SweepOptions {
   std::string out = {};   ///< folder; empty: sweeps/NAME
   int jobs = 1;           ///< cells at a time; each uses threads / jobs threads
-  int threads = 0;        ///< of all jobs together; 0: one per processor
-  std::size_t shard = 0;  ///< from 0, below `shards`: every shards-th cell, starting with this one
+  int threads = 0;        ///< over all jobs together; 0: one per processor
+  std::size_t shard = 0;  ///< 0 to `shards` - 1: the first of this shard's cells, which are every shards-th cell
   std::size_t shards = 1;
   std::string program = {};               ///< this program, for cells of commands other than run
-  InputHashes inputs = {};                ///< as filled in by expand
-  std::vector<std::size_t> order = {};    ///< indices of the cells to work on, in this order; empty: those of the shard
+  InputHashes inputs = {};                ///< as filled in by expand()
+  std::vector<std::size_t> order = {};    ///< indices of the cells to work on, in this order; empty: the shard's cells
   FleetMaker fleet = {in_process_fleet};  ///< for cells that are runs; with any other fleet, jobs must be 1
-  std::uint32_t pause_after = 0;          ///< runs stop after this round, and then count as finished; 0: never
+  std::uint32_t pause_after = 0;          ///< runs stop after this round and then count as finished; 0: never
 };
 
 /// Callbacks for an observer of a sweep; called from several threads, one call at a time. Any may be empty.
@@ -33,18 +33,18 @@ struct SweepObserver {
   std::function<void(std::size_t cells, std::size_t done_before)> started;
   std::function<void(const Cell&, int job)> cell_started;
   std::function<void(const Cell&, int job, std::uint32_t round, std::uint32_t rounds, const RoundRecord& record)> round;
-  std::function<void(const Cell&, int job, const std::string& error)> cell_ended;  ///< error "": finished
+  std::function<void(const Cell&, int job, const std::string& error)> cell_ended;  ///< empty error: the cell is finished
   const std::atomic<bool>* stop = nullptr;
 };
 
 struct SweepSummary {
   std::filesystem::path folder;
-  std::size_t cells = 0;           ///< of this shard
-  std::size_t finished = 0;        ///< including earlier ones
-  std::size_t held_elsewhere = 0;  ///< another process is still running them
-  std::size_t others = 0;          ///< folders of cells outside this grid; left alone
+  std::size_t cells = 0;           ///< cells of this shard
+  std::size_t finished = 0;        ///< including cells finished earlier
+  std::size_t held_elsewhere = 0;  ///< cells that another process is still running
+  std::size_t others = 0;          ///< folders of cells outside this grid, which are left alone
   bool interrupted = false;
-  std::vector<std::pair<Cell, std::string>> failed = {};  ///< with its error
+  std::vector<std::pair<Cell, std::string>> failed = {};  ///< each with its error
   std::vector<Cell> finished_cells = {};
   SweepResults results = {};      ///< as in the tables
   std::string tables_error = {};  ///< why the tables could not be written; the cells are not affected
@@ -53,16 +53,16 @@ struct SweepSummary {
 /// Runs the unfinished cells of an experiment and writes the tables. The folder:
 ///
 ///   experiment.toml, sweep.json (see write_sweep_folder)                        cells/KEY/ (a run's folder, or result.json)
-///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt if one failed
+///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt if the cell failed
 ///
-/// A cell is finished if its files say so; an unfinished one continues from its checkpoint. Several processes may work on one
-/// folder at once (shards, or the same sweep twice): one process holds a cell, and one at a time writes the tables. Throws
-/// Error: usage if the folder belongs to another experiment or contains something else.
+/// A cell is finished if its files say so; an unfinished cell continues from its checkpoint. Several processes may work on one
+/// folder at once (shards, or the same sweep twice): only one process at a time holds a cell or writes the tables. Throws Error
+/// (usage) if the folder belongs to another experiment or contains something else.
 SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
                    const SweepObserver& observer = {});
 
-/// The two halves of sweep(): the cells, and the tables, which complete the summary. The caller may wait for other processes
-/// in between.
+/// The two halves of sweep(): running the cells, and writing the tables, which completes the summary. In between, the caller may
+/// wait for other processes.
 SweepSummary sweep_cells(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
                          const SweepObserver& observer = {});
 void write_sweep_tables(const std::vector<Cell>& cells, SweepSummary& summary);

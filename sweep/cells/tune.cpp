@@ -47,7 +47,7 @@ void check_tuned(const Experiment& experiment) {
                           " is swept, too; tune has one winner: add " + key + " to keys, or fix it with --" + key);
 }
 
-// One cell's settings, before any data are read.
+// Checks a cell's settings before any data are read; returns its rounds.
 std::uint32_t checked_rounds(const Configuration& configuration) {
   if (is_private(configuration))
     throw usage_error("dp is '" + std::string(configuration.privacy.name()) +
@@ -163,7 +163,7 @@ class Tune {
                         plan_.text + ": name another folder");
   }
 
-  // False unless all its rungs were decided.
+  // Returns false unless all the bracket's rungs were decided.
   bool carry_out(std::size_t bracket) {
     std::vector<std::size_t> configurations = plan_.entries[bracket];
     const Bracket& rungs = plan_.brackets[bracket];
@@ -206,7 +206,7 @@ class Tune {
     return false;
   }
 
-  // The score of a configuration after a round: the mean over its seeds.
+  // A configuration's score after a round: the mean over its seeds.
   Score score_of(std::size_t configuration, std::uint32_t round) {
     std::vector<double> values;
     double rows = 0;
@@ -237,7 +237,7 @@ class Tune {
     const Cell& cell = cells_[plan_.configurations[summary_.final.places.front().configuration].front()];
     Settings settings = cell.settings;
     for (const char* key : {"out", "threads", "quiet"}) settings.erase(key);
-    settings.try_emplace("accept-failures", Setting{std::string("all")});  // as for cells of a sweep
+    settings.try_emplace("accept-failures", Setting{std::string("all")});  // as in a sweep's cells
     summary_.winner = folder_ / "winner.toml";
     summary_.run = plan_.folder / "cells" / cell.key;
     write_file(summary_.winner, "# " + one_line("The winner of: fedstride tune " + experiment_.file) + "\n# " +
@@ -275,7 +275,7 @@ class Tune {
   SweepOptions options_;
   std::vector<Cell> cells_ = {};
   std::string metric_ = plan_.metric;
-  std::map<std::size_t, Score> full_ = {};  ///< of configurations at full length
+  std::map<std::size_t, Score> full_ = {};  ///< scores of configurations at full length
   TuneSummary summary_ = {};
 };
 

@@ -20,32 +20,32 @@ struct TuneOptions {
   int min_rounds = 1;  ///< minimum in the first rung
   bool hyperband = false;
   std::size_t draws = 0;        ///< configurations drawn from the grid; 0: all
-  std::uint64_t draw_seed = 1;  ///< seed of these draws, and of those of Hyperband
+  std::uint64_t draw_seed = 1;  ///< seed of these draws and of Hyperband's
 };
 
 /// The result of a rung of a bracket.
 struct RungResult {
   std::size_t bracket = 0;
-  std::size_t rung = 0;  ///< both from 0
+  std::size_t rung = 0;  ///< like `bracket`, counted from 0
   Rung plan = {};
   RungOrder order = {};
   std::string metric =
-      {};  ///< metric of its scores: TunePlan::metric, or "validation_r2" if that is an accuracy and answers are numbers
+      {};  ///< metric of the scores: TunePlan::metric, or "validation_r2" if that is an accuracy and targets are numeric
 };
 
-/// The brackets of a grid, before anything is read or run.
+/// The brackets of a grid, planned before anything is read or run.
 struct TunePlan {
   std::filesystem::path folder = {};
   std::string metric = {};                                    ///< "validation_accuracy"
   std::uint32_t rounds = 0;                                   ///< of a cell at full length
-  std::vector<Cell> cells = {};                               ///< of the grid; without keys
-  std::vector<std::vector<std::size_t>> configurations = {};  ///< cells that differ only in the seed, by number
+  std::vector<Cell> cells = {};                               ///< cells of the grid, without keys
+  std::vector<std::vector<std::size_t>> configurations = {};  ///< groups of cell numbers that differ only in the seed
   std::vector<std::size_t> pool = {};                         ///< configurations in the order in which brackets take them
   std::vector<Bracket> brackets = {};
-  std::vector<std::vector<std::size_t>> entries = {};    ///< of each bracket: its configurations
+  std::vector<std::vector<std::size_t>> entries = {};    ///< each bracket's configurations
   std::string text = {};                                 ///< "successive halving of 9 configurations, eta 3, ..."
-  std::uint64_t work = 0;                                ///< maximum rounds of all brackets; a promoted cell's count once
-  std::string name_of(std::size_t configuration) const;  ///< its point without the seed
+  std::uint64_t work = 0;                                ///< maximum rounds of all brackets; counts promoted cells once
+  std::string name_of(std::size_t configuration) const;  ///< the configuration's point without the seed
 };
 
 /// Throws Error (usage) for a grid with fewer than two configurations, for cells that are private or lack validation rows, for
@@ -53,27 +53,27 @@ struct TunePlan {
 TunePlan plan_tuning(const Experiment& experiment, const TuneOptions& options);
 
 struct TuneObserver {
-  std::function<SweepObserver(const RungResult& rung)> begin = {};  ///< the observer of a rung's cells
+  std::function<SweepObserver(const RungResult& rung)> begin = {};  ///< returns the observer of a rung's cells
   std::function<void(const RungResult& rung)> end = {};             ///< called once the rung is decided
   const std::atomic<bool>* stop = nullptr;
 };
 
 struct TuneSummary {
   bool interrupted = false;
-  std::vector<std::pair<Cell, std::string>> failed = {};  ///< those that left a rung undecided
-  std::size_t held_elsewhere = 0;                         ///< the same
+  std::vector<std::pair<Cell, std::string>> failed = {};  ///< cells that left a rung undecided
+  std::size_t held_elsewhere = 0;                         ///< number of cells held elsewhere that left a rung undecided
   std::vector<RungResult> rungs = {};
   RungOrder final = {};               ///< all configurations at full length; empty unless everything was decided
   std::string metric = {};            ///< RungResult::metric
-  std::filesystem::path winner = {};  ///< its settings, for `fedstride run --config`
-  std::filesystem::path run = {};     ///< its first seed's run
+  std::filesystem::path winner = {};  ///< the winner's settings, for `fedstride run --config`
+  std::filesystem::path run = {};     ///< the run of the winner's first seed
 };
 
-/// Carries out the plan in a sweep's folder (sweep.hpp): cells of a rung run with the horizon of all rounds, pause after the
-/// rung's last, and continue from their checkpoints if promoted, so that a cell is the same as in the sweep. Scores are read
+/// Carries out the plan in a sweep's folder (sweep.hpp): a rung's cells run with the horizon of all rounds, pause after the
+/// rung's last round, and continue from their checkpoints if promoted, so a cell is the same as in the sweep. Scores are read
 /// from the cells, so a rerun continues where it stopped. Writes tune/rungs.csv and tune/tune.json after each rung, and
-/// tune/winner.toml and the sweep's tables at the end. A rung with a failed cell is not decided. Throws Error: usage if the
-/// folder has another tune, FolderInUse.
+/// tune/winner.toml and the sweep's tables at the end. A rung with a failed cell is not decided. Throws Error (usage) if the
+/// folder has another tune, and FolderInUse.
 TuneSummary tune(const Experiment& experiment, const TunePlan& plan, const TuneOptions& options,
                  const TuneObserver& observer = {});
 

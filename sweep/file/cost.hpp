@@ -8,15 +8,15 @@
 
 namespace fedstride {
 
-/// What results cost and are plotted against: rounds, virtual seconds (docs/time.md), or megabytes sent and received.
+/// A measure of cost, against which results are plotted: rounds, virtual seconds (docs/time.md), or megabytes sent and received.
 enum class Cost : std::uint8_t { rounds, time, bytes };
 constexpr auto choice_names(Cost) { return names("rounds", "time", "bytes"); }
 
 struct CostWords {
-  std::string_view metric;     ///< of a round: the cost up to its end; empty: its number
-  std::string_view axis;       ///< label of an axis
+  std::string_view metric;     ///< a round's metric for the cost up to its end; empty: the round's number
+  std::string_view axis;       ///< axis label
   std::string_view title;      ///< "Test accuracy by ..."
-  std::string_view to_target;  ///< metric after test_ or validation_
+  std::string_view to_target;  ///< name of the metric after test_ or validation_
 };
 constexpr CostWords cost_words(Cost by) {
   constexpr CostWords kWords[] = {{"", "round", "round", "rounds_to_target"},
@@ -25,8 +25,8 @@ constexpr CostWords cost_words(Cost by) {
   return kWords[static_cast<std::size_t>(by)];
 }
 
-/// The table [target]: a run reaches it at the first of kEvaluationsInARow consecutive evaluations at or above it (for a loss: at
-/// or below).
+/// The table [target]. A run reaches its target at the first of kEvaluationsInARow consecutive evaluations at or above it (for a
+/// loss, at or below).
 struct Target {
   std::string metric = {};  ///< "accuracy", "r2" or "loss"; empty: none
   double at = 0;
@@ -34,9 +34,9 @@ struct Target {
 };
 inline constexpr int kEvaluationsInARow = 3;
 
-/// True for metrics that runs lack if they missed their target.
+/// True for metrics that a run lacks if it missed its target.
 constexpr bool is_to_target(std::string_view metric) { return metric.ends_with("_to_target"); }
-/// True for metrics whose lowest value is best.
+/// True for metrics whose lowest value is the best.
 constexpr bool is_best_lowest(std::string_view metric) { return metric.ends_with("loss") || is_to_target(metric); }
 
 }  // namespace fedstride

@@ -16,7 +16,7 @@ std::string name_of(const std::string& path) {
   return file.filename() == "experiment.toml" && !folder.empty() ? folder : file.stem().string();
 }
 
-// Reads the strings of [experiment].
+// Reads the strings in [experiment].
 void read_texts(const Document& document, Experiment& experiment) {
   const DocumentNode* node = find_entry(*document.root.table(), "experiment");
   experiment.title = experiment.name;

@@ -10,7 +10,7 @@ namespace {
 
 using Section = ExperimentDraft::Section;
 
-// Adds values to an axis. Refuses duplicates, or skips them if the command line fixed the key that distinguished them.
+// Adds values to an axis. Refuses duplicates, but skips them if the command line fixed the key that distinguished them.
 class AxisValues {
  public:
   AxisValues(const Document& document, Axis& axis) : document_(document), axis_(axis) {}
@@ -91,7 +91,7 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
 void add_swept(const Document& document, const ExperimentDraft& draft, std::vector<Axis>& axes) {
   const auto zips = read_zips(document, draft);
   for (const auto& [key, node] : draft.swept) {
-    // Renamed: Clang 14 cannot capture a structured binding.
+    // Renamed, since Clang 14 cannot capture a structured binding.
     const auto zip =
         std::ranges::find_if(zips, [&name = key](const auto& keys) { return std::ranges::find(keys, name) != keys.end(); });
     if (zip == zips.end())
@@ -119,7 +119,7 @@ bool sets(const Axis& axis, const std::string& key) {
          std::ranges::any_of(axis.values, [&](const Axis::Value& value) { return value.settings.contains(key); });
 }
 
-// Moves each axis after those that set a key of its conditions; otherwise keeps the order.
+// Moves each axis after the axes that set keys in its conditions; otherwise keeps the order.
 std::vector<Axis> in_order(const Document& document, std::vector<Axis> axes) {
   std::vector<Axis> ordered;
   while (!axes.empty()) {

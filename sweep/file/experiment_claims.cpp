@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxExpectations = 10'000;  // from one for-each
 
-// Names that no number of a run has, and what they mean. Others are not checked: parts of a run may report their own numbers.
+// Common wrong names for a run's numbers, and the right names. Others are not checked: parts may report their own numbers.
 constexpr std::pair<std::string_view, std::string_view> kMisnamed[] = {{"accuracy", "test_accuracy"},
                                                                        {"acc", "test_accuracy"},
                                                                        {"test_acc", "test_accuracy"},
@@ -51,7 +51,7 @@ class TableReader {
     if (find(key) == nullptr) throw document_.wrong(node_, name_ + " has no " + key + "; add " + key + " = \"...\"");
     return text(key, choices);
   }
-  // Refuses a name that is neither a number of the results nor a swept key.
+  // Refuses a name that is neither a result's number nor a swept key.
   void check_number_name(const std::string& key, const ExperimentDraft& draft) const {
     const std::string name = text(key);
     const auto* const misnamed = std::ranges::find(kMisnamed, name, [](const auto& names) { return names.first; });
@@ -111,7 +111,7 @@ Error not_swept(const Document& document, const DocumentNode& at, const std::str
   return document.wrong(at, key + " is not swept; swept keys: " + (names.empty() ? "none" : joined(names)));
 }
 
-// The swept keys in a list, without those that the scale or the command line fixed.
+// The swept keys in a list, except keys fixed by the scale or the command line.
 std::vector<std::string> swept_keys(const Document& document, const DocumentNode::List& list, const ExperimentDraft& draft) {
   std::vector<std::string> keys;
   for (const DocumentNode& node : list) {
@@ -197,14 +197,14 @@ Expectation read_expectation(const Document& document, const DocumentNode& node,
   return result;
 }
 
-// Adds a condition to a quantity and its minus and over, unless they already set that key.
+// Adds a condition to a quantity, its `minus` and its `over`, unless that key is already set there.
 void narrow(ResultQuantity& quantity, const std::string& key, const std::string& value) {
   quantity.where.try_emplace(key, value);
   for (ResultQuantity& minus : quantity.minus) narrow(minus, key, value);
   for (ResultQuantity& over : quantity.over) narrow(over, key, value);
 }
 
-// A key's values in [sweep] as text, or the variants' names.
+// A key's values in [sweep] as text; for "variant", the variants' names.
 std::vector<std::string> swept_values(const Document& document, const DocumentNode& at, const std::string& key,
                                       const ExperimentDraft& draft) {
   if (key == "variant") return draft.variants();
@@ -218,7 +218,7 @@ std::vector<std::string> swept_values(const Document& document, const DocumentNo
   return values;
 }
 
-// The expectation of one table; with for-each, one for every combination of those keys' values.
+// The expectation in one table; with for-each, one expectation for every combination of the listed keys' values.
 std::vector<Expectation> read_expectations_of(const Document& document, const DocumentNode& node, const ExperimentDraft& draft) {
   std::vector<Expectation> all{read_expectation(document, node, draft)};
   const DocumentNode* each = find_entry(*node.table(), "for-each");

@@ -126,7 +126,7 @@ void erase_everywhere(ExperimentDraft& draft, const std::string& key) {
   draft.overridden.insert(key);
 }
 
-// Replaces the entry with this name, or appends one.
+// Replaces the entry with this name, or appends it.
 void put(Entries& entries, const std::string& key, const DocumentNode& node) {
   const auto found = std::ranges::find(entries, key, &Entries::value_type::first);
   if (found == entries.end())
@@ -159,7 +159,7 @@ void override_by(ExperimentDraft& draft, const ExperimentDraft& more) {
   if (more.exclude != nullptr) draft.exclude = more.exclude;
 }
 
-// Notes a list of [sweep] that has no such value.
+// Adds a note if the key's list in [sweep] lacks the fixed value.
 void note_replaced(ExperimentDraft& draft, const std::string& key, const std::string& fixed) {
   const DocumentNode* swept = find_entry(draft.swept, key);
   if (swept == nullptr) return;
@@ -169,7 +169,7 @@ void note_replaced(ExperimentDraft& draft, const std::string& key, const std::st
   draft.replaced.push_back("--" + key + " " + fixed + " replaces the list of [sweep]: " + joined(values));
 }
 
-// Like `resolve`: drops the keys of a part that the command line replaces.
+// Like `resolve`, drops the keys of a part that the command line replaces.
 void drop_replaced_parts(ExperimentDraft& draft, const Settings& fixed) {
   for (const KeyInfo& key : all_keys()) {
     if (key.parts.empty() || fixed.contains(key.name)) continue;
@@ -191,7 +191,7 @@ void check_overlaps(const Document& document, const ExperimentDraft& draft) {
                                        std::to_string(swept->line) + "; keep one of them");
 }
 
-// Refuses a condition that no cell can meet, which is a misspelling unless an override causes it.
+// Refuses a condition that no cell can meet: it must be a misspelling, unless an override caused it.
 void check_conditions(const Document& document, const ExperimentDraft& draft, bool is_run) {
   for (const Section& section : draft.sections) {
     if (section.key == "variant" || draft.overridden.contains(section.key)) continue;
@@ -237,7 +237,7 @@ std::set<std::string, std::less<>> ExperimentDraft::axis_keys() const {
 ExperimentDraft draft_experiment(const Document& document, const std::string& scale, const Settings& fixed, bool is_run) {
   Drafter drafter(document, is_run);
   ExperimentDraft draft = drafter.read(document.root, kTables, "");
-  for (const std::string name : {"quick", "full"}) {  // both are checked, one is used
+  for (const std::string name : {"quick", "full"}) {  // both are checked, but only one is used
     const DocumentNode* node = find_entry(*document.root.table(), name);
     if (node == nullptr) continue;
     if (node->table() == nullptr) throw document.wrong(*node, name + " must be a table: [" + name + "]");

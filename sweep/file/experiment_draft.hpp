@@ -10,10 +10,10 @@
 
 namespace fedstride {
 
-/// A partly read experiment file: its keys by section, with the overrides of the scale and the command line applied.
+/// A partly read experiment file: its keys by section, with overrides from the scale and the command line applied.
 struct ExperimentDraft {
   using Entries = DocumentNode::Table;
-  /// [when.KEY.VALUE], or [variant.NAME] with key "variant".
+  /// The section [when.KEY.VALUE], or [variant.NAME] with key "variant".
   struct Section {
     std::string key;
     std::string value;
@@ -27,18 +27,18 @@ struct ExperimentDraft {
   const DocumentNode* zip = nullptr;
   const DocumentNode* exclude = nullptr;
   Settings fixed = {};  ///< from the command line
-  /// Keys that the scale or the command line overrides: other parts of the file that name them may be unused.
+  /// Keys that the scale or the command line overrides; other parts of the file that name these keys may be unused.
   std::set<std::string, std::less<>> overridden = {};
   bool is_run = true;                      ///< the keys are those of `fedstride run`, and the numbers its results
   std::vector<std::string> replaced = {};  ///< as in Experiment
 
   std::vector<std::string> variants() const;
-  /// All keys that are an axis for some cell: swept, a list under a condition, or "variant".
+  /// All keys that are an axis for some cell: swept keys, lists under a condition, and "variant".
   std::set<std::string, std::less<>> axis_keys() const;
 };
 
 /// Reads the keys of `document`, the overrides for `scale`, and `fixed` from the command line. The document must outlive the
-/// draft. `is_run`: keys are those of `fedstride run`. Throws Error (usage) with the line.
+/// draft. `is_run`: the keys belong to `fedstride run`. Throws Error (usage) with the line.
 ExperimentDraft draft_experiment(const Document& document, const std::string& scale, const Settings& fixed, bool is_run);
 
 /// The entry with this name, or nullptr.
@@ -47,15 +47,15 @@ const DocumentNode* find_entry(const DocumentNode::Table& table, std::string_vie
 /// "[when.optimizer.sgd]"
 std::string section_name(const ExperimentDraft::Section& section);
 
-/// Throws Error (usage) with the line if the table has an entry that is not in `names`.
+/// Throws Error (usage) with the line if the table has an entry not listed in `names`.
 void require_known(const Document& document, const DocumentNode::Table& table, const std::string& where,
                    const std::vector<std::string>& names);
 
-/// The axes of a draft: "variant" first, "seed" last, the others in the file's order, but each after those that its conditions
-/// depend on. A single setting under a condition is an axis with one value and no keys. Throws Error (usage).
+/// The axes of a draft: "variant" first, "seed" last, the others in the file's order, but each after the axes on which its
+/// conditions depend. A single setting under a condition is an axis with one value and no keys. Throws Error (usage).
 std::vector<Axis> build_axes(const Document& document, const ExperimentDraft& draft);
 
-// Read the tables [target], [tune], [table], [[expect]] and [[figure]]. Throw Error (usage) with the line.
+// The functions below read [target], [tune], [table], [[expect]] and [[figure]], and throw Error (usage) with the line.
 
 void read_target(const Document& document, Target& target, Cost& by);
 Tuning read_tuning(const Document& document, const ExperimentDraft& draft);
@@ -63,7 +63,7 @@ TableRequest read_table(const Document& document, const ExperimentDraft& draft);
 std::vector<Expectation> read_expectations(const Document& document, const ExperimentDraft& draft);
 std::vector<FigureRequest> read_figures(const Document& document, const ExperimentDraft& draft);
 
-/// {key = value, ...} with its values as text. `name` is used in errors.
+/// Reads {key = value, ...}, with values as text. `name` is used in errors.
 std::map<std::string, std::string> read_where(const Document& document, const DocumentNode& node, const std::string& name);
 
 }  // namespace fedstride

@@ -17,7 +17,7 @@ namespace fedstride {
 namespace {
 
 constexpr std::uint64_t kMaxSweepBytes = std::uint64_t{1} << 32;
-constexpr double kLeaderTimeout = 600;  // seconds: a cell may take long
+constexpr double kLeaderTimeout = 600;  // seconds; a cell may take long
 constexpr char kSweepStarts = 'y';
 constexpr char kSweepAborted = 'n';
 
@@ -97,7 +97,7 @@ SweepSummary lead_sweep(SweepGroups& groups, const MpiJob& job, SweepPlan plan, 
     if (error.empty() && theirs != digest)
       mismatch = leaders.name(leader) + " has other cells; all ranks need the same build, files and command line";
   }
-  if (!mismatch.empty()) lists.clear();  // aborts the sweep
+  if (!mismatch.empty()) lists.clear();  // empty lists abort the sweep
   std::string bytes = bytes_of_message(lists);
   leaders.broadcast(bytes, kMaxSweepBytes);
   if (!mismatch.empty()) throw failure(mismatch);
@@ -114,7 +114,7 @@ SweepSummary lead_sweep(SweepGroups& groups, const MpiJob& job, SweepPlan plan, 
       if (std::ranges::find(summary.failed, plan.cells.at(cell).key, [](const auto& one) { return one.first.key; }) ==
           summary.failed.end())
         summary.failed.emplace_back(plan.cells.at(cell), error);
-  // Another group may have finished cells that this one found held.
+  // Another group may have finished cells that this group found held.
   summary.finished_cells.clear();
   for (const Cell& cell : plan.cells)
     if (cell_state(summary.folder, plan.experiment, cell, plan.options.inputs).kind == CellState::Kind::finished)
@@ -135,7 +135,7 @@ void follow_sweep(SweepGroups& groups, const MpiJob& job, const std::function<Sw
   leaders.broadcast(start, 1);
   if (start.at(0) != kSweepStarts) return;
   SweepPlan plan;
-  std::pair<std::string, std::string> answer;  // an error, or the digest of the cells
+  std::pair<std::string, std::string> answer;  // an error, or else the digest of the cells
   try {
     plan = read();
     answer.second = digest_of(plan.cells);

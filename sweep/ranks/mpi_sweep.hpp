@@ -16,18 +16,18 @@ struct SweepPlan {
   SweepOptions options;  ///< with one job and one shard
 };
 
-/// Splits the ranks of a job into groups that each work on one cell. A group's first rank leads it; rank 0 of the job leads the
-/// first group.
+/// Splits the ranks of a job into groups, each of which works on one cell at a time. A group's first rank leads it; rank 0 of the
+/// job leads the first group.
 class SweepGroups {
  public:
-  /// Groups of `ranks_per_cell`, which must divide the number of ranks. Called by all ranks.
+  /// Makes groups of `ranks_per_cell` ranks, which must divide the number of ranks. Called by all ranks.
   SweepGroups(Ranks& all, int ranks_per_cell, const MpiJob& job);
   /// A leader dismisses its group; the first leader also dismisses the others if no sweep has started.
   ~SweepGroups();
   SweepGroups(const SweepGroups&) = delete;
   SweepGroups& operator=(const SweepGroups&) = delete;
 
-  /// The group of this rank; its rank 0 is its leader.
+  /// This rank's group, led by its rank 0.
   Ranks& own() { return *own_; }
   /// The leaders of all groups; for leaders only.
   Ranks& leaders() { return *leaders_; }
@@ -41,9 +41,9 @@ class SweepGroups {
   bool begun_ = false;
 };
 
-/// On the first leader: runs a sweep together with the other leaders, and writes its tables when all have finished. Each group
-/// has a list of cells, most expensive first by the dry run's estimates; idle groups steal from the short ends of other lists.
-/// Throws Error if another leader has read other cells.
+/// On the first leader: runs a sweep together with the other leaders, and writes its tables when all groups have finished. Each
+/// group has a list of cells, most expensive first by the dry run's estimates; idle groups steal from the cheap ends of other
+/// lists. Throws Error if another leader has read different cells.
 SweepSummary lead_sweep(SweepGroups& groups, const MpiJob& job, SweepPlan plan, const SweepObserver& observer);
 
 /// On the other leaders: takes part in the sweep, or returns if the first leader aborts it. read() reads the same experiment.

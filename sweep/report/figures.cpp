@@ -21,13 +21,13 @@ Requests each_key(const FigureData& data) {
   Requests requests;
   const std::string metric = main_metric(data);
   if (data.rows(metric).empty()) return requests;
-  const bool has_rates = metric.starts_with("test_");  // accuracy-by-rate draws them
+  const bool has_rates = metric.starts_with("test_");  // accuracy-by-rate draws the rates
   for (const auto& key : data.numeric_keys())
     if (!data.is_tuned(key) && !(has_rates && key == "learning-rate")) requests.push_back({.kind = "accuracy-by-key", .x = key});
   return requests;
 }
 
-// For commands other than run: every metric against every key, up to kMaxDefaultFigures.
+// For commands other than run, requests every metric against every key, up to kMaxDefaultFigures figures.
 Requests each_metric(const FigureData& data) {
   constexpr std::size_t kMaxDefaultFigures = 6;
   Requests requests;

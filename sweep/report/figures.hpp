@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// A figure of the page: one or more plots with a title and a caption.
+/// A figure on the page: one or more plots with a title and a caption.
 struct Figure {
   std::string kind;
   std::string title;
@@ -30,11 +30,11 @@ class FigureData {
   const SweepResults& results() const { return *results_; }
   const Rows& rows(std::string_view metric) const;
   std::vector<std::string> metrics() const;
-  bool has_rounds(std::string_view metric) const;   ///< after at least two rounds of one configuration
-  bool has_clients(std::string_view metric) const;  ///< for at least two clients
-  /// The values of a key among the finished configurations, in their order.
+  bool has_rounds(std::string_view metric) const;   ///< has the metric after two or more rounds of one configuration
+  bool has_clients(std::string_view metric) const;  ///< has the metric for two or more clients
+  /// A key's values in the finished configurations, in the order of the configurations.
   std::vector<std::string> values(std::string_view key) const;
-  /// Swept keys except the seed, in the order of the axes. numeric_keys(): those with at least two values, all numbers.
+  /// Swept keys except the seed, in the order of the axes. numeric_keys(): the keys with at least two values, all numeric.
   const std::vector<std::string>& keys() const { return keys_; }
   std::vector<std::string> numeric_keys() const;
   bool is_tuned(std::string_view key) const;
@@ -45,17 +45,17 @@ class FigureData {
   std::vector<std::string> keys_;
 };
 
-/// The value of a key at a point of the grid; "" if absent.
+/// The value of a key at a point of the grid; "" if missing.
 std::string value_at(const FigureData::Point& point, std::string_view key);
 
-/// The measure of models in the results: accuracy or R2, on test rows, otherwise on validation rows; test accuracy if none.
+/// The main measure of models in the results: accuracy or R2 on test rows, otherwise on validation rows; test accuracy if none.
 std::string main_metric(const FigureData& data);
 
 /// True if a configuration has a tuned key, and so competes with configurations that differ only in tuned keys.
 bool competes(const Tuning& tuning, const FigureData::Point& point);
 
-/// One kind of figure. If the experiment file requests no figures, it is drawn for each of `requests`, otherwise once if
-/// `is_usual`.
+/// One kind of figure. If the experiment file requests no figures, the kind is drawn for each of `requests`; without `requests`,
+/// once if `is_usual`.
 struct FigureKind {
   std::string_view name;
   bool (*is_usual)(const FigureData& data);
@@ -66,10 +66,10 @@ struct FigureKind {
 /// All kinds, in page order.
 std::span<const FigureKind> figure_kinds();
 
-/// The figures requested by the experiment file, otherwise the default ones. Throws Error (usage) for an unknown kind or key.
+/// The figures requested by the experiment file, or the default figures. Throws Error (usage) for an unknown kind or key.
 std::vector<Figure> figures_of(const SweepResults& results);
 
-// Drawing functions of the kinds.
+// The drawing functions of each kind.
 Figure draw_by_round(const FigureData& data, const FigureRequest& request);
 Figure draw_by_key(const FigureData& data, const FigureRequest& request);
 Figure draw_lines(const FigureData& data, const FigureRequest& request);

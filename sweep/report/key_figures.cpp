@@ -35,7 +35,7 @@ std::string default_key(const FigureData& data, const FigureRequest& request) {
 Figure draw_metric(const FigureData& data, const FigureRequest& request, const std::string& key, const std::string& metric) {
   FigureDraft draft{.title = title_of_metric(metric) + " by " + words(key), .missing = metric + " and " + key};
   const bool all_ranks = request.kind == "accuracy-by-rate" || data.is_tuned(key);
-  // At each x the best of the tuned configurations, named in its tooltip.
+  // Only the best tuned configuration is drawn at each x; its tooltip names it.
   std::vector<std::string> left_out{key};
   if (!all_ranks && request.ranks.size() == 1)
     for (const auto& tuned : data.results().experiment.tuning.keys) left_out.push_back(tuned);
@@ -59,7 +59,7 @@ Figure draw_metric(const FigureData& data, const FigureRequest& request, const s
       sample.x = is_numeric ? *number_of(value) : static_cast<double>(std::ranges::find(names, value) - names.begin());
     samples.push_back(std::move(sample));
   }
-  // A reference level, which has no x, is drawn only with lines over a numeric key.
+  // A reference level has no x and is drawn only together with lines over a numeric key.
   const bool has_lines = std::ranges::any_of(samples, [](const Sample& sample) { return !sample.is_reference; });
   if (!has_lines || !is_numeric) std::erase_if(samples, [](const Sample& sample) { return sample.is_reference; });
   for (auto& sample : samples)

@@ -16,7 +16,7 @@ constexpr std::uint32_t kMaxMapClients = 100;
 constexpr std::size_t kMaxMaps = 6;
 constexpr std::size_t kMaxBars = 40;
 
-// A configuration's name: its values of the keys that vary.
+// A configuration's name, made of its values of the keys that vary.
 std::string name_of(const FigureData& data, const FigureData::Point& point) {
   std::string name;
   for (const auto& [key, value] : point)
@@ -35,7 +35,7 @@ std::vector<std::string> class_names(const FigureData& data, std::string_view co
 Figure draw_partition(const FigureData& data, const FigureRequest& request) {
   Figure figure{
       .kind = request.kind, .title = request.title.empty() ? "Classes held by each client" : request.title, .caption = {}};
-  // Sorted by class number: by name, rows_of_class_10 comes before rows_of_class_2.
+  // Sorted by class number, since by name rows_of_class_10 would come before rows_of_class_2.
   std::map<int, std::string> classes;
   constexpr std::string_view start = "rows_of_class_";
   for (const auto& metric : data.metrics())

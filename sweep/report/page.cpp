@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Colors are variables (color_rules), so that the same rules serve light pages, dark pages and print.
+// Colors are variables (color_rules), so the same rules serve light pages, dark pages and print.
 constexpr const char* kStyle = R"(
 body { font: 16px/1.5 Helvetica, Arial, "Liberation Sans", sans-serif; color: var(--ink); background: var(--paper);
   max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
@@ -75,7 +75,7 @@ svg .v:hover { stroke: var(--ink); stroke-width: 1.5; }
 }
 )";
 
-// Converts the SVG file to another format, in the same folder.
+// Converts the SVG file to another format in the same folder.
 void convert(const fs::path& svg, const std::string& format, const std::string& dpi) {
   const std::string target = fs::path(svg).replace_extension(format).string();
   ProgramOutput output;
@@ -90,7 +90,7 @@ void convert(const fs::path& svg, const std::string& format, const std::string& 
     throw failure("rsvg-convert cannot write '" + target + "': " + joined(split(trimmed(output.err), '\n'), " "));
 }
 
-// `files`: the folder of its files; empty: none.
+// `files`: folder for the figure's files; empty: no files.
 std::string figure_html(const Figure& figure, const fs::path& page, const fs::path& files, const std::string& id) {
   std::string html = "<figure>\n<h3>" + escaped(figure.title) + "</h3>\n", links;
   std::string label = figure.title + ".";
@@ -119,7 +119,7 @@ void write_report(const std::vector<SweepResults>& sweeps, const std::string& pa
   fs::path files;
   if (target_of(page).kind != FileTarget::Kind::written_into) (files = page).replace_filename(page.stem().string() + "-figures");
   std::string contents, body, titles;
-  Looks looks;  // shared by the whole page
+  Looks looks;  // shared across the page
   for (std::size_t i = 0; i < sweeps.size(); ++i) {
     const SweepResults& sweep = sweeps[i];
     const std::string id = "sweep" + std::to_string(i + 1), title = title_of(sweep);

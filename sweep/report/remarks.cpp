@@ -26,7 +26,7 @@ std::string idle_remark(const CellResult& cell, double idle) {
   text += "in " + number_text(idle) + " of " + counted(rounds, "round") + " no client kept a step";
   try {
     return text + "; " + idle_rounds_advice(resolve_unchecked(cell.cell.settings)) + ".";
-  } catch (const Error&) {  // settings of another version
+  } catch (const Error&) {  // settings from another version
     return text + ".";
   }
 }

@@ -34,7 +34,7 @@ double middle_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Two digits of the usual half interval; without intervals, four of the usual mean.
+/// Two digits of the median half interval; without intervals, four of the median absolute mean.
 Decimals decimals_of(const std::vector<Compared>& column) {
   std::vector<double> halves, sizes;
   for (const Compared& one : column) {
@@ -64,13 +64,13 @@ std::string interval_text(const SeedStatistics& all, const Decimals& decimals) {
 
 bool excludes_zero(const SeedStatistics& all) { return all.n > 1 && (all.low > 0 || all.high < 0); }
 
-/// True if the interval of the best method's lead over every other one excludes 0.
+/// True if the interval of the best method's lead over every other method excludes 0.
 bool is_led(const std::vector<Compared>& column) {
   return std::ranges::all_of(column,
                              [](const Compared& one) { return one.is_best || one.statistics.n == 0 || excludes_zero(one.lead); });
 }
 
-/// `leads`: the best of the column may be marked, because of its intervals, or because a single seed has none.
+/// `leads`: the column's best may be marked, because its intervals justify it or single seeds have none.
 GridCell cell_of(const Compared& entry, const Decimals& decimals, bool is_compared, bool leads) {
   const SeedStatistics& all = entry.statistics;
   if (entry.never > 0) return {.mean = "never", .detail = counted(static_cast<std::uint64_t>(entry.never), "seed") + " never"};
@@ -86,7 +86,7 @@ GridCell cell_of(const Compared& entry, const Decimals& decimals, bool is_compar
   return cell;
 }
 
-/// What a table's note depends on.
+/// The facts that a table's note depends on.
 struct Notes {
   int least = 1 << 30, most = 0, pairs = 0;
   bool is_compared = false, has_stars = false, has_never = false;
@@ -191,7 +191,7 @@ std::string name_of(const std::vector<std::string>& keys, const Values& values, 
   return name.empty() ? "the default" : name;
 }
 
-/// Writes the sentences about one metric.
+/// Makes the sentences about one metric.
 class Sentences {
  public:
   Sentences(const MethodTable& table, const std::string& metric) : table_(table), comparison_(compare(table, metric)) {
@@ -247,7 +247,7 @@ class Sentences {
                       : " (95 % interval " + interval_text(all, decimals) + ", " + std::to_string(all.n) + " seeds)");
   }
 
-  // The best method, and its lead over the next.
+  // States the best method and its lead over the next.
   std::string winner(std::size_t condition, std::size_t best) const {
     const auto& column = comparison_.entries[condition];
     const std::string number = with_interval(column[best].statistics);
@@ -277,7 +277,7 @@ class Sentences {
     return text + ". The difference is " + (other.p < kSignificant ? "" : "not ") + "significant (" + p_text(other.p) + ").";
   }
 
-  // For one method: its number, or the conditions that bracket it.
+  // Without competing methods, states the only number, or the highest and lowest.
   std::vector<std::string> without_methods() const {
     std::vector<std::pair<const SeedStatistics*, std::string>> all;
     for (std::size_t c = 0; c < table_.conditions.size(); ++c)
@@ -312,7 +312,7 @@ std::string padded(const std::string& text, std::size_t width, bool right, std::
   return right ? room + text : text + room;
 }
 
-// A configuration may not have the key.
+// A dash if the configuration lacks the key.
 std::string shown_value(const std::string& value) { return value.empty() ? "–" : value; }
 
 template <class Member>
@@ -380,7 +380,7 @@ std::string grid_html(const ResultGrid& grid) {
 }
 
 std::string grid_lines(const ResultGrid& grid) {
-  // Column by column; the label columns first.
+  // Lines are built column by column, label columns first.
   std::vector<std::string> lines(grid.heads.size() + grid.rows.size());
   const auto add = [&](const std::vector<std::string>& texts, bool right) {
     std::size_t width = 0;
@@ -474,7 +474,7 @@ std::string results_html(const SweepResults& results) {
     for (std::size_t i = 1; i < sentences.size(); ++i) html += "<li>" + escaped(sentences[i]) + "</li>\n";
     html += "</ul>\n";
   }
-  // The single configuration is in the table of configurations.
+  // A single configuration is already in the table of configurations.
   const bool is_one = grids.front().rows.size() == 1 && grids.front().metric.empty();
   std::string note;
   for (const ResultGrid& grid : is_one ? std::vector<ResultGrid>{} : grids) {
@@ -497,7 +497,7 @@ ResultsText results_text(const SweepResults& results, std::size_t width) {
   while (most > 1 && !fits(most)) --most;
   ResultsText text{.table = grid.metric.empty() ? "" : title_of_metric(grid.metric) + "\n"};
   for (const ResultGrid& part : split_columns(grid, most)) text.table += grid_lines(part);
-  // In text, a word marks the best.
+  // In plain text, a word marks the best.
   text.sentences = {grid.note};
   if (const auto bold = grid.note.find("Bold:"); bold != std::string::npos) text.sentences.front().replace(bold, 4, "best");
   if (auto said = result_sentences(results); !said.empty()) text.sentences.push_back(std::move(said.front()));

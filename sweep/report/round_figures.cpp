@@ -5,12 +5,12 @@
 #include "sweep/report/metrics.hpp"
 #include "sweep/report/samples.hpp"
 
-// Figures over rounds: accuracy and loss, clients, epsilon, accuracy by epsilon spent.
+// Figures over rounds: accuracy and loss, clients, epsilon, and accuracy by epsilon spent.
 
 namespace fedstride {
 namespace {
 
-// A round is an epoch if the only client passes over its data once.
+// A round is called an epoch if there is one client, which passes over its data once.
 std::string round_label(const FigureData& data) {
   const auto& settings = data.results().experiment.settings;
   const auto is_one = [&](const char* key, bool absent) {
@@ -37,7 +37,7 @@ class RoundAxis {
   std::string label() const { return by_ == Cost::rounds ? round_label(data_) : std::string(words_.axis); }
   std::string title(const std::string& what) const { return what + " by " + std::string(words_.title); }
 
-  // Appends the row of a round, unless the run's cost up to it is unknown. `key` and `value` are added to the line's identity.
+  // Appends a round's row unless the run's cost up to that round is unknown. `key` and `value` are added to the line's identity.
   void add(std::vector<Sample>& samples, const SummaryRow& row, const char* key = nullptr, const std::string& value = {}) const {
     const std::string round = std::to_string(*row.round);
     Sample sample{.row = &row,
@@ -75,7 +75,7 @@ bool needs_log(const std::vector<Sample>& samples) {
   return spans_decades(values);
 }
 
-// Every key, and the rank in the tuned grid: one panel per configuration.
+// Every key and the rank in the tuned grid, which give one panel per configuration.
 std::vector<std::string> each_configuration(const FigureData& data) {
   std::vector<std::string> keys = data.keys();
   keys.push_back("rank");
@@ -145,7 +145,7 @@ Figure draw_client_spread(const FigureData& data, const FigureRequest& request) 
 
 namespace {
 
-// "epsilon_by_tight": tight; "client_epsilon_by_rdp": rdp (client level).
+// Returns "tight" for "epsilon_by_tight", and "rdp (client level)" for "client_epsilon_by_rdp".
 std::string accountant_of(std::string_view metric) {
   const bool of_client = metric.starts_with("client_");
   if (of_client) metric.remove_prefix(7);
@@ -184,7 +184,7 @@ std::string spent_metric(const FigureData& data) {
 
 Figure draw_epsilon(const FigureData& data, const FigureRequest& request) {
   const RoundAxis axis(data, request);
-  std::map<std::string_view, std::vector<Sample>> of;  // by configuration
+  std::map<std::string_view, std::vector<Sample>> of;  // keyed by configuration
   std::vector<std::string_view> order;
   auto metrics = data.metrics();
   if (!request.y.empty()) metrics = {request.y};

@@ -87,8 +87,8 @@ Lines grouped(const std::vector<Sample>& samples, const std::vector<std::string>
   return lines;
 }
 
-// The key whose values make the fewest panels without overfilling any. Prefers numbers to names, which are better compared
-// within a panel, and keys that every line has. Empty if there is none.
+// The key whose values make the fewest panels without overfilling any; empty if there is none. Prefers numeric keys, since names
+// are better compared within a panel, and keys that every line has.
 std::string splitting_key(const Lines& lines, const std::vector<std::string>& keys) {
   std::string best;
   std::size_t fewest = 3 * kMaxPanels;
@@ -113,7 +113,7 @@ std::string splitting_key(const Lines& lines, const std::vector<std::string>& ke
 // Clients and accountants are parts of a run.
 bool is_part(const Point& identity) { return !value_at(identity, "client").empty() || !value_at(identity, "accountant").empty(); }
 
-// The identity that all samples of a line share, without the keys of its panel, tuned keys and keys that never vary.
+// The identity shared by all samples of a line, without its panel's keys, tuned keys and keys that never vary.
 Point thing_of(const FigureData& data, const std::vector<const Sample*>& samples, const Point& panel) {
   Point thing;
   for (const auto& part : samples.front()->identity) {
@@ -129,7 +129,7 @@ Point thing_of(const FigureData& data, const std::vector<const Sample*>& samples
   return is_part(thing) ? only(thing, {"client", "accountant"}) : thing;
 }
 
-// Distinguishes lines of a panel that differ only in tuned keys.
+// Distinguishes lines that differ only in tuned keys within a panel.
 void make_distinct(std::vector<PlotLine>& lines) {
   std::map<std::string, int> counts;
   for (const auto& line : lines) ++counts[line.thing];
@@ -141,7 +141,7 @@ void make_distinct(std::vector<PlotLine>& lines) {
   }
 }
 
-// Omits tuned keys from the panels' titles if the remaining keys identify the panels.
+// Omits tuned keys from panel titles if the remaining keys identify the panels.
 void name_panels(std::vector<Plot>& plots, const std::vector<Point>& points, const std::vector<std::string>& tuned) {
   std::set<std::string> names;
   for (const auto& point : points) names.insert(name_of(without(point, tuned)));

@@ -72,7 +72,7 @@ std::string claims(const SweepResults& sweep) {
   return html + "</tbody></table></div>\n";
 }
 
-// True if the run has spent at the level, even an unfinished run with rounds in the tables. The statement may have no number.
+// True if the run, even if unfinished, has spent privacy at the level. Its statement may lack a number.
 bool has_spent(const CellResult& cell, std::string_view level) {
   const bool client = level == "client";
   const std::string key = client ? "privacy_client" : "privacy_example", said = cell.text(key + "_level");
@@ -80,7 +80,7 @@ bool has_spent(const CellResult& cell, std::string_view level) {
          (said.empty() ? (client ? "client" : "example") : said) == level;
 }
 
-// The total spending visible to a reader of all private runs, by basic composition.
+// The total privacy cost of reading the results of all private runs, by basic composition.
 std::string cost_of_looking(const SweepResults& sweep) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   std::string text;
@@ -151,7 +151,7 @@ std::string unfinished(const SweepResults& sweep) {
 
 std::string machine(const SweepResults& sweep) {
   std::vector<std::pair<std::string, std::set<std::string>>> rows;
-  // Each cell records its own build; the sweep records the machine of the last process that wrote it.
+  // Each cell records its own build; the sweep records the machine of the last process that wrote to it.
   std::map<std::string, std::set<std::string>> recorded;
   for (const std::string key : {"version", "commit", "compiler", "instruction_set", "numerics_version", "data_hash"})
     for (const auto& cell : sweep.cells)

@@ -7,17 +7,17 @@
 
 namespace fedstride {
 
-// The parts of one sweep's page, as HTML; "" for a part without contents.
+// Each function below returns a part of a sweep's page as HTML; "" if the part has no contents.
 
 std::string title_of(const SweepResults& sweep);
 
-/// Title, source, claim and number of finished cells. `among_others`: the page has its own title.
+/// Title, source, claim and number of finished cells. `among_others`: the page covers several sweeps and has its own title.
 std::string heading(const SweepResults& sweep, bool among_others);
-/// The settings that vary, and those that all configurations share, defaults folded.
+/// The settings that vary, and the settings that all configurations share, with defaults folded.
 std::string settings(const SweepResults& sweep);
 /// The expectations, each with its outcome, its numbers and the reason for a failure.
 std::string claims(const SweepResults& sweep);
-/// Every configuration's results after the last round, with the best and second best of tuned ones marked.
+/// Every configuration's results after the last round, with the best and second best of tuned configurations marked.
 std::string configurations(const SweepResults& sweep);
 /// Notes on tuning, and on the meaning of epsilon.
 std::string notes(const SweepResults& sweep);

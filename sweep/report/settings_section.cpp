@@ -26,7 +26,7 @@ std::string listed(const std::vector<std::string>& values) {
          (values.size() > kMaxListedValues ? " and " + std::to_string(values.size() - kMaxListedValues) + " more" : "");
 }
 
-// The settings that differ between runs named by folder because too many settings differ.
+// The differing settings of runs that are named by folder because too many settings differ.
 std::string differing_settings(const SweepResults& sweep) {
   const auto& axes = sweep.experiment.axes;
   if (std::ranges::none_of(axes, [](const Axis& axis) { return !axis.keys.empty() && axis.keys.front() == "run"; })) return {};

@@ -55,7 +55,7 @@ std::vector<std::string> run_names(const SweepResults& results) {
         name += (name.empty() ? "" : ",") + key + "=" + value;
     names.push_back(folder_name(name.empty() ? results.experiment.name : name));
   }
-  // Appends the cell key to equal names, and the index if points share a run.
+  // Appends the cell key to duplicate names, then the index if points share a run.
   for (const bool by_place : {false, true}) {
     std::map<std::string, int> again;
     for (const auto& name : names) ++again[name];

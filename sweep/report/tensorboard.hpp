@@ -12,14 +12,14 @@ namespace fedstride {
 /// The result of an export.
 struct TensorBoardExport {
   std::vector<std::string> runs = {};  ///< names of the folders written
-  std::size_t without_rounds = 0;      ///< cells without a round yet
-  std::size_t clients_left_out = 0;    ///< clients beyond kMaxExportedClients, in the cell with the most
+  std::size_t without_rounds = 0;      ///< number of cells without a round yet
+  std::size_t clients_left_out = 0;    ///< number of clients beyond kMaxExportedClients, in the cell with the most clients
 };
 
 /// Writes FOLDER/RUN/events.out.tfevents.fedstride, one step per round, for every run that has a round; replaces existing files.
-/// A cell of a sweep is named by the settings that vary ("optimizer=adadp,seed=1"), a single run by its folder. Wall times are
-/// those of an uninterrupted run that ends with the last round. Throws Error: usage for results of commands other than run,
-/// failure if a file cannot be written.
+/// A sweep's cell is named after the settings that vary ("optimizer=adadp,seed=1"), a single run after its folder. Wall times are
+/// as in an uninterrupted run that ends with the last round. Throws Error: usage for results of commands other than run; failure
+/// if a file cannot be written.
 TensorBoardExport export_tensorboard(const SweepResults& results, const std::filesystem::path& folder);
 
 }  // namespace fedstride

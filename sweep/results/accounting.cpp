@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Accounts = std::map<std::uint32_t, Numbers>;
 
-constexpr int kFormat = 1;  // of accounting.json; increment when an accountant's value changes
+constexpr int kFormat = 1;  // format of accounting.json; increment when an accountant's value changes
 
 std::string metric(Level level, std::string_view accountant) {
   std::string name(level == Level::client ? "client_epsilon_by_" : "epsilon_by_");
@@ -45,8 +45,8 @@ void feed(Hash& hash, const Spending& spending) {
   }
 }
 
-/// The values of all accountants at one level. Cells that differ in seed or rate often have equal spending, so results are
-/// cached for the process.
+/// The values of all accountants at one level. Cells that differ in seed or rate often have equal spending, so the process caches
+/// results.
 Numbers ask_all(Level level, double delta, const SpendingTotals& totals) {
   std::vector<const Spending*> histories;
   if (level == Level::client) {
@@ -97,7 +97,7 @@ Accounts compute(const fs::path& path, const LedgerMark& mark, std::string_view 
   LedgerReader reader(path, key);
   std::optional<LedgerBook> book;
   Accounts accounts;
-  std::uint32_t round = 0;  // the latest with a reservation
+  std::uint32_t round = 0;  // the latest round with a reservation
   bool marked = mark.lines == 0;
   const auto look = [&] {
     if (std::ranges::binary_search(wanted, round)) accounts[round] = ask_all(*book);
@@ -147,7 +147,7 @@ void keep(const fs::path& path, const LedgerMark& mark, std::uint32_t rounds, co
   try {
     write_file(path, dump_json(json, 2) + "\n");
   } catch (const Error&) {
-    // Read-only folder: recomputed next time.
+    // In a read-only folder, values are recomputed next time.
   }
 }
 

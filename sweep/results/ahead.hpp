@@ -10,8 +10,8 @@
 
 namespace fedstride {
 
-/// Calls make(i) for i from 0 to count - 1 on other threads, and take(i, result) on this one, in order. Holds a few results at
-/// a time. Rethrows exceptions of make.
+/// Calls make(i) for i from 0 to count - 1 on other threads, and take(i, result) on this thread, in order. Holds only a few
+/// results at a time. Rethrows what make throws.
 template <class Make, class Take>
 void make_ahead(std::size_t count, const Make& make, const Take& take) {
   const std::size_t most = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);

@@ -33,7 +33,7 @@ class Sorter {
  private:
   bool is_of_method(const std::string& key) const {
     const KeyInfo* info = find_key(key);
-    if (info == nullptr) return true;  // "run", which names a folder
+    if (info == nullptr) return true;  // the key "run", whose values are folders
     const bool trains = info->question == Question::training || info->question == Question::federation;
     return trains && info->group != "attack" && info->group != "cohort" && key != "rounds";
   }
@@ -77,7 +77,7 @@ MethodTable method_table(const SweepResults& results) {
   MethodTable table;
   const Sorter sorter(results.experiment);
   for (const auto& key : swept_keys(results)) {
-    std::set<std::string> values;  // a configuration without the key also differs in another one
+    std::set<std::string> values;  // a configuration without the key also differs in another key
     for (const Seeds& seeds : finished)
       if (const std::string value = seeds.front()->cell.value_of(key); !value.empty()) values.insert(value);
     if (key == "seed" || values.size() < 2 || has_key(results.experiment.tuning.keys, key)) continue;

@@ -10,8 +10,8 @@
 
 namespace fedstride {
 
-/// Writes a table in RFC 4180 format, with quotes only if needed and lines ended by '\n'. Writes a temporary file that finish()
-/// renames, so that readers see the old or the new table. Holds a few rows in memory. Throws Error (failure).
+/// Writes a table in RFC 4180 format, with quotes only if needed and lines ending in '\n'. Writes a temporary file, which
+/// finish() renames, so readers see either the old or the new table. Holds only a few rows in memory. Throws Error (failure).
 class CsvFile {
  public:
   CsvFile(std::filesystem::path path, const std::vector<std::string>& columns);
@@ -21,7 +21,7 @@ class CsvFile {
 
   /// Writes the next field; a row ends after as many fields as there are columns.
   CsvFile& text(std::string_view contents);
-  CsvFile& number(double value);  ///< the shortest text that reads back exactly; empty unless finite
+  CsvFile& number(double value);  ///< writes the shortest text that reads back exactly; empty unless finite
   CsvFile& whole(std::uint64_t value);
   CsvFile& nothing() { return text({}); }
   void finish();

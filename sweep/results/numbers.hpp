@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-/// Metric to value: a sorted vector, because a sweep has millions of entries. (Boost's flat_map compiles slowly.)
+/// A map from metric to value, as a sorted vector because a sweep has millions of entries. (Boost's flat_map compiles slowly.)
 class Numbers {
  public:
   using value_type = std::pair<std::string, double>;
@@ -22,13 +22,13 @@ class Numbers {
   const_iterator end() const { return entries_.end(); }
   std::size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
-  const_iterator find(std::string_view name) const;  ///< end() if it is missing
+  const_iterator find(std::string_view name) const;  ///< end() if missing
   bool contains(std::string_view name) const { return find(name) != end(); }
 
-  double of(std::string_view name) const;     ///< NaN if it is missing
-  double at(std::string_view name) const;     ///< throws std::out_of_range if it is missing
-  double& operator[](std::string_view name);  ///< 0 if it was missing
-  void add_missing(const Numbers& others);    ///< only those whose names are missing
+  double of(std::string_view name) const;     ///< NaN if missing
+  double at(std::string_view name) const;     ///< throws std::out_of_range if missing
+  double& operator[](std::string_view name);  ///< adds 0 if missing
+  void add_missing(const Numbers& others);    ///< adds only entries whose names are missing
   void erase(std::string_view name);
   void erase(const_iterator at) { entries_.erase(at); }
   void clear() { entries_.clear(); }

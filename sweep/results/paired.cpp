@@ -11,7 +11,7 @@
 namespace fedstride {
 namespace {
 
-/// Seed to value, for the finished cells.
+/// The finished cells' values, keyed by seed.
 std::map<std::string, double> numbers_by_seed(const Seeds& seeds, std::string_view metric) {
   std::map<std::string, double> numbers;
   for (const CellResult* cell : seeds) {
@@ -44,7 +44,7 @@ std::vector<Compared> compared(const std::vector<Seeds>& configurations, std::st
     if (is_to_target(metric))
       for (const CellResult* cell : configurations[i])
         all[i].never += cell->status == "finished" && !numbers[i].contains(cell->cell.value_of("seed")) ? 1 : 0;
-    if (all[i].never > 0) numbers[i].clear();  // the mean of the others would be too low
+    if (all[i].never > 0) numbers[i].clear();  // the mean over the other seeds would be too low
     if (numbers[i].empty()) continue;
     all[i].statistics = statistics(values);
     const double mean = all[i].statistics.mean;
@@ -63,7 +63,7 @@ std::vector<Compared> compared(const std::vector<Seeds>& configurations, std::st
     if (all[i].lead.n >= kMinTestedPairs) all[i].p = paired_p(differences);
     if (!std::isnan(all[i].p)) tested.push_back(i);
   }
-  // Holm: the smallest p times the number of tests, the next times one less, and so on; never below the previous one.
+  // Holm: multiplies the smallest p by the number of tests, the next by one less, and so on; no p may fall below the previous.
   std::ranges::stable_sort(tested, {}, [&](std::size_t i) { return all[i].p; });
   double before = 0;
   for (std::size_t k = 0; k < tested.size(); ++k) {

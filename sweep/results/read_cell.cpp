@@ -41,7 +41,7 @@ void take_text(const Json& json, const char* key, CellResult& result) {
   if (found->is_number_integer()) result.texts[key] = dump_json(*found);
 }
 
-// Takes one line of text per privacy statement, and its epsilon and delta.
+// Takes one line of text for each privacy statement, and its epsilon and delta.
 void take_statements(const Json& summary, CellResult& result) {
   const auto statements = summary.find("privacy");
   if (statements == summary.end() || !statements->is_array()) return;
@@ -83,8 +83,8 @@ std::string label_of(const Json& entry, std::size_t place) {
   return std::to_string(place);
 }
 
-// Takes all numbers (true and false as 1 and 0) and strings of a JSON object, each named by its path joined by '_', with '-' as
-// '_': {"a": {"b-c": 1}} gives a_b_c. An entry of a list is named by its name, accountant, level or who, if it has one, otherwise
+// Takes all numbers (true and false as 1 and 0) and strings of a JSON object, each named by its path joined with '_', '-'
+// becoming '_': {"a": {"b-c": 1}} gives a_b_c. A list entry is named by its name, accountant, level or who, if present, otherwise
 // by its index. Skips lists of more than 100 entries, and numbers after the first 10,000.
 void take_all(const Json& json, const std::string& path, int depth, Numbers& numbers, std::map<std::string, std::string>& texts) {
   if (depth > kMaxDepth || numbers.size() >= kMaxNumbers) return;
@@ -108,8 +108,8 @@ struct Counts final : JsonEvents {
   std::vector<std::vector<std::uint64_t>> rows = {};
   std::size_t counts = 0;
   bool complete = false;
-  bool summary = false;  // a large partition keeps its lists in another file
-  bool inside = false;   // in rows_per_class
+  bool summary = false;  // true for a large partition, which keeps its lists in another file
+  bool inside = false;   // inside rows_per_class
   int depth = 0;
   std::string last_key = {};
 
@@ -145,7 +145,7 @@ struct Counts final : JsonEvents {
   }
 };
 
-// The rows per class of each client from a partition.json; empty if it is only a summary, as for large partitions.
+// The rows per class of each client from a partition.json; empty if the file is only a summary, as for large partitions.
 std::vector<std::vector<std::uint64_t>> read_partition_counts(const fs::path& path) {
   std::ifstream file = opened_stream(path);
   Counts counts;
@@ -156,7 +156,7 @@ std::vector<std::vector<std::uint64_t>> read_partition_counts(const fs::path& pa
   return std::move(counts.rows);
 }
 
-// Takes the results so far from the rounds; values from summary.json replace them later.
+// Takes the results so far from the rounds; values from summary.json may replace them later.
 void take_rounds(CellResult& result) {
   if (result.rounds.empty()) return;
   result.numbers = result.rounds.back().numbers;
@@ -166,7 +166,7 @@ void take_rounds(CellResult& result) {
     if (field.is(ReportRule::summed)) sums.emplace_back(field.of_round_name());
   });
   for (const std::string& name : sums) {
-    double sum = 0;  // NaN if a round lacks it
+    double sum = 0;  // NaN if a round lacks the number
     for (const auto& round : result.rounds) sum += round.numbers.of(name);
     result.numbers.erase(name);
     if (!std::isnan(sum)) result.numbers[name] = sum;
@@ -247,7 +247,7 @@ void read_command(const fs::path& folder, CellResult& result) {
   Numbers numbers;
   take_all(read_object(path), "", 0, numbers, result.texts);
   result.status = "finished";
-  // Values of the point that the command only echoes are not results.
+  // Values of the point that the command merely echoes are not results.
   for (const auto& [key, text] : result.cell.point) {
     std::string name = key;
     std::ranges::replace(name, '-', '_');

@@ -47,7 +47,7 @@ std::vector<Cell> read_sweep(const fs::path& folder, SweepResults& results, Inpu
   return expand(results.experiment, inputs);
 }
 
-// A sweep of one cell, the folder itself.
+// Reads the folder of one run as a sweep of one cell.
 std::vector<Cell> read_run(const fs::path& folder, SweepResults& results) {
   Experiment& experiment = results.experiment;
   const fs::path file = folder / "config.toml";
@@ -64,8 +64,8 @@ std::vector<Cell> read_run(const fs::path& folder, SweepResults& results) {
            .command = "fedstride run --config " + file.string()}};
 }
 
-/// The rounds of a long run that need not be kept: those without an evaluation, if others have one. An asynchronous run may have
-/// a round per update.
+/// The rounds of long runs that need not be kept: rounds without an evaluation, if any round has one. An asynchronous run may
+/// have a round per update.
 std::set<std::uint32_t> unevaluated_rounds(const std::vector<CellResult>& cells) {
   constexpr std::size_t kLongRun = 1000;
   std::set<std::uint32_t> without;
@@ -83,7 +83,7 @@ std::set<std::uint32_t> unevaluated_rounds(const std::vector<CellResult>& cells)
   return any ? without : std::set<std::uint32_t>{};
 }
 
-/// Collects rows of the summary, and drops a kind of row once there are more than `most` of it.
+/// Collects the summary's rows, and drops a kind of row once there are more than `most` rows of that kind.
 class HeldSummary {
  public:
   HeldSummary(const Experiment& experiment, std::size_t most) : most_(most) {
@@ -116,7 +116,7 @@ class HeldSummary {
          [&](const SummaryRow& row) { return row.round && !row.client && !kinds_.some_rounds.contains(*row.round); });
   }
 
-  /// Call after the last add(): ranks need all cells.
+  /// Call after the last add(), since ranks need all cells.
   void finish(SweepResults& results) {
     const auto ranks = places(results.experiment, results.cells);
     if (!ranks.empty())
@@ -144,7 +144,7 @@ class HeldSummary {
   std::string left_out_;
 };
 
-// Models of numeric targets have no accuracy: R2 replaces it.
+// Models of numeric targets have no accuracy, so R2 replaces it.
 void choose_measure(SweepResults& results) {
   Tuning& tuning = results.experiment.tuning;
   const auto any_has = [&](const std::string& name) {
@@ -153,7 +153,7 @@ void choose_measure(SweepResults& results) {
   if (tuning.metric == "accuracy" && !any_has(tuning.on + "_accuracy") && any_has(tuning.on + "_r2")) tuning.metric = "r2";
 }
 
-// A folder may contain only a part of the cell's run, or another run.
+// Corrects the cell's status: its folder may contain only part of the cell's run, or another run.
 void check_state(CellResult& cell, const CellState& state, const fs::path& folder) {
   if (state.kind == CellState::Kind::unfinished) cell.status = "unfinished";
   if (state.kind != CellState::Kind::damaged) return;

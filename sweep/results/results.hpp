@@ -30,7 +30,7 @@ void add_names(const Entries& entries, NameSet& names) {
 struct CellResult {
   struct Round {
     std::uint32_t round = 0;
-    Numbers numbers;  ///< finite ones only, here and below
+    Numbers numbers;  ///< only finite numbers, here and below
     std::string model_hash;
   };
   struct Client {
@@ -41,8 +41,8 @@ struct CellResult {
   Cell cell;
   std::string status = "missing";  ///< "finished", "unfinished", "failed" or "missing"
   std::string error = {};
-  Numbers numbers = {};                           ///< after the last round; for commands other than run: all of its numbers
-  std::map<std::string, std::string> texts = {};  ///< hashes, version, compiler, instruction set, notes of privacy
+  Numbers numbers = {};                           ///< after the last round; for commands other than run, all of their numbers
+  std::map<std::string, std::string> texts = {};  ///< hashes, version, compiler, instruction set, privacy notes
   std::vector<Round> rounds = {};
   std::vector<Client> clients = {};
   std::vector<std::vector<std::uint64_t>> rows_per_class = {};  ///< one list per client; empty if not published
@@ -54,14 +54,14 @@ struct CellResult {
   }
 };
 
-/// Mean over seeds of one metric of one configuration.
+/// The mean over seeds of one metric of one configuration.
 struct SummaryRow {
   std::string configuration;
-  std::vector<std::pair<std::string, std::string>> point = {};  ///< without the seed
+  std::vector<std::pair<std::string, std::string>> point = {};  ///< the configuration's point without the seed
   std::string metric;
   std::optional<std::uint32_t> round = {};   ///< empty: after the last round
   std::optional<std::uint32_t> client = {};  ///< empty: the federation
-  int n = 0;                                 ///< seeds
+  int n = 0;                                 ///< number of seeds
   double mean = 0;
   double deviation = 0;  ///< standard deviation with n - 1; NaN for n = 1
   double low = 0;        ///< 95 % interval by Student's t; NaN for n = 1
@@ -77,8 +77,8 @@ struct ExpectationResult {
   std::string text;  ///< "0.442 against 0.431", or the reason for "not run"
 };
 
-/// The contents of a sweep's folder. If the sweep is too large for memory, cells have no rounds, clients and rows_per_class,
-/// and the summary lacks rows by round; write_tables reads them again, one configuration at a time.
+/// The contents of a sweep's folder. If the sweep is too large for memory, cells have no rounds, clients or rows_per_class, and
+/// the summary lacks rows by round; write_tables reads these again, one configuration at a time.
 struct SweepResults {
   std::filesystem::path folder;
   Experiment experiment;
@@ -86,13 +86,13 @@ struct SweepResults {
   std::vector<SummaryRow> summary = {};
   std::vector<ExpectationResult> expectations = {};
   std::map<std::string, std::string> machine = {};  ///< processor, cores, memory, version, compiler; commit if known
-  bool rounds_left_out = false;                     ///< cells have no rounds, clients and rows_per_class
+  bool rounds_left_out = false;                     ///< whether cells lack rounds, clients and rows_per_class
   std::vector<std::string> round_metrics = {};      ///< metrics of any round; used with rounds_left_out
   std::vector<std::string> client_metrics = {};     ///< metrics of any client
-  std::string left_out = {};                        ///< one line naming the rows that only summary.csv has; empty: none
+  std::string left_out = {};                        ///< one line that names the rows found only in summary.csv; empty: none
 };
 
-/// Limits on what is held in memory: bytes of the rounds.jsonl files, and rows of the summary. The tables have the rest.
+/// Limits on data held in memory: bytes of rounds.jsonl files, and rows of the summary. The tables contain the rest.
 struct ReadLimits {
   std::uint64_t held_bytes = std::uint64_t{64} << 20;
   std::size_t rows = 500'000;  ///< per kind: by round, by client, by round and client
@@ -102,25 +102,25 @@ struct ReadLimits {
 /// Error (usage) if the folder contains neither.
 SweepResults read_results(const std::filesystem::path& folder, const ReadLimits& limits = {});
 
-/// Swept keys in the order of the axes, each once.
+/// The swept keys in the order of the axes, without repetition.
 std::vector<std::string> swept_keys(const SweepResults& results);
 
-/// The accuracy of always answering the commonest class of the test rows, if it is the same in all cells that have one.
+/// The accuracy of always answering the most common class of the test rows, if it is the same in all cells that have one.
 std::optional<double> chance_accuracy(const SweepResults& results);
 
-/// Checks the experiment's claims; one result each, in order. Never throws: a claim that cannot be checked is "not run".
+/// Checks the experiment's claims; returns one result each, in order. Never throws: a claim that cannot be checked is "not run".
 std::vector<ExpectationResult> check(const Experiment& experiment, const std::vector<CellResult>& cells,
                                      const std::vector<SummaryRow>& summary);
 
-/// Adds `megabytes` to each round, sent and received up to its end, if its bytes are known.
+/// Adds `megabytes` to each round, the amount sent and received up to its end, if known.
 void add_megabytes(CellResult& cell);
 
-/// Adds to a cell's numbers, for each of the test and the validation rows on which its rounds were evaluated: test_target_reached
-/// (1 or 0) and, if it is 1, test_rounds_to_target, test_seconds_to_target and test_megabytes_to_target, if known.
+/// Adds test_target_reached (1 or 0) to a cell's numbers and, if it is 1, test_rounds_to_target, test_seconds_to_target and
+/// test_megabytes_to_target, if known; also validation_... if rounds were evaluated on validation rows.
 void add_to_target(const Target& target, CellResult& cell);
 
 /// Writes cells.csv, rounds.csv, clients.csv, summary.csv and expectations.csv (RFC 4180; docs/results.md describes every
-/// column). Each file is replaced atomically. The same results give the same bytes, except in the columns of kTimings.
+/// column). Each file is replaced atomically. The same results give the same bytes, except in the columns in kTimings.
 void write_tables(const SweepResults& results);
 
 }  // namespace fedstride

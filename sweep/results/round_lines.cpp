@@ -39,12 +39,12 @@ void for_each_line(const std::filesystem::path& path, Visitor&& visit) {
   }
 }
 
-/// Reads one line's JSON events. Skips nesting that a run does not write.
+/// Reads one line as JSON events. Skips nesting that a run does not write.
 class RoundLine final : public JsonEvents {
  public:
   RoundLine(CellResult& result, bool keep_clients) : result_(result), keep_clients_(keep_clients) {}
 
-  /// Reads a line; false if it is invalid or has another round number.
+  /// Reads a line; returns false if it is invalid or has a different round number.
   bool take(std::string_view line, std::uint32_t round) {
     depth_ = 0;
     place_ = Place::elsewhere;
@@ -54,7 +54,7 @@ class RoundLine final : public JsonEvents {
     round_.numbers.reserve(round_size_);
     first_client_ = result_.clients.size();
     if (!sax_parse_json(line, *this) || line_round_ != round) return false;
-    // A line without individual clients (--client-reports) has these totals already.
+    // A line without individual clients (--client-reports) already has these totals.
     if (!round_.numbers.contains("participants"))
       totals_.visit([&](std::string_view name, double value, bool) {
         if (!std::isnan(value)) round_.numbers[std::string(name)] = value;
@@ -156,7 +156,7 @@ class RoundLine final : public JsonEvents {
   Place place_ = Place::elsewhere;
   CellResult::Round round_;
   CellResult::Client client_;
-  std::size_t round_size_ = 0, client_size_ = 0;  // most numbers seen in one
+  std::size_t round_size_ = 0, client_size_ = 0;  // largest numbers of entries seen so far
   double line_round_ = -1;
   double client_number_ = -1;
   std::size_t first_client_ = 0;

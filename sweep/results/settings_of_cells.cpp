@@ -14,7 +14,7 @@ constexpr std::string_view kExecutionKeys[] = {"out", "quiet", "threads", "data"
 
 using TextSettings = std::map<std::string, std::string>;
 
-// An axis of the values that occur, in order of appearance.
+// An axis with the key's values in the cells, in order of appearance.
 Axis axis_of(const std::string& key, const std::vector<CellResult>& cells) {
   Axis axis{.keys = {key}};
   std::set<std::string> seen;
@@ -33,14 +33,14 @@ std::vector<std::string> names_of(const std::vector<SweepResults>& runs) {
     const std::string& name = run.experiment.name;
     names.push_back(counts[name] == 1 ? name : run.folder.string());
   }
-  // Numbers the names of a folder that is given more than once.
+  // If a folder is given more than once, numbers its names.
   std::map<std::string, int> used;
   for (auto& name : names)
     if (const int times = ++used[name]; times > 1) name += " (" + std::to_string(times) + ")";
   return names;
 }
 
-// The default of a setting of a chosen part.
+// The default of a chosen part's setting.
 std::optional<std::string> default_of_part(const TextSettings& settings, const std::string& key) {
   const Configuration defaults;
   for (const ChosenPart* chosen : chosen_parts(defaults)) {
@@ -60,7 +60,7 @@ std::map<std::string, std::string> resolved_settings(const Cell& cell) {
   try {
     for (const auto& [key, setting] : parse_settings(write_settings(resolve_unchecked(cell.settings), {}), "settings"))
       if (std::ranges::find(kExecutionKeys, key) == std::end(kExecutionKeys)) texts[key] = value_text(setting.value);
-  } catch (const Error&) {  // settings of another version
+  } catch (const Error&) {  // settings from another version
     texts.clear();
   }
   return texts;
@@ -82,7 +82,7 @@ std::vector<FixedSetting> fixed_settings(const SweepResults& results) {
       });
       if (seen.size() == kMaxCellsResolved) break;
     }
-    // The seed varies within a configuration.
+    // The seed may vary within a configuration.
     std::set<std::string> seeds;
     for (const auto& cell : results.cells) seeds.insert(cell.cell.value_of("seed"));
     if (seeds.size() > 1) shared.erase("seed");
@@ -130,7 +130,7 @@ std::string settings_of_methods(const SweepResults& results, const MethodTable& 
   axes.insert(axes.end(), table.condition_keys.begin(), table.condition_keys.end());
   std::vector<std::string> texts;
   for (const std::string& axis : axes) {
-    // These settings are functions of this axis alone.
+    // Finds the settings that are functions of this axis alone.
     std::vector<std::string> values;
     std::map<std::string, TextSettings> of_value;
     std::set<std::string> others;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-/// Half the width of the 95 % interval, in standard deviations of the mean.
+/// Half the width of the 95 % interval, in standard errors of the mean.
 double t_quantile(int n) {
   constexpr int kMaxTabulatedSeeds = 1000;
   static const std::vector<double> known = [] {
@@ -23,7 +23,7 @@ double t_quantile(int n) {
   return n <= kMaxTabulatedSeeds ? known[static_cast<std::size_t>(n)] : student_t_quantile(0.05, n - 1);
 }
 
-/// Visits each name in several sorted lists of numbers, with the values that exist.
+/// Visits each name in several sorted lists of numbers, with the values found.
 void merge_numbers(std::span<const Numbers* const> lists, function_ref<void(std::string_view, std::span<const double>)> visit) {
   std::vector<std::pair<Numbers::const_iterator, Numbers::const_iterator>> heads;
   for (const Numbers* list : lists) heads.emplace_back(list->begin(), list->end());
@@ -43,7 +43,7 @@ void merge_numbers(std::span<const Numbers* const> lists, function_ref<void(std:
 using Clients = std::span<const CellResult::Client>;
 
 Clients clients_of(const CellResult& cell, std::uint32_t round) {
-  // Not equal_range, whose result does not compile with Clang 14 and this standard library.
+  // equal_range is not used, since its result does not compile with Clang 14 and this standard library.
   return {std::ranges::lower_bound(cell.clients, round, {}, &CellResult::Client::round),
           std::ranges::upper_bound(cell.clients, round, {}, &CellResult::Client::round)};
 }
@@ -122,7 +122,7 @@ class SeedsSummary {
 };
 
 struct Standing {
-  int lacking = 0;  // finished seeds without the metric
+  int lacking = 0;  // number of finished seeds without the metric
   double mean = 0;
 };
 
@@ -140,7 +140,7 @@ std::optional<Standing> standing(const std::string& metric, const Seeds& seeds) 
 
 bool is_tuned(const Tuning& tuning, const std::string& key) { return std::ranges::find(tuning.keys, key) != tuning.keys.end(); }
 
-// Configurations with the same text compete: the point without tuned keys and seed.
+// The point without tuned keys and seed; configurations with the same text compete.
 std::string contest(const Tuning& tuning, const Cell& cell) {
   std::string text;
   for (const auto& [key, value] : cell.point)
@@ -155,7 +155,7 @@ bool is_timing(std::string_view metric) { return std::ranges::find(kTimings, met
 SeedStatistics statistics(std::span<const double> values) {
   SeedStatistics result{.n = static_cast<int>(values.size()), .deviation = kNoValue, .low = kNoValue, .high = kNoValue};
   const double n = result.n;
-  // Sums differences from the first, so that equal values have deviation 0.
+  // Sums differences from the first value, so that equal values have deviation 0.
   for (const double value : values) result.mean += value - values.front();
   result.mean = values.front() + result.mean / n;
   if (result.n < 2) return result;

@@ -12,7 +12,7 @@
 
 namespace fedstride {
 
-/// The cells of one configuration, in the grid's order, that is, by seed.
+/// The cells of one configuration, one per seed, in the grid's order.
 using Seeds = std::vector<const CellResult*>;
 
 /// Means, intervals and ranks over the finished cells. Timings are omitted.
@@ -21,9 +21,9 @@ std::vector<SummaryRow> summarize(const Experiment& experiment, const std::vecto
 /// Configurations in order of first appearance.
 std::vector<Seeds> by_configuration(const std::vector<CellResult>& cells);
 
-/// Indices of configurations from best to worst, by the mean over finished seeds of the tuning's metric after the last round.
-/// Configurations that lack the metric for some seed (the loss is not finite) come last; those without it are omitted. Ties keep
-/// the given order.
+/// Indices of configurations from best to worst, by the mean over finished seeds of the tuning metric after the last round.
+/// Configurations that lack the metric for some seed (the loss is not finite) come last; those that lack it for all seeds are
+/// omitted. Ties keep the given order.
 std::vector<std::size_t> ordered(const Tuning& tuning, const std::vector<Seeds>& configurations);
 
 /// The rank of each configuration among configurations that differ only in tuned keys; 1: best.
@@ -39,7 +39,7 @@ struct SeedStatistics {
 /// Sums in the order of the values, so that results are reproducible to the bit.
 SeedStatistics statistics(std::span<const double> values);
 
-/// A row of the summary, without the fields that all rows of its configuration share.
+/// A row of the summary without the fields that all rows of its configuration share.
 struct SummaryLine {
   std::string_view metric;
   std::optional<std::uint32_t> round = {};
@@ -47,21 +47,21 @@ struct SummaryLine {
   SeedStatistics statistics = {};
 };
 
-/// The lines to visit in addition to those of the federation after the last round.
+/// The kinds of lines to visit in addition to the federation's lines after the last round.
 struct SummaryKinds {
-  bool rounds = true;                        ///< of the federation by round
-  bool clients = true;                       ///< of clients after the last round
-  bool client_rounds = true;                 ///< of clients by round
-  std::set<std::uint32_t> some_rounds = {};  ///< of the federation at these rounds, even without `rounds`
+  bool rounds = true;                        ///< the federation by round
+  bool clients = true;                       ///< clients after the last round
+  bool client_rounds = true;                 ///< clients by round
+  std::set<std::uint32_t> some_rounds = {};  ///< the federation after these rounds, even without `rounds`
 };
 
-/// The lines of one configuration's finished cells: after the last round (federation, clients), then by round.
+/// Visits the lines of one configuration's finished cells: after the last round (federation, clients), then by round.
 void summarize_configuration(const Seeds& seeds, const SummaryKinds& kinds, function_ref<void(const SummaryLine&)> visit);
 
 /// The summary row of one line.
 SummaryRow summary_row(const Cell& cell, int rank, const SummaryLine& line);
 
-/// Columns that differ from run to run.
+/// Columns whose values differ from run to run.
 inline constexpr std::string_view kTimings[] = {"seconds", "evaluation_seconds", "examples_per_second", "peak_memory_bytes"};
 
 bool is_timing(std::string_view metric);

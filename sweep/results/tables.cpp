@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// The first columns of a table, in this order; the others follow by name.
+// The first columns of a table, in this order; other columns follow, sorted by name.
 constexpr std::string_view kFirst =
     "rounds_done test_accuracy test_r2 test_loss validation_accuracy validation_r2 validation_loss train_loss rows loss accuracy "
     "examples steps "
@@ -68,7 +68,7 @@ Names metrics_in_order(const NameSet& found) {
   return names;
 }
 
-/// Writes the metrics of many rows in column order.
+/// Writes each row's metrics in column order.
 class Metrics {
  public:
   explicit Metrics(Names names) : names_(std::move(names)), values_(names_.size()) {
@@ -135,7 +135,7 @@ class Tables {
     file.finish();
   }
 
-  /// rounds.csv, clients.csv and summary.csv, which need the rounds of the cells: one configuration in memory at a time.
+  /// Writes rounds.csv, clients.csv and summary.csv, which need the cells' rounds; holds one configuration in memory at a time.
   void rounds() const {
     NameSet round_names(results_.round_metrics.begin(), results_.round_metrics.end());
     NameSet client_names(results_.client_metrics.begin(), results_.client_metrics.end());
@@ -188,7 +188,7 @@ class Tables {
       const Names point = values_of(cell, seedless);
       const auto rank = ranks.find(cell.configuration);
       summarize_configuration(seeds, {}, [&](const SummaryLine& line) {
-        if (line.round && line.client && line.statistics.n < 2) return;  // clients.csv has it
+        if (line.round && line.client && line.statistics.n < 2) return;  // this line is in clients.csv
         summary.text(cell.configuration);
         write_texts(summary, point);
         summary.text(line.metric);
@@ -227,7 +227,7 @@ class Tables {
       std::vector<CellResult> cells;
       for (const CellResult* known : configurations[i]) {
         cells.push_back(read_cell(known->cell, cell_folder(results_.folder, known->cell), results_.experiment));
-        if (cells.back().status != known->status) cells.back() = *known;  // it changed, or belongs to another run
+        if (cells.back().status != known->status) cells.back() = *known;  // the folder has changed, or belongs to another run
       }
       return cells;
     };

@@ -60,6 +60,12 @@ Words command_of(const FieldWord& word, const TemporaryFolder& folder, const std
   if (given.front() == "fedstride") return {given.begin() + 1, given.end()};
   if (given.front() == "--sampling-rate" || given.front() == "--steps")
     return {"privacy", "epsilon", "--sampling-rate", "0.01", "--noise-multiplier", "1", "--steps", "10", "--delta", "1e-5"};
+  for (const auto& [flag, command] : {std::pair{"--jobs", "sweep"},
+                                      {"--configurations", "tune"},
+                                      {"--connect", "join"},
+                                      {"--client", "join"},
+                                      {"--insecure-loopback", "serve"}})
+    if (given.front() == flag) return {command, "--help-all"};
   Words words;
   for (std::size_t i = 0; i < given.size(); ++i) {
     words.push_back(given[i]);
@@ -106,8 +112,9 @@ TEST_CASE("what each word of the field stands for runs") {
     if (word.here.empty()) continue;
     CAPTURE(word.here);
     const Words words = command_of(word, folder, folder / ("run-" + std::to_string(number++)));
-    const Outcome outcome = words.front() == "launch" ? run_program(words) : run_copy(words);
+    const Outcome outcome = words.front() == "launch" || words.back() == "--help-all" ? run_program(words) : run_copy(words);
     CHECK_MESSAGE(outcome.code == 0, outcome.err);
+    if (words.back() == "--help-all") CHECK(names(outcome.out, {word.here}));
   }
 }
 
@@ -131,6 +138,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
   const TemporaryFolder folder;
   write_table(folder / "data");
   write_file(folder / "lr.toml", "lr = 0.1\n");
+  write_file(folder / "a.yaml", "rounds: 10\n");
   write_file(folder / "scaffold.toml", "local-objective = 'SCAFFOLD'\n");
   const auto refused = [&](Words words, std::initializer_list<std::string_view> parts) {
     const Outcome outcome = run_copy(words);
@@ -234,8 +242,25 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {{"launch", "--workers", "3"}, "--at-once"},
            {{"launch", "--processes", "3"}, "--clients"},
            {{"run", "--workers", "3"}, "'--threads'"},
+           {{"run", "-gr", "200"}, "'--rounds'"},
+           {{"run", "-m", "CNN"}, "'--model'"},
+           {{"run", "-nc", "20"}, "'--clients'"},
+           {{"run", "--dataset", "./mine.csv"}, "--data FILE"},
+           {{"run", "--dataset", "emnist"}, "--partition natural"},
+           {{"run", "--momentum", "0.9"}, "does not go with optimizer 'pooled'; it goes with --optimizer heavy-ball"},
+           {{"serve", "--insecure"}, "--insecure-loopback"},
+           {{"join", "--superlink", "127.0.0.1:9092"}, "'--connect'"},
+           {{"join", "--partition-id", "3"}, "'--client'"},
+           {{"report", "a", "--format", "pdf"}, "SVG, PNG and PDF"},
+           {{"privacy", "epsilon", "--n", "60000"}, "--sampling-rate (batch / rows)"},
+           {{"sweep", "a.toml", "--n-jobs", "4"}, "'--jobs'"},
+           {{"run", "--n-jobs", "4"}, "'--threads'"},
+           {{"tune", "a.toml", "--n-trials", "20"}, "'--configurations'"},
+           {{"run", "--config", folder / "a.yaml"}, "must be TOML"},
+           {{"sweep", folder / "a.yaml"}, "must be TOML"},
            {{"run", "elsewhere"}, "see 'fedstride run --help'"}})
     refused(words, {hint});
+  CHECK(names(run_program({"run", "--data", "MNIST"}).err, {"'MNIST' does not exist", "--dataset NAME"}));
   // A flag that a command does not have is not suggested to it.
   refused({"evaluate", "a", "--batch_size", "1"}, {"'--batch_size'"});
   CHECK_FALSE(names(run_program({"evaluate", "a", "--batch_size", "1"}).err, {"did you mean"}));

@@ -49,3 +49,13 @@ def test_variants_and_conditions_make_a_cells_settings():
     of = lambda **point: replicated.settings_of(experiment, {"seed": "2", **point})
     assert of(partition="a", variant="slow") == {"rounds": 9, "seed": 2, "partition": "a"}
     assert of(partition="b", variant="other") == {"rounds": 5, "alpha": 0.5, "seed": 2, "partition": "b"}
+
+
+def test_the_missions_table_is_its_record():
+    folder = SOURCE / "experiments" / "field" / "mission"
+    values = json.loads((folder / "results.json").read_text())["values"]
+    found = {(one["point"]["variant"], one["point"]["random-fraction"]): f"{one['mean']:.4f}" for one in values
+             if one["metric"] == "test_accuracy"}
+    shares, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (folder / "README.md").read_text().splitlines()
+                     if line.startswith("| ")]
+    assert {(row[0], share): value for row in rows for share, value in zip(shares[1:], row[1:])} == found

@@ -1,4 +1,4 @@
-"""Shared by the scripts of this folder: runs of the program, their rounds, medians with ranges, words of a command line."""
+"""Shared by the scripts in this folder: runs of the program, their rounds, medians with ranges, command-line arguments."""
 import json
 import statistics
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def command(program, subcommand="run", **settings):
-    """The words of a command: data_dir=X is --data-dir X, True a bare flag, None omitted."""
+    """The words of a command: data_dir=X becomes --data-dir X, True a bare flag, and None is omitted."""
     words = [str(program), subcommand]
     for name, value in settings.items():
         if value is not None:
@@ -22,7 +22,7 @@ def rounds_of(folder):
 
 
 def run(program, subcommand="run", **settings):
-    """Runs a training in a temporary folder; returns its rounds and its summary."""
+    """Trains in a temporary folder; returns the run's rounds and summary."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place, "run")
         subprocess.run(command(program, subcommand, quiet=True, out=out, **settings), check=True, stdout=subprocess.DEVNULL)
@@ -39,7 +39,7 @@ def spread(values, form=".3f"):
 
 
 def words(usage, needed, *defaults):
-    """The words of the command line: the needed ones unchanged, then numbers with these defaults. Exits with the usage if there
+    """The command-line arguments: the required ones unchanged, then numbers with these defaults. Exits with the usage if there
     are too few or too many."""
     given = sys.argv[1:]
     if not needed <= len(given) <= needed + len(defaults):

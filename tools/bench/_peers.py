@@ -10,30 +10,30 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"  # Debian's Python, with Debian's PyTorch
 WORKER = Path(__file__).with_name("pytorch.py")
 SID = ROOT / "build" / "sid"  # made by tools/bench/sid
-# A BLAS below this share of the core's peak in a large product is not what PyTorch's users have. Good ones reach 0.6 to
-# 0.9, Debian's reference BLAS 0.03.
+# PyTorch's users do not have a BLAS below this share of the core's peak in a large product. Good libraries reach 0.6 to 0.9,
+# Debian's reference BLAS 0.03.
 LEAST_SHARE = 1 / 3
 INSTALL = "tools/bench/compare.py --install installs faster ones"
 
 
 def bench(program, model, batch, seconds):
-    """The results of `fedstride bench` of a model."""
+    """The results of `fedstride bench` for a model."""
     words = [program, "bench", "--model", model, "--batch", str(batch), "--seconds", str(seconds), "--json"]
     return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
 
 
 def measured_peak(program):
-    """The peak of one core, in operations per second, by a loop of independent multiply-adds in registers, without a BLAS."""
+    """The peak of one core, in operations per second, from a loop of independent multiply-adds in registers, without a BLAS."""
     return bench(program, "logistic", 10, 0.01)["peak_flops_per_second"]
 
 
 def libraries(system=Path("/")):
-    """The folders of BLAS libraries installed there by Debian packages, as seen inside."""
+    """The folders of BLAS libraries that Debian packages installed in `system`, as seen inside."""
     return sorted("/" + str(file.parent.relative_to(system)) for file in system.glob("usr/lib/*/*/libblas.so.3"))
 
 
 class Peer:
-    """A process of pytorch.py on one BLAS: here, or in the chroot `system`."""
+    """A process of pytorch.py that uses one BLAS: here, or in the chroot `system`."""
 
     def __init__(self, library, system=Path("/")):
         command = [PYTHON, str(WORKER)]
@@ -72,8 +72,8 @@ def in_words(peer):
 
 
 def fast_enough(peers, peak):
-    """The peers fit for comparison. Exits with an error if there is none: a ratio against a slow BLAS says nothing about
-    PyTorch."""
+    """The peers that are fast enough to compare with. Exits with an error if there are none: a ratio against a slow BLAS says
+    nothing about PyTorch."""
     fast = [peer for peer in peers if peer.flops >= LEAST_SHARE * peak]
     if not fast:
         found = "; ".join(in_words(peer) for peer in peers) or "no BLAS"

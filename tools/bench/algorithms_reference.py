@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""An independent version of the federated algorithms, written from their papers in numpy and float64, compared with the program's
-weights.
+"""Compares the program's weights with an independent version of the federated algorithms, written from their papers in numpy and
+float64.
 
     /usr/bin/python3 tools/bench/algorithms_reference.py --program build/release/fedstride      (Debian: python3-numpy)
 
-Every case is twenty rounds of softmax regression on Fashion-MNIST from the same initial weights. Two kinds of clients, so that
-the order in which a client reads its rows changes nothing:
+Every case is twenty rounds of softmax regression on Fashion-MNIST from the same initial weights. There are two kinds of clients,
+for which the order in which a client reads its rows changes nothing:
   pictures   five clients of 20 to 150 rows, two classes each; one batch holds all rows of a client, so an epoch is one step
-  copies     client k holds copies of a single picture, 10 to 70 of them, in batches of 10: all batches are the same, and
-             clients take different numbers of steps, which is what FedNova is about
+  copies     client k holds 10 to 70 copies of a single image, in batches of 10: all batches are the same, and clients take
+             different numbers of steps, which FedNova is about
 Which clients took part in a round is read from the run's rounds.jsonl; everything else is computed here.
 """
 import argparse
@@ -71,7 +71,7 @@ class Federation:
         return float((np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(y)), y]).mean())
 
     def train(self, client: int, weights: Weights, extra: Callable[[Weights], Weights] | None = None) -> Weights:
-        """Local steps along the gradient + extra(weights now); m = rho m + direction, from 0 in every round."""
+        """Takes local steps along the gradient + extra(current weights); m = rho m + direction starts at 0 in every round."""
         m = np.zeros_like(weights)
         for _ in range(self.steps[client]):
             direction = self.gradient(client, weights)
@@ -82,11 +82,11 @@ class Federation:
         return weights
 
     def shares(self, cohort: list[int]) -> np.ndarray:
-        """p_k: sum to 1 over the cohort."""
+        """p_k, which sum to 1 over the cohort."""
         return self.importance[cohort] / self.importance[cohort].sum()
 
     def shares_of_all(self, cohort: list[int]) -> np.ndarray:
-        """In place of the papers' 1/N: w_k over the sum of all clients' weights, present or not."""
+        """Replaces the papers' 1/N: w_k over the sum of all clients' weights, present or not."""
         return self.importance[cohort] / self.importance.sum()
 
 
@@ -101,7 +101,7 @@ Trainer = Callable[[Federation, int, Weights], Weights]
 
 
 def federate(federation: Federation, server: Server, trainer: Trainer = Federation.train, mean_of_two: bool = False) -> Weights:
-    """McMahan et al. 2017, Algorithm 1, with the server's step open as in Reddi et al. 2021, Algorithm 1."""
+    """McMahan et al. 2017, Algorithm 1, with the server's step left open as in Reddi et al. 2021, Algorithm 1."""
     weights = federation.start
     for cohort in federation.cohorts:
         before = weights
@@ -116,7 +116,7 @@ def average(rate: float = 1.0) -> Server:
 
 
 def momentum(beta: float, rate: float = 1.0, nesterov: bool = False) -> Server:
-    """FedAvgM, Hsu et al. 2019, section 4.3: v <- beta v + Delta, a step of v; Nesterov's: of Delta + beta v."""
+    """FedAvgM, Hsu et al. 2019, section 4.3: v <- beta v + Delta. The step is v, or Delta + beta v for Nesterov's momentum."""
     v = 0.0
 
     def step(changes: list[Weights], shares: np.ndarray) -> Weights:
@@ -128,7 +128,7 @@ def momentum(beta: float, rate: float = 1.0, nesterov: bool = False) -> Server:
 
 
 def adaptive(next_v: Callable[[Weights, Weights], Weights], rate: float, beta1: float, tau: float) -> Server:
-    """Reddi et al. 2021, Algorithm 2, as printed: no correction of the bias; v_-1 = tau^2, the least that it allows."""
+    """Reddi et al. 2021, Algorithm 2, as printed: without bias correction; v_-1 = tau^2, the least that the paper allows."""
     m, v = 0.0, tau**2
 
     def step(changes: list[Weights], shares: np.ndarray) -> Weights:
@@ -153,7 +153,7 @@ def yogi(rate: float, beta1: float = 0.9, beta2: float = 0.99, tau: float = 1e-3
 
 
 def fedexp(epsilon: float = 1e-3) -> Server:
-    """FedExP, Jhunjhunwala et al. 2023, Algorithm 1 and equation (5), with p_k for 1/M."""
+    """FedExP, Jhunjhunwala et al. 2023, Algorithm 1 and equation (5), with p_k in place of 1/M."""
     def step(changes: list[Weights], shares: np.ndarray) -> Weights:
         mean = weighted_sum(shares, changes)
         mean_square = sum(p * np.sum(change**2) for p, change in zip(shares, changes))
@@ -171,7 +171,8 @@ def proximal(mu: float) -> Trainer:
 def scaffold(federation: Federation, option: int, rate: float = 1.0) -> Weights:
     """SCAFFOLD, Karimireddy et al. 2020, Algorithm 1; all control variates start at 0.
 
-    Line 17 has c += |S|/N mean of the changes of c_k; with weights: the sum over S of w_k times them, over the sum of all w_k.
+    Line 17 adds |S|/N times the mean change of c_k to c; with weights, the sum over S of w_k times the changes, over the sum of
+    all w_k.
     """
     theta = federation.start
     c = np.zeros_like(theta)
@@ -193,9 +194,9 @@ def scaffold(federation: Federation, option: int, rate: float = 1.0) -> Weights:
 
 
 def dyn(federation: Federation, alpha: float) -> Weights:
-    """FedDyn, Acar et al. 2021, Algorithm 1, where the argmin is the local steps; h_k is its gradient of L_k at theta_k.
+    """FedDyn, Acar et al. 2021, Algorithm 1, with local steps for the argmin; h_k is the paper's gradient of L_k at theta_k.
 
-    h has 1/m over all clients: with weights, w_k over the sum of all; the mean of the models has p_k.
+    With weights, the 1/m over all clients in h becomes w_k over the sum of all; the mean of the models uses p_k.
     """
     theta = federation.start
     h = np.zeros_like(theta)
@@ -212,10 +213,10 @@ def dyn(federation: Federation, alpha: float) -> Weights:
 
 
 def accumulation(steps: int, rate: float, rho: float, mu: float) -> float:
-    """|a|_1 of FedNova, Wang et al. 2020, section 4.1: a_j is the weight that the j-th gradient has in the change / -rate.
+    """|a|_1 of FedNova, Wang et al. 2020, section 4.1: a_j is the weight of the j-th gradient in change / -rate.
 
-    Found by following every gradient through the local steps. It is steps for SGD; the paper's closed forms for
-    momentum and for a proximal term also follow from it.
+    Found by following every gradient through the local steps. For SGD it is `steps`; the paper's closed forms for
+    momentum and for a proximal term also follow.
     """
     now, m = np.zeros(steps), np.zeros(steps)
     for gradient in np.eye(steps):
@@ -227,8 +228,8 @@ def accumulation(steps: int, rate: float, rho: float, mu: float) -> float:
 def nova(federation: Federation, mu: float = 0.0) -> Weights:
     """FedNova, Wang et al. 2020, equation (6): theta -= tau_eff sum p_k rate d_k, d_k = -Delta_k / (rate |a_k|_1).
 
-    tau_eff = sum p_k |a_k|_1 is what federated averaging has there (equation 4), so that only the bias is removed.
-    (The authors' code has sum p_k tau_k there, steps instead of norms, once mu is above 0; the paper leaves tau_eff free.)
+    tau_eff = sum p_k |a_k|_1 is its value in federated averaging (equation 4), so only the bias is removed.
+    (If mu is above 0, the authors' code uses sum p_k tau_k, steps instead of norms; the paper leaves tau_eff free.)
     """
     theta = federation.start
     for cohort in federation.cohorts:
@@ -256,15 +257,15 @@ def fair(federation: Federation, q: float) -> Weights:
 
 @dataclass
 class Case:
-    """Flags of the program besides the common ones, and the same algorithm here."""
+    """The program's flags in addition to the common ones, and the same algorithm here."""
     flags: str
     reference: Callable[[Federation], Weights]
-    copies: bool = False      # clients hold copies of one picture and take different numbers of steps
+    copies: bool = False      # each client holds copies of one image, and clients take different numbers of steps
     everyone: bool = False    # all clients in every round instead of three of five
     equal: bool = False       # all clients have equal weight
     momentum: float = 0.0
     rate: float = 0.002
-    averages: bool = False    # is plain averaging, or may be
+    averages: bool = False    # is, or may be, plain averaging
 
     def all_flags(self) -> list[str]:
         flags = ["--learning-rate", str(self.rate), "--batch", str(BATCH_OF_COPIES if self.copies else max(PICTURES))]
@@ -349,17 +350,17 @@ def read_bytes(path: Path, header: int, count: int) -> np.ndarray:
 
 
 def training_rows(data_dir: Path | None, count: int = 5000) -> tuple[np.ndarray, np.ndarray]:
-    """The first pictures, as bytes, and their labels."""
+    """The first images, as bytes, and their labels."""
     pixels = read_bytes(data_file(data_dir, "train-images-idx3-ubyte"), 16, count * PIXELS)
     labels = read_bytes(data_file(data_dir, "train-labels-idx1-ubyte"), 8, count)
     return pixels.reshape(count, PIXELS), labels.astype(int)
 
 
 class Data:
-    """A small data set with its partition: the rows are in order of clients."""
+    """A small data set with its partition; rows are ordered by client."""
 
     def __init__(self, folder: Path, pixels: np.ndarray, labels: np.ndarray, places: list[np.ndarray]):
-        """Client k holds the pictures at places[k]. Writes the files that the program reads."""
+        """Client k holds the images at places[k]. Writes the files that the program reads."""
         self.folder, self.pixels, self.labels = folder, pixels[np.concatenate(places)], labels[np.concatenate(places)]
         ends = np.cumsum([len(p) for p in places]).tolist()
         self.rows = [list(range(end - len(p), end)) for p, end in zip(places, ends)]
@@ -374,17 +375,17 @@ class Data:
 
 
 def write_pictures(folder: Path, pixels: np.ndarray, labels: np.ndarray) -> Data:
-    """Client k holds the first pictures of the classes 2k and 2k + 1."""
+    """Client k holds the first images of the classes 2k and 2k + 1."""
     return Data(folder, pixels, labels, [np.flatnonzero(labels // 2 == k)[:size] for k, size in enumerate(PICTURES)])
 
 
 def write_copies(folder: Path, pixels: np.ndarray, labels: np.ndarray) -> Data:
-    """Client k holds copies of the first picture of class 2k."""
+    """Client k holds copies of the first image of class 2k."""
     return Data(folder, pixels, labels, [np.repeat(np.flatnonzero(labels == 2 * k)[0], size) for k, size in enumerate(COPIES)])
 
 
 def write_weights(path: Path, weights: Weights) -> None:
-    """As safetensors, in PyTorch's layout: outputs x inputs."""
+    """Writes the weights as safetensors, in PyTorch's layout: outputs x inputs."""
     tensors = {"fc1.weight": weights[:, :PIXELS], "fc1.bias": weights[:, PIXELS]}
     header, data = {}, b""
     for name, tensor in tensors.items():

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""fedstride and PyTorch on the same work, one thread, in turn: examples a second of processor time and the ratio, medians over pairs.
+"""Compares fedstride and PyTorch on the same work, one thread, in turn: examples per second of processor time and the ratio, as
+medians over pairs.
 
-    tools/bench/compare.py build/release/fedstride                     (Debian: python3-torch; `--install` brings its BLAS)
+    tools/bench/compare.py build/release/fedstride                     (Debian: python3-torch; `--install` installs its BLAS)
     tools/bench/compare.py build/release/fedstride --rows 'logistic 10|adadp-cnn 10' --pairs 1 --seconds 0.3
 
 The rows are single steps, whole rounds, and rounds under example-level privacy against vectorized per-example gradients. PyTorch
-is Debian's, and Debian unstable's if tools/bench/sid has made build/sid, on every BLAS installed there, each in
-its fastest setting (pytorch.py); of each Debian the fastest BLAS counts. A BLAS whose product of 512x512 matrices is below a
-third of the core's peak is left out; if none is left there is no ratio.
+is Debian's, and also Debian unstable's if tools/bench/sid has made build/sid. It runs on every BLAS installed there, each in its
+fastest setting (pytorch.py); the fastest BLAS of each Debian counts. A BLAS that multiplies 512x512 matrices at less than a
+third of the core's peak is left out; if none is left, there is no ratio.
 
 The results file has machine, versions, date, command and each pair's numbers; it is written after every row.
 """
@@ -50,7 +51,7 @@ def fedstride_step(program, row, seconds):
 
 
 def processor_seconds(program, row, rounds):
-    """Seconds of a run, including start and final evaluation, and the rounds' lines."""
+    """Processor seconds of a run, including start and final evaluation, and the rounds' lines."""
     private = dict(dp="example", noise_multiplier=1, clip=1) if row.optimizer == "private" else {}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     lines, _ = run(program, dataset="synthetic", model=row.name, optimizer="adadp" if row.optimizer == "adadp" else "sgd",
@@ -68,7 +69,7 @@ def fedstride_round(program, row, seconds):
         all_seconds, lines = processor_seconds(program, row, 1 + more)
         if all_seconds - once >= seconds:
             return sum(line["examples"] for line in lines[1:]) / (all_seconds - once)
-        # A start can cost more on a busy machine than a few rounds do; their difference would say nothing.
+        # On a busy machine, a start can cost more than a few rounds; the difference would then say nothing.
         more *= 4
 
 
@@ -83,7 +84,7 @@ def settings_in_words(setting):
 
 
 def fastest_setting(peer, row, seconds):
-    """After a short test of each setting, and another of the three fastest; None if this PyTorch cannot do the work."""
+    """The fastest in short tests of each setting, repeated for the three fastest; None if this PyTorch cannot do the work."""
     def look(setting):
         return ask_time(peer, row, seconds, setting, quick=True)
     looks = [(look(setting), setting) for setting in peer.ask(work="settings", name=row.name, optimizer=row.optimizer)]
@@ -92,7 +93,7 @@ def fastest_setting(peer, row, seconds):
 
 
 def measured(program, peers, row, pairs, seconds):
-    """A row of the results. In each system the library that is fastest counts."""
+    """A row of the results. In each system, the fastest library counts."""
     found = [(peer, fastest_setting(peer, row, seconds)) for peer in peers]
     found = [(peer, setting) for peer, setting in found if setting is not None]
     ours = []
@@ -121,12 +122,12 @@ def in_words(row):
 
 
 def counting(row):
-    """The peer that counts, of each system in the order of its name."""
+    """The peer that counts in each system, in the order of the systems' names."""
     return {peer["system"]: peer for peer in sorted(row["peers"], key=lambda peer: peer["system"]) if peer["counts"]}
 
 
 def table(results):
-    """A results file as lines of Markdown: for each kind of work, medians and spans of the ratios."""
+    """A results file as lines of Markdown: for each kind of work, medians and ranges of the ratios."""
     rows = results["rows"]
     batches = list(dict.fromkeys(row["batch"] for row in rows))
     versions = {system: peer["pytorch"].split("+")[0] for row in rows for system, peer in counting(row).items()}
@@ -156,7 +157,7 @@ def head(program, peak, peers, fast):
 
 
 def minutes(rows, peers, systems, pairs, seconds):
-    """Approximate minutes on an idle machine: a round takes PyTorch a second or more, and a pair has three."""
+    """Approximate minutes on an idle machine: PyTorch takes a second or more per round and is timed for at least three."""
     looks = peers * 11 * (seconds / 8 + 0.1)
     steps = sum(row.work == "step" for row in rows)
     rounds = len(rows) - steps
@@ -195,7 +196,7 @@ def main(words=None, make_peers=_peers.all_peers):
         print(f"{len(rows)} rows, about {minutes(rows, 2 * systems, systems, given.pairs, given.seconds):.0f} minutes on an idle machine")
         return
     peers = make_peers()
-    # The peak of a busy core fluctuates like its products: take the best of both.
+    # On a busy core, the measured peak fluctuates like the products, so both are the best of several.
     peak = max(_peers.measured_peak(given.program) for _ in range(5))
     fast = _peers.fast_enough(peers, peak)
     results = head(given.program, peak, peers, fast)

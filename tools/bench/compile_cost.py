@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What a build from nothing costs: CPU seconds of every compiler call, in total and as a multiple of tools/bench/reference_unit.cpp,
-which is compiled during the build once a minute. The multiple can be compared between machines, the seconds cannot.
+"""What a build from scratch costs: CPU seconds of all compiler calls, in total and as a multiple of
+tools/bench/reference_unit.cpp, which is compiled once a minute during the build. The multiple can be compared between machines;
+the seconds cannot.
 
     tools/bench/compile_cost.py [--source FOLDER] [--preset release] [--target fedstride] [--jobs 2] [--top 15]
-    tools/bench/compile_cost.py --touch FILE ...     after the build, touches these files and measures what is built again
+    tools/bench/compile_cost.py --touch FILE ...     after the build, touches these files and measures what is rebuilt
 
 The build is made in a new temporary folder, without ccache, and removed.
 """

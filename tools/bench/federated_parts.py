@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The cost of parts of federated algorithms relative to federated averaging, measured in turn with it.
+"""The cost of parts of federated algorithms relative to federated averaging; the two are measured in turn.
 
 - Objectives: a round of adadp-cnn on CIFAR-10 (five clients, SGD, batches of 10) under FedProx, SCAFFOLD and FedDyn, as a
-  multiple of one under FedAvg.
-- Aggregation: 100 clients of one row; the seconds that a rule over all their updates adds to a round.
-- Server optimizers: one client of one row; the milliseconds that a step adds to a round.
-A round is the median of the run's own `seconds`, averaging included, evaluation not; differences are medians over pairs.
+  multiple of a round under FedAvg.
+- Aggregation: 100 clients with one row each; the seconds that a rule over all their updates adds to a round.
+- Server optimizers: one client with one row; the milliseconds that a step adds to a round.
+A round's time is the median of the run's own `seconds`, including averaging but not evaluation; results are medians over pairs.
 
     python3 tools/bench/federated_parts.py build/release/fedstride FOLDER-OF-CIFAR-10 [PAIRS [ROWS-A-CLIENT]]      (minutes a pair)
 """
@@ -17,7 +17,7 @@ SERVER_OPTIMIZERS = ("momentum", "adagrad", "adam", "yogi", "fedexp")
 
 
 def compare(title, pairs_of_each, names, measure, told):
-    """Measures the plain part and each other part in turn, this many times; told(plain, other) is the result of a pair."""
+    """Measures the plain part and each other part in turn, `pairs_of_each` times; told(plain, other) is the result of a pair."""
     print(title, flush=True)
     pairs = {name: [] for name in names}
     for _ in range(pairs_of_each):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """A federated round compared with a bare PyTorch loop of the same steps, on the same cores, in turn.
 
-The federation of pfl-research's benchmark: 1,000 clients with 50 CIFAR-10 pictures each, 50 of them per round, one epoch in
-batches of 10, SGD, pfl-cnn. The loop does only what the round must: for each of 50 clients it loads the global
-weights, takes five steps (forward, backward, SGD) on pictures that are in memory already, and adds the change; then it
-applies the mean. The fastest of its settings counts: NCHW or channels-last, oneDNN on or off are tried with one client; one
-thread a process with as many processes as cores, or one process with as many threads, with rounds. fedstride's round is the median of the run's own `seconds`,
-reading batches, averaging and hashing included, evaluation not. PyTorch runs on the installed BLAS that is fastest in a large
-product; if that is slow there is no ratio (compare.py, whose whole rounds also have PyTorch of Debian unstable).
+The federation is pfl-research's benchmark: 1,000 clients with 50 CIFAR-10 images each, 50 clients per round, one epoch in batches
+of 10, SGD, pfl-cnn. The loop does only what the round must: for each of 50 clients it loads the global weights, takes five steps
+(forward, backward, SGD) on images that are already in memory, and adds the change; then it applies the mean. Its fastest setting
+counts: one client tries NCHW or channels-last, with oneDNN on or off; whole rounds try as many one-thread processes as cores, or
+one process with as many threads. fedstride's round is the median of the run's own `seconds`, which include reading batches,
+averaging and hashing, but not evaluation. PyTorch runs on the installed BLAS that is fastest in a large product; if that is
+slow, there is no ratio (compare.py, which also runs whole rounds on Debian unstable's PyTorch).
 
     /usr/bin/python3 tools/bench/federation.py build/release/fedstride DATA_DIR [PAIRS]      (Debian: python3-torch)
 """
@@ -24,7 +24,7 @@ CLIENTS, PICTURES, COHORT, BATCH = 1000, 50, 50, 10
 
 
 def train(clients, layout, onednn, threads, barrier, seconds):
-    """One process of the loop: its share of the cohort, a few rounds."""
+    """One process of the loop: trains its share of the cohort for a few rounds."""
     os.environ["PYTORCH_THREADS"] = str(threads)
     import torch
     from pytorch import pfl_cnn

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the network costs, in this machine's own processes.
+"""What the network costs between processes of one machine.
 
     tools/bench/network.py PROGRAM rounds [--pairs 3] [--rounds 4] [--dataset cifar10]
                                                                     a networked round against an in-process one

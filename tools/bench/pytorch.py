@@ -9,10 +9,10 @@ It reads jobs, one JSON object per line, and answers each with a line. A job's `
 - `settings`: every setting that could help this model: NCHW or channels-last, oneDNN on or off, foreach or plain SGD,
   TorchScript; for private steps torch.func's vmap or the expanded weights;
 - `step`: forward, backward and SGD on a batch that is in memory;
-- `round`: clients load the global weights, train on rows in memory, and their changes are averaged; the optimizer is sgd,
-  adadp or private: per-example gradients of all parameters, each clipped, their sum with normal noise, SGD.
+- `round`: clients load the global weights and train on rows in memory, and their changes are averaged; the optimizer is sgd,
+  adadp or private (per-example gradients of all parameters are clipped and summed, with normal noise, for an SGD step).
 
-A time is the median of many, in seconds an example. torch.compile is not tried: it needs a compiler, and minutes a model.
+A time is the median of many, in seconds per example. torch.compile is not tried: it needs a compiler and minutes per model.
 """
 import itertools
 import json
@@ -104,7 +104,7 @@ class LeafLstm(nn.Module):
 
 
 class Attention(nn.Module):
-    """Causal, 4 heads: plain products, which are faster here than nn.MultiheadAttention."""
+    """Causal attention with 4 heads, by plain products, which are faster here than nn.MultiheadAttention."""
 
     def __init__(self, size: int, positions: int):
         super().__init__()
@@ -146,7 +146,7 @@ PICTURE = (3, 32, 32)
 MODELS = {"adadp-cnn": (adadp_cnn, PICTURE), "pfl-cnn": (pfl_cnn, PICTURE), "femnist-cnn": (femnist_cnn, (1, 28, 28)),
           "resnet20-gn": (resnet20_gn, PICTURE), "resnet8-gn": (resnet8_gn, PICTURE), "adadp-mlp": (adadp_mlp, PICTURE),
           "logistic": (logistic, PICTURE), "leaf-lstm": (LeafLstm, (80,)), "small-transformer": (Transformer, (20,))}
-# Vocabulary, and the shape of the answers with their number of classes last.
+# The vocabulary's size, and the shape of the answers with the number of classes last.
 TOKENS = {"leaf-lstm": (80, (80,)), "small-transformer": (90, (20, 90))}
 PRODUCT = 512
 
@@ -156,7 +156,7 @@ def is_convolutional(name):
 
 
 def settings_of(name, optimizer):
-    """The settings to try: dictionaries for `built`."""
+    """The settings to try: keywords of step_work() and round_work()."""
     layouts, others = [False, True] if is_convolutional(name) else [False], [True, False]
     if optimizer == "private":
         return [dict(channels_last=layout, onednn=onednn, per_example=way)
@@ -193,7 +193,8 @@ def sgd_step(model, parameters, rate, foreach):
 
 
 def adadp_step(model, parameters, rate):
-    """A full step against two halves (Koskela & Honkela 2020), tolerance 0.1, an undone step costs as much. Takes two batches."""
+    """Compares a full step with two half steps (Koskela & Honkela 2020), at tolerance 0.1; undone steps cost as much. Takes two
+    batches."""
     loss, state = nn.CrossEntropyLoss(), {"rate": rate}
 
     def gradient(inputs, labels):
@@ -218,7 +219,7 @@ def adadp_step(model, parameters, rate):
 
 
 def per_example_gradients(model, parameters, way):
-    """A function of a batch: for each parameter a tensor whose first dimension is the example."""
+    """A function of a batch that returns, for each parameter, a tensor whose first dimension is the example."""
     if way == "expanded":
         from torch.nn.utils._per_sample_grad import call_for_per_sample_grads
         loss = nn.CrossEntropyLoss(reduction="sum")
@@ -236,7 +237,7 @@ def per_example_gradients(model, parameters, way):
 
         def of_one(values, x, y):
             return loss(functional_call(model, dict(zip(names, values)), (x[None],)), y[None])
-    except ImportError:  # before 2.0
+    except ImportError:  # PyTorch before 2.0
         from functorch import grad, make_functional, vmap
         function, _ = make_functional(model)
 
@@ -252,7 +253,7 @@ def private_step(model, parameters, rate, way, clip=1.0, noise=1.0):
     def step(inputs, labels):
         each = gradients(inputs, labels)
         with torch.no_grad():
-            # As in Opacus: squares would need memory of the gradients' size.
+            # As in Opacus, because squares would need as much memory as the gradients.
             norms = torch.stack([g.reshape(len(inputs), -1).norm(2, dim=1) for g in each]).norm(2, dim=0)
             factors = (clip / norms).clamp_(max=1)
             for p, g in zip(parameters, each):
@@ -262,14 +263,14 @@ def private_step(model, parameters, rate, way, clip=1.0, noise=1.0):
 
 
 def step_work(name, batch, optimizer, foreach, **setting):
-    """One step, and its examples. The rate is so small that neither the weights nor the share of zeros change."""
+    """One step, and its number of examples. The rate is so small that neither the weights nor the share of zeros changes."""
     model, inputs, labels = built(name, batch, **setting)
     step = sgd_step(model, list(model.parameters()), 1e-6, foreach)
     return lambda: step(inputs, labels), batch
 
 
 def round_work(name, batch, optimizer, clients, rows, foreach=True, per_example=None, **setting):
-    """A round of this many clients with this many rows each, and its examples."""
+    """A round of this many clients with this many rows each, and its number of examples."""
     model, inputs, labels = built(name, rows, **setting)
     parameters = list(model.parameters())
     start = [p.detach().clone() for p in parameters]
@@ -295,7 +296,7 @@ def round_work(name, batch, optimizer, clients, rows, foreach=True, per_example=
 
 
 def median_time(work, seconds, warm, least):
-    """Processor time of one call: the median of calls for this many seconds, and at least this many calls."""
+    """Processor time of one call: the median over this many seconds and at least `least` measurements."""
     for _ in range(warm):
         start = time.thread_time()
         work()
@@ -311,7 +312,7 @@ def median_time(work, seconds, warm, least):
 
 
 def product_flops(seconds=0.3):
-    """The fastest product of two square matrices, in operations a second: compute-bound in any good BLAS."""
+    """The speed of the fastest product of two square matrices, in operations per second; compute-bound in any good BLAS."""
     torch.backends.mkldnn.enabled = False
     a, b = torch.randn(PRODUCT, PRODUCT), torch.randn(PRODUCT, PRODUCT)
     times, end = [], time.thread_time() + seconds
@@ -348,7 +349,7 @@ def hello():
 
 
 def answer(work, seconds=0.0, setting=None, quick=False, **job):
-    """A quick answer ranks settings by fewer calls after the first, which also warms up."""
+    """A quick answer, which ranks settings, takes fewer calls after the first, which also warms up."""
     if work == "hello":
         return hello()
     if work == "settings":
@@ -363,7 +364,7 @@ def answer(work, seconds=0.0, setting=None, quick=False, **job):
 
 
 def main():
-    # Only answers go to standard output, none of PyTorch's messages.
+    # Only answers go to standard output, not PyTorch's messages.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     for line in sys.stdin:

@@ -1,7 +1,7 @@
-// The cost of secure aggregation for a client and the coordinator, on one core each. Built by hand, with the libraries of core/
-// and secagg/: g++ -std=c++20 -O2 -I. tools/bench/secagg_cost.cpp build/release/secagg/libfedstride_secagg.a
-// build/release/core/libfedstride_core.a -lcrypto `secagg_cost CLIENTS DEGREE WEIGHTS BITS DROPOUTS`; DROPOUTS clients vanish
-// before their inputs.
+// Measures what secure aggregation costs a client and the coordinator, on one core each. Build it by hand, with the libraries of
+// core/ and secagg/: `g++ -std=c++20 -O2 -I. tools/bench/secagg_cost.cpp build/release/secagg/libfedstride_secagg.a
+// build/release/core/libfedstride_core.a -lcrypto -o secagg_cost`. Usage: `secagg_cost CLIENTS DEGREE WEIGHTS BITS DROPOUTS`;
+// DROPOUTS clients vanish before they send their inputs.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,7 @@ using namespace fedstride::secagg;
 
 namespace {
 
-// Processor time: other programs do not count.
+// Processor time, which excludes other programs.
 double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 Secret secret_of(const std::string& text) { return Secret(Hash().text(text).digest()); }
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""mpirun over a slower network than one machine's memory: every rank in its own network namespace, and between them a
-switch in this process that keeps each packet for as long as cables would. For root; nothing outside is touched.
+"""Runs mpirun over a network slower than one machine's memory: each rank is in its own network namespace, and a switch in
+this process, between them, delays each packet as cables would. Needs root; touches nothing outside.
 
     tools/bench/slow_network.py --ranks 4 --delay 5e-5 --rate 1e9 build/release/fedstride bench --fleet mpi --model adadp-cnn
 
-A packet takes bits / rate on its sender's link, `delay` seconds on its way, and bits / rate on its receiver's link; links are
-busy with one packet at a time, and the switch drops nothing. Namespaces share processors and disk, and memory is not shared:
-the ranks reach each other only by TCP, under their own host names. How close the switch comes to its figures is measured
-first: the time of a small message there and back, and the bytes a second of one stream.
+A packet takes bits / rate on its sender's link, `delay` seconds in transit, and bits / rate on its receiver's link; a link
+carries one packet at a time, and the switch drops nothing. Namespaces share processors and disk but not memory: the ranks reach
+each other only by TCP, under their own host names. First, the script measures how close the switch comes to these figures: the
+round-trip time of a small message, and the bytes per second of one stream.
 """
 import argparse
 import ctypes
@@ -35,7 +35,7 @@ def call(*command):
 
 
 def enter(namespace):
-    """Takes this thread into the network namespace of an open file."""
+    """Moves this thread into the network namespace of an open file."""
     if LIBC.setns(namespace.fileno(), CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), f"cannot enter {namespace.name}")
 
@@ -154,7 +154,7 @@ def probe(hosts):
 
 
 def mpirun(hosts, command):
-    """mpirun in the first namespace; instead of ssh it enters the host's namespace."""
+    """Runs mpirun in the first namespace; to reach a host, mpirun enters its namespace instead of using ssh."""
     with tempfile.TemporaryDirectory() as folder:
         agent = Path(folder) / "agent"
         prefix = hosts.names[0].rsplit("-", 1)[0]

@@ -1,6 +1,6 @@
 # cmake -DSOURCE=folder -DHEADER=file -P Commit.cmake
 # Writes the commit of the source folder, followed by "-dirty" if files have changed since, into a header; an up-to-date header is
-# left unchanged, so that a repeated build does nothing. Without git or its history: "unknown".
+# left unchanged, so a repeated build does nothing. Without git or its history, the commit is "unknown".
 find_program(GIT git)
 set(commit unknown)
 if(GIT)

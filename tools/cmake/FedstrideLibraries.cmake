@@ -1,5 +1,5 @@
-# Libraries that CMake does not find well. HDF5's C library, the serial one if there are several: FEDSTRIDE_HDF5_INCLUDE and the
-# target fedstride::hdf5, to link with (CMake's own module needs a C compiler); libjpeg-turbo's simple interface: fedstride::turbojpeg.
+# Libraries that CMake does not find well: HDF5's C library (the serial one if several), as FEDSTRIDE_HDF5_INCLUDE and the target
+# fedstride::hdf5, because CMake's own module needs a C compiler; libjpeg-turbo's simple interface, as fedstride::turbojpeg.
 find_path(FEDSTRIDE_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial REQUIRED)
 find_library(FEDSTRIDE_HDF5_LIBRARY NAMES hdf5_serial hdf5 REQUIRED)
 find_library(FEDSTRIDE_TURBOJPEG_LIBRARY NAMES turbojpeg REQUIRED)

@@ -1,8 +1,8 @@
-# fedstride_headers(TARGET HEADER LEVEL OPTIONS): TARGET is compiled with the HEADER that most units include, read once, which
+# fedstride_headers(TARGET HEADER LEVEL OPTIONS): compiles TARGET with the precompiled HEADER, which most units include; this
 # saves 2 to 3 seconds per unit. Each level has its own target, since GCC compiles units with precompiled headers at the
-# headers' level. Without unity builds, meant for looking at one file's cost or includes, each file must include what it uses.
+# headers' level. Without unity builds (to look at one file's cost or includes), each file must include what it uses.
 function(fedstride_headers target header level options)
-  # At -O1 and -O2 there are few units.
+  # Few units are compiled at -O1 and -O2.
   if(NOT FEDSTRIDE_UNITY OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR level MATCHES "^-O[12]")
     return()
   endif()
@@ -25,15 +25,15 @@ function(fedstride_headers target header level options)
 endfunction()
 
 # fedstride_compile(TARGET [OPTIMIZE level] [BATCH files] [SANITIZED] [HEADERS file])
-# Sets how a target of this project is compiled: warnings, sanitizers, several files per unit (their headers are then read once:
-# most of what compiling costs here), and, if speed does not matter, less optimized.
+# Sets how a target of this project is compiled: warnings, sanitizers, several files per unit (which read their headers only once,
+# the main cost of compiling here) and, where speed does not matter, less optimization.
 function(fedstride_compile target)
   cmake_parse_arguments(COMPILE "SANITIZED" "OPTIMIZE;BATCH;HEADERS" "" ${ARGN})
-  set(level)   # that of the build type: -O3 for Release
+  set(level)   # the build type's: -O3 for Release
   if(COMPILE_OPTIMIZE STREQUAL "-O0" OR (CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT COMPILE_OPTIMIZE STREQUAL "-O3"))
     set(level ${COMPILE_OPTIMIZE})
   endif()
-  # Outside the training path, indices are also checked in shipped builds: what is tested is what is shipped.
+  # Outside the training path, shipped builds also check indices, so the tested code is the shipped code.
   if(level)
     list(APPEND level -D_GLIBCXX_ASSERTIONS)
   endif()
@@ -50,7 +50,7 @@ function(fedstride_compile target)
   target_compile_options(${target} PRIVATE ${FEDSTRIDE_WARNINGS} ${level} ${sanitized})
   fedstride_headers(${target} ${COMPILE_HEADERS} "${level}" "${sanitized}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC collects garbage only from 200 MB on: saves 7 to 20 % of the time.
+    # Lets GCC collect garbage only from 200 MB on, which saves 7 to 20 % of the time.
     target_compile_options(${target} PRIVATE --param=ggc-min-expand=300 --param=ggc-min-heapsize=200000)
   endif()
   if(FEDSTRIDE_UNITY)
@@ -63,12 +63,12 @@ endfunction()
 
 # fedstride_folder(NAME [DEPENDS folder...] [LINK library...] [OPTIMIZE level] [HOT file...] [COLD file...] [PARTS file...] [UNIT_OF folder] [BATCH files]
 #                  [EXCEPT file...])
-# One static library of all .cpp files of the folder and its subfolders without a CMakeLists.txt (kernels/ has a target of its
-# own), linked with exactly the folders it may include, each named by its last word. HOT files are on the training path: fully
-# optimized at any folder level. COLD files are off the training path in a fully optimized folder, or only call hot code. PARTS
-# list the parts of families, which are compiled with them, fully optimized: a new part compiles no other file. Each of the
-# three is its own unit. UNIT_OF an earlier folder: compiled in its unit, at its level, because most of what the two cost is the
-# headers that both include.
+# Makes a static library of all .cpp files of the folder and its subfolders without a CMakeLists.txt (kernels/ has its own
+# target), linked with exactly the folders it may include, each specified by its last word. HOT files are on the training path:
+# fully optimized at any folder level. COLD files in a fully optimized folder are off the training path or only call hot code.
+# PARTS list the parts of families, which are compiled with them, fully optimized: a new part recompiles no other file. Each of
+# the three is its own unit. UNIT_OF an earlier folder: compiled in that folder's unit, at its level, because the headers that
+# both include are most of the cost.
 function(fedstride_folder name)
   cmake_parse_arguments(FOLDER "" "OPTIMIZE;BATCH;UNIT_OF" "DEPENDS;LINK;HOT;COLD;PARTS;EXCEPT" ${ARGN})
   file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
@@ -97,7 +97,7 @@ function(fedstride_folder name)
     target_link_libraries(fedstride_${FOLDER_UNIT_OF} PUBLIC ${FOLDER_DEPENDS} ${FOLDER_LINK})
     set_property(TARGET fedstride_${FOLDER_UNIT_OF} APPEND PROPERTY FEDSTRIDE_PATHS ${path})
     set_property(TARGET fedstride_${FOLDER_UNIT_OF} APPEND PROPERTY FEDSTRIDE_DEPENDS ${FOLDER_DEPENDS})
-    set(FOLDER_DEPENDS fedstride_${FOLDER_UNIT_OF})  # which brings the others along
+    set(FOLDER_DEPENDS fedstride_${FOLDER_UNIT_OF})  # which brings in the other dependencies
     set(sources)
     set(twin fedstride_${FOLDER_UNIT_OF}_sanitized)
   else()
@@ -137,14 +137,14 @@ function(fedstride_folder name)
       target_sources(fedstride_${name} PRIVATE $<TARGET_OBJECTS:${objects}>)
     endif()
   endforeach()
-  # For the tests: the location of a folder's library, and what its results depend on.
+  # For the tests: a folder's sanitized twin, and the folders that its results depend on.
   set_property(GLOBAL PROPERTY FEDSTRIDE_TWIN_OF_${path} ${twin})
   set_property(TARGET fedstride_${name} PROPERTY FEDSTRIDE_PATHS ${path})
   set_property(TARGET fedstride_${name} PROPERTY FEDSTRIDE_DEPENDS ${FOLDER_DEPENDS})
   install(TARGETS fedstride_${name} EXPORT fedstride ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/fedstride COMPONENT development)
 endfunction()
 
-# fedstride_used_folders(RESULT TARGET...): the folders of these libraries and of all their dependencies.
+# fedstride_used_folders(RESULT TARGET...): sets RESULT to the folders of these libraries and of all their dependencies.
 function(fedstride_used_folders result)
   set(seen)
   set(left ${ARGN})

@@ -1,8 +1,8 @@
-# What a program outside the tree needs: the libraries, the public headers (cli/fedstride/, two of tests/kits/) with the headers
-# they include (fedstride/internal/), and find_package(fedstride), which defines the target fedstride::fedstride.
+# Installs what a program outside the tree needs: the libraries, the public headers (cli/fedstride/, two of tests/kits/) with the
+# headers they include (fedstride/internal/), and find_package(fedstride), which defines the target fedstride::fedstride.
 include(CMakePackageConfigHelpers)
 
-# included_headers(RESULT HEADER...): the project's headers that these include, directly or indirectly, and these themselves.
+# included_headers(RESULT HEADER...): sets RESULT to these headers and the project's headers that they include, even indirectly.
 function(included_headers result)
   set(found)
   set(left ${ARGN})

@@ -3,7 +3,8 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-# The Python module (python/) uses the same libraries. Hidden names cost nothing: no call goes through a table.
+# Position-independent, because the Python module (python/) uses the same libraries. Hidden names make this free: no call goes
+# through a table.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
@@ -19,7 +20,7 @@ option(FEDSTRIDE_PACKAGE "For tools/make-packages: no tests, installed under a l
 # users.
 set(FEDSTRIDE_MPI AUTO CACHE STRING "--fleet mpi: one run on the processes that mpirun or srun starts; AUTO: if an MPI is found")
 if(FEDSTRIDE_MPI)
-  # Debian's openmpi-bin has the compiler's wrapper without the headers that it names, so FindMPI would abort the configuration.
+  # Debian's openmpi-bin has the compiler wrapper without the headers that it refers to, so FindMPI would abort the configuration.
   find_program(FEDSTRIDE_MPI_WRAPPER NAMES mpicxx mpic++ mpicxx.openmpi mpic++.openmpi)
   mark_as_advanced(FEDSTRIDE_MPI_WRAPPER)
   set(folders "")
@@ -50,13 +51,13 @@ endif()
 
 option(FEDSTRIDE_PYTHON "`import fedstride` (python/), where Python's headers and pybind11 are installed" ON)
 
-# ccache if installed; nothing depends on it.
+# Uses ccache if installed; nothing depends on it.
 find_program(FEDSTRIDE_CCACHE ccache)
 if(FEDSTRIDE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${FEDSTRIDE_CCACHE})
 endif()
 
-# Links in a fifth of the time; used if installed.
+# LLD, used if installed, links in a fifth of the time.
 find_program(FEDSTRIDE_LLD ld.lld)
 if(FEDSTRIDE_LLD AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=lld)
@@ -66,15 +67,15 @@ if(FEDSTRIDE_MARCH)
   add_compile_options(-march=${FEDSTRIDE_MARCH})
 endif()
 # GCC 12 with AVX-512 writes wrong constants: std::vector<double>{3, 3, 3, 0} becomes 3, 3, 3, 3. Copying constants in
-# pieces of 16 bytes avoids it; arithmetic is unaffected.
+# pieces of 16 bytes avoids the error; arithmetic is unaffected.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13 AND
    CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-mmove-max=128 -mstore-max=128)
 endif()
-# The compiler fuses nothing: if a multiply-add rounds once, the code calls fma() (core/simd.hpp), so that every compiler gives
+# The compiler fuses nothing: where a multiply-add must round once, the code calls fma() (core/simd.hpp), so every compiler gives
 # the same bits on every processor. `char` is signed everywhere, as on x86.
 add_compile_options(-ffp-contract=off -fno-math-errno -fsigned-char)
-# Debian's Eigen aligns to the widest vector of the build; set it explicitly, so that a portable build aligns the same way.
+# Debian's Eigen aligns to the widest vector of the build; an explicit alignment makes a portable build align the same way.
 add_compile_definitions(EIGEN_MAX_ALIGN_BYTES=64)
 
 set(FEDSTRIDE_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
@@ -85,7 +86,7 @@ endif()
 if(FEDSTRIDE_WERROR)
   list(APPEND FEDSTRIDE_WARNINGS -Werror)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC 12's own AVX-512 headers trip over these two.
+    # GCC 12's own AVX-512 headers trigger these two warnings.
     list(APPEND FEDSTRIDE_WARNINGS -Wno-error=maybe-uninitialized -Wno-error=uninitialized)
   endif()
 endif()

@@ -1,8 +1,8 @@
-# The program's side of `cmake --install` (component `program`; the library's is `development`) and the Debian packages that
-# tools/make-packages builds from both with CPack.
+# The program's part of `cmake --install` (component `program`; the library is `development`) and the Debian packages that
+# tools/make-packages builds from both components with CPack.
 include(GNUInstallDirs)
 
-# Manual pages and completion, written by the program itself; built with all, since they are installed.
+# The program itself writes manual pages and completion; the default build includes them, since they are installed.
 set(manual_folder ${PROJECT_BINARY_DIR}/manual)
 set(completion_folder ${PROJECT_BINARY_DIR}/completion)
 set(made ${manual_folder}/fedstride.1)
@@ -33,7 +33,7 @@ if(FEDSTRIDE_PACKAGE)
   add_executable(fedstride_launcher cli/launcher/launcher.cpp)
   set_target_properties(fedstride_launcher PROPERTIES OUTPUT_NAME fedstride
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/launcher)
-  # The last -march wins: the launcher starts on any processor, and reports if no build does.
+  # The last -march wins, so the launcher starts on any processor and reports if no build does.
   target_compile_options(fedstride_launcher PRIVATE ${FEDSTRIDE_WARNINGS} -march=x86-64 -O2)
   install(TARGETS fedstride_launcher DESTINATION bin COMPONENT program)
   install(TARGETS fedstride DESTINATION lib/fedstride/${FEDSTRIDE_MARCH} COMPONENT program)
@@ -47,7 +47,7 @@ if(FEDSTRIDE_PACKAGE)
     install(PROGRAMS ${stripped} DESTINATION lib/fedstride/${level} COMPONENT program)
   endforeach()
 
-  # The Python module: a build in a folder for each level; fedstride/_load.py loads one. The program is in another package.
+  # The Python module has a folder with a build for each level; fedstride/_load.py loads one. The program is in another package.
   if(TARGET fedstride_python)
     set(python_folder lib/python3/dist-packages/fedstride)
     install(DIRECTORY python/fedstride/ DESTINATION ${python_folder} COMPONENT python
@@ -79,7 +79,7 @@ install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
 install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
         PATTERN __pycache__ EXCLUDE)
 
-# The libraries in a group of tools/packages: programs that link this one also need them.
+# The libraries in a group of tools/packages; programs that link fedstride also need them.
 function(fedstride_packages_of group output)
   file(STRINGS ${PROJECT_SOURCE_DIR}/tools/packages lines REGEX "^${group} +[a-z0-9.+-]+-dev ")
   list(FILTER lines EXCLUDE REGEX "libcli11-dev")   # only the program reads a command line
@@ -95,7 +95,7 @@ endfunction()
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_NAME fedstride)
-string(REPLACE "-dev" "~dev" CPACK_PACKAGE_VERSION ${FEDSTRIDE_VERSION})   # before the release, in Debian's order
+string(REPLACE "-dev" "~dev" CPACK_PACKAGE_VERSION ${FEDSTRIDE_VERSION})   # sorts before the release in Debian's order
 set(CPACK_PACKAGE_CONTACT "The fedstride developers <fedstride@localhost>")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL program development)

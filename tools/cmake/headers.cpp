@@ -1,1 +1,1 @@
-// The unit of the precompiled headers, included by CMake.
+// The unit of the precompiled headers, which CMake includes.

@@ -1,5 +1,5 @@
-// The headers that most units include (Folder.cmake). Every file still includes what it uses: with -DFEDSTRIDE_UNITY=OFF this
-// file is unused.
+// The headers that most units include (Folder.cmake). Every file still includes what it uses, because -DFEDSTRIDE_UNITY=OFF
+// leaves this file unused.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -32,7 +32,7 @@ Releases drawn_as(const CompositionEvent& event, Neighbours neighbours) {
   return {.sampling = event.sampling, .neighbours = neighbours, .rate = event.rate, .adaptive = event.adaptive};
 }
 
-/// `sought` is the noise multiplier of events that omit theirs.
+/// `sought` is the noise multiplier for events that omit it.
 void add_event(Spending& spending, const CompositionCase& one, std::size_t at, std::optional<double> sought) {
   const CompositionEvent& event = one.events[at];
   const auto refuse = [&](const std::string& what) { throw usage_error("event " + std::to_string(at + 1) + ": " + what); };
@@ -65,7 +65,7 @@ PrivacyBound smallest_noise(const CompositionCase& one) {
 
 bool any_adaptive(const CompositionCase& one) { return std::ranges::any_of(one.events, &CompositionEvent::adaptive); }
 
-/// The filter of a case, planned for releases like those of the first event, the only ones known in advance.
+/// The filter for a case, planned for releases like the first event's, the only releases known in advance.
 PrivacyFilter filter_of(const CompositionCase& one) {
   const Accountant accountant = make_accountant(one.accountant);
   if (const auto* zcdp = std::get_if<Zcdp>(&accountant))
@@ -81,7 +81,7 @@ PrivacyFilter filter_of(const CompositionCase& one) {
   return PrivacyFilter::by_rdp(*one.epsilon, *one.delta, planned, rdp->orders, rdp->conversion);
 }
 
-/// Throws Error (failure) for the first event that does not fit.
+/// Throws Error (failure) for the first event that does not fit in the filter's budget.
 void charge_events(PrivacyFilter& filter, const CompositionCase& one, std::size_t count) {
   for (std::size_t at = 0; at < count; ++at) {
     Spending event;

@@ -18,18 +18,18 @@ namespace fedstride {
 enum class CompositionAsk {
   epsilon,
   delta,
-  noise_multiplier,  ///< the smallest, to 0.001, that meets epsilon and delta, for events that omit theirs
-  steps,             ///< the largest count of the last event, which omits it, within epsilon and delta
+  noise_multiplier,  ///< the smallest, to 0.001, that meets epsilon and delta, for events that omit it
+  steps,             ///< the largest count within epsilon and delta for the last event, which omits it
   filter,            ///< the share of its budget that a filter has spent (dp/accountants/filter.hpp)
   divergence,        ///< the Rényi divergence of all events, at one order
-  rho,               ///< of zero-concentrated differential privacy
-  lower_bound,       ///< of epsilon, for one epoch of shuffled lots (dp/accountants/gaussian_curve.hpp)
+  rho,               ///< the rho of zero-concentrated differential privacy
+  lower_bound,       ///< a lower bound on epsilon for one epoch of shuffled lots (dp/accountants/gaussian_curve.hpp)
 };
 
 struct CompositionAskRow {
   CompositionAsk ask;
   std::string_view name;
-  std::string_view needs;  ///< required keys, separated by spaces; other keys of this column are not allowed
+  std::string_view needs;  ///< required keys, separated by spaces; other keys in this column are not allowed
 };
 inline constexpr CompositionAskRow kCompositionAsks[] = {
     {CompositionAsk::epsilon, "epsilon", "accountant delta"},
@@ -43,13 +43,13 @@ inline constexpr CompositionAskRow kCompositionAsks[] = {
 };
 const CompositionAskRow& row_of(CompositionAsk ask);
 
-/// Releases with the same sampling, which share a noise multiplier or have one each.
+/// Releases with the same sampling, which share a noise multiplier or each have their own.
 struct CompositionEvent {
   Sampling sampling = Sampling::poisson;
   double rate = 1;                         ///< in (0, 1]
-  std::optional<double> noise_multiplier;  ///< empty if requested or listed
+  std::optional<double> noise_multiplier;  ///< empty if it is requested or listed
   std::vector<double> noise_multipliers;   ///< one per release
-  std::optional<std::uint64_t> count;      ///< empty if requested or the length of the list
+  std::optional<std::uint64_t> count;      ///< empty if it is requested or the list's length
   std::optional<NoisePlanRules> schedule;  ///< how the noise changes from noise_multiplier
   bool adaptive = false;                   ///< chosen after seeing earlier events' releases
 };
@@ -58,7 +58,7 @@ struct CompositionEvent {
 struct CompositionCase {
   std::size_t number = 0;  ///< from 1, in the file's order
   std::string id = {};     ///< empty if missing or not unique
-  std::string error = {};  ///< one line if it cannot be read; the other members are then meaningless
+  std::string error = {};  ///< one line if the case cannot be read; the other members are then meaningless
   Neighbours neighbours = Neighbours::add_remove;
   std::optional<CompositionAsk> ask = {};
   AccountantWords accountant = {};
@@ -76,18 +76,18 @@ struct CompositionCase {
 /// "case 'mnist-60-epochs'", or "case 7" if it has no id.
 std::string name_of(const CompositionCase& one);
 
-/// Returns the releases to which all events expose one record. Throws Error (usage) if an event omits its noise multiplier or count, or
-/// if its schedule is out of range.
+/// Returns the releases to which all events expose one record. Throws Error (usage) if an event omits its noise multiplier or
+/// count, or if its schedule is out of range.
 Spending spending_of(const CompositionCase& one);
 
-/// Computes the requested quantity. Throws Error (usage), without the case's name, for missing keys and anything the accountant
-/// refuses.
+/// Computes the requested quantity. Throws Error (usage), without the case's name, for missing keys and anything that the
+/// accountant refuses.
 PrivacyBound answer(const CompositionCase& one);
 
 /// The cases of a composition file (docs/compositions.md). A mistake in one case becomes that case's `error`: an unknown key or
-/// word, a missing field, a number out of range or not a number (including NaN, Infinity and 1e999), a duplicate key, a missing
-/// id or a repeated one. Throws Error (failure), naming the file, if it cannot be read, is larger than kMaxCompositionFile, is
-/// not JSON, or has another version, an unknown key outside the cases, or too many cases.
+/// word, a missing field, a value out of range or not a number (including NaN, Infinity and 1e999), a duplicate key, or a missing
+/// or repeated id. Throws Error (failure), naming the file, if it cannot be read, is larger than kMaxCompositionFile, is not
+/// JSON, or has another version, an unknown key outside the cases, or too many cases.
 std::vector<CompositionCase> read_compositions(const std::filesystem::path& path);
 
 }  // namespace fedstride

@@ -18,8 +18,8 @@ namespace {
 
 namespace keys = composition_keys;
 
-/// Quotes NaN, Infinity and numbers beyond the largest double, so that they become an error of their case instead of making the parser
-/// reject the file.
+/// Quotes NaN, Infinity and numbers beyond the largest double, so that they become an error of their case instead of making the
+/// parser reject the file.
 std::string with_odd_numbers_quoted(const std::string& text) {
   std::string result;
   result.reserve(text.size());
@@ -48,7 +48,7 @@ std::string with_odd_numbers_quoted(const std::string& text) {
 
 struct ParsedFile {
   Json document;
-  std::map<std::size_t, std::string> twice;  ///< by case number (0: outside cases), a duplicate key
+  std::map<std::size_t, std::string> twice;  ///< duplicate keys, by case number (0: outside the cases)
 };
 
 ParsedFile parsed(const std::string& path) {
@@ -89,7 +89,7 @@ std::string shown(const Json& value) {
 
 std::string prefixed(const std::string& where) { return where.empty() ? "" : where + ": "; }
 
-/// Throws Error (usage) unless it is a number within the key's bounds.
+/// Throws Error (usage) unless the value is a number within the key's bounds.
 void check_number(const CompositionKey& key, bool whole, const Json& value, const std::string& where) {
   if (value.is_number()) {
     const double number = value.get<double>();
@@ -118,7 +118,7 @@ void check_list(const CompositionKey& key, const Json& value, const std::string&
                       std::to_string(key.most) + " are valid");
 }
 
-/// Throws Error (usage) unless this is an object with only known keys, none missing, and valid values.
+/// Throws Error (usage) unless this is an object with all required keys, no unknown keys, and valid values.
 void check_object(const Json& object, std::span<const CompositionKey> known, const std::string& where) {
   if (!object.is_object()) throw usage_error(prefixed(where) + "it is " + shown(object) + "; it must be an object");
   std::vector<std::string> names;
@@ -223,7 +223,7 @@ CompositionEvent read_event(const Json& object, const std::string& where) {
 
 /// The number of releases with a separate noise multiplier.
 std::size_t listed_in(const CompositionEvent& event) {
-  constexpr std::uint64_t kMaxFixed = 1000;  // schedules without a target are constant from then on
+  constexpr std::uint64_t kMaxFixed = 1000;  // releases after which schedules without a target are constant
   if (!event.schedule) return event.noise_multipliers.size();
   return std::min(event.count.value_or(0), std::max(event.schedule->target, kMaxFixed));
 }
@@ -262,7 +262,7 @@ void read_case(const Json& object, CompositionCase& one) {
                       number_text(one.accept_max));
 }
 
-/// Sets the case's id, unless it has none. Throws Error (usage) if it is invalid or already taken.
+/// Sets the case's id, if the object has one. Throws Error (usage) if it is invalid or already taken.
 void take_id(const Json& object, std::map<std::string, std::size_t>& taken, CompositionCase& one) {
   if (!object.is_object() || !object.contains("id")) return;
   check_text(*std::ranges::find(keys::kCase, "id", &CompositionKey::name), object["id"], "");

@@ -30,7 +30,7 @@ struct CompositionKey {
   Needed needed;
   Valid valid = {};                                ///< for numbers
   std::size_t most = 0;                            ///< for lists, the largest number of elements
-  std::span<const std::string_view> choices = {};  ///< for texts; any text if empty
+  std::span<const std::string_view> choices = {};  ///< for text; any text if empty
 };
 
 namespace composition_keys {
@@ -96,7 +96,7 @@ inline constexpr CompositionKey kSchedule[] = {
 
 }  // namespace composition_keys
 
-/// A schedule by name (dp/noise/noise_plan.hpp): of the clip bound, at constant noise, or of the noise.
+/// A named schedule (dp/noise/noise_plan.hpp), either of the clip bound at constant noise, or of the noise.
 struct CompositionScheduleRow {
   std::string_view name;
   bool of_clip;

@@ -12,8 +12,8 @@ struct FedAsyncSettings : AsynchronousSettings {
                                       "alpha: weight of a client's model in the server's, times the staleness weight",
                                       Valid{.low = 0, .high = 1, .low_included = false}}});
 };
-/// x <- (1 - a) x + a x_k with a = alpha s(staleness), one client's model x_k at a time; with over-cap 'wait' x_k and s may be means of
-/// several. The paper's proximal term is local-objective prox.
+/// x <- (1 - a) x + a x_k with a = alpha s(staleness), for one client's model x_k at a time; with over-cap 'wait', x_k and s may
+/// be means over several clients. The paper's proximal term is local-objective prox.
 struct FedAsync final : AsynchronousMode<FedAsync, FedAsyncSettings> {
   using AsynchronousMode::AsynchronousMode;
   static constexpr std::string_view kName = "fedasync";

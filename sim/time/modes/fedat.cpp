@@ -16,8 +16,8 @@ namespace fedstride {
 namespace {
 
 // The events of FedAT (Chai et al. 2021). Each tier of clients of similar speed has its own consecutive rounds: tier-cohort of
-// its available clients, drawn uniformly, begin at once, and the round ends when the last of them ends. A round with at least one
-// update makes a version, and the tier's next round begins from it.
+// its available clients, drawn uniformly, begin together, and the round ends when its last task ends. A round with at least one
+// update makes a version, from which the tier's next round begins.
 class TierSchedule final : public EventSchedule {
  public:
   TierSchedule(const TimeTerms& terms, std::size_t tiers, std::size_t cohort)
@@ -34,7 +34,7 @@ class TierSchedule final : public EventSchedule {
     while (made.tasks.empty()) {
       std::vector<Nanoseconds> rounds = ends();
       Nanoseconds next_start = kNever;
-      if (*std::ranges::min_element(rounds) > now_)  // ends of an instant come before starts
+      if (*std::ranges::min_element(rounds) > now_)  // at any instant, ends come before starts
         for (std::size_t tier = 0; tier < rounds.size(); ++tier) {
           if (rounds[tier] != kNever) continue;
           const Nanoseconds at = earliest_start(tier);
@@ -83,7 +83,7 @@ class TierSchedule final : public EventSchedule {
   }
 
  private:
-  // The ends of the tiers' rounds; kNever for a tier without one.
+  // The ends of the tiers' rounds; kNever for a tier without a round.
   std::vector<Nanoseconds> ends() const {
     std::vector<Nanoseconds> ends(members_.size(), kNever);
     for (const Flight& flight : flights_) ends[tier_[flight.client]] = flight.end;  // in order, so the last one remains
@@ -124,11 +124,11 @@ class TierSchedule final : public EventSchedule {
   std::vector<std::vector<ClientId>> members_;  // by tier
   Nanoseconds now_ = 0;
   std::uint64_t begun_ = 0;            // tasks so far
-  std::vector<std::uint32_t> rounds_;  // begun, by tier
+  std::vector<std::uint32_t> rounds_;  // rounds begun, by tier
   std::map<ClientId, std::uint32_t> counts_ = {};
 };
 
-// Keeps the tiers' models x_m and the numbers T_m of their rounds, and merges them in double.
+// Keeps the tiers' models x_m and the numbers T_m of their rounds, and merges the models in double precision.
 class MergingRun final : public AsynchronousRun {
  public:
   MergingRun(std::unique_ptr<EventSchedule> schedule, std::size_t tiers) : AsynchronousRun(std::move(schedule)), rounds_(tiers) {}
@@ -152,7 +152,7 @@ class MergingRun final : public AsynchronousRun {
  private:
   Vector change(Vector mean, const SummedUpdates& updates, const Vector& model) override {
     if (models_.empty()) models_.assign(rounds_.size(), model);
-    const Vector& begun = updates.all.front().begun;  // all of a tier's round began from one version
+    const Vector& begun = updates.all.front().begun;  // all updates in a tier's round began from one version
     if (begun.size() != models_[updates.tier].size()) throw failure("the tiers in the checkpoint have models of another size");
     for (std::size_t i = 0; i < mean.size(); ++i) models_[updates.tier][i] = begun[i] + mean[i];
     ++rounds_[updates.tier];

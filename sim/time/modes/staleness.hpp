@@ -12,11 +12,12 @@ namespace fedstride {
 /// How to handle a task whose staleness would exceed the cap.
 enum class OverCap : std::uint8_t {
   drop,  ///< its update is dropped
-  wait   ///< the server makes no version until it has arrived
+  wait   ///< the server makes no version until the task has ended
 };
 constexpr auto choice_names(OverCap) { return names("drop", "wait"); }
 
-/// The weight s of an update by its staleness t, the versions made since its task began (Xie, Koyejo & Gupta 2019, section 5).
+/// The weight s of an update by its staleness t, the number of versions made since its task began (Xie, Koyejo & Gupta 2019,
+/// section 5).
 enum class StalenessWeight : std::uint8_t {
   constant,    ///< 1
   polynomial,  ///< (1 + t)^-a
@@ -37,7 +38,7 @@ struct AsynchronousSettings {
   bool is_polynomial() const { return staleness_weight == StalenessWeight::polynomial; }
   bool is_hinge() const { return staleness_weight == StalenessWeight::hinge; }
   bool has_cap() const { return staleness_cap_ > 0; }
-  /// StalenessWeight as set here.
+  /// The weight of an update with this staleness, under these settings.
   double weight(std::uint32_t staleness) const {
     const double late = static_cast<double>(staleness) - hinge_from;
     switch (staleness_weight) {
@@ -50,7 +51,7 @@ struct AsynchronousSettings {
     }
     return 1;
   }
-  /// The mean of these weights over the updates in a version's sum; 1 if there are none.
+  /// The mean of the staleness weights over the updates in a version's sum; 1 if there are none.
   double mean_weight(const SummedUpdates& updates) const {
     double sum = 0;
     for (const SummedUpdates::Update& update : updates.all) sum += update.weight * weight(update.staleness);
@@ -75,7 +76,7 @@ struct AsynchronousSettings {
             &AsynchronousSettings::has_cap}};
 };
 
-/// The base of the mode Self without rounds, which has the functions scale and change of an AsynchronousRun.
+/// The base of modes without rounds. Self must have the functions scale and change of AsynchronousRun.
 template <class Self, class Settings>
 struct AsynchronousMode : PartBase<ModePart, Self, Settings> {
   using PartBase<ModePart, Self, Settings>::PartBase;

@@ -13,7 +13,8 @@ namespace fedstride {
 /// not arrive are not trained, and their states stay unchanged.
 class SynchronousRun final : public TimedRun {
  public:
-  /// A round with fewer arrivals than the minimum changes nothing; with `tiers` it asks clients of one tier. The terms must outlive it.
+  /// A round with fewer arrivals than the minimum changes nothing. With `tiers`, each round asks clients of one tier. The terms
+  /// must outlive the run.
   explicit SynchronousRun(const TimeTerms& terms, std::size_t minimum_arrivals = 1, std::optional<TierDraw> tiers = {})
       : terms_(terms), minimum_arrivals_(minimum_arrivals), tiers_(std::move(tiers)) {}
 
@@ -29,8 +30,8 @@ class SynchronousRun final : public TimedRun {
     if (tiers_) tiers_->load(bytes);
   }
 
-  /// The clients of a cohort, drawn for this question from those available when the last round ended, whose updates arrive before
-  /// the round closes. Throws Error (failure) if no client will ever be available.
+  /// Draws a cohort for this question from the clients available after the last round, and returns the clients whose updates
+  /// arrive before the round closes. Throws Error (failure) if no client will ever be available.
   std::vector<ClientId> arriving(const CohortPart& cohort, const CohortQuestion& question);
 
  private:

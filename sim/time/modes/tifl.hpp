@@ -12,22 +12,22 @@
 
 namespace fedstride {
 
-/// How a round of tifl draws its tier (Chai et al. 2020, Section 4.4, Algorithm 2). Every I rounds, if the loss of the tier of
-/// the last round is no lower than I rounds ago, the tiers' weights follow the rank of their losses: of n, the highest has n,
-/// the lowest 1. A tier's loss is the mean of its clients' last reports; a tier without reports ranks first. (The paper ranks
-/// accuracies on test rows, which the coordinator does not have.) A tier is drawn at most as often as it has credits, until all
-/// tiers have used theirs.
+/// Draws the tier of each round of tifl (Chai et al. 2020, Section 4.4, Algorithm 2). Every I rounds, if the loss of the last
+/// round's tier is no lower than I rounds ago, tiers are weighted by the rank of their losses: of n tiers, the highest loss has
+/// weight n, the lowest 1. A tier's loss is the mean of its clients' last reports; a tier without reports ranks first. (The paper
+/// ranks accuracies on test rows, which the coordinator does not have.) A tier is drawn at most as often as it has credits, until
+/// all tiers have used their credits.
 class TierDraw {
  public:
-  /// `tier_of` is indexed by client; with `every` 0 the draws are uniform, with `credits` 0 a tier may have any number of
+  /// `tier_of` is indexed by client. If `every` is 0, the draws are uniform; if `credits` is 0, a tier may have any number of
   /// rounds.
   TierDraw(std::vector<std::uint16_t> tier_of, std::uint32_t every, std::uint32_t credits);
 
   std::uint16_t tier_of(ClientId client) const { return tier_of_[client]; }
-  /// The tier of a round.
+  /// Draws the tier of a round.
   std::uint16_t draw(std::uint32_t round, std::span<const double> losses, RandomStream& random);
 
-  /// Converts the state to bytes and back: none if draws are uniform. load throws Error (failure) if they are not such a state.
+  /// Convert the state to bytes and back; uniform draws have none. load throws Error (failure) if the bytes are not such a state.
   std::string save() const;
   void load(const std::string& bytes);
 
@@ -36,19 +36,19 @@ class TierDraw {
   std::size_t tiers_;
   std::uint32_t every_;
   std::uint32_t credits_;
-  std::vector<std::uint32_t> rounds_ = {};  // of each tier; empty before the first
+  std::vector<std::uint32_t> rounds_ = {};  // by tier; empty before the first round
   std::vector<double> weights_ = {};
-  std::vector<double> before_ = {};  // losses at the last check; empty before it
+  std::vector<double> before_ = {};  // losses at the last check; empty before the first
   std::uint16_t last_ = 0;
 };
 
-/// The mean of the known losses of each tier's clients; NaN for a tier without any.
+/// The mean of the known losses of each tier's clients; NaN for a tier without known losses.
 std::vector<double> tier_losses(std::size_t tiers, std::span<const std::uint16_t> tier_of, std::span<const double> losses);
 
 /// How a round of tifl draws its tier.
 enum class TierPolicy : std::uint8_t {
-  uniform,  ///< each with the same probability
-  losses    ///< those with higher losses more often: TiFL's adaptive policy
+  uniform,  ///< every tier with the same probability
+  losses    ///< tiers with higher losses more often: TiFL's adaptive policy
 };
 constexpr auto choice_names(TierPolicy) { return names("uniform", "losses"); }
 

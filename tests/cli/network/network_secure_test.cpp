@@ -196,7 +196,7 @@ TEST_CASE("masks that are not there, and drop-outs that are drawn, are refused o
   };
   CHECK(names(refused({"--secure-aggregation", "ring"}), {"secure-aggregation", "'ring'", "'real'"}));
   CHECK(names(refused(secure({"--secure-leaving", "0.1"})), {"secure-leaving", "0.1", "not simulated"}));
-  CHECK(names(refused(secure({"--aggregation", "median"})), {"aggregation", "'median'", "nobody sees one"}));
+  CHECK(names(refused(secure({"--aggregation", "median"})), {"aggregation", "'median'", "the server sees only their sum"}));
 }
 
 }  // namespace fedstride::test::network_secure_test

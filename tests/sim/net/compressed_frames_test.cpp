@@ -77,7 +77,7 @@ TEST_CASE("a compressed update that does not decode to the model's numbers is re
   CHECK(says(reason([](UpdateMessage& one) { std::memset(one.code.data(), 0xFF, 4); }), "does not decode"));  // NaN
   CHECK(says(reason([](UpdateMessage& one) { one.code.clear(); }), "does not decode"));
   CHECK(says(reason([](UpdateMessage& one) { one.code.append(4000, 'x'); }), "bytes; it can have at most"));
-  CHECK(says(reason([&](UpdateMessage& one) { one.change = change; }), "beside its code"));
+  CHECK(says(reason([&](UpdateMessage& one) { one.change = change; }), "in addition to its code"));
   CHECK(says(reason([](UpdateMessage& one) { one.diverged = true; }), "marked as diverged but has a code"));
   const float large = 0x1p23F;
   CHECK(says(reason([&](UpdateMessage& one) { std::memcpy(one.code.data(), &large, 4); }), "2^22 or larger"));

@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "dp/ledger/ledger.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -52,6 +54,20 @@ TEST_CASE("the ledger of every kind of private run agrees with the run's setting
   CHECK(names(not_compared[0], {"sampling-rate"}));
   CHECK(names(not_compared[1], {"noise-multiplier"}));
   CHECK(names(compared(folder, "2").not_compared.back(), {"clip", "noise", "schedule"}));
+}
+
+TEST_CASE("settings unknown to the program that wrote a ledger are not compared at their defaults") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  start(settings_for(folder, "a", "rounds = 1\noptimizer = 'sgd'\ndp = 'example'\nnoise-multiplier = 2\nbatch = 6\n"));
+  LedgerHeader header = read_ledger(folder / "a/ledger.jsonl").book.header();
+  REQUIRE(header.settings.erase("local-steps") == 1);
+  std::filesystem::remove(folder / "a/ledger.jsonl");
+  Ledger::create(folder / "a/ledger.jsonl", header);
+  const LedgerComparison found = compared(folder, "a");
+  CHECK(found.contradictions == Lines{});
+  CHECK(std::ranges::any_of(found.not_compared, [](const std::string& line) { return names(line, {"local-steps", "default"}); }));
+  CHECK(names(compared(folder, "a", "local-steps = 3\n").contradictions.front(), {"local-steps", "3", "not set"}));
 }
 
 TEST_CASE("each setting changed since the run is named with both values") {

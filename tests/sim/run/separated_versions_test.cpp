@@ -115,7 +115,7 @@ TEST_CASE("the charge is that of the worst pattern of k versions so far apart, a
                                     "rounds T 12, of which one client is in k " + std::to_string(most) + " at most"})
       CHECK_MESSAGE(ledger.find(part) != ledger.npos, part);
     const std::string results = read_file(run + "/summary.json");
-    CHECK(results.find("any two sums with one client are at least 3 versions apart") != results.npos);
+    CHECK(results.find("any two sums that include the same client are at least 3 versions apart") != results.npos);
     const Audit audit = audit_ledger(run + "/ledger.jsonl", {summary.ledger}, {}, true);
     CHECK(audit.failures == std::vector<std::string>{});
     CHECK(audit.statements.at(0).statement.epsilon == epsilon);
