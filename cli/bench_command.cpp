@@ -23,7 +23,7 @@ struct BenchFlags {
   double seconds = 1;
   bool json = false;
 
-  /// A single batch size would hide the sizes at which speed drops.
+  /// Batch sizes to measure: several by default, because speed may drop at some of them.
   std::vector<int> batches() const { return batch ? std::vector{*batch} : std::vector{kBatch, 50, 100}; }
   int one_batch() const { return batch.value_or(kBatch); }
 
@@ -31,7 +31,7 @@ struct BenchFlags {
   static constexpr int kBatch = 10;
 };
 
-/// The form of the examples that a named model expects; any other model line gets 32x32 images.
+/// Returns the form of the examples that a named model expects, or 32x32 images for any other model line.
 ExampleForm form_for(std::string_view model) {
   const NamedModel* named = find_named_model(model);
   return named == nullptr ? ExampleForm{{32, 32, 3}, 10} : named->form;
@@ -40,13 +40,13 @@ ExampleForm form_for(std::string_view model) {
 // A network and the examples it is measured on.
 struct Case {
   std::string name;
-  int batch = 0;  ///< of its private steps
+  int batch = 0;  ///< size, for private steps
   std::string line = name;
   ExampleForm form = form_for(line);
   const char* frozen = "";
 };
 
-// The default measurements.
+// The networks measured by default.
 const Case kCases[] = {
     {"adadp-cnn"},        {"pfl-cnn"},     {"874-parameter MLP", 0, "dense 32 | relu | dense classes", {{1, 1, 16}, 10}},
     {"resnet20-gn"},      {"femnist-cnn"}, {"leaf-lstm"},
@@ -70,7 +70,7 @@ Json measure(const Case& one, int batch, const BenchFlags& flags, double peak) {
           {"evaluated_examples_per_second", evaluated}};
 }
 
-// Cases in which a noisy release is compared with a plain gradient of the same batch.
+// The cases for comparing a noisy release with a plain gradient of the same batch.
 const Case kPrivateCases[] = {
     {"adadp-cnn's dense part", 200, "dense 500 | relu | dense 500 | relu | dense classes", {{1, 1, 1600}, 10}},
     {"adadp-cnn", 200},

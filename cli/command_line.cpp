@@ -30,7 +30,7 @@ constexpr const char* kDescription = "Federated learning with adaptive steps: ex
 
 int complain(const std::string& message, int code) {
   std::fflush(stdout);
-  // A message may quote a whole damaged file: the beginning says what is wrong, and the end what would be valid.
+  // A message may quote a whole damaged file. Its beginning says what is wrong, and its end what would be valid.
   constexpr std::size_t kBegin = 1500, kEnd = 400;
   std::string line = in_own_name(one_line(message));
   if (line.size() > kBegin + kEnd + 5) line.replace(kBegin, line.size() - kBegin - kEnd, " ... ");
@@ -38,7 +38,7 @@ int complain(const std::string& message, int code) {
   return code;
 }
 
-// Prints where to start, for 'fedstride' without a command; returns the exit code.
+// For 'fedstride' without a command: prints where to start and returns the exit code.
 int orientation() {
   std::fputs(
       in_own_name("fedstride simulates federated learning. Useful commands:\n"
@@ -88,7 +88,7 @@ int written() {
   return complain(std::string("cannot write to standard output: ") + std::strerror(errno), 1);
 }
 
-// Prints what --help, --help-all or --version requests of the command named on the command line.
+// Prints the help of the command named on the command line (--help, --help-all), or the version.
 void print_help(const CLI::ParseError& error, CLI::App& app) {
   if (dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr) {
     app.exit(error);
@@ -142,7 +142,7 @@ void add_commands(CLI::App& app, std::string_view only = "") {
   const bool has_all = one == std::end(kCommands) || one->is_about_all;
   for (const Command& command : kCommands)
     if (has_all || command.name == only) command.add(app);
-  // Set after the commands, which would inherit it.
+  // Set after adding the commands, which would otherwise inherit it.
   app.footer(
       "'fedstride help COMMAND' shows what a command does and its flags.\n"
       "Environment: FEDSTRIDE_DATA is the folder of the data sets. FEDSTRIDE_INSTRUCTIONS selects one of the builds in the\n"
@@ -157,7 +157,7 @@ bool takes_words(const CLI::App& command) {
   return std::ranges::any_of(command.get_options(), [](const CLI::Option* option) { return option->get_positional(); });
 }
 
-// True if the named command has all the flags given, and no help is requested: then no other flags are needed.
+// True if the named command has all the flags given and no help for it is requested: then no other flags are needed.
 bool has_flags(const CLI::App& app, int argc, char** argv) {
   const CLI::App* command = &app;
   for (int i = 1; i < argc; ++i) {

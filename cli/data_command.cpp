@@ -62,7 +62,7 @@ void list(const DataFlags& flags) {
   if (flags.json) print_json(json);
 }
 
-/// The options, including those for reading files.
+/// Returns the options in `flags`, including those for reading files.
 DataOptions options_of(const DataFlags& flags) {
   DataOptions options = flags.options;
   options.read = reading_settings(flags.settings);
@@ -206,7 +206,7 @@ void roster(const DataFlags& flags) {
             << "\n";
 }
 
-/// "cifar-10-binary.tar.gz  [=====>    ]  52 %  88.4 of 170.1 MB", redrawn in place.
+/// Draws "cifar-10-binary.tar.gz  [=====>    ]  52 %  88.4 of 170.1 MB" on standard error, in place.
 class Bar {
  public:
   ~Bar() {

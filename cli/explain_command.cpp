@@ -73,14 +73,14 @@ std::size_t place_of(std::string_view key) {
       std::ranges::find(kExplained, key, [](const ExplainedNumber& one) { return std::string_view(one.key); }) - kExplained);
 }
 
-/// The contents of a run's rounds.jsonl.
+/// What the explanation uses from a run's rounds.jsonl and config.toml.
 struct ExplainedRun {
   bool is_adadp = false;  ///< from config.toml
   std::vector<ExplainedRound> rounds;
   std::map<std::uint64_t, std::pair<double, int>> lengths;  ///< by client: sum and count of update_norm / client_length
 
   bool has(std::string_view key) const { return !std::isnan(mean(key)); }
-  /// Mean over the rounds that have the number; NaN if none does.
+  /// Returns the mean of this number over the rounds that report it; NaN if none does.
   double mean(std::string_view key) const {
     double sum = 0;
     int count = 0;
@@ -96,7 +96,7 @@ struct ExplainedRun {
   }
 };
 
-// Adds rates and undone steps, which a line gives for the whole round or for each client.
+// Adds the learning rates and undone steps, which a line reports for the whole round or per client.
 void add_steps(const Json& line, ExplainedRun& run, ExplainedRound& round) {
   const auto number = [&](std::string_view key) -> double& { return round.numbers[place_of(key)]; };
   const auto sum = [&](const char* key) { return std::isnan(number_in(line, key)) ? 0 : number_in(line, key); };
@@ -157,7 +157,7 @@ ExplainedRun read_explained(const std::string& folder) {
 
 constexpr std::size_t kMostRoundsShown = 16;
 
-// At most 16 rounds, including the first and the last.
+// Selects at most 16 rounds, including the first and the last.
 std::vector<const ExplainedRound*> shown_rounds(const ExplainedRun& run) {
   std::vector<const ExplainedRound*> shown;
   const std::size_t last = run.rounds.size() - 1;
@@ -166,7 +166,7 @@ std::vector<const ExplainedRound*> shown_rounds(const ExplainedRun& run) {
   return shown;
 }
 
-// Adds sentences about ADADP's undone steps and the rates that clients found.
+// Adds sentences about ADADP's undone steps and the learning rates that clients found.
 void diagnose_steps(const ExplainedRun& run, std::vector<std::string>& text) {
   double steps = 0, undone = 0, most = 0;
   int worst = 0, idle = 0;
@@ -198,7 +198,7 @@ void diagnose_steps(const ExplainedRun& run, std::vector<std::string>& text) {
   text.push_back(rates + "; each follows the error of its client's own steps.");
 }
 
-// Sentences about the numbers.
+// Returns sentences that interpret the numbers.
 std::vector<std::string> diagnosis(const ExplainedRun& run) {
   std::vector<std::string> text;
   const std::string all = " of " + counted(run.rounds.size(), "round");

@@ -15,8 +15,8 @@ namespace {
 
 thread_local const std::set<std::string, std::less<>>* given_only = nullptr;
 
-// CLI11 can attach only named validators to an option. Ours accepts everything; its description holds a note: a line with the
-// kind of path, a line that says when the help shows the flag, and a line for each known name, with its summary after a tab.
+// CLI11 can attach only named validators to an option. Ours accepts everything, and its description carries a note. The note has
+// a line with the kind of path, one that says when the help shows the flag, and one per known name, with its summary after a tab.
 constexpr const char* kNoteName = "takes";
 constexpr std::string_view kPlaceNames[] = {"", "file", "folder", "output"};
 
@@ -37,7 +37,7 @@ void read_note(const std::string& note, FlagValue& value) {
   }
 }
 
-// Attaches the kind of value to a flag or an argument. An argument's word is its own name.
+// Attaches the kind of value to a flag or an argument. An argument's placeholder is its own name.
 CLI::Option& takes(CLI::Option& option, const FlagValue& value) {
   const auto nothing = [](std::string&) { return std::string(); };
   option.check(CLI::Validator(nothing, note_of(value), kNoteName));
@@ -262,7 +262,7 @@ std::vector<std::string> command_names(const CLI::App& command) {
 
 namespace {
 
-// The long names of all flags, or only of the flags given.
+// Returns the long names of all flags or, with `only_given`, of those on the command line.
 std::vector<std::string> flag_names(const CLI::App& command, bool only_given) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
@@ -270,7 +270,7 @@ std::vector<std::string> flag_names(const CLI::App& command, bool only_given) {
   return names;
 }
 
-// What a word that belongs to no flag probably means: "did you mean '--rounds 10'? ".
+// Guesses what a word that belongs to no flag means: "did you mean '--rounds 10'? "; empty if unknown.
 std::string meant_by(CLI::App& command, const std::string& word) {
   const auto meant = [](const std::string& words) { return "did you mean '" + words + "'? "; };
   if (word.ends_with(".toml") && command.get_option_no_throw("--config") != nullptr)

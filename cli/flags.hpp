@@ -89,7 +89,7 @@ class GivenFlagsOnly {
 };
 
 /// The flags of commands that run the cells of an experiment file: FILE, --out, --jobs, --threads, --scale, and a flag for each
-/// setting, which fixes it. `what` says in the help what an existing folder resumes.
+/// setting, which fixes it. `what` is the help's word for an existing folder that is resumed.
 struct CellsFlags {
   std::string file = {};
   std::string out = {};
@@ -105,16 +105,16 @@ void print_replaced(const Experiment& experiment);
 /// Adds --config FILE; flags override the file's settings (merged()).
 void add_config_flag(CLI::App& command, std::string& path);
 
-/// Add --data FILE and --data-dir FOLDER, with the help of the settings of the same names.
+/// Add --data FILE and --data-dir FOLDER, with the same help texts as the settings of these names.
 void add_data_flag(CLI::App& command, std::string& path);
 void add_data_folder_flag(CLI::App& command, std::string& path);
 
 /// Adds the flags for reading the user's own files: --format, --label, --client-column, --targets and others.
 void add_reading_flags(CLI::App& command, Settings& settings);
-/// The values of these flags.
+/// Returns the values of these flags.
 ReadSettings reading_settings(const Settings& settings);
 
-/// Adds --json, which prints the results as JSON and nothing else to standard output. Every command that prints results has it.
+/// Adds --json, which prints the results as JSON, and nothing else, on standard output. Every command that prints results has it.
 CLI::Option& add_json_switch(CLI::App& command, bool& on);
 /// Prints JSON results.
 void print_json(const Json& json);
@@ -159,7 +159,7 @@ std::string own_command(const CLI::App& command);
 std::string full_name(const CLI::App& command);
 std::vector<std::string> command_names(const CLI::App& command);
 
-/// The settings of a file (none if `path` is empty), overridden by the command line's.
+/// Returns the settings of a file (none if `path` is empty), overridden by those on the command line.
 Settings merged(const std::string& path, const Settings& from_command_line);
 
 }  // namespace fedstride

@@ -57,8 +57,8 @@ FEDSTRIDE_INLINE void opaque(Lanes& value) {
 #endif
 }
 
-/// Counts two operations for each multiply-add of the forward pass, the weight gradient, and the data gradient (not for the first
-/// layer).
+/// Counts two operations for each multiply-add of the forward pass, the weight gradient and the data gradient, which the first
+/// layer does not need.
 double dense_flops_per_example(const Model& model) {
   double products = 0;
   bool first = true;
@@ -87,12 +87,12 @@ struct RandomSteps {
     for (std::size_t i = 0; i < rows.size() * form.answers(); ++i) labels.push_back(static_cast<Label>(below(form.outputs)));
   }
 
-  /// The same examples, for the next step.
+  /// Returns the same examples each time, as the batch of the next step.
   Batch next() { return {labels, rows, {.seed = 1, .step = step++}}; }
 
   double gradient(const float* at, GradientSink sink) { return network.gradient(at, next(), sink).sink_sum; }
 
-  /// Enough steps that the clock's resolution does not matter.
+  /// Returns a number of steps large enough that the clock's resolution does not matter.
   int steps_at_once() const {
     const double flops = static_cast<double>(rows.size()) * dense_flops_per_example(network.model());
     return std::clamp(static_cast<int>(2e6 / flops), 1, 1000);

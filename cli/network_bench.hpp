@@ -24,8 +24,8 @@ struct NetworkSpeed {
 /// Measures steps of `batch` random examples for about `seconds`.
 NetworkSpeed measure_network(const Model& model, int batch, double seconds);
 
-/// Times of a gradient and of a noisy release: per-example norms, clipped sum, seeded noise (dp/noise/clipped_sum.hpp). Neither
-/// changes the weights.
+/// Times of a plain gradient and of a noisy release, which computes per-example norms, a clipped sum and seeded noise
+/// (dp/noise/clipped_sum.hpp). Neither changes the weights.
 struct PrivateSpeed {
   double plain_seconds = 0;    ///< median of many
   double private_seconds = 0;  ///< median of many
@@ -35,10 +35,10 @@ struct PrivateSpeed {
 /// `frozen` has one flag for each layer (Model::frozen), or is empty.
 PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bool>& frozen, double seconds);
 
-/// The cost of adapting: compares a local optimizer's step with as many SGD steps as it computes gradients.
+/// The time of a part, and its ratio to a baseline's. A local optimizer's step is compared with one SGD step per gradient.
 struct OptimizerSpeed {
-  double step_seconds = 0;  ///< per gradient: median of many
-  double ratio = 0;         ///< relative to SGD: median over pairs measured consecutively
+  double step_seconds = 0;  ///< per gradient, or per release of noise: median of many
+  double ratio = 0;         ///< to SGD, or to independent noise: median over pairs measured consecutively
 };
 
 /// If `optimizer` has a setting learning-rate, it is set so small that the weights do not change.
@@ -47,7 +47,7 @@ OptimizerSpeed measure_optimizer(const Model& model, int batch, const Optimizer&
 /// Compares an SGD step under a local objective with one under the plain loss.
 OptimizerSpeed measure_objective(const Model& model, int batch, const LocalObjective& objective, double seconds);
 
-/// Encoding and decoding a million weights.
+/// Times of encoding and decoding a million weights, and the size of the code.
 struct CodeSpeed {
   double encode_seconds = 0;  ///< median of many
   double decode_seconds = 0;  ///< median of many
@@ -55,10 +55,11 @@ struct CodeSpeed {
 };
 CodeSpeed measure_compression(const UpCompression& compression, double seconds);
 
-/// Compares the noise of a release of a million weights with independent noise.
+/// Compares the time that a mechanism's noise takes for a release of a million weights with that of independent noise.
 OptimizerSpeed measure_noise(const MechanismPart& mechanism, double seconds);
 
-/// Peak of one core in floating-point operations per second: independent fused multiply-adds in registers, best of several runs.
+/// Measures the peak of one core, in floating-point operations per second, with independent fused multiply-adds in registers;
+/// returns the best of several runs.
 double measure_fp32_peak();
 
 }  // namespace fedstride

@@ -29,7 +29,7 @@ struct ReportFlags {
   bool json = false;
 };
 
-// Rewrites the tables to match the page's numbers: a killed sweep has old tables or none.
+// Rewrites a sweep's tables to match the page's numbers, because a killed sweep leaves old tables or none.
 void renew_tables(const SweepResults& sweep) {
   if (!std::filesystem::exists(sweep.folder / "sweep.json") || ::access(sweep.folder.c_str(), W_OK) != 0) return;
   const FolderLock lock(sweep.folder, FolderLock::Wait::yes);

@@ -39,7 +39,7 @@ void carry_out(const RunCommandFlags& arguments, CLI::App& command, const FleetM
   progress.end(summary, arguments.run.json, program_name() + " run " + on_ranks + "--resume " + summary.folder);
 }
 
-// Rank 0 carries out the run and reports errors in the command line, which is the same on all ranks; the other ranks work for it.
+// Rank 0 carries out the run, and the other ranks work for it. All ranks have the same command line; rank 0 reports its errors.
 void carry_out_on_ranks(const RunCommandFlags& arguments, CLI::App& command) {
   const std::atomic<bool>* stop = stop_on_signals();
   const auto ranks = join_ranks(arguments.fleet, stop);

@@ -93,7 +93,7 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
   std::printf("; results would go to %s\n", folder.c_str());
 }
 
-// Prints each reason once; the error that follows names the first cell.
+// Prints each reason for refusing cells once; the error that follows names the first cell.
 void show_refused(const RefusedCells& refused, const SweepFlags& arguments) {
   if (arguments.json) {
     Json list = Json::array();
@@ -163,7 +163,7 @@ SweepPlan read_plan(const SweepFlags& arguments) {
 using SweepAll = std::function<SweepSummary(const SweepPlan& plan, const SweepObserver& observer)>;
 
 void carry_out(const SweepFlags& arguments, CLI::App& command, const SweepAll& sweep_all) {
-  const SharedDatasets datasets;  // computing the cells' keys and running the cells share what they read
+  const SharedDatasets datasets;  // read once, for computing the cells' keys and for running the cells
   check_flags(command);
   if (arguments.ranks_per_cell != 1 && !arguments.fleet.on_ranks())
     throw usage_error("ranks-per-cell is " + std::to_string(arguments.ranks_per_cell) + "; it needs --fleet mpi");
@@ -219,7 +219,7 @@ Selection selection_of(const SweepFlags& arguments) {
   return selection;
 }
 
-// Shows only the winner.
+// Runs the sweep and shows only the winner.
 void choose(const SweepFlags& arguments, CLI::App& command) {
   check_flags(command);
   if (arguments.jobs != 1 || arguments.shard != "1/1" || arguments.dry_run || arguments.report || !arguments.by.empty())

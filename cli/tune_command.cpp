@@ -49,7 +49,7 @@ std::string score_text(const Score& score) {
   return text;
 }
 
-// "near the cut, within their noise: 2 that go on, 4 that do not"
+// "close: the cut, 0.8123, is within the 95 % interval of 2 chosen and 4 not chosen"; empty if no score is near the cut.
 std::string noise_text(const RungOrder& order) {
   std::size_t near[2] = {0, 0};
   for (const RungPlace& one : order.places)
@@ -105,7 +105,7 @@ void show_winner(const TunePlan& plan, const TuneSummary& summary) {
 }
 
 void carry_out_tuning(const TuneFlags& arguments, CLI::App& command) {
-  const SharedDatasets datasets;  // computing the cells' keys and running the rungs share what they read
+  const SharedDatasets datasets;  // read once, for computing the cells' keys and for running the rungs
   check_flags(command);
   const bool is_told = !arguments.quiet && !arguments.json;
   const TuneOptions options{.out = arguments.out,

@@ -6,7 +6,7 @@
 namespace fedstride {
 namespace {
 
-constexpr double kNormRounding = 1e-5;  // of a direction's norm in floats
+constexpr double kNormRounding = 1e-5;  // relative rounding error of a direction's norm in floats
 
 }  // namespace
 

@@ -17,18 +17,18 @@
 
 namespace fedstride {
 
-/// Records (or clients) made to measure a run's privacy. Their contributions are random directions, each included or not by a
-/// fair coin flip. They pass through the run's own sampler, clip, sum and noise. Each noisy release is scored along every
-/// canary's direction, minus the contribution of other records, which the guarantee's adversary knows. Directions share no
-/// coordinates, so scores are independent. Half of the canaries have coordinates in all layers, the others in one layer, so that
-/// each layer has its own canaries. Used by one thread at a time, except for hear() and know() on different coordinates.
+/// Artificial records (or clients) that measure a run's privacy. Each contributes a random direction and is included or not by a
+/// fair coin flip. The contributions pass through the run's own sampler, clip, sum and noise. Each noisy release, minus the
+/// other records' contribution, which the guarantee's adversary knows, is scored along every canary's direction. Directions share
+/// no coordinates, so scores are independent. Half of the canaries have coordinates in all layers, each of the others in a single
+/// layer, so every layer has its own canaries. Use from one thread at a time, except hear() and know() on different coordinates.
 class Canaries {
  public:
   static constexpr std::size_t kMostSpread = 64;  ///< coordinates per canary
 
-  /// Makes at most `count` canaries, fewer if layers that are not `unsent` lack room. `kind` distinguishes the canaries of one
-  /// source. With `alternates`, every other canary is slightly shorter than the bound, so that an adaptive bound does not follow
-  /// the canaries.
+  /// Makes at most `count` canaries, fewer if the layers that are not `unsent` have too few parameters. `kind` distinguishes sets
+  /// of canaries drawn from one source. With `alternates`, every other canary's length is 0.999 times the
+  /// clip bound, instead of 10 times, so that an adaptive bound does not follow the canaries.
   Canaries(const Model& model, const std::vector<bool>& unsent, std::size_t count, const RandomSource& source, std::uint32_t kind,
            bool alternates = false);
 
@@ -45,11 +45,11 @@ class Canaries {
   bool in_lot() const { return !drawn_.empty(); }
   std::span<const double> norms() const { return norms_; }
   void weighted_sum(std::span<const float> factors, GradientSink sink);
-  /// Receives the other records' contribution to the sum.
+  /// Receives the other records' contribution to a stretch of the sum.
   void know(std::size_t offset, std::span<const float> part);
   /// Occasionally measures one row's contribution to the sum (largest_contribution()).
   void probe(Network& network, std::span<const float> factors, ForEachPiece for_each_piece);
-  /// Receives the release, divided by the denominator passed to score().
+  /// Receives a stretch of the release, already divided by the denominator that score() receives.
   void hear(std::size_t offset, std::span<const float> values);
   void score(double denominator);
 
@@ -80,8 +80,8 @@ class Canaries {
   void score(std::span<const std::uint32_t> drawn, double contribution, double deviation);
 
   std::vector<std::uint32_t> coordinates_;  ///< of all canaries, ascending
-  std::vector<std::uint32_t> owner_;        ///< canary of each coordinate
-  std::vector<float> direction_;            ///< the canary's value there
+  std::vector<std::uint32_t> owner_;        ///< the canary that owns each coordinate
+  std::vector<float> direction_;            ///< that canary's value at each coordinate
   std::vector<std::uint32_t> group_;
   std::vector<bool> in_;
   std::vector<std::uint32_t> present_;

@@ -9,14 +9,14 @@
 namespace fedstride {
 
 /// Turns the gradient of a client's loss into the gradient of its local objective:
-///   gradient + pull (weights - anchor) + fixed + decay x weights, and 0 where the weights are held
+///   gradient + pull (weights - anchor) + fixed + decay x weights, and 0 for held parameters
 /// Each stretch is corrected while it is in cache, on its way to the optimizer's sink.
 struct CorrectedGradient {
   const float* anchor = nullptr;  ///< the model received
   const float* fixed = nullptr;   ///< null: none
   float pull = 0;
   float decay = 0;
-  std::span<const ParameterRange> decayed = {};  ///< parameters that decay (the trained ones), in order
+  std::span<const ParameterRange> decayed = {};  ///< parameters under weight decay (the trained ones), in order
 
   std::span<const ParameterRange> held = {};  ///< parameters not being trained now, in order
 

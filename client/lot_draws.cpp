@@ -22,7 +22,7 @@ LotDraws::LotDraws(const PrivatePlan& plan, const RandomSource& source, std::spa
                          .first = place_.first_release});
 }
 
-// Keeps the examples of each user that have the smallest draws, the same ones in every round.
+// Keeps at most bound() examples per user: those with the smallest draws, which are the same in every round.
 void LotDraws::keep_some(std::span<const std::uint32_t> users) {
   using Key = std::tuple<std::uint32_t, std::uint64_t, Row>;
   std::vector<Key> keys;

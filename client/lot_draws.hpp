@@ -12,7 +12,7 @@
 
 namespace fedstride {
 
-/// Writes a round's lot counts to a report; `empty` lots had no examples.
+/// Writes the counts of a round's lots to a report; `empty` is the number of lots without examples.
 void add_to_report(const LotReport& lots, std::uint64_t empty, ClientReport& report);
 
 /// One client's lots in one round: their rows, the noise on their releases, and how many releases the ledger has reserved.
@@ -21,13 +21,13 @@ class LotDraws {
   struct Place {
     std::uint32_t round = 1;
     ClientId client = 0;
-    std::uint64_t first_release = 0;  ///< number of the round's first release in the client's plan
+    std::uint64_t first_release = 0;  ///< number, in the client's plan, of the round's first release
     std::uint64_t reserved = 0;       ///< releases reserved in the ledger for this round
     double clip = 0;                  ///< the round's clip bound, if it follows counts
   };
 
-  /// Plan, source, rows and users must outlive this object. `users` maps each row of the data set to its user, if the plan draws
-  /// users or bounds their examples.
+  /// Plan, source, rows and users must outlive this object. `users`, needed if the plan draws users or bounds their examples,
+  /// maps each row of the data set to its user.
   LotDraws(const PrivatePlan& plan, const RandomSource& source, std::span<const Row> rows, const Place& place,
            std::span<const std::uint32_t> users);
   LotDraws(LotDraws&&) = default;  ///< keeps the addresses of the vectors' elements, to which draw_lot_ refers
@@ -38,10 +38,10 @@ class LotDraws {
 
   /// Draws the next lot.
   void draw(std::vector<Row>& drawn);
-  /// If users are drawn: how many rows each user in the last lot has, in row order.
+  /// If users are drawn: the number of rows of each user in the last lot, in the order of the rows drawn.
   std::span<const std::size_t> groups() const { return groups_; }
   bool draws_users() const { return plan_.unit() == LotUnit::users; }
-  /// The index (from 0) of the last lot drawn in this round.
+  /// The number (from 0), within the round, of the last lot drawn.
   std::uint32_t step() const { return drawn_lots_ - 1; }
   NoiseStep noise() const { return noise_of(step()); }
   /// The standard deviation of the noise in one coordinate of the next lot's mean gradient.
@@ -95,7 +95,7 @@ class LotDraws {
   std::uint64_t empty_ = 0;
   std::uint32_t drawn_lots_ = 0;
   int epoch_ = 0;
-  std::vector<Row> kept_;               ///< the rows grouped by user, or the rows used
+  std::vector<Row> kept_;               ///< all rows, grouped by user; or the rows that keep_some keeps
   std::vector<std::size_t> user_ends_;  ///< user k has rows user_ends_[k], ..., user_ends_[k + 1] - 1 of kept_
   std::vector<std::uint32_t> users_;    ///< the client's users, ascending
   Lots draw_lot_;                       ///< draws rows or users

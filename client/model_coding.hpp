@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// How the server codes changes to the clients' model, over the parameters that the federation trains.
+/// How the server codes changes to the clients' model, limited to the parameters that the federation trains.
 struct ModelCoding {
   DownCompression compression = {};
   std::vector<ParameterRange> sent = {};
@@ -20,7 +20,7 @@ struct ModelCoding {
   bool on() const { return compression->codes(); }
   /// Returns the code of `model` minus `held`, the model that clients hold, and sets `held` to the decoded model.
   std::string advance(std::uint32_t round, const Vector& model, Vector& held) const;
-  /// Applies such a code to a client's model. Returns false, leaving `held` unchanged, if the code is invalid.
+  /// Applies a code from advance() to `held`, a client's model. Returns false, leaving `held` unchanged, if the code is invalid.
   bool apply(std::string_view code, std::uint32_t round, Vector& held) const;
 };
 

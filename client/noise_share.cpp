@@ -14,7 +14,7 @@ namespace fedstride {
 namespace {
 
 constexpr std::size_t kSharesPerRow = 1024;
-// Steps of the address (client_noise, round, client): one for the noise, the others for attempts at rounding.
+// Steps of the address (client_noise, round, client): the first for the noise, the second and later ones for rounding attempts.
 constexpr std::uint32_t kNoiseStep = 1;
 constexpr std::uint32_t kRoundingStep = 2;
 

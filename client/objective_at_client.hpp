@@ -10,7 +10,7 @@
 namespace fedstride {
 
 /// The client's side of the local objective and of weight decay, for successive rounds of any clients. Corrects the gradient of
-/// the loss, follows the steps, and turns the final weights into an update.
+/// the loss, records the steps, and turns the final weights into an update.
 class ObjectiveAtClient {
  public:
   /// Objective and optimizer must outlive this object. `decayed` lists the parameters under weight decay, in order.
@@ -38,7 +38,7 @@ class ObjectiveAtClient {
   }
 
   /// Ends the round: fills `update` with the change of the weights, followed by the vector sent with it. Leaves `kept` unchanged
-  /// if the change is unusable (ExactSum::admits). `weight` is the client's weight in the mean. Returns ObjectiveScale::measure
+  /// if ExactSum::admits rejects the change. `weight` is the client's weight in the mean. Returns ObjectiveScale::measure
   /// if the objective scales, otherwise 0.
   double end(const Task& task, const Vector& weights, Vector& kept, Vector& update, double weight = 1) const;
 

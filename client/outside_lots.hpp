@@ -16,8 +16,8 @@
 namespace fedstride {
 
 // Example-level privacy for training by user code (client/outside_training.hpp). The code computes the gradient of each example
-// in a lot; drawing, clipping, noise and charging are the same as in every private run. Nothing here can see what else the code
-// does with the examples.
+// in a lot; drawing, clipping, noise and charging are the same as in every private run. Nothing here can check what else the
+// code does with the examples.
 
 /// Everything a process needs to compute one client's noisy gradients in one round.
 struct OutsideLotsTerms {
@@ -30,7 +30,7 @@ struct OutsideLotsTerms {
   int epochs = 1;
   std::uint64_t reserved = 0;  ///< releases reserved in the ledger
 
-  /// Converts the terms to bytes and back, for a process that trains on behalf of this one. The terms are secret: anyone who has
+  /// Converts the terms to bytes and back, for another process that trains for this one. The terms are secret: anyone who has
   /// them can repeat every draw. load throws Error (failure) if the bytes are not valid terms.
   std::string save() const;
   static OutsideLotsTerms load(std::string_view bytes);
@@ -61,12 +61,12 @@ class OutsideLots {
   /// The lot's examples, numbered from 0 within the client's examples.
   std::span<const Row> drawn() const { return drawn_; }
   /// Returns the lot's noisy gradient, with zeros between tensors. Calls `part` until it returns nothing, clips and sums all
-  /// examples, and divides the noisy sum by the expected number of examples. Throws Error: usage if the number of examples is not
-  /// the number drawn, failure if no lot is drawn or it was already released.
+  /// gradients, and divides the noisy sum by the expected number of examples. Throws Error: usage if the number of examples is
+  /// not the number drawn, failure if no lot is drawn or it was already released.
   Vector release(const std::function<std::optional<ExampleGradients>()>& part);
 
   /// Counts over all lots so far, for the client's report.
-  std::uint64_t examples() const { return examples_; }  ///< drawn
+  std::uint64_t examples() const { return examples_; }  ///< number drawn
   const LotReport& lots() const { return draws_.lots(); }
   std::uint64_t empty_lots() const { return draws_.empty(); }
 

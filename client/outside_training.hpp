@@ -20,7 +20,7 @@ namespace fedstride {
 struct OutsideTask {
   std::uint32_t round = 1;
   ClientId client = 0;
-  std::uint64_t rows = 0;                     ///< examples of the client
+  std::uint64_t rows = 0;                     ///< number of the client's examples
   std::uint64_t seed = 0;                     ///< drawn at (outside_training, round, client), below 2^63
   std::optional<OutsideLotsTerms> lots = {};  ///< for noisy gradients, under example-level privacy
   std::string state = {};  ///< from the client's last answer; empty before the first answer and if nothing is kept
@@ -33,12 +33,12 @@ struct OutsideAnswer {
   std::string state = {};
   std::uint64_t examples = 0;  ///< gradient examples
   double loss = std::numeric_limits<double>::quiet_NaN();
-  std::string failure = {};  ///< one line saying why weights are missing; empty if they exist
+  std::string failure = {};  ///< one line saying why there are no weights; empty if there are
   LotReport lots = {};       ///< counts over all the client's lots, under example-level privacy
   std::uint64_t empty_lots = 0;
 };
 
-/// Trains these clients and passes each answer on, in any order, from the calling thread. May throw Interrupted.
+/// Trains these clients and passes each one's answer to `answer`, in any order, from the calling thread. May throw Interrupted.
 using OutsideTraining =
     std::function<void(const Task& task, std::span<const ClientId> clients, const std::function<OutsideTask(ClientId)>& task_of,
                        const std::function<void(OutsideAnswer)>& answer)>;

@@ -16,7 +16,7 @@ namespace fedstride {
 void gather(std::span<const ParameterRange> ranges, const Vector& from, Vector& numbers);
 void scatter(std::span<const ParameterRange> ranges, const Vector& numbers, Vector& into);
 
-/// How personal models divide a model's parameters; ranges are in order.
+/// How personal models divide a model's parameters; each list of ranges is in order.
 struct PersonalRanges {
   std::vector<ParameterRange> own = {};      ///< the client's own layers, or the whole model
   std::vector<ParameterRange> shared = {};   ///< trained parameters of the other layers
@@ -25,7 +25,7 @@ struct PersonalRanges {
 /// `local` and `frozen` have one flag per layer, or are empty.
 PersonalRanges personal_ranges(const Model& model, const std::vector<bool>& local, const std::vector<bool>& frozen);
 
-/// The client's side of personal models, for successive rounds of any clients. The vector that a client keeps has its own
+/// The client's side of personal models, for successive rounds of any clients. The vector `kept` contains the client's own
 /// parameters, gathered, and is empty before the client's first round.
 class PersonalAtClient {
  public:
@@ -39,10 +39,10 @@ class PersonalAtClient {
 
   /// Copies the client's own parameters into the model received; does nothing before the client's first round.
   void restore_own(const Vector& kept, Vector& weights) const;
-  /// Keeps the client's own parameters from the trained weights. If they are not finite, keeps nothing, so the client next starts
-  /// from the model received.
+  /// Copies the client's own parameters from the trained weights to `kept`. If they have diverged (ExactSum::admits), empties
+  /// `kept`, so the client next starts from the model received.
   void keep_own(const Vector& weights, Vector& kept) const;
-  /// Resets the client's own parameters to those received, so that their change is 0.
+  /// Resets the client's own parameters to the values received, so that their change is 0.
   void reset_own(const Vector& received, Vector& weights) const;
 
   /// The parameters that are not trained in this epoch (0, 1, ...) of a round's ordinary training.

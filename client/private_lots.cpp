@@ -125,7 +125,7 @@ class PrivateLots::UserLot {
   PrivateLots& lots_;
   const float* weights_;
   std::size_t user_ = 0;
-  std::size_t first_ = 0;  ///< index of that user's first row
+  std::size_t first_ = 0;  ///< index of the next user's first row
   double norm_ = 0;
   double loss_sum_ = 0;
 };

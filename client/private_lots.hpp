@@ -21,7 +21,7 @@ struct PrivateTraining {
   ClientId canary_client = 0;
 };
 
-/// The stretches in which a network's noisy gradient is reported.
+/// The stretches into which a network's noisy gradient is divided.
 std::vector<GradientStretch> gradient_stretches(const Model& model, const std::vector<bool>& frozen);
 
 /// One thread's buffers for a network's noisy gradients.
@@ -39,7 +39,7 @@ class PrivateBuffers {
 };
 
 /// One client's noisy gradients in one round: draws a lot, has the network compute its gradients part by part, and releases the
-/// clipped and noised sum. The training loop uses this class like the batches of a client without privacy.
+/// clipped and noised sum. The training loop uses this class just as it uses batches for a client without privacy.
 class PrivateLots {
  public:
   struct Places {  ///< the objects used, all of which must outlive this one

@@ -21,7 +21,7 @@ enum class LotUnit {
   users,          ///< each with the mean gradient of all its examples; a user is a record
 };
 
-/// A client's numbers of rows and of lot units.
+/// The numbers of rows and of lot units that a client has.
 struct LotSizes {
   std::size_t rows = 0;
   std::size_t units = 0;
@@ -32,17 +32,17 @@ struct LotSizes {
 struct PrivateRules {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
-  int steps = 0;              ///< per epoch; 0: as many as its lots allow
+  int steps = 0;              ///< per epoch; 0: as many as the epoch's lots allow
   int batch = 10;             ///< examples per lot (on average under Poisson sampling)
   double sampling_rate = 0;   ///< share of a client's rows in a lot; 0: batch / rows
-  NoisePlanRules noise = {};  ///< its target is set to each client's releases in target_epochs
+  NoisePlanRules noise = {};  ///< its target is replaced by the number of each client's releases in target_epochs
   int target_epochs = 1;      ///< local epochs over which the clip and noise schedules run
   LotUnit unit = LotUnit::examples;
   std::uint64_t bound = 1;  ///< maximum examples per user, for LotUnit::some_examples
   Bound clip_rule = {};     ///< if it counts, noise.clip is the first round's bound
 };
 
-/// One client's lots and the noise of its releases, fixed before training: a function of the rules and of the client's
+/// One client's lots and the noise on its releases, fixed before training: a function of the rules and of the client's
 /// number of rows, which is public. The sampler and the accountants both read the plan.
 /// If a step reads one lot, an epoch has 1 / rate lots (rounded so that E epochs have ceil(E / rate)); if a step reads two (as in
 /// ADADP and Delta-SGD), an epoch has floor(1 / (2 rate)) steps, at least one. If lots are drawn in passes, an epoch has
@@ -51,7 +51,7 @@ class PrivatePlan {
  public:
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, std::size_t rows)
       : PrivatePlan(rules, optimizer, LotSizes{rows, rows}) {}
-  /// Lots of units other than examples are Poisson-sampled at the rate given by the rows.
+  /// Lots of units other than examples are Poisson-sampled, at the rate computed from the number of rows.
   PrivatePlan(const PrivateRules& rules, const Optimizer& optimizer, const LotSizes& sizes);
   /// A plan of one lot with one example, which load() replaces.
   PrivatePlan() = default;
@@ -64,23 +64,25 @@ class PrivatePlan {
   LotUnit unit() const { return unit_; }
   std::uint64_t bound() const { return bound_; }  ///< maximum number of units per record
 
-  /// The deviation of the noise on a lot's count (ReleaseRules::count_noise); 0: lots have no count. Throws Error (usage) if it
-  /// is too small for the noise multiplier.
+  /// The standard deviation of the noise on a lot's count (ReleaseRules::count_noise); 0: lots have no count. Throws Error
+  /// (usage) if it is too small for the noise multiplier.
   double count_noise() const;
   bool counts() const { return clip_rule_->counts(); }
   const Bound& clip_rule() const { return clip_rule_; }
-  /// The round's bound from the server's numbers; 0: the bound in noise(). Throws Error (failure) if they lack a valid bound.
+  /// The round's bound from the server's numbers, or 0 if the bound in noise() applies. Throws Error (failure) if counts() but
+  /// `told` is not a single valid bound.
   double round_clip(std::span<const double> told) const;
-  /// noise().runs(first, count), with the round's bound `clip` if bounds follow counts.
+  /// noise().runs(first, count), but with the round's bound `clip` if the bound follows counts.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count, double clip) const;
 
   /// The number of lots read by a step of this epoch.
   int lots_per_step(int epoch) const { return epoch < epoch_of_change_ ? first_lots_per_step_ : later_lots_per_step_; }
-  /// The number of steps in an epoch (0, 1, ...), and of noisy releases in all epochs before it.
+  /// The number of steps in an epoch (0, 1, ...), and the number of noisy releases in all epochs before it.
   std::uint64_t steps(int epoch) const;
   std::uint64_t releases_before(int epoch) const;
 
-  /// Save and load the whole plan, for lots of examples, in a cereal archive. load throws if the archive has no plan.
+  /// Save the whole plan, for lots of examples, to a cereal archive, and load it from one. load throws if the archive has no
+  /// plan.
   template <class Archive>
   void save(Archive& archive) const {
     exchange(archive, *this, noise_.rules());
@@ -102,10 +104,10 @@ class PrivatePlan {
     }
   }
 
-  /// The maximum number of releases with one record among `count` consecutive ones within `epochs` epochs; 0 if releases are not
-  /// counted by passes.
+  /// The maximum number of releases that can include a given record, out of `count` consecutive releases within `epochs` epochs;
+  /// 0 if lots are not drawn in passes.
   std::uint64_t passes(std::uint64_t count, int epochs) const;
-  /// The accountants' view of `count` releases, from number `first` on, within `epochs` epochs.
+  /// The accountants' view of `count` releases, starting with number `first`, within `epochs` epochs.
   Spending spending(std::uint64_t first, std::uint64_t count, int epochs) const;
 
  private:

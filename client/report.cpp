@@ -105,7 +105,7 @@ ClientReport sum_of(std::span<const ClientReport> reports) {
   ClientReport sum;
   for_each_report_number([&]<class Value>(const ReportField<Value>& field) {
     if constexpr (std::is_floating_point_v<Value>) {
-      std::array<ExactTotal, 2> totals;  // above and below 0
+      std::array<ExactTotal, 2> totals;  // of the numbers from 0 up, and of those below 0
       for (const ClientReport& report : reports)
         if (field.adds_up() && is_possible(field, report))
           totals[report.*field.member < 0 ? 1 : 0].add(std::abs(report.*field.member));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// The lowest possible accuracy. R^2 has no lower bound, but a diverged model's R^2 is not reported.
+/// The lowest possible value of `accuracy`. R^2 has no lower bound, but a diverged model's R^2 is not reported.
 double least(const Evaluation& told) { return told.metric == metric_of(Targets::values) ? -kMaxRate : 0; }
 
 std::string outside(std::string_view name, double number, double least, double most) {

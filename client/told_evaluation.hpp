@@ -16,7 +16,7 @@ namespace fedstride {
 /// The maximum number of examples a model can have been tested on, since row numbers have 32 bits.
 inline constexpr std::uint64_t kMaxTestedExamples = std::numeric_limits<Row>::max();
 
-/// The metric that `accuracy` stands for with these targets.
+/// The metric that Evaluation::accuracy contains for these targets.
 std::string_view metric_of(Targets targets);
 /// The metric's name in file keys: "accuracy", "r2" (test_r2).
 constexpr std::string_view metric_key(std::string_view metric) { return metric == "R2" ? "r2" : metric; }

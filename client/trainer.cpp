@@ -18,8 +18,8 @@
 
 namespace fedstride {
 
-// Writes a byte that says whether an optimizer state follows, the state, and the vectors kept by objective, personal model and
-// compression, if any.
+// Writes a byte that says whether an optimizer state follows; that state, if there is one; and any vectors kept by the objective,
+// the personal model and the compression.
 std::string ClientState::save(const LocalTraining& training) const {
   const bool present = training.keep_state && state_ != nullptr;
   std::string room;  // a growing stream would copy its contents
@@ -76,7 +76,7 @@ Vector personal_weights(const LocalTraining& training, const Model& model, const
 }
 
 int rows_at_once(const LocalTraining& training, std::size_t max_rows) {
-  // Lots, whose size is random, are processed in parts if they are larger; plain batches never are.
+  // Lots, whose size is random, are processed in parts of at most this size; plain batches are never divided.
   constexpr std::size_t kMaxLotPart = 256;
   std::size_t most = static_cast<std::size_t>(training.batch);
   if (training.privacy) most = kMaxLotPart;
@@ -85,7 +85,7 @@ int rows_at_once(const LocalTraining& training, std::size_t max_rows) {
 
 namespace {
 
-// The batch size of a client with `rows` rows, small enough for at least one step.
+// The batch size of a client with `rows` rows, small enough that the rows suffice for a step.
 std::size_t batch_of(const LocalTraining& training, std::size_t rows) {
   const auto read = static_cast<std::size_t>(training.optimizer->batches_per_step());
   return std::clamp<std::size_t>(rows / read, 1, static_cast<std::size_t>(training.batch));
@@ -174,7 +174,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
                     const Signals& signals, UpdateSink sink) {
   weights_ = task.model;
   if (personal_.has_layers()) personal_.restore_own(state.personal_, weights_);
-  // If states are not kept, all use this thread's spare one, whose memory is reused.
+  // If states are not kept, all clients use this thread's spare state, whose memory is reused.
   auto& kept = training_.keep_state ? state.state_ : spare_state_.state_;
   const bool fresh = kept == nullptr;
   if (fresh) kept = training_.optimizer->make_state();
@@ -201,8 +201,8 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   sink({report, view(std::as_const(update_)), code});
 }
 
-// The batches of a client without privacy. An epoch reads every row once, in an order drawn for that epoch. If the steps of an
-// epoch are set, it passes over the rows as often as they take, in a new order each time.
+// The batches of a client without privacy. An epoch reads every row once, in an order drawn for that epoch. If the number of
+// steps per epoch is set, an epoch passes over the rows as often as these steps need, in a new order each time.
 class Trainer::PlainBatches {
  public:
   PlainBatches(Trainer& trainer, std::span<const Row> rows, std::size_t batch, int set_steps, const BatchAddress& address,
@@ -270,7 +270,7 @@ class Trainer::PlainBatches {
   std::span<const Row> batch_rows_ = {};
   std::size_t batch_;
   int set_steps_;
-  std::uint32_t pass_ = 0;  ///< number of the pass over the rows in this round
+  std::uint32_t pass_ = 0;  ///< number of the current pass over the rows, within the round
   int reads_of_batch_ = 1;  ///< gradients per batch; before the first epoch, all rows are read once
   int reads_left_ = 0;
   BatchAddress address_;

@@ -48,7 +48,7 @@ struct LocalTraining {
   int batch = 10;
   Augmentation augmentation = Augmentation::none;
   FeatureSkew feature_skew = {};
-  std::uint32_t clients = 1;    ///< number in the federation; affects feature skew
+  std::uint32_t clients = 1;    ///< number of clients in the federation; affects feature skew
   bool weighs_examples = true;  ///< a client's weight in the mean is its number of examples; otherwise 1
   bool keep_state = true;       ///< the optimizer's state is kept between rounds
   std::uint64_t seed = 0;
@@ -63,7 +63,7 @@ struct LocalTraining {
 
   /// True if clients keep anything between rounds.
   bool keeps_clients() const { return keep_state || objective->keeps() || personal->keeps() || coding.keeps(); }
-  /// The layers that no update changes: one flag per layer, or empty.
+  /// Flags the layers that no update changes: one flag per layer, or empty.
   std::vector<bool> unsent() const;
   /// The skew of a client's inputs. The result refers to this object.
   ClientSkew skew_of(ClientId client) const;
@@ -77,18 +77,18 @@ struct LocalTraining {
 /// The largest number of examples a network processes at once for clients with at most `max_rows` rows.
 int rows_at_once(const LocalTraining& training, std::size_t max_rows);
 
-/// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, those of its plan.
+/// The number of steps a client with `rows` rows takes in rounds 1 to `rounds`; under example-level privacy, as planned.
 double steps_of(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t rounds);
 
 /// The maximum number of passes over its rows that a client with `rows` rows makes in a round, without privacy.
 std::uint64_t passes_of_round(const LocalTraining& training, std::size_t rows);
 
-/// The planned number of gradient examples that a client with `rows` rows computes in a round: a function of `rows` and the
-/// settings, not of the actual steps and rows. Under example-level privacy, the expected size of its lots.
+/// The planned number of gradient examples that a client with `rows` rows computes in a round. It depends on `rows` and the
+/// settings, not on the steps actually taken or the lots drawn: under example-level privacy, lots count at their expected size.
 double planned_examples(const LocalTraining& training, ClientId client, std::size_t rows, std::uint32_t round);
 
 /// One client's state between rounds: its optimizer's state, its local objective's vector, its personal parameters and
-/// compression's kept error, all empty before its first round.
+/// the error kept by compression, all empty before its first round.
 class ClientState {
  public:
   /// Converts the state to bytes and back; training then continues bit for bit. load throws Error (failure) if the bytes are
@@ -113,7 +113,7 @@ Vector personal_weights(const LocalTraining& training, const Model& model, const
 struct Interrupted {};
 
 /// One thread's network, optimizer scratch and weights. Trains any client, one at a time. Needs memory for one model and one
-/// batch, for any number of clients.
+/// batch, regardless of the number of clients.
 class Trainer {
  public:
   /// Model, data and training must outlive the trainer. `max_rows` is the number of examples of the largest client.
@@ -126,13 +126,14 @@ class Trainer {
     const std::atomic<bool>* stop = nullptr;
   };
 
-  /// Trains `client` on its rows from the task's model, then its personal model, if any, and passes the update on.
-  /// An epoch visits the rows in an order drawn at (data_order, round, client, epoch). A step reads the next batches_per_step
+  /// Trains `client` on its rows, starting from the task's model; then trains its personal model, if it has one; and passes the
+  /// update to `sink`.
+  /// An epoch visits the rows in an order drawn at (data_order, round, client, epoch). A step reads the next batches_per_step()
   /// batches. An epoch ends when fewer rows are left than a step needs (ADADP: floor(n / 2B) steps), except that an optimizer
   /// with one batch per step uses a smaller last batch. A client with fewer rows than one step reads gets batches of rows /
   /// batches_per_step, at least one row. Under example-level privacy, the client's PrivatePlan determines lots and noise, and
-  /// training ends before the step that would release more than task.releases allows. If the steps of an epoch are set
-  /// (LocalTraining::steps), it passes over the rows as often as they take, each time in an order drawn with the pass's number.
+  /// training ends before the step that would release more than task.releases allows. If LocalTraining::steps is set, an
+  /// epoch passes over the rows as often as its steps need, each time in an order drawn with the pass's number.
   void train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
              const Signals& signals, UpdateSink sink);
 
@@ -155,7 +156,7 @@ class Trainer {
   void train_epochs(const Pass& pass, PartState& state, Source& source, const Signals& signals, ClientReport& report);
   ClientReport train_with(PartState& state, const Task& task, ClientId client, std::span<const Row> rows,
                           ForEachPiece for_each_piece, const Signals& signals);
-  /// Trains the client's personal model in a second pass, if there is one, and tests the model.
+  /// Trains the client's personal model if its kind has a second pass, and tests the personal model.
   void train_personal(const Task& task, ClientId client, std::span<const Row> rows, Vector& kept, ForEachPiece for_each_piece,
                       const Signals& signals, ClientReport& report);
 

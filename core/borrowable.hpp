@@ -33,7 +33,7 @@ class Borrowable {
   const Value* end() const { return data() + size(); }
   const Value& operator[](std::size_t i) const { return data()[i]; }
 
-  /// Returns the owned vector, which first receives a copy of the numbers if they were lent.
+  /// Returns the owned vector, after copying the numbers into it if they were lent.
   std::vector<Value>& edit() {
     if (owner_) {
       own_.assign(lent_.begin(), lent_.end());

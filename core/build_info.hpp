@@ -17,16 +17,16 @@ struct BuildInfo {
 };
 BuildInfo build_info();
 
-/// The libraries whose versions may affect results or speed: "Eigen 3.4.0, OpenSSL 3.0.17".
+/// The versions of the libraries that may affect results or speed: "Eigen 3.4.0, OpenSSL 3.0.17".
 std::string library_versions();
 
 /// The date given by SOURCE_DATE_EPOCH (reproducible-builds.org), such as "2026-11-27"; empty if the variable is not set. Throws
 /// Error (usage) if its value is not a number of seconds.
 std::string source_day();
-/// The UTC date, such as "2026-11-27"; empty if the time cannot be converted.
+/// The UTC date of a time, such as "2026-11-27"; empty if the time cannot be converted.
 std::string day_text(std::time_t time);
 
-/// Incremented whenever the results of any configuration or the default of any setting change. A result is recomputed only if
+/// Incremented whenever the results of any configuration or the default of any setting changes. A result is recomputed only if
 /// this number, its configuration or its data has changed.
 inline constexpr int kNumericsVersion = 9;
 

@@ -39,8 +39,8 @@ class ByteSink : private std::streambuf, public std::ostream {
   std::array<char, 4096> buffer_;
 };
 
-/// Passes what `write` writes to `take`, piece by piece, so model-sized data can be hashed, counted or written to a file without
-/// a second copy in memory. A piece is valid until `take` returns.
+/// Calls `take` with each piece of what `write` writes, so model-sized data can be hashed, counted or written to a file without a
+/// second copy in memory. A piece is valid until `take` returns.
 inline void in_pieces(function_ref<void(std::ostream&)> write, function_ref<void(std::string_view piece)> take) {
   ByteSink sink(take);
   write(sink);

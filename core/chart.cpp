@@ -40,7 +40,7 @@ const std::array<Look, 2 * kMaxLines> kLooks{{
 
 namespace {
 
-constexpr double kLetter = 7.2;              // pixels, typical width at the font size of all text
+constexpr double kLetter = 7.2;              // pixels, typical width of a letter at the font size used
 constexpr double kSwatch = 36;               // pixels, length of a legend entry's line
 constexpr double kGap = 20;                  // pixels between panels
 constexpr double kRight = 20;                // pixels to the right of each panel
@@ -95,8 +95,8 @@ Scale y_scale(const Plot& plot) {
     scale.add(std::max(point.low, plot.log_y ? point.y / 10 : plot.least));
     scale.add(std::min(point.high, plot.most));
   });
-  // Intervals from two seeds can be many times longer than the range of the lines, so they extend the scale by at most this range
-  // above and below.
+  // Intervals from two seeds can be many times longer than the range of the lines, so they extend the scale by at most that range
+  // on each side.
   if (Scale limit = numbers; numbers.low < numbers.high) {
     limit.widen(1);
     scale.low = std::max(scale.low, limit.low);
@@ -115,14 +115,14 @@ Scale y_scale(const Plot& plot) {
   return scale;
 }
 
-// The x axis shared by the panels.
+// The scale of the x axis, which the panels share.
 Scale x_scale(std::span<const Plot> panels, double from, double to) {
   const Plot::Style style = panels.front().style;
   Scale scale{.log = panels.front().log_x, .from = from, .to = to};
   for_each_point(panels, [&](const PlotPoint& point) { scale.add(point.x); });
   std::size_t names = 0;
   for (const auto& plot : panels) names = std::max(names, plot.x_names.size());
-  // Points drawn side by side stay within the axis.
+  // Points drawn side by side must stay within the axis.
   const double beside = kMaxShift * static_cast<double>(kMaxLines - 1) / 2 + 4;
   if (style == Plot::Style::bars)
     scale.low = 0, scale.high = scale.high > 0 ? scale.high * 1.25 : 1;
@@ -156,7 +156,8 @@ std::string short_text(double value, const char* format) {
   return text;
 }
 
-// Round numbers at least this many pixels apart: 1, 2 and 5 times powers of ten, or only the powers on a long log axis.
+// Ticks at round numbers, usually at least `pixels` apart: multiples of 1, 2 or 5 times a power of ten; on a log axis, these
+// numbers themselves, or only the powers if it is long.
 std::vector<Tick> number_ticks(const Scale& scale, double pixels) {
   const double most = std::clamp(scale.pixels() / pixels, 2.0, 8.0);
   std::vector<Tick> ticks;
@@ -188,7 +189,7 @@ std::vector<Tick> number_ticks(const Scale& scale, double pixels) {
   return ticks;
 }
 
-// Names at 0, 1, ..., thinned out if they would touch.
+// Ticks with names at 0, 1, ...; some are omitted if they would touch.
 std::vector<Tick> name_ticks(const std::vector<std::string>& names, const Scale& scale, double pixels) {
   const double fitting = std::max(1.0, std::floor(scale.pixels() / pixels));
   const auto step = static_cast<std::size_t>(std::ceil(static_cast<double>(names.size()) / fitting));
@@ -345,7 +346,7 @@ struct Canvas {
     }
   }
 
-  // Horizontal bars with their numbers, or the squares of a map: page color for zero, darkest for the largest value.
+  // Draws horizontal bars with their numbers, or a map's squares, from the page color for zero to kMost for the largest value.
   void table(const Plot& plot, const Scale& x, const Scale& y, bool has_numbers) {
     const PlotLine& line = plot.lines.front();
     const bool is_map = plot.style == Plot::Style::map;
@@ -366,8 +367,8 @@ struct Canvas {
     }
   }
 
-  // Places entries side by side while they fit; returns the y of the last row. A line whose name differs between panels ("sgd,
-  // learning-rate 0.01") is listed by the common part of its name.
+  // Draws the legend, placing entries side by side while they fit; returns the y of the last row. A line whose name differs
+  // between panels ("sgd, learning-rate 0.01") is listed under the common part of its name.
   double legend(std::span<const Plot> panels, double left, double top, double right) {
     constexpr double kRow = 21;
     std::vector<PlotLine> entries;
@@ -395,7 +396,7 @@ struct Canvas {
   }
 };
 
-// Keeps the end of a long name, which has the keys that vary fastest.
+// Shortens a long name to its end, which contains the keys that vary fastest.
 std::string end_of_name(const std::string& name, std::size_t letters) {
   if (name.size() <= letters) return name;
   std::size_t from = name.size() - letters + 1;

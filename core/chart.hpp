@@ -18,15 +18,15 @@ struct PlotPoint {
   std::string text = {};  ///< empty: no hover target
 };
 
-/// A line of a plot, its bars, or the squares of a map (y: the row; value: the darkness).
+/// One line of a plot, all its bars, or the squares of a map (y is the row; the value sets the color).
 struct PlotLine {
   std::string name = {};  ///< empty: not in the legend
   std::vector<PlotPoint> points = {};
   std::vector<double> values = {};  ///< for a map only: one per point
-  bool is_reference = false;        ///< a level without x, drawn across the plot without markers
+  bool is_reference = false;        ///< a reference level, drawn across the whole plot without markers
   std::string thing = {};           ///< the name without its chosen value ("sgd" for "sgd, learning-rate 0.01")
-  /// Keys and values that describe the line, except those of its panel; lines with equal ones look the same on the whole page.
-  /// Empty: the name identifies the line.
+  /// Keys and values that describe the line, except those of its panel; lines with equal keys and values look the same throughout
+  /// the page. Empty: the name identifies the line.
   std::vector<std::pair<std::string, std::string>> identity = {};
   bool is_part = false;  ///< shows part of a run (a client, an accountant), not one or more whole runs
   std::size_t look = 0;  ///< index in kLooks
@@ -36,7 +36,7 @@ struct PlotLine {
 struct Plot {
   enum class Style { curves, points, bars, map };
   Style style = Style::curves;
-  std::string panel = {};  ///< what distinguishes this plot from others; empty if there is only one
+  std::string panel = {};  ///< what distinguishes this plot from the figure's others; empty if it is alone
   std::string x_label = {};
   std::string y_label = {};
   bool log_x = false;
@@ -46,14 +46,14 @@ struct Plot {
   double least = -std::numeric_limits<double>::infinity();  ///< intervals are cut off below this y
   double most = std::numeric_limits<double>::infinity();
   bool shows_intervals = true;                              ///< false: intervals appear only in the hover text
-  double level = std::numeric_limits<double>::quiet_NaN();  ///< drawn across the plot if it is within the y axis; NaN: none
+  double level = std::numeric_limits<double>::quiet_NaN();  ///< drawn across the plot if the y axis includes it; NaN: none
   std::string level_text = {};
   double from = std::numeric_limits<double>::quiet_NaN();  ///< start of the y axis; NaN: fitted to the numbers
   double to = std::numeric_limits<double>::quiet_NaN();
   std::vector<PlotLine> lines = {};
 };
 
-/// The maximum number of lines distinguishable by dash, marker and color; more need another plot.
+/// The maximum number of lines that dash, marker and color can distinguish in one plot.
 inline constexpr std::size_t kMaxLines = 7;
 
 /// A color: its name in the style sheet, and its values on light and dark pages.
@@ -82,15 +82,15 @@ extern const std::array<Look, 2 * kMaxLines> kLooks;
 /// CSS rules that define all colors as variables (--ink, --paper, --l0, ...) for light pages, dark pages and paper.
 std::string color_rules();
 
-/// `page`: colors are the variables from color_rules. `phone`: the same, in one column `kPhoneWidth` wide, without hover text.
-/// `file`: fixed colors on white.
+/// `page`: colors are the variables from color_rules. `phone`: the same, but in one column, `kPhoneWidth` pixels wide, and
+/// without hover text. `file`: fixed colors on white.
 enum class ChartFor { page, phone, file };
 inline constexpr double kPhoneWidth = 380;
 
-/// Draws the panels of a figure on a grid, with one legend below, as an SVG element. Each point that has a text is a transparent
-/// `<circle class="v" data-x="..." data-y="...">` at its position, with the text as its title; the element has no scripts, ids or
-/// references. `label` describes the figure for people who cannot see it; `width` is in pixels. The element's class is "broad"
-/// for a page and "narrow" for a phone.
+/// Draws the panels of a figure on a grid, with one legend below, as an SVG element. Each point with hover text becomes a
+/// transparent `<circle class="v" data-x="..." data-y="...">` at its position, with that text as its title. The SVG element has
+/// no scripts, ids or references; its class is "broad" for a page and "narrow" for a phone. `label` describes the figure for
+/// people who cannot see it; `width` is in pixels.
 std::string chart_svg(std::span<const Plot> panels, const std::string& label, ChartFor target, double width = 760);
 
 /// True if an interval extends beyond the plot.

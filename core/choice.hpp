@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, sizeof...(Text)> names(const Text&... tex
   return {std::string_view(text)...};
 }
 
-/// An enumeration with named values, which count from 0:
+/// An enumeration whose values have names and count from 0:
 ///   enum class ToleranceSchedule { linear, constant };
 ///   constexpr auto choice_names(ToleranceSchedule) { return names("linear", "constant"); }
 template <class E>

@@ -12,8 +12,7 @@ namespace fedstride {
 
 using ClientId = std::uint32_t;  ///< 0, 1, ...; user-facing text also counts from 0
 
-/// Consecutive identical noisy releases: `count` clipped sums, each with noise of standard deviation
-/// noise_multiplier x clip on the sum.
+/// Consecutive identical noisy releases: `count` clipped sums, each with noise of standard deviation noise_multiplier x clip.
 struct ReleaseRun {
   double noise_multiplier = 0;
   double clip = 0;
@@ -24,16 +23,17 @@ struct ReleaseRun {
 /// A mean training loss above this counts as divergence and is not reported, because one client's loss could mask all others in
 /// the mean. (An untrained model has a loss of about ln(classes).)
 inline constexpr double kMaxLoss = 1e6;
-/// The largest learning rate and gradient norm: larger values would overflow the weights, which are floats.
+/// The largest learning rate or gradient norm that a report may state: larger values would overflow the weights, which are
+/// floats.
 inline constexpr double kMaxRate = std::numeric_limits<float>::max();
-/// A sum of statistics above this is not pooled: it includes squared differences of gradients that overflow floats.
+/// A sum of statistics above this is not pooled: it must include squared differences of gradients that overflow floats.
 inline constexpr double kMaxStatistic = 1e200;
 
-/// A client's report on its training; kReportFields describes its members. No privacy guarantee covers any of it.
+/// A client's report on its training; kReportFields describes its members. No privacy guarantee covers the report.
 struct ClientReport {
   ClientId client = 0;
   std::uint64_t rows = 0;
-  std::uint64_t examples = 0;  ///< in all batches the optimizer requested, excluding personal models
+  std::uint64_t examples = 0;  ///< in all batches the optimizer requested, excluding those of personal models
   double loss = 0;             ///< mean over batches, at weights the optimizer held (ADADP: excluding half steps)
   double learning_rate = 0;    ///< for mean gradients
   std::uint64_t steps = 0;
@@ -47,14 +47,14 @@ struct ClientReport {
   std::uint64_t statistics = 0;
   double alignment = 0;
   std::uint64_t pairs = 0;
-  double measure = 0;  ///< ObjectiveScale
-  double within = 0;   ///< released: noisy sum over its gradients, 1/2 if within the bound and -1/2 if not (BoundPart::counts)
+  double measure = 0;  ///< see ObjectiveScale::measure
+  double within = 0;   ///< noisy sum, as released: 1/2 per gradient within the bound and -1/2 per other one (BoundPart::counts)
   double expected = 0;
   std::uint64_t personal_examples = 0;  ///< 0: the personal model was not tested
   std::uint64_t personal_correct = 0;
   double personal_loss = 0;   ///< NaN: diverged
   double update_norm = 0;     ///< NaN: not finite
-  double change_norm = 0;     ///< SumRules::measured
+  double change_norm = 0;     ///< see SumRules::measured
   std::uint64_t payload = 0;  ///< 0: nothing was sent
   std::string failure = {};   ///< empty if the update is in the sum
 };
@@ -63,9 +63,9 @@ struct ClientReport {
 enum class ReportRule : unsigned {
   sent = 0,        ///< by clients; applies to every member that is not `measured`
   measured = 1,    ///< by the party that sums the updates
-  pooled = 2,      ///< used by the server: an impossible value becomes 0 (other doubles: NaN)
+  pooled = 2,      ///< used by the server; an impossible value becomes 0 (in other doubles, NaN)
   negative = 4,    ///< may be negative
-  shown = 8,       ///< in the clients' entries in rounds.jsonl
+  shown = 8,       ///< written to the clients' entries in rounds.jsonl
   with_lots = 16,  ///< like `shown`, but only under example-level privacy
   with_test = 32,  ///< like `shown`, but only if the personal model was tested
   covered = 64,    ///< follows from releases and public facts, if only examples are protected
@@ -78,7 +78,7 @@ constexpr ReportRule operator|(ReportRule a, ReportRule b) {
   return static_cast<ReportRule>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
-/// A member of ClientReport. Messages, checks, lines of results, tables and sums are derived from it.
+/// Describes a member of ClientReport. Messages, checks, result lines, tables and sums are derived from kReportFields.
 template <class Value>
 struct ReportField {
   static constexpr bool kIsNumber = std::is_arithmetic_v<Value>;
@@ -87,17 +87,18 @@ struct ReportField {
   Value ClientReport::*member;
   std::string_view text;  ///< "meaning (unit, details)", for documents and figures
   ReportRule rules = ReportRule::sent;
-  double most = std::numeric_limits<double>::infinity();  ///< upper end of the range, which starts at 0 or, if `negative`, -most
-  /// The count that this member is part of: at most that count unless `most` is given, and 0 if the count is 0. Null: none.
+  double most = std::numeric_limits<double>::infinity();  ///< end of the range, which starts at 0 or, if `negative`, at -most
+  /// The count that limits this member. The member is at most that count unless `most` is given, and 0 if the count is 0. Null:
+  /// none.
   std::uint64_t ClientReport::*of = nullptr;
-  std::string_view of_round = {};  ///< its name in the round's numbers; empty: the same
+  std::string_view of_round = {};  ///< its name in the round's numbers; empty: the same name
 
   constexpr bool is(ReportRule rule) const { return (static_cast<unsigned>(rules) & static_cast<unsigned>(rule)) != 0; }
   /// The name of the corresponding number of the round; empty: none.
   constexpr std::string_view of_round_name() const {
     return !is(ReportRule::summed | ReportRule::averaged) ? "" : of_round.empty() ? name : of_round;
   }
-  /// True for a count or a number that the server pools: it can be summed over clients.
+  /// True if the member can be summed over clients: a count, or a number that the server pools.
   constexpr bool adds_up() const { return std::is_same_v<Value, std::uint64_t> || (kIsNumber && is(ReportRule::pooled)); }
   /// The replacement for a double that is impossible or unknown.
   constexpr double unknown() const { return is(ReportRule::pooled) ? 0 : std::numeric_limits<double>::quiet_NaN(); }
@@ -157,17 +158,17 @@ constexpr void for_each_report_number(Visitor&& visit) {
 
 /// A round's sums over its clients.
 struct RoundTotals {
-  ClientReport sums = {};   ///< sum_of their reports; if secured, only `secured` members of updates in the sum
+  ClientReport sums = {};   ///< sum_of(their reports); if secured, only the `secured` members, over updates in the sum
   double mean_square = 0;   ///< mean_square_norm; if secured, only with SecureRules::lengths
-  bool is_secured = false;  ///< under secure aggregation, where the reports lack these numbers
-  bool is_told = true;      ///< false: clients do not send these, because no noise protects them
+  bool is_secured = false;  ///< true under secure aggregation, in which reports lack these numbers
+  bool is_told = true;      ///< false: clients do not send these numbers, because no noise protects them
 };
 
 /// Bytes in a round's frames: models and training requests sent to clients, and updates received from them.
 struct RoundBytes {
   std::uint64_t downlink = 0;
   std::uint64_t uplink = 0;
-  std::uint64_t wasted = 0;  ///< part of both, for clients whose update is in no sum
+  std::uint64_t wasted = 0;  ///< the part of both for clients whose update is in no sum
 };
 
 /// A number that a part reports for a round, for rounds.jsonl and `fedstride explain`.

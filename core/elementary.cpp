@@ -8,8 +8,8 @@
 namespace fedstride::portable {
 namespace {
 
-// A number as the sum of two doubles, about 106 bits. Products split their factors (Dekker) and sums use Knuth's method; both are
-// exact with any compiler, since nothing is contracted.
+// A number as the sum of two doubles, with about 106 bits. Products split their factors (Dekker) and sums use Knuth's method;
+// both are exact with any compiler, since the build turns contraction off.
 struct Pair {
   double high;
   double low;
@@ -41,7 +41,7 @@ Pair operator*(Pair a, Pair b) {
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// ln 2 as its first 42 bits, whose products with an exponent are exact, and the rest.
+// ln 2, split into its first 42 bits, whose products with an exponent are exact, and the rest.
 constexpr double kLn2 = 0x1.62e42fefa3800p-1;
 constexpr Pair kLn2Rest{0x1.ef35793c76730p-45, 0x1.f97b57a079a19p-103};
 constexpr Pair kTwoThirds{0x1.5555555555555p-1, 0x1.5555555555555p-55};

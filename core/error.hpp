@@ -5,8 +5,8 @@
 
 namespace fedstride {
 
-/// A bad configuration, file or flag. The one-line message states the value and what would be valid. Caught once, in main, and
-/// turned into the exit code.
+/// An invalid configuration, file or flag, or a request that failed. The one-line message states the value and what would be
+/// valid. If nothing else catches the error, main does and returns its exit code.
 class Error : public std::runtime_error {
  public:
   enum class Kind { usage = 2, failure = 1 };

@@ -55,7 +55,7 @@ std::int64_t step_of(std::string_view event) {
   return -1;
 }
 
-/// TFRecord: length, its checksum, the bytes, their checksum.
+/// A TFRecord: the length, its checksum, the bytes and their checksum.
 std::string record(const std::string& event) {
   std::string bytes;
   put_little_endian(bytes, static_cast<std::uint64_t>(event.size()));

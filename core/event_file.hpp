@@ -24,7 +24,7 @@ std::string first_event(double wall_time);
 /// float.
 std::string scalar_event(double wall_time, std::int64_t step, std::span<const Scalar> scalars);
 
-/// The part of a file from which its writer can continue: whole records in order of step, up to step `last`.
+/// The part of a file after which its writer can continue: whole records in order of step, up to step `last`.
 struct EventsRead {
   std::size_t bytes = 0;       ///< length of this part; 0 if the file does not begin like an event file
   std::int64_t last_step = 0;  ///< in this part; 0 if none

@@ -15,7 +15,8 @@ namespace {
 /// The bound on narrow sums. Multiples of 2^-40 are exact in double up to four times this, so rounding of the bound itself is
 /// harmless.
 constexpr double kMaxReach = 0x1p11;
-/// Its last bit stands for 2^-40: adding it rounds a double of at most kMaxReach to the nearest multiple of 2^-40, ties to even.
+/// Its last bit stands for 2^-40: adding it rounds a double of magnitude at most kMaxReach to the nearest multiple of 2^-40, ties
+/// to even.
 constexpr double kRounder = 0x1.8p12;
 
 /// The largest magnitude; NaN counts as above infinity. Without signs, floats are ordered like their bits.
@@ -106,7 +107,7 @@ double ExactTotal::value() const {
   std::size_t top = limbs_.size() - 1;
   while (top > 0 && limbs_[top] == 0) --top;
   if (limbs_[top] == 0) return 0;
-  // The leading 64 bits; the last of them is also set if any later bit is, which decides ties.
+  // The leading 64 bits. The last of them is also set if any later bit is set, so that ties are rounded correctly.
   const int unused = std::countl_zero(limbs_[top]);
   const auto limb = [&](std::size_t i) { return top >= i ? limbs_[top - i] : 0; };
   std::uint64_t first = limb(0) << unused;

@@ -23,7 +23,7 @@ class ExactSum {
   /// True if `values` may be added: all finite and below kMaxMagnitude in magnitude.
   static bool admits(std::span<const float> values);
 
-  /// Adds weight x values. Requires admits(values), the sum's size, weight > 0, and a total weight below 2^64.
+  /// Adds weight x values. Requires admits(values), values.size() == size(), weight > 0, and a total weight below 2^64.
   void add(std::span<const float> values, std::uint64_t weight);
 
   /// Adds another sum and its weight.
@@ -60,7 +60,8 @@ class ExactTotal {
 
   /// Adds piece x 2^(position - kLowest), so totals can be added piece by piece (secure_sum.hpp). Requires position < kBits.
   void add_piece(unsigned position, std::uint64_t piece);
-  /// Bits `position` to `position` + 63 of the sum as an integer multiple of 2^-kLowest. Requires a multiple of 64 below kBits.
+  /// Bits `position` to `position` + 63 of the sum as an integer multiple of 2^-kLowest. Requires `position` to be a multiple of
+  /// 64 below kBits.
   std::uint64_t piece(unsigned position) const { return limbs_[position / kLimbBits]; }
   static constexpr unsigned kBits = 36 * 64;
 

@@ -185,7 +185,7 @@ constexpr FieldWord kFieldWords[] = {
     {"init config", "fedstride run --help"},
 };
 
-// The name without case, dashes, underscores and blanks: "Batch_Size" becomes "batchsize".
+// The name in lower case without dashes, underscores and blanks: "Batch_Size" becomes "batchsize".
 std::string comparable(std::string_view name) {
   std::string text;
   for (const char letter : name)
@@ -194,7 +194,7 @@ std::string comparable(std::string_view name) {
   return text;
 }
 
-// The name as spelled in the words; empty if they do not contain it.
+// The name as spelled in `word.words`; empty if it is not there.
 std::string_view spelling(const FieldWord& word, std::string_view what, const std::string& name) {
   for (std::string_view one : split(word.words, ' ')) {
     if (const auto equals = one.find('='); equals != one.npos) {

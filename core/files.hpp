@@ -40,8 +40,9 @@ struct NewFile {
   mode_t mode = 0644;
 };
 
-/// Replaces several files, of any kind, in one folder: syncs all of them together, then renames them in this order. For any
-/// number of files, costs about as much as a few calls of write_file. Throws Error (failure); files already renamed stay renamed.
+/// Writes several files in one folder, replacing any of the same names: syncs all of them together, then renames them in this
+/// order. For any number of files, costs about as much as a few calls of write_file. Throws Error (failure); files already
+/// renamed stay renamed.
 void write_files(const std::filesystem::path& folder, std::span<const NewFile> files);
 
 /// Appends `line` and a newline to the file and syncs it. If this fails, restores the file if possible and throws Error
@@ -81,8 +82,8 @@ bool is_there(const std::filesystem::path& path);
 void write_sealed(const std::filesystem::path& path, std::string_view kind, function_ref<void(std::ostream&)> body);
 void write_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view body);
 
-/// Returns the body, whose lengths must be checked as in any file. Throws Error (failure) if the file cannot be read, is damaged,
-/// or has another version; `what` names it in messages ("checkpoint").
+/// Returns the body; lengths stored in it must still be checked, as in any file. Throws Error (failure) if the file cannot be
+/// read, is damaged, or has another version; `what` describes it in messages ("checkpoint").
 std::string read_sealed(const std::filesystem::path& path, std::string_view kind, std::string_view what);
 
 }  // namespace fedstride

@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// The calling thread's floating-point mode, in its processor's encoding; 0 on processors where the mode is left alone.
+/// The calling thread's floating-point mode, in the processor's encoding; 0 on processors whose mode is left unchanged.
 inline std::uint64_t floating_point_mode() {
 #if defined(__SSE__)
   return _mm_getcsr();
@@ -29,8 +29,8 @@ inline void set_floating_point_mode([[maybe_unused]] std::uint64_t mode) {
 #endif
 }
 
-/// Round to nearest; denormal arguments and results are zero. (A result that rounds up to 2^-126 is kept on x86 and becomes zero
-/// on ARM, which tests before rounding: about one in 2^23 of the numbers just below 2^-126.)
+/// Rounds to nearest and treats denormal arguments and results as zero. (A result that rounds up to 2^-126 is kept on x86 and
+/// becomes zero on ARM, which tests before rounding: about one in 2^23 of the numbers just below 2^-126.)
 inline constexpr std::uint64_t kFloatingPointMode =
 #if defined(__SSE__)
     0x9FC0;  // FTZ, all exceptions masked, nearest, DAZ

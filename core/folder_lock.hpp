@@ -34,7 +34,7 @@ class FolderLock {
 /// Returns a held lock, or throws like FolderLock::require.
 FolderLock locked(const std::filesystem::path& folder);
 
-/// True if the folder exists and another process or thread holds it.
+/// True if the folder exists and another process or thread holds its lock.
 bool is_held_elsewhere(const std::filesystem::path& folder);
 
 }  // namespace fedstride

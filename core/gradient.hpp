@@ -10,11 +10,11 @@ namespace fedstride {
 
 /// Receives a stretch of the gradient as soon as it is computed; `offset` is where the stretch begins in the flat parameter
 /// vector. Every parameter is reported exactly once per gradient (frozen ones as zeros), in stretches whose bounds depend only on
-/// the model, possibly from several threads at once. The returned values are added in a fixed order, whatever the order of the
-/// threads, so an optimizer that needs a norm of its step always gets the same bits.
+/// the model, possibly from several threads at once. The returned values are added in a fixed order, regardless of the order of
+/// the threads, so an optimizer that needs a norm of its step always gets the same bits.
 ///
-/// A stretch is reported only when this gradient no longer needs to read its weights, so a sink may overwrite the weights at
-/// which the gradient is taken.
+/// A stretch is reported only once the computation no longer reads the corresponding weights, so a sink may overwrite those
+/// weights.
 using GradientSink = function_ref<double(std::size_t offset, std::span<const float> gradient)>;
 
 /// Computes the mean gradient over a batch at `weights` (the flat vector); returns the sum of the sink's values. Each call

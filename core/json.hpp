@@ -205,7 +205,7 @@ class JsonTree : public JsonEvents {
  public:
   /// The value that has been read.
   Json& root() { return root_; }
-  /// The open objects and arrays.
+  /// The number of open objects and arrays.
   std::size_t depth() const { return open_.size(); }
 
   bool scalar(Json value) override {
@@ -223,7 +223,7 @@ class JsonTree : public JsonEvents {
   bool parse_error(const JsonError& error) override { throw error; }
 
  protected:
-  /// Called before each value, including objects and arrays; depth() then counts the enclosing ones.
+  /// Called before each value, including objects and arrays; depth() then counts the enclosing objects and arrays.
   virtual void begin_value() {}
   /// True if the innermost open object already has the key.
   bool stands_already(std::string_view key) const { return open_.back()->contains(key); }

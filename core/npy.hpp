@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-// One-dimensional arrays in NumPy's file format, version 1.0 (numpy.lib.format): np.load reads them, np.save writes them.
+// One-dimensional arrays in NumPy's file format, version 1.0 (numpy.lib.format): np.load reads them, and np.save writes them.
 
 /// Writes the numbers as an array of '<u4'. Throws Error (failure).
 void write_npy(const std::filesystem::path& path, std::span<const std::uint32_t> numbers);

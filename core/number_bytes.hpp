@@ -14,7 +14,7 @@ template <class Number>
 void put_number(std::string& code, Number value) {
   code.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
-/// Removes a number's bytes from the front; they must exist.
+/// Removes a number from the front of `code`, which must be long enough, and returns it.
 template <class Number>
 Number take_number(std::string_view& code) {
   Number value;

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 // A folder that contains one of these belongs to the program.
 constexpr std::string_view kMarks[] = {"checkpoint", "ledger.jsonl", "rounds.jsonl",  "sweep.json",    "tune.json",
                                        "memory",     "runs.key",     "authority.pem", "statement.json"};
-// Other files and folders that it keeps there; tests/cli/outputs_test.cpp checks that the list is complete.
+// Other files and folders that the program keeps there; tests/cli/outputs_test.cpp checks that the list is complete.
 constexpr std::string_view kKept[] = {
     "config.toml", "schema.json",      "partition.json",  "partition.rows.npy", "partition.sizes.npy", "summary.json",
     "states",      "states.new",       "states.old",      "survivors",          "timeline.events",     "versions",

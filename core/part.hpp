@@ -20,7 +20,7 @@ namespace fedstride {
 ///     static constexpr std::string_view kName = "my-part", kSummary = "...";
 ///     ... override ...
 ///   };
-/// Flags, keys, help, error messages, the resolved file and the conformance tests are derived from these.
+/// Flags, keys, help, error messages, the resolved file and the conformance tests are derived from the parts.
 class Part {
  public:
   virtual ~Part() = default;

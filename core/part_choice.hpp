@@ -12,8 +12,8 @@
 
 namespace fedstride {
 
-/// The parts of a family, one of which is chosen by a setting within a larger choice; the first is the default. Interface defines
-/// the setting's name, kKey, and its help, kPurpose.
+/// The parts of a family, one of which is chosen by a setting in a larger group of settings; the first is the default. Interface
+/// defines the setting's name, kKey, and its help, kPurpose.
 template <class Interface, class... P>
 struct ChoiceList {
   static constexpr auto names() { return fedstride::names(P::kName...); }
@@ -41,7 +41,8 @@ std::vector<KnownName> known_parts() {
 
 }  // namespace detail
 
-/// The base of settings with this choice: the chosen part's name, of enumeration type Name, and the settings of every part.
+/// The base of settings that include this choice. It holds the chosen part's name, of enumeration type Name, and every part's
+/// settings.
 template <class List, class Name>
 struct PartChoice;
 template <class Interface, class... P, class Name>

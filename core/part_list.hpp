@@ -25,7 +25,7 @@ constexpr auto names_in() {
   return []<class... P>(const std::tuple<P...>*) { return names(P::kName...); }(static_cast<List*>(nullptr));
 }
 
-/// The same, with summaries (kSummary).
+/// The same names, with their summaries (kSummary).
 template <class List>
 std::vector<KnownName> known_in() {
   return []<class... P>(const std::tuple<P...>*) {

@@ -50,8 +50,8 @@ std::unique_ptr<PartState> started_state(const StatefulPart& part, std::size_t s
 /// The bytes that `save` writes.
 std::string state_bytes(function_ref<void(std::ostream&)> save);
 std::string state_bytes(const StatefulPart& part, const PartState& state);
-/// The inverse: `load` must read all of the bytes, which must have this length if one is given. Throws Error (failure), naming
-/// the state's owner, if they are damaged or belong to another model.
+/// The inverse of state_bytes: `load` must read all of the bytes, which must have this length if one is given. Throws Error
+/// (failure), naming the state's owner, if they are damaged or belong to another model.
 void load_state(const std::string& bytes, std::string_view whose, std::optional<std::size_t> length,
                 function_ref<void(std::istream&)> load);
 void load_state(const StatefulPart& part, PartState& state, const std::string& bytes, std::string_view whose);

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxTold = 8;
 class PooledStatistic {
  public:
   virtual ~PooledStatistic() = default;
-  /// At most kMaxTold numbers for every client in that round; the last is pooled_reference.
+  /// Returns at most kMaxTold numbers to send to every client in this round; the last is pooled_reference.
   virtual std::vector<double> tell(std::uint32_t round) const = 0;
   /// Called once per round, with the sum of its clients' reports (sum_of).
   virtual void take(std::uint32_t round, const ClientReport& sums) = 0;
@@ -29,7 +29,7 @@ class PooledStatistic {
   virtual void prolong(std::uint32_t /*rounds*/) {}
   /// The numbers to report for this session's last round.
   virtual std::vector<NamedNumber> numbers() const { return {}; }
-  /// Cereal's portable binary form. load throws if the bytes do not have this form.
+  /// The state in cereal's portable binary form. load throws if the bytes do not have this form.
   virtual void save(std::ostream& bytes) const = 0;
   virtual void load(std::istream& bytes) = 0;
 };
@@ -38,7 +38,7 @@ class PooledStatistic {
 /// client's mean is released as a fraction of twice this number.
 inline double pooled_reference(std::span<const double> told) { return told.empty() ? 0 : told.back(); }
 
-/// The noise added to a round's gradients, as known before the run. Each mean square is that of half the difference between two
+/// The noise added to a round's gradients, as known before the run. Mean squares are of half the difference between two
 /// gradients, over the steps of all clients.
 struct KnownNoise {
   double noise = 0;       ///< mean square of the noise alone

@@ -28,7 +28,7 @@ class ChildProcess {
   explicit operator bool() const { return id_ > 0; }
   pid_t id() const { return id_; }
   void signal(int number) const;
-  /// Waits for the child to exit; returns its exit code, or minus the signal that ended it.
+  /// Waits for the child to exit; returns its exit code, or minus the number of the signal that ended it.
   int wait();
   /// The result of wait(), or nothing if the child is still running.
   std::optional<int> ended();
@@ -53,7 +53,7 @@ std::vector<char*> argument_pointers(std::span<const std::string> words);
 /// Starts a program, looked up on PATH as in a shell. On failure, returns no process and sets errno.
 ChildProcess started(std::span<const std::string> words, const Streams& streams);
 
-/// Forks a copy of this process that runs `act` and exits with the code it returns. The child receives the signal
+/// Forks a copy of this process that runs `act` and exits with the code that `act` returns. The child receives the signal
 /// `at_parents_end` (0: none) when the thread that forked it ends. On failure, returns no process and sets errno.
 ChildProcess forked(function_ref<int()> act, int at_parents_end = 0);
 

@@ -13,7 +13,7 @@
 namespace fedstride {
 namespace {
 
-// Stafford's variant 13 of the 64-bit finalizer: a bijection with good avalanche.
+// Stafford's variant 13 of MurmurHash3's 64-bit finalizer: a bijection with good avalanche.
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;

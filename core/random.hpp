@@ -45,9 +45,9 @@ enum class Purpose : std::uint32_t {
   secure_rounding = 28,   ///< of an update to the secure grid (step 0), and when a simulated client drops out (step 1)
   asynchrony = 31,        ///< which client starts next, and the tier of a round
   separation = 38,        ///< which rounds a client may take part in, under a minimum separation
-  canaries = 40,          ///< directions and coins of canaries (privacy measure)
+  canaries = 40,          ///< directions and coin flips of canaries (privacy measure)
   run_count = 41,         ///< how many runs an accounted sweep makes, and of which cells
-  clip_count = 45,        ///< on the counts of examples whose gradient is within the bound
+  clip_count = 45,        ///< noise on the counts of examples whose gradient is within the bound
   test = 1000,
 };
 
@@ -130,9 +130,9 @@ class RandomStream {
   bool secret_;
 };
 
-/// The source of draws. Both kinds use the same addressing, and a restarted process repeats its draws. A seeded source (Philox)
-/// is for experiments: anyone who knows the seed can repeat every draw. The draws of a secret source (ChaCha20 in counter mode)
-/// are indistinguishable from random without the key.
+/// A source of draws, seeded or secret. Both kinds use the same addressing, and a restarted process repeats its draws. A seeded
+/// source (Philox) is for experiments: anyone who knows the seed can repeat every draw. The draws of a secret source (ChaCha20 in
+/// counter mode) are indistinguishable from random without the key.
 class RandomSource {
  public:
   explicit RandomSource(std::uint64_t seed) : seed_(seed) {}

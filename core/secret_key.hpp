@@ -11,7 +11,7 @@ namespace fedstride {
 /// The key of a secret random source (core/random.hpp). Anyone who has it can reproduce the noise and subtract it.
 using SecretKey = std::array<std::uint8_t, 32>;
 
-/// 256 bits from the kernel (getrandom).
+/// A new key: 256 random bits from the kernel (getrandom).
 SecretKey new_secret_key();
 
 /// Reads the key in `path`, 32 bytes that only this user can read. If the file is missing, stores a new key there (never

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kMaxVectorSize = std::uint64_t{1} << 30;
 
 }  // namespace fedstride
 
-/// cereal's save and load functions for fedstride::Vector, for its two binary archives: the length in 64 bits, then the floats.
+/// save and load for fedstride::Vector, for use with cereal's two binary archives: the length in 64 bits, then the floats.
 namespace cereal {
 
 template <class Archive>

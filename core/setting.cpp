@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-// True for several values, each valid by itself: "1,2".
+// True if the text lists several numbers, each valid by itself: "1,2".
 bool lists_numbers(std::string_view text, const Valid& valid) {
   const auto values = split(text, ',');
   return values.size() > 1 && std::ranges::all_of(values, [&](std::string_view one) {

@@ -76,7 +76,7 @@ constexpr bool may_change(Shapes shapes) { return shapes != Shapes::model && sha
 constexpr bool shapes_output(Shapes shapes) { return shapes == Shapes::screen || shapes == Shapes::folder; }
 constexpr bool shapes_rounds(Shapes shapes) { return shapes == Shapes::model || shapes == Shapes::length; }
 
-/// The question that a setting answers: a heading in the help.
+/// The question that a setting answers, used as a heading in the help.
 enum class Question { data, clients, model, training, federation, privacy, output };
 inline constexpr std::string_view kQuestionTitles[] = {"Data",       "Clients", "Model",         "Training",
                                                        "Federation", "Privacy", "Run and output"};

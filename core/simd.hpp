@@ -33,8 +33,8 @@ inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 16;
 #endif
 
-/// In sums along a vector, element i goes to lane i % kSumLanes on every processor. AVX-512 has this many lanes, so it loses
-/// nothing.
+/// In sums along a vector, element i goes to lane i % kSumLanes on every processor. An AVX-512 register has this many lanes, so
+/// it loses nothing.
 inline constexpr int kSumLanes = 16;
 /// The number of registers that these lanes occupy.
 inline constexpr int kSumParts = kSumLanes / kLanes;
@@ -65,7 +65,7 @@ FEDSTRIDE_INLINE void unrolled(Body&& body) {
   (std::make_integer_sequence<int, kCount>{});
 }
 
-/// `count` floats rounded up to whole vectors.
+/// `count`, rounded up to a whole number of vectors.
 constexpr std::size_t whole_lanes(std::size_t count) {
   constexpr auto lanes = static_cast<std::size_t>(kLanes);
   return (count + lanes - 1) / lanes * lanes;
@@ -154,8 +154,8 @@ FEDSTRIDE_INLINE void store_first(float* to, Lanes value, int count) {
 #endif
 }
 
-/// Stores a vector past the caches, for data read much later; `to` must be aligned to a vector. Other threads see the data after
-/// this thread's next atomic read-modify-write, which happens at the end of every task.
+/// Stores a vector without using the caches, for data that is read much later; `to` must be aligned to a vector. Other threads
+/// see the data after this thread's next atomic read-modify-write, which happens at the end of every task.
 FEDSTRIDE_INLINE void store_past_caches(float* to, Lanes value) {
 #if defined(__AVX512F__)
   _mm512_stream_ps(to, reinterpret_cast<__m512>(value));
@@ -197,7 +197,7 @@ FEDSTRIDE_INLINE Lanes exchange(Lanes a, Lanes b, std::integer_sequence<int, kLa
     return __builtin_shufflevector(a, b, ((kLane & kStep) ? kLanes + kLane - kStep : kLane)...);
 }
 
-/// The lower and upper rows of the pair (a, b), transposed as blocks of kStep x kStep.
+/// The lower and the upper row of the pair (a, b), after transposing 2 x 2 blocks of kStep lanes each.
 template <int kStep>
 FEDSTRIDE_INLINE Lanes lower(Lanes a, Lanes b) {
   return exchange<kStep, false>(a, b, std::make_integer_sequence<int, kLanes>{});
@@ -264,8 +264,8 @@ struct LaneSums {
   Lanes part[kSumParts] = {};
 };
 
-/// Calls body(part, i, get) for every part of every kSumLanes of `count` floats, where i is the part's first float; get(from)
-/// loads the floats that exist, and zeros for the rest.
+/// Divides `count` floats into groups of kSumLanes and calls body(part, i, get) for every part of each group, where i is the
+/// index of the part's first float. get(from) loads the floats that exist and zeros for the rest.
 template <class Count, class Body>
 FEDSTRIDE_INLINE void for_sum_lanes(Count count, Body&& body) {
   Count i = 0;
@@ -347,7 +347,8 @@ FEDSTRIDE_INLINE Lanes tanh(Lanes x) {
   return size < broadcast(0.625F) ? near : (x < Lanes{} ? -far : far);
 }
 
-/// The standard normal distribution function, with a relative or absolute error of about 3e-7, and its density.
+/// The standard normal distribution function, with an absolute error below 4e-7, and the density. Relative errors of the lower
+/// tail and the density are below 4e-6 for |x| <= 9.
 struct NormalLanes {
   Lanes distribution;
   Lanes density;

@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// The encoded change of the clients' model since the previous round (server/broadcast.hpp).
+/// The encoded change in the clients' model since the previous round (server/broadcast.hpp).
 struct ModelChange {
   std::uint32_t round = 0;
   std::string code;

@@ -49,7 +49,7 @@ void TermReader::read(const Json& json, std::string_view name, std::vector<Clien
   }
 }
 
-// nlohmann's parser allocates as it reads, mostly for nested brackets; check depth first.
+// nlohmann's parser allocates as it reads, mostly for nested brackets, so the depth is checked first.
 Json parse_terms(std::string_view text) {
   constexpr int kMaxDepth = 8;
   int depth = 0;

@@ -22,7 +22,7 @@
 namespace fedstride {
 
 // The text form of values that list their terms (core/term.hpp): a JSON object with the terms that differ from a base, by name.
-// Adding a line to the list adds a term; unknown terms are rejected. Input is bounded before memory is allocated.
+// To add a term, add a line to the list; unknown terms are rejected. Sizes are checked before memory is allocated.
 
 inline constexpr std::uint64_t kMaxTermCount = std::uint64_t{1} << 40;
 inline constexpr std::size_t kMaxTermList = 1000;

@@ -66,8 +66,8 @@ std::string rounded_down(double number) { return with_four_digits(number, -1); }
 
 namespace {
 
-// The number of edits (insertions, deletions, replacements and swaps of neighboring letters) that turn one text into the other;
-// case is ignored, and _ equals -.
+// The minimum number of edits (insertions, deletions, replacements and swaps of neighboring letters) that turn one text into the
+// other; case is ignored, and _ equals -.
 std::size_t edits(std::string_view one, std::string_view other) {
   const auto same = [](char a, char b) {
     const auto folded = [](char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c))); };

@@ -37,7 +37,7 @@ std::string counted(std::uint64_t number, std::string_view noun, std::string_vie
 std::string rounded_up(double number);
 std::string rounded_down(double number);
 
-/// The name with the smallest edit distance; empty if none is close.
+/// The one of `names` with the smallest edit distance from `name`; empty if none is close.
 std::string_view nearest(std::string_view name, std::span<const std::string> names);
 
 /// "model 'adadp-cn' is unknown; did you mean 'adadp-cnn'? valid: ..."
@@ -59,11 +59,11 @@ std::string number_text(Number number) {
   return {buffer, end};
 }
 
-/// The number of bytes of the text's first UTF-8 character; 0 if there is none (RFC 3629: no overlong forms, no surrogates)
-/// or it is a control character other than a newline and a tab.
+/// The number of bytes of the text's first UTF-8 character; 0 if there is none (RFC 3629: no overlong forms, no surrogates) or it
+/// is a control character other than a newline or a tab.
 std::size_t character_bytes(std::string_view text);
 
-/// The text with invalid UTF-8, and each control character other than a newline and a tab, replaced by U+FFFD.
+/// The text with invalid UTF-8, and each control character other than a newline or a tab, replaced by U+FFFD.
 std::string clean_text(std::string_view text);
 
 /// The text cut to at most `most` characters, with an ellipsis at the end if it was longer.
@@ -72,7 +72,7 @@ std::string shortened(const std::string& text, std::size_t most);
 /// The text in single quotes, for bash and zsh.
 std::string single_quoted(std::string_view text);
 
-/// The text escaped for HTML and XML, between tags and in quoted attributes.
+/// The text escaped for use in HTML and XML, between tags and in quoted attributes.
 std::string escaped(std::string_view text);
 
 }  // namespace fedstride

@@ -51,7 +51,7 @@ struct Move {
   bool flip = false;
 };
 
-/// The address of a row's noise: rounds count from 1, so an address without a round is free for noise drawn once.
+/// The address at which a row's noise is drawn. Noise drawn once uses round 0, since training rounds count from 1.
 Address noise_address(const ClientSkew& skew, Row row, const BatchAddress& reading) {
   Address address{.purpose = Purpose::feature_noise, .client = skew.client_of(row), .row = row};
   if (skew.is_of_test) {
@@ -63,7 +63,7 @@ Address noise_address(const ClientSkew& skew, Row row, const BatchAddress& readi
   return address;
 }
 
-/// The normal noise to add to each value of a client's example, in the data set's storage order; empty if there is none.
+/// The Gaussian noise to add to each value of a client's example, in the data set's storage order; empty if there is none.
 std::span<const float> noise_on(const ClientSkew& skew, Row row, const BatchAddress& reading, std::size_t values) {
   if (skew.part == nullptr) return {};
   const auto deviation = static_cast<float>(std::sqrt(skew.part->noise(skew.client_of(row), skew.clients)));
@@ -74,7 +74,7 @@ std::span<const float> noise_on(const ClientSkew& skew, Row row, const BatchAddr
   return noise;
 }
 
-/// Adds an image's noise, which moves with the image; padding gets none.
+/// Adds noise to an image, moved as `move` says; padding gets none.
 void add_moved(std::span<const float> noise, const Shape& shape, const Move& move, std::span<const float> deviation, float* out) {
   for (int c = 0; c < shape.channels; ++c)
     for (int y = std::max(0, -move.dy); y < std::min(shape.height, shape.height - move.dy); ++y)
@@ -150,7 +150,7 @@ void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation aug
 
 namespace {
 
-/// The answers to the given rows, `each` answers per row.
+/// Returns the answers of the given rows from `all`, which has `each` answers per row.
 template <class Value>
 std::span<const Value> gathered(const Dataset& data, const std::vector<Value>& all, std::span<const Row> rows, std::size_t each,
                                 std::vector<Value>& out) {

@@ -16,8 +16,8 @@ enum class Augmentation {
 };
 constexpr auto choice_names(Augmentation) { return names("none", "crop-flip"); }
 
-/// The address of a batch's augmentation: each row draws at (purpose augmentation, round, client, step, row), so other rows in
-/// the batch do not affect it.
+/// The address of a batch's augmentation. A row's augmentation is drawn at (augmentation, round, client, step, row), so other
+/// rows in the batch do not affect it.
 struct BatchAddress {
   std::uint64_t seed = 0;
   std::uint32_t round = 0;
@@ -40,7 +40,7 @@ struct ClientSkew {
 };
 
 /// Writes the normalized rows as floats, channels innermost; out has rows.size() x shape.size() elements. The skew of the rows'
-/// client is applied before augmentation; noise drawn at every reading is added after it.
+/// client is applied before augmentation, except that noise drawn at every reading is added after it.
 void fill_batch(const Dataset& data, std::span<const Row> rows, Augmentation augmentation, const BatchAddress& address,
                 std::span<float> out, const ClientSkew& skew = {});
 

@@ -44,7 +44,7 @@ DataPair read_source(const DatasetSource& source, const DataOptions& options, bo
     return is_brought ? options.brought(settings) : source.read(folder, settings, own_rows);
   };
   ReadSettings settings = options.read;
-  // Offsets require a normalization by the training rows; other normalizations refer to the original numbers.
+  // Offsets are found only if the training rows determine the normalization; others refer to the original numbers.
   settings.finds_offsets = settings.finds_offsets && !own_rows && settings.mean.empty() && settings.range.empty() &&
                            settings.public_data.empty() &&
                            (settings.normalize == Normalize::automatic || settings.normalize == Normalize::rows);
@@ -86,7 +86,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   reading.targets = settings.targets;
   reading.class_names = settings.class_names;
   reading.shape = settings.shape;
-  reading.kept_by_types = settings.rows_are_protected;  // to match the types of these rows
+  reading.kept_by_types = settings.rows_are_protected;  // public rows are stored like protected rows
   DataPair pair = load_own_files(settings.public_data, reading, false);
   settle_missing(pair, reading);
   fill_in_means(pair, reading);
@@ -95,7 +95,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   return pair;
 }
 
-/// Fills in the facts that follow from public rows where the settings do not specify them.
+/// Returns the settings, with facts that they do not specify taken from the public rows, if there are any.
 ReadSettings with_public_facts(ReadSettings settings, const std::optional<DataPair>& from) {
   if (!from) return settings;
   const Dataset& rows = from->train;
@@ -265,7 +265,8 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
   pair.hash = pair.features.empty() ? content_hash(pair.train, pair.test) : Hash().text(pictures_hash).text(pair.features).hex();
   normalize_by_client(pair);
   if (source.read) pair.hash = with_names(std::move(pair.hash), pair);
-  // Constants from another file or from keys in the data's own file depend on neither rows nor settings, so they are hashed.
+  // Constants from another file or from keys in the data's own file follow from neither rows nor settings, so they are hashed,
+  // too.
   if (from || says_normalization)
     pair.hash = Hash()
                     .text(pair.hash)
@@ -277,7 +278,7 @@ DataPair read_dataset(std::string_view name, const DataOptions& options) {
 
 // --- shared data sets ---
 
-/// Everything that determines the contents of a data set.
+/// A request for a data set: everything that determines its contents.
 struct Asked {
   std::string name, data_dir, data;
   ReadSettings read;
@@ -319,7 +320,8 @@ std::shared_ptr<const DataPair> read_to_share(std::string_view name, const DataO
   return pair;
 }
 
-/// Another caller's future for this data set and true, or the future of `promise`, which this caller must keep, and false.
+/// Returns another caller's future for this data set and true; if there is none, the future of `promise` and false, and this
+/// caller must fulfill the promise.
 auto found_or_promised(const Asked& asked, std::promise<std::shared_ptr<const DataPair>>& promise)
     -> std::pair<std::shared_future<std::shared_ptr<const DataPair>>, bool> {
   auto& all = shared();
@@ -361,7 +363,7 @@ DataPair load_dataset(std::string_view name, const DataOptions& options) {
     try {
       promise.set_value(read_to_share(name, options));
     } catch (...) {
-      promise.set_exception(std::current_exception());  // for callers already waiting; the next caller reads it again
+      promise.set_exception(std::current_exception());  // for callers already waiting; the next caller tries to read again
       const std::lock_guard lock(shared().mutex);
       std::erase_if(shared().datasets, [&](const SharedDataset& one) { return one.asked == asked; });
     }
@@ -417,7 +419,8 @@ void check_answers(const Dataset& rows, const ExampleForm& form, const std::stri
   if (form.vocabulary > 0) check_below(rows.tokens, form.vocabulary, "token");
 }
 
-/// Refuses a number of classes that labels cannot have, and a number of outputs that differs from the rows'.
+/// Refuses a number of classes that labels cannot represent and, for other answers, a number of outputs that differs from the
+/// rows'.
 void check_outputs(const Dataset& rows, const ExampleForm& form, const std::string& set) {
   constexpr int kMaxClasses = 1 + std::numeric_limits<Label>::max();
   const bool labelled = form.targets == Targets::classes || form.targets == Targets::positions;

@@ -60,7 +60,7 @@ int report(void* user, curl_off_t total, curl_off_t now, curl_off_t, curl_off_t)
 
 enum class Outcome { complete, cannot_resume };
 
-/// Fetches the URL from byte `offset` on and appends the data to the file.
+/// Fetches the contents of the URL, starting at byte `offset`, and appends them to the file.
 Outcome fetch(const std::string& url, const fs::path& path, std::uint64_t offset, DownloadProgress progress) {
   static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(curl_easy_init(), curl_easy_cleanup);
@@ -137,7 +137,7 @@ void copy_entry(struct archive* reader, const std::string& archive_name, const f
   if (!file) throw failure("cannot write '" + to.string() + "': is the disk full?");
 }
 
-/// Extracts the given files of a tar archive (gzipped or not), from any folder in it, into `folder`; nothing else is extracted.
+/// Extracts only the given files, from any folder of a tar archive (gzipped or not), into `folder`.
 void unpack_files(const fs::path& path, std::span<const std::string> names, const fs::path& folder) {
   const std::string archive_name = "'" + path.string() + "'";
   const std::unique_ptr<struct archive, decltype(&archive_read_free)> reader(archive_read_new(), archive_read_free);
@@ -194,7 +194,7 @@ void get_dataset(const OfficialSet& set, const fs::path& folder, const std::stri
     for (const auto& item : set.downloads)
       download_file(address_of(item, mirror, set.downloads.size() == 1), work / item.file, item.sha256, progress);
   } catch (...) {
-    fs::remove(work, error);  // fails if a partial download remains
+    fs::remove(work, error);  // keeps the folder if a partial download remains
     throw;
   }
 

@@ -30,7 +30,7 @@ struct ExampleForm {
       std::tuple{Term{"shape", &ExampleForm::shape, true}, Term{"outputs", &ExampleForm::outputs, true},
                  Term{"targets", &ExampleForm::targets, true}, Term{"vocabulary", &ExampleForm::vocabulary}};
 
-  /// For example "32x32x3, 10 classes"; "80 tokens of 90, 90 classes a position"; "1x1x4, 2 values".
+  /// Text such as "32x32x3, 10 classes", "80 tokens of 90, 90 classes a position" or "1x1x4, 2 values".
   std::string text() const {
     const std::string examples =
         vocabulary > 0 ? std::to_string(shape.height) + " tokens of " + std::to_string(vocabulary) : shape.text();
@@ -38,7 +38,7 @@ struct ExampleForm {
     return examples + ", " + std::to_string(outputs) + ' ' + answers;
   }
 
-  /// The number of answers to one example: its positions, numbers or labels, or 1 for a class.
+  /// The number of answers per example: of positions, numbers or labels, or 1 for a class.
   std::size_t answers() const {
     if (targets == Targets::classes) return 1;
     return static_cast<std::size_t>(targets == Targets::positions ? shape.height : outputs);

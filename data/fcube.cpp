@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-constexpr std::uint32_t kFcubeRound = 2;  // `round` in its addresses; data/synthetic_li.cpp uses 1
+constexpr std::uint32_t kFcubeRound = 2;  // `round` in the addresses of FCUBE's draws; data/synthetic_li.cpp uses 1
 constexpr std::uint32_t kParties = 4;
 
 Dataset make_fcube(std::uint32_t part, std::size_t rows) {

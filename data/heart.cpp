@@ -17,7 +17,7 @@ constexpr std::size_t kElectrocardiogram = 6;  // 0 to 2
 constexpr std::size_t kDiagnosis = 13;         // 0: none
 constexpr std::size_t kNumbers[] = {0, 1, 3, 4, 5, 7, 8, 9};
 
-/// A record's numbers, by field; empty if a number that is used is missing.
+/// A record's numbers, indexed by field; empty if one that is used is missing.
 std::vector<float> numbers_of(const CsvRecords& file, const std::vector<std::string_view>& fields) {
   const auto wrong = [&](const std::string& what) {
     return failure(file.name() + ", line " + std::to_string(file.line()) + ": " + what);

@@ -14,8 +14,8 @@ constexpr std::uint64_t kAlwaysUnpacked = std::uint64_t{64} << 20;
 /// The maximum number of bytes that a file of `size` bytes may expand to.
 constexpr std::uint64_t most_unpacked(std::uint64_t size) { return kAlwaysUnpacked + kMaxUnpacking * size; }
 
-/// A file read once from front to back, decompressed on the way if gzipped. Every error is an Error (failure) that names the
-/// file: missing, not a file, damaged, cut off in the middle of a gzip stream, or expanded beyond what its size allows
+/// A file read once from front to back, decompressed on the way if gzipped. Every error is an Error (failure) naming the file: it
+/// is missing, not a file, damaged, cut off in the middle of a gzip stream, or expands beyond what its size allows
 /// (most_unpacked).
 class InputFile {
  public:

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kObject = ".object", kNew = ".new-";
-constexpr std::size_t kMaxTop = std::size_t{1} << 16;  // bytes of a file read to find its source
+constexpr std::size_t kMaxTop = std::size_t{1} << 16;  // bytes read from a file to find its source
 
 /// The folder of the kept objects; empty if there is none.
 fs::path objects_folder() {
@@ -47,7 +47,7 @@ void remove_file(const fs::path& path) {
   if (error) throw failure("cannot remove '" + path.string() + "': " + error.message());
 }
 
-/// The class of a file's object, from the third line.
+/// The class of the object that was converted to this file, as stated in its third line; empty if the file is damaged.
 std::string made_of(const fs::path& path) {
   const Descriptor file = opened(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   if (!file) return "";

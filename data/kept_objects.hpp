@@ -9,9 +9,9 @@
 
 namespace fedstride {
 
-// Data sets that Python programs passed as objects and that were converted once (python/fedstride/_kept.py): files in
-// $XDG_CACHE_HOME/fedstride/objects, otherwise ~/.cache/fedstride/objects, readable only by their owner. Their names are HMACs
-// under a key stored next to them, so they reveal nothing.
+// Data sets that Python programs passed as objects, converted once (python/fedstride/_kept.py) and kept as files in
+// $XDG_CACHE_HOME/fedstride/objects, otherwise ~/.cache/fedstride/objects, readable only by their owner. The files' names are
+// HMACs under a key stored next to them, so the names reveal nothing.
 
 /// Where an object is kept.
 struct KeptPlace {
@@ -19,8 +19,8 @@ struct KeptPlace {
   std::string name;
 };
 
-/// The place of an object with this digest. Creates folder and key if missing. Throws Error (failure) if no variable specifies a
-/// folder or it belongs to another user.
+/// The place of an object with this digest. Creates folder and key if missing. Throws Error (failure) if no environment variable
+/// specifies a folder or the folder belongs to another user.
 KeptPlace place_of_object(std::string_view digest);
 
 /// A kept file.
@@ -34,7 +34,7 @@ struct KeptObject {
 /// All kept objects, most recently used first; none if there is no folder.
 std::vector<KeptObject> kept_objects();
 
-/// Removes the kept object whose name begins with this. Throws Error (usage) unless exactly one matches.
+/// Removes and returns the kept object whose name begins with this. Throws Error (usage) unless exactly one matches.
 KeptObject forget_object(std::string_view beginning);
 
 /// Removes all kept objects and the key.

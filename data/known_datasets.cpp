@@ -78,7 +78,7 @@ DataPair load_fashion_mnist(const fs::path& folder) {
 
 DataPair load_covertype(const fs::path& folder) {
   constexpr std::size_t kColumns = 54;
-  // Means and deviations of the ten measured columns as published in covtype.info with the data; the other 44 columns are 0 or 1.
+  // Means and standard deviations of the ten measured columns, as published in covtype.info; the other 44 columns are 0 or 1.
   Published known{.mean = {2959.36F, 155.65F, 14.10F, 269.43F, 46.42F, 2350.15F, 212.15F, 223.32F, 142.53F, 1980.29F},
                   .deviation = {279.98F, 111.91F, 7.49F, 212.55F, 58.30F, 1559.25F, 26.77F, 19.77F, 38.27F, 1324.19F},
                   .class_names = {"spruce/fir", "lodgepole pine", "ponderosa pine", "cottonwood/willow", "aspen", "Douglas-fir",
@@ -105,7 +105,7 @@ DatasetSource published(const DataPlace& place, std::string_view summary, std::s
           .load = load};
 }
 
-/// The entry for a user's own files: in this format, or in any.
+/// The registry entry for a user's own files in this format (automatic: in any format).
 DatasetSource own(std::string_view name, std::string_view file, FileForm form, std::string_view summary, std::string_view files) {
   return {.name = name,
           .summary = summary,

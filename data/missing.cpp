@@ -20,7 +20,7 @@ std::size_t count_missing(const Dataset& data) {
   return static_cast<std::size_t>(std::ranges::count_if(features, is_nan));
 }
 
-/// Returns how many rows were dropped.
+/// Drops rows with a missing value and returns their number.
 std::size_t drop_incomplete_rows(Dataset& data) {
   const std::span<const float> features(std::as_const(data.features).data(), data.features.size());
   const std::size_t size = data.shape.size();
@@ -48,7 +48,7 @@ void add_indicators(Dataset& data) {
   data.binary_columns += static_cast<int>(numbers);
 }
 
-/// The mean of each column over the rows that have a value; 0 if none has.
+/// The mean of each column over the rows that have a value; 0 if no row has one.
 std::vector<float> known_means(const Dataset& data) {
   const auto columns = static_cast<std::size_t>(data.shape.channels);
   std::vector<double> sums(columns, 0);
@@ -86,7 +86,7 @@ void settle_missing(DataPair& pair, const ReadSettings& settings) {
   }
   if (train.size() == 0)
     throw failure("missing is 'drop', and every training row has a missing value; valid: mean, zero, indicator");
-  if (settings.rows_are_protected) {  // a note must not reveal how many there are
+  if (settings.rows_are_protected) {  // a note must not reveal how many values are missing
     if (settings.missing == Missing::automatic)
       pair.notes.push_back(auto_note("missing", "under dp a missing number becomes the mean by which its column is normalized",
                                      "--missing zero or indicator"));

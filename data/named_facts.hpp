@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// Parses comma-separated numbers from a setting. Throws Error (usage) naming the setting if it has anything else.
+/// Parses comma-separated numbers from a setting. Throws Error (usage) naming the setting if it contains anything else.
 std::vector<float> named_numbers(std::string_view setting, const std::string& text);
 
 /// The names in the class_names setting, in order. Throws Error (usage) for an empty or repeated name.

@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-/// Mean and deviation of each channel of images, in units of 255, from the counts of their values.
+/// Sets the mean and standard deviation of each channel of the images, in units of 255, from a histogram of its values.
 void standardize_pictures(Dataset& train) {
   const auto channels = static_cast<std::size_t>(train.shape.channels);
   const std::size_t plane = train.shape.size() / channels;

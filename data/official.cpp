@@ -110,7 +110,7 @@ std::string contents_sha256(const std::filesystem::path& path) {
   return hash.hex();
 }
 
-/// SHA-256 of a file of the set, as the set defines it: over its contents, or over the file itself.
+/// SHA-256 of a file of the set, computed from its unpacked contents or from the file itself, as the set defines it.
 std::string sha256_of(const OfficialFile& file, const std::filesystem::path& folder) {
   return file.of_contents ? contents_sha256(plain_or_gzipped(folder, file.name)) : file_sha256(folder / file.name);
 }

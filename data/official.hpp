@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// SHA-256 of a data set's file, as published by its authors.
+/// A data set's file and its SHA-256, as published by the authors.
 struct OfficialFile {
   std::string_view name;    ///< in the set's folder
   std::string_view sha256;  ///< of the file or its contents

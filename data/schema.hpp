@@ -48,7 +48,8 @@ struct ClientMoments {
 
 /// Everything needed to turn the rows of a file into a model's inputs and answers. It is created when a run reads its data, kept
 /// in the run's folder and model, and sent to its clients. Other data are read through it (ReadSettings::schema): columns and
-/// classes by name, constants from here. If rows are protected, nothing in it is derived from them except released moments.
+/// classes are matched by name, and constants are taken from it. If rows are protected, nothing in it is derived from them except
+/// released moments.
 struct Schema {
   ExampleForm form = {};
   TableColumns columns = {};
@@ -83,10 +84,10 @@ struct Schema {
 /// The schema used to read these data.
 Schema schema_of(const DataPair& pair);
 
-/// One line of JSON, without a line break, with the terms above.
+/// The schema as one line of JSON, without a line break, with the terms above as keys.
 std::string schema_text(const Schema& schema);
 /// Throws Error (failure), beginning with `where`, if the text is not as schema_text() writes it or its parts are inconsistent.
-/// The text may be untrusted: every member is bounded by its length.
+/// The text may be untrusted: the size of every member is bounded by the text's length.
 Schema read_schema(std::string_view text, const std::string& where);
 
 /// SHA-256 of the names alone (columns, classes, words), so data sets that differ only in names have different hashes. Empty if
@@ -96,7 +97,7 @@ std::string names_hash(const Schema& schema);
 /// The metadata entry of a safetensors file that holds the text.
 inline constexpr const char* kSchemaKey = "fedstride.schema";
 
-/// The settings, completed with what the schema fixes.
+/// Returns the settings, completed with everything that their schema fixes.
 ReadSettings read_through(ReadSettings settings);
 
 }  // namespace fedstride

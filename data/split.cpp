@@ -13,8 +13,8 @@
 namespace fedstride {
 namespace {
 
-/// Calls use(list, values per row, the list's member) for every list of a data set's examples and answers except `clients`, which
-/// a reduced set keeps for every row (keep_rows).
+/// Calls use(list, values per row, pointer to the list's member) for every list of a data set's examples and answers except
+/// `clients`, which a reduced set keeps for every row (keep_rows).
 template <class Some, class Use>
 void for_each_list(Some& data, Use use) {
   const std::size_t size = data.shape.size(), answers = data.form().answers();
@@ -26,7 +26,7 @@ void for_each_list(Some& data, Use use) {
   use(data.values, answers, &Dataset::values);
 }
 
-/// The values of these rows, `width` per row; empty if `all` is empty.
+/// Returns the values of these rows in `all`, which has `width` per row; empty if `all` is empty.
 template <class List>
 auto taken(const List& all, std::size_t width, std::span<const Row> rows) {
   std::vector<typename List::value_type> some;
@@ -38,7 +38,7 @@ auto taken(const List& all, std::size_t width, std::span<const Row> rows) {
   return some;
 }
 
-/// The draw of a row: uniform in [0, 1), at its own address, so no other row affects where this one goes.
+/// The draw of a row: uniform in [0, 1), at its own address, so no other row affects which part this row goes to.
 double draw_of(std::uint64_t seed, Address address, std::size_t row) {
   address.row = static_cast<std::uint32_t>(row);
   return RandomStream(seed, address).uniform();
@@ -88,8 +88,8 @@ void keep_only(Dataset& data, std::span<const Row> rows) {
   data.file_rows.assign(rows.begin(), rows.end());
 }
 
-constexpr std::uint32_t kHeldOutRows = 1;      // `client` of their addresses if the data have no clients
-constexpr std::uint32_t kHeldOutOfClient = 2;  // `step` of their addresses if they do
+constexpr std::uint32_t kHeldOutRows = 1;      // `client` in the rows' addresses if the data have no clients
+constexpr std::uint32_t kHeldOutOfClient = 2;  // `step` in the rows' addresses if they do
 
 /// The draws that decide whether rows are held out. A row's draw depends on its number in the data set, or on its client's name
 /// and its number among the client's rows. The first row, or the first of each client, gets a 1, so it is used for training.
@@ -153,7 +153,7 @@ std::pair<Dataset, Dataset> split_test_part(Dataset data) {
   for (std::size_t row = 0; row < draws.size(); ++row)
     (draws[row] < kShare ? test_rows : train_rows).push_back(static_cast<Row>(row));
   if (test_rows.empty()) {
-    // The smallest draw of all, so any other row changes this choice by at most one row.
+    // Takes the row with the smallest draw, so any other row changes this choice by at most one row.
     auto least = std::ranges::min_element(draws);
     if (*least == 1) least = std::prev(draws.end());
     test_rows.push_back(static_cast<Row>(least - draws.begin()));

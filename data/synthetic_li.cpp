@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kFeatures = 60;
 constexpr std::size_t kLiClasses = 10;
-constexpr std::uint32_t kLiRound = 1;  // `round` in its addresses; the built-in images use 0
+constexpr std::uint32_t kLiRound = 1;  // `round` in the addresses of this set's draws; the built-in images use 0
 
 /// One client's model and inputs.
 struct Device {

@@ -26,7 +26,7 @@ FEDSTRIDE_INLINE Lanes activation_gradient(const Tanh&, Lanes, Lanes y, Lanes dy
 FEDSTRIDE_INLINE Lanes activation(const Sigmoid&, Lanes x) { return sigmoid(x); }
 FEDSTRIDE_INLINE Lanes activation_gradient(const Sigmoid&, Lanes, Lanes y, Lanes dy) { return dy * (y * (1.0F - y)); }
 
-/// An element-wise function that no other stage includes (convolutions and dense layers include their ReLU).
+/// An element-wise activation that is not part of another stage (convolutions and dense layers include a ReLU after them).
 template <class Kind>
 class ActivationStage final : public RowStage {
  public:

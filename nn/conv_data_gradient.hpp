@@ -8,11 +8,11 @@
 
 namespace fedstride {
 
-/// The gradient with respect to the inputs of a convolution of stride 1 whose output gradients are rarely zero: a convolution of
-/// these gradients with the filters rotated by a half turn, with inputs and outputs exchanged.
+/// Computes the gradient with respect to the inputs of a stride-1 convolution whose output gradients are rarely zero, as a
+/// convolution of these gradients with the filters rotated by a half turn, with input and output channels exchanged.
 class ConvDataGradient {
  public:
-  /// The input of `forward` includes its borders of `padding`.
+  /// The input of `forward` includes borders of width `padding`.
   ConvDataGradient(const ConvShape& forward, int padding);
 
   /// weights: [output][row][column][input].

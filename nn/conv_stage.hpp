@@ -15,11 +15,11 @@
 
 namespace fedstride {
 
-/// A convolution with the ReLU and the max-pool after it, if any. Only pooled values are written to memory; the backward pass
-/// visits only the spots that a gradient reaches, if a ReLU or a pool makes them few.
+/// A convolution, including a ReLU and a max-pool that may follow it. Only pooled values are written to memory. If a ReLU or a
+/// pool leaves few spots that a gradient reaches, the backward pass visits only these.
 class ConvStage final : public RowStageWithParameters {
  public:
-  /// Takes the convolution, and the ReLU and the max-pool after it, in either order.
+  /// Takes the convolution and any ReLU and max-pool that follow it, in either order.
   explicit ConvStage(LayerCursor& layers);
 
   void prepare_training() override;
@@ -75,11 +75,11 @@ class ConvStage final : public RowStageWithParameters {
   void sum_dense(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
                  float* bias_gradient);
   void prepare_spots(bool by_piece);
-  /// The number of the first channel's list of spots for an example or a piece.
+  /// The number of the first channel's spot list for an example or a piece.
   std::size_t spot_list(int owner) const { return static_cast<std::size_t>(owner) * options_.conv.channels; }
   SpotList spots(std::size_t list) const;
   void find_spots(std::size_t first_list, int row, const Signal& out);
-  /// Finds spots and data gradient of one example; returns the number of its first list.
+  /// Finds the spots of one example and computes its data gradient; returns the number of its first list of spots.
   std::size_t backward_row(int row, int piece, bool by_piece, const Signal& in, const Signal& out);
   /// Reports the gradients that sum(first channel, last channel, gradient, bias gradient) adds to zeros.
   template <class Sum>
@@ -108,7 +108,7 @@ class ConvStage final : public RowStageWithParameters {
   std::optional<Winograd> winograd_;
   Buffer<float> filters_;  ///< transformed
   // only for training
-  bool sums_by_rows_ = false;  ///< each piece of rows sums its own weight gradient, for small filters
+  bool sums_by_rows_ = false;  ///< each piece of rows sums its own weight gradient: for small filters or Winograd's algorithm
   std::size_t partial_size_ = 0;
   Buffer<float> partial_;
   Buffer<std::uint8_t> winners_;

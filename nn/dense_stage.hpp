@@ -11,14 +11,15 @@
 
 namespace fedstride {
 
-/// A dense layer and the ReLU after it, if any; for a sequence, the same product at every position. It reads its weights once for
-/// the whole batch and is cut into pieces, by outputs in the forward pass and by inputs in the backward pass. It reports its
-/// weight gradient in stretches of a few inputs as soon as they are computed. In the backward pass, both gradients are computed
-/// at once for few rows, so each weight is read once; for many rows, a piece's data gradient is computed before its weight
-/// gradient.
+/// A dense layer, including a ReLU that may follow it; for a sequence, the same product at every position. It reads its weights
+/// once for the whole batch and is cut into pieces, by outputs in the forward pass and by inputs in the backward pass. It reports
+/// its weight gradient in stretches of a few inputs as soon as they are computed. In the backward pass, both gradients are
+/// computed at once for few rows, so each weight is read once; for many rows, a piece's data gradient is computed before its
+/// weight gradient.
 class DenseStage {
  public:
-  /// A product y = x W + b. A sequence is `positions` rows of x and y, row_stride(inputs) and row_stride(outputs) floats apart.
+  /// A product y = x W + b. A sequence consists of `positions` rows of x and y, row_stride(inputs) and row_stride(outputs) floats
+  /// apart.
   struct Options {
     int inputs = 1;
     int outputs = 1;
@@ -29,7 +30,8 @@ class DenseStage {
     bool frozen = false;
     bool data_gradient = false;
 
-    /// The first or second product of the next layer: its weight and bias, or its second weight and bias, at every position.
+    /// Options for the next layer's first or second product, with its weight and bias or its second weight and bias, at every
+    /// position.
     static Options first_product(const LayerCursor& layers, int inputs, int outputs);
     static Options second_product(const LayerCursor& layers, int inputs, int outputs);
   };
@@ -57,8 +59,8 @@ class DenseStage {
   void begin_norms(const Signal& in, const Signal& out, int rows, double* squared_norms);
   void data_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) const;
 
-  /// For weighted sums, call begin_weighted with scratch_size() floats, which it may use until the last weighted_piece, and then
-  /// weighted_piece for every piece.
+  /// For weighted sums, call begin_weighted with scratch_size() floats, which the stage may use until the last weighted_piece,
+  /// and then weighted_piece for every piece.
   std::size_t scratch_size() const;
   void begin_weighted(const Signal& out, std::span<const float> factors, float* scratch, const GradientTarget& target);
   void weighted_piece(int piece, int pieces, const Signal& in, const GradientTarget& target) {
@@ -70,7 +72,7 @@ class DenseStage {
   /// The positions of all examples as consecutive rows.
   Rows positions_of(Rows rows) const { return {rows.data, rows.stride / static_cast<std::size_t>(options_.positions)}; }
   int count_of(int rows) const { return rows * options_.positions; }
-  /// Applies the ReLU to out.gradient: once, before any other backward step.
+  /// Zeroes the gradients in out.gradient that the ReLU blocks. Must be called once, before any other backward step.
   void mask(const Signal& out, int rows) const;
   void report_bias(const OutputGradients& gradients, const GradientTarget& target);
   void weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients,
@@ -83,8 +85,8 @@ class DenseStage {
   };
   /// The number of stretches whose gradients are computed at once from `count` rows.
   int stretches_per_group(int count) const;
-  /// Calls compute(gradient, first input, last input) for every group of the stretches, then report(slot, offset among the
-  /// weights, gradient, size) for each of its stretches.
+  /// Calls compute(gradient, first input, last input) for every group of stretches, then report(slot, offset among the weights,
+  /// gradient, size) for each stretch of the group.
   template <class Compute, class Report>
   void for_each_stretch(Stretches stretches, int count, Compute&& compute, Report&& report) const;
   /// Computes the stretches of a piece and reports them to the target.

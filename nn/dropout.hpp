@@ -8,10 +8,10 @@
 
 namespace fedstride {
 
-/// Dropout masks. Value i (NHWC) of a dropout layer's row is drawn by word first_word + i of the stream at (dropout, round,
-/// client, step, row), and dropped iff that word is less than rate x 2^32, rounded; a kept value is multiplied by 1 / (1 - rate).
-/// The first dropout layer of a model begins at word 0; each later one begins after the words of the earlier ones, rounded up to
-/// whole blocks of four. Weights, other examples and threads do not affect the masks.
+/// Dropout masks. Value i (NHWC) of a dropout layer's row is dropped iff word first_word + i of the stream at (dropout, round,
+/// client, step, row) is below rate x 2^32, rounded; a kept value is multiplied by 1 / (1 - rate). The first dropout layer of a
+/// model begins at word 0; each later one begins after the words of the earlier ones, rounded up to whole blocks of four.
+/// Weights, other examples and threads do not affect the masks.
 
 /// first_word of the dropout layer with this index into layers().
 std::size_t dropout_first_word(const Model& model, int layer);

@@ -23,8 +23,8 @@ struct Evaluation {
   /// A loss and an accuracy that were not measured: NaN.
   static Evaluation unknown();
 
-  /// The accuracy on examples with the class mix of `label_counts` (one count per class): the weighted class accuracies. Classes
-  /// missing from this data set are omitted; 0 if none is left.
+  /// The accuracy on examples with the class mix of `label_counts` (one count per class): the mean of the class accuracies,
+  /// weighted by the counts. Classes missing from this data set are omitted; 0 if none is left.
   double accuracy_on(std::span<const std::uint64_t> label_counts) const;
 };
 

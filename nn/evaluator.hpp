@@ -18,7 +18,7 @@ namespace fedstride {
 class Variation {
  public:
   Variation() = default;
-  /// Uses the means of these rows. The data must outlive it.
+  /// Uses the means of these rows. The data must outlive this object.
   Variation(const Dataset& data, std::span<const Row> rows);
 
   bool exists() const { return !means_.empty(); }
@@ -34,14 +34,14 @@ class Variation {
 struct EvaluatedRows {
   std::span<const Row> rows;
   ClientSkew skew = {};
-  std::size_t group = 0;  ///< for GroupEvaluator
+  std::size_t group = 0;  ///< index of the rows' group; only for GroupEvaluator
 };
 inline constexpr std::size_t kMaxEvaluated = 100;
 
 /// The results of some of an evaluation's blocks.
 struct EvaluatedBlocks {
   std::vector<double> losses;      ///< the sum over each block, in order
-  std::vector<double> variations;  ///< for values: each block's loss if the mean is always predicted
+  std::vector<double> variations;  ///< for values: each block's loss when always predicting the mean
   std::uint64_t examples = 0;
   std::uint64_t answers = 0;
   std::uint64_t correct = 0;                       ///< correct answers
@@ -52,17 +52,18 @@ struct EvaluatedBlocks {
 /// Joins the parts' blocks, in order, into one evaluation; the bits are the same for any split.
 Evaluation joined_blocks(std::span<const EvaluatedBlocks> parts);
 
-/// Evaluates models of one kind on one data set, in blocks of kMaxEvaluated rows that any thread may take; the result does not
-/// depend on the threads. R^2 of values is 1 - loss / the loss of always predicting the mean of all evaluated examples. Only one
-/// caller at a time.
+/// Evaluates a model's weights on one data set, in blocks of kMaxEvaluated rows that any thread may take; the result does not
+/// depend on the threads. R^2 of values is 1 - loss / the loss of always predicting the mean of all evaluated examples. Allows
+/// only one caller at a time.
 class Evaluator {
  public:
-  /// Model, data and the skew's part must outlive the evaluator. `rows` are the examples to evaluate; if empty, all.
+  /// Model, data and the skew's part must outlive the evaluator. `rows` are the examples to evaluate; empty: all.
   Evaluator(const Model& model, const Dataset& data, std::vector<Row> rows = {}, const ClientSkew& skew = {});
 
   Evaluation evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
 
-  /// For several processes that evaluate together: the number of blocks, and the evaluation of blocks [first, last).
+  /// For several processes that evaluate together: blocks() returns the number of blocks, evaluate_blocks() evaluates [first,
+  /// last).
   std::size_t blocks() const { return (rows_.size() + kMaxEvaluated - 1) / kMaxEvaluated; }
   EvaluatedBlocks evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,
                                   ForEachPiece for_each_piece = serially);
@@ -76,8 +77,8 @@ class Evaluator {
   Pool<Network> networks_;  ///< one for each thread that has worked on a block
 };
 
-/// Evaluates models of one kind on groups of examples of one data set, one group per client, in blocks of one group. The result
-/// does not depend on the threads. Only one caller at a time.
+/// Evaluates a model's weights on groups of examples of one data set, one group per client; a block has rows of only one group.
+/// The result does not depend on the threads. Allows only one caller at a time.
 class GroupEvaluator {
  public:
   /// All arguments must outlive the evaluator. `skews` apply to the groups' inputs, one per group; empty: none.

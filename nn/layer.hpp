@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-// The layers of a model line: plain descriptions. tests/kits/reference.hpp defines their results with simple code;
+// The layers of a model line, as plain descriptions. tests/kits/reference.hpp defines their results with simple code;
 // nn/network.hpp has the fast computation.
 
 struct LayerTraits {
@@ -90,7 +90,7 @@ struct GlobalAvgPool {
 };
 
 /// dropout RATE: in training, each value is zeroed with this probability, and the others are divided by 1 - RATE. Value i of a
-/// row is drawn at address (dropout, round, client, step, row), word layer_offset + i (see nn/dropout.hpp).
+/// row is drawn at address (dropout, round, client, step, row), word first_word + i (see nn/dropout.hpp).
 struct Dropout {
   static constexpr std::string_view kName = "dropout";
   static constexpr LayerTraits kTraits{.keeps_places = true};
@@ -126,7 +126,7 @@ struct Embedding {
   static constexpr std::string_view kName = "embedding";
   static constexpr LayerTraits kTraits{.has_parameters = true};
   int size = 1;
-  int vocabulary = 1;  ///< of the data
+  int vocabulary = 1;  ///< vocabulary size of the data
 };
 
 /// positions: adds a learned vector, initialized from N(0, 1), to each position of a sequence.
@@ -144,7 +144,7 @@ struct Lstm {
 };
 
 /// gru UNITS: gated recurrent unit (Cho et al. 2014), like PyTorch's nn.GRU with one layer: the reset gate multiplies the
-/// recurrent product with its bias.
+/// recurrent product including its bias.
 struct Gru {
   static constexpr std::string_view kName = "gru";
   static constexpr LayerTraits kTraits{.has_parameters = true};
@@ -165,7 +165,7 @@ struct Last {
   static constexpr LayerTraits kTraits{};
 };
 
-/// sequence: turns an image's rows, in order, into a sequence; a position has the values of one row.
+/// sequence: turns an image's rows, in order, into a sequence; each position holds the values of one row.
 struct Sequence {
   static constexpr std::string_view kName = "sequence";
   static constexpr LayerTraits kTraits{};

@@ -15,7 +15,7 @@
 namespace fedstride {
 
 enum class Initialization {
-  fan_in,   ///< weights and biases uniform in +-1/sqrt(fan-in) (PyTorch's default bounds, the authors' initialization)
+  fan_in,   ///< weights and biases uniform in +-1/sqrt(fan-in) (PyTorch's default bounds; Koskela & Honkela's non-private code)
   fan_out,  ///< weights and biases uniform in +-1/sqrt(fan-out) (Koskela & Honkela's private code)
   glorot,   ///< weights uniform in +-sqrt(6/(fan-in + fan-out)), biases 0
 };
@@ -32,9 +32,9 @@ class Model {
  public:
   /// A named model (nn/models.hpp) or a line of layers: "conv 64 3 | relu | maxpool 3 2 | dense classes", with blocks
   /// (nn/model_blocks.hpp): "residual { conv 64 3 1 1 | relu }". Or tensors: "tensor fc.weight 10 784 | tensor fc.bias 10".
-  /// Throws Error (usage) with the layer and what is valid.
+  /// Throws Error (usage) naming the layer and what is valid.
   static Model parse(std::string_view name_or_layers, const ExampleForm& examples);
-  /// A classifier.
+  /// The same, for a classifier.
   static Model parse(std::string_view name_or_layers, Shape input, int classes) {
     return parse(name_or_layers, {input, classes});
   }
@@ -66,7 +66,7 @@ class Model {
   /// values of a model of tensors only are 0.
   Vector initial(Initialization initialization, std::uint64_t seed) const;
 
-  /// The frozen layers, one flag per layer, given their names: "conv1,conv2". Throws Error (usage) for an unknown layer name.
+  /// One flag per layer, true if `names` lists the layer, as in "conv1,conv2". Throws Error (usage) for an unknown layer name.
   std::vector<bool> frozen(std::string_view names) const { return layers_named(names, "layer to freeze"); }
   /// The same for layers with another `purpose`, which errors mention: "layer to freeze".
   std::vector<bool> layers_named(std::string_view names, std::string_view purpose) const;

@@ -211,7 +211,7 @@ class Layout {
     if (norm != nullptr && !items_[i].pads) place(*norm, {last.place.number, "shortcut " + layer_text(*norm)}, slot());
     place(Add{}, last.place, slot(), body);
   }
-  /// The place of the first written layer from here on.
+  /// The place of the first written layer at or after `layer`.
   const LayerPlace& first_of(int layer) const {
     while (std::holds_alternative<Fork>(laid_[static_cast<std::size_t>(layer)].layer)) ++layer;
     return laid_[static_cast<std::size_t>(layer)].place;

@@ -16,8 +16,8 @@ namespace fedstride {
 //                             1x1 convolution without bias, with the stride that follows from the shapes, and through a group
 //                             norm like the one that ends the block, if one does (He et al., CVPR 2016, option B)
 //   residual pad { LAYERS }   the same without parameters: drops rows and columns, adds channels of zeros (option A)
-// Layers are numbered in reading order, those of a repeated block once. In the model, a residual block is a Fork, its body, its
-// shortcut's layers and an Add, in this order, which is also the order of the parameters.
+// Layers are numbered in reading order, the layers of a repeated block only once. In the model, a residual block becomes a Fork,
+// its body, its shortcut's layers and an Add, in this order, which is also the order of the parameters.
 
 /// The maximum number of layers of a model with blocks expanded; a residual block counts as four layers more than its body.
 inline constexpr std::size_t kMaxLayers = 1000;

@@ -49,8 +49,8 @@ class Words {
     int* value;  ///< the number after the word
     int low;
   };
-  /// Reads the remaining words: numbers for the first options, in order, if the words begin with numbers; then options in any
-  /// order, each at most once, and the word "nobias" if `bias` is not null.
+  /// Reads the remaining words: up to `positional` numbers for the first options, in order; then options in any order, each at
+  /// most once, and the word "nobias" if `bias` is not null.
   void options(std::initializer_list<Option> options, bool* bias = nullptr, int positional = 0) {
     std::vector<std::string_view> seen;
     for (const Option* option = options.begin(); positional-- > 0 && next_is_number(); ++option) {
@@ -97,14 +97,14 @@ class Words {
 constexpr int kMaxUnits = 1 << 20;
 constexpr int kMaxChannels = 1 << 16;
 
-/// Refuses a sequence if a layer needs an image or a row.
+/// Refuses a sequence as the input of a layer that needs an image or a row.
 void no_sequence(const Flow& input, const LayerPlace& place, std::string_view instead) {
   if (input.form == Flow::Form::sequence)
     throw usage_error(place.name() + " cannot read a sequence of " + std::to_string(input.shape.height) + " positions; " +
                       std::string(instead));
 }
 
-/// The output of square windows of this kernel and stride; throws if there is no image or the window does not fit.
+/// The output of square windows of this kernel and stride; throws if the input is no image or the window does not fit.
 Flow windows(const Flow& input, int channels, int kernel, int stride, int padding, const LayerPlace& place) {
   no_sequence(input, place, "it needs a picture");
   if (input.form != Flow::Form::picture)

@@ -13,7 +13,7 @@ struct NamedModel {
   std::string_view line;
   Initialization initialization;
   std::string_view summary;
-  ExampleForm form = {{32, 32, 3}, 10};  ///< examples that it can read: those of its source, except that images may differ
+  ExampleForm form = {{32, 32, 3}, 10};  ///< examples that it can read: those of its source, but images may have another shape
 };
 
 /// The registry: add a new named model here.

@@ -11,10 +11,10 @@
 
 namespace fedstride {
 
-/// A batch for a network. Its inputs are what was written to the network's inputs(rows).
+/// A batch for a network; its inputs are the values written to the network's inputs(rows).
 struct Batch {
   std::span<const Label> labels;       ///< one per example or position, depending on the model's form
-  std::span<const Row> rows;           ///< the examples' row numbers, which address their dropout masks
+  std::span<const Row> rows;           ///< the examples' row numbers, at which their dropout masks are drawn
   BatchAddress address;                ///< seed, round, client and step for drawing the masks
   std::span<const float> values = {};  ///< answers that are numbers or flags
   Answers answers() const { return {labels, values}; }
@@ -28,9 +28,9 @@ struct BatchLoss {
   double sink_sum = 0;        ///< sum of the values returned by the gradient's sink, added in a fixed order
 };
 
-/// A model's workspace: activations and everything else that a step needs, allocated once (the part for training at the first
-/// gradient). Used by one thread at a time, which may have other threads help with pieces of a step; how a step is cut depends
-/// only on the model and the batch size, so helpers do not change the bits.
+/// A model's workspace: activations and everything else that a step needs, allocated once (what only training needs, at the first
+/// gradient). Only one thread at a time may use it, but other threads may help that thread with pieces of a step. How a step is
+/// cut depends only on the model and the batch size, so helpers do not change the bits.
 class Network {
  public:
   /// `frozen` has one flag per layer (Model::frozen) or is empty.
@@ -50,17 +50,17 @@ class Network {
   BatchLoss gradient(const float* weights, const Batch& batch, GradientSink sink, ForEachPiece for_each_piece = serially);
 
   /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to the point where the
-  /// L2 norm of each example's gradient over all trainable parameters is known. `norms` has one element per example: never below
-  /// the true norm of the example's term in weighted_sum with factor 1, and above it by at most a relative kNormMargin; NaN or
-  /// infinite if the gradient is not finite. Requires at least one example. The true norm is that of the gradient computed in
-  /// single precision for the example alone; rounding in the sum over the batch is not included.
+  /// L2 norm of each example's gradient over all trainable parameters is known. `norms` receives one value per example. It is
+  /// never below the true norm of the example's term in weighted_sum with factor 1 and exceeds it at most by a factor of 1 +
+  /// kNormMargin; it is NaN or infinite if the gradient is not finite. Requires at least one example. The true norm is that of
+  /// the gradient computed in single precision for the example alone; rounding in the sum over the batch is not included.
   BatchLoss per_example(const float* weights, const Batch& batch, std::span<double> norms,
                         ForEachPiece for_each_piece = serially);
   static constexpr double kNormMargin = 1e-4;
 
   /// The second half: passes sum_i factors[i] x gradient of example i of the last per_example batch to the sink (a sum, not a
   /// mean), with zeros for frozen parameters; returns the sum of the sink's values. An example with factor 0 contributes nothing,
-  /// whatever its values. Does not read the weights. May be called again with other factors.
+  /// regardless of its values. Does not read the weights. May be called again with other factors.
   double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece = serially);
 
   /// Evaluates the examples without dropout; `predicted`, if not empty, receives one class per example (Targets::classes).

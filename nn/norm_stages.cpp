@@ -111,7 +111,7 @@ class GroupNormStage final : public NormStage {
 
   GroupNormShape shape_;
   bool relu_ = false;
-  Buffer<float> statistics_;  ///< mean and inverse deviation of every channel of every example
+  Buffer<float> statistics_;  ///< mean and inverse standard deviation of every channel of every example
   Buffer<double> sums_;       ///< scratch of each piece
   Buffer<float> factors_;     ///< scratch of each piece
 };
@@ -139,7 +139,7 @@ class LayerNormStage final : public NormStage {
   }
 
  private:
-  /// An example's means, one per place, then its inverse deviations.
+  /// An example's means, one per place, then its inverse standard deviations.
   float* statistics(int row) { return statistics_.data() + static_cast<std::size_t>(row) * row_stride(2 * places_); }
 
   std::size_t stride_;  ///< floats from place to place

@@ -8,13 +8,13 @@
 
 namespace fedstride {
 
-/// A tensor's role in its layer. It determines the tensor's initial values, and its PyTorch name unless the layer gives one.
+/// A tensor's role in its layer. It determines the tensor's initial values, and its PyTorch name unless the layer specifies one.
 enum class ParameterRole {
   weight,         ///< multiplied by inputs and summed over them; the output index comes first in PyTorch's shape
   bias,           ///< added to these sums; follows its weight
   scale,          ///< multiplies normalized values, one per channel
   shift,          ///< added to the scaled values, one per channel
-  second_weight,  ///< multiplied by a recurrent layer's last output, or in attention by the attended values
+  second_weight,  ///< multiplied by a recurrent layer's previous output, or in attention by the attended values
   second_bias,    ///< follows its second weight
   table,          ///< a row of values for each token or position
 };
@@ -80,7 +80,7 @@ struct Parameter {
   ParameterRole role = ParameterRole::weight;
   ParameterLayout layout = ParameterLayout::same;
   std::vector<std::int64_t> shape;  ///< as in PyTorch
-  std::size_t offset = 0;           ///< into the flat vector, a multiple of 16 floats
+  std::size_t offset = 0;           ///< into the flat vector, in floats; a multiple of 16
   std::size_t size = 0;
   int layer = 0;            ///< index into Model::layers()
   std::int64_t fan_in = 0;  ///< the fan-in for scaling initial values; 0: the tensor's own

@@ -15,7 +15,7 @@ inline Shape flattened_picture(const Model& model, int dense_layer) {
     return shapes[static_cast<std::size_t>(slot)].size() ==
            static_cast<std::size_t>(shapes[static_cast<std::size_t>(slot)].channels);
   };
-  // Goes back over layers that keep every value's place, to the last image.
+  // Goes back over layers that keep every value's place, until it reaches an image.
   while (slot > 0 && is_row() && std::visit([]<class Kind>(const Kind&) { return Kind::kTraits.keeps_places; }, made_by(slot)))
     slot = model.reads()[static_cast<std::size_t>(slot - 1)].from;
   return shapes[static_cast<std::size_t>(slot)];

@@ -8,8 +8,8 @@ namespace fedstride {
 namespace {
 
 /// The recurrent part of an LSTM or GRU; the preceding dense stage computes the products with its inputs, at all positions at
-/// once. The gates' values overwrite those products. The weight gradient is that of a dense product over all positions: of each
-/// position's last output with the gradient of its gates.
+/// once. The gates' values overwrite those products. The weight gradient is that of a dense layer over all positions, with each
+/// position's previous output as input and its gates as outputs.
 template <class Kind>
 class RecurrentStage final : public RowStageWithParameters {
  public:
@@ -122,11 +122,11 @@ class RecurrentStage final : public RowStageWithParameters {
   }
 
  private:
-  /// Options for the product of the last outputs with the recurrent weights.
+  /// Options for the product of the previous outputs with the recurrent weights.
   static DenseStage::Options own_product(const LayerCursor& layers) {
     const int units = layers.peek<Kind>()->units;
     auto options = DenseStage::Options::second_product(layers, units, kGates * units);
-    options.data_gradient = false;  // the last outputs' gradient is computed here, position by position
+    options.data_gradient = false;  // the previous outputs' gradient is computed here, position by position
     return options;
   }
   std::size_t unit_stride() const { return row_stride(static_cast<std::size_t>(units_)); }
@@ -156,7 +156,7 @@ class RecurrentStage final : public RowStageWithParameters {
   Buffer<float> last_outputs_;
   Buffer<float> d_recurrent_;  ///< GRU only
   Buffer<float> d_output_;     ///< at one position, including contributions of later ones
-  Buffer<float> d_carried_;    ///< LSTM: of the cell; GRU: of the last output, bypassing the product
+  Buffer<float> d_carried_;    ///< gradient: LSTM: of the cell; GRU: of the previous output, bypassing the product
   Buffer<float> scratch_;      ///< only for weighted sums
 };
 

@@ -30,7 +30,7 @@ std::string list_text(const std::vector<Number>& numbers) {
   return text + "]";
 }
 
-/// Text from a file as shown in errors: one line, cut if long.
+/// Text from a file as shown in errors: on one line, shortened if long.
 std::string shown(std::string text) {
   if (text.size() > 100) text = text.substr(0, 100) + "...";
   for (char& character : text)
@@ -136,7 +136,7 @@ int metadata_number(const SafeTensors& file, std::string_view text, const std::s
   return value;
 }
 
-/// Copies the tensor, which has the parameter's shape, into the parameter's part of the weights.
+/// Copies the tensor of the parameter's name, which must have its shape, into the parameter's part of the weights.
 void take(const Model& model, const Parameter& parameter, const SafeTensors& file, Vector& weights) {
   const auto& values = file.tensors.at(parameter.name).values;
   const auto place = view(weights).subspan(parameter.offset, parameter.size);

@@ -12,8 +12,9 @@
 namespace fedstride {
 namespace {
 
-/// A table of rows, one of which each position of an example uses: according to its token (Embedding) or its index (Positions,
-/// which adds the row). The gradient of a row is the sum over the positions that used it, in order of examples and positions.
+/// A table from which each position of an example uses one row: that of its token (Embedding) or of its index (Positions, which
+/// adds the row to the input). The gradient of a row is the sum over the positions that used it, in order of examples and
+/// positions.
 template <class Kind>
 class TableStage final : public RowStageWithParameters {
  public:
@@ -100,7 +101,7 @@ class TableStage final : public RowStageWithParameters {
     for (int row = 0; row < rows; ++row)
       for (int t = 0; t < positions_; ++t) ++ends_[static_cast<std::size_t>(entry(in, row, t)) + 1];
     std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
-    // ends_[e] is where entry e's uses begin and, after counting, where they end.
+    // ends_[e] is where entry e's uses begin and, after the next loop, where they end.
     for (int row = 0; row < rows; ++row)
       for (int t = 0; t < positions_; ++t)
         uses_[static_cast<std::size_t>(ends_[static_cast<std::size_t>(entry(in, row, t))]++)] = row * positions_ + t;
@@ -201,7 +202,7 @@ class LastStage final : public RowStage {
   std::size_t stride_;
 };
 
-/// Places the rows of an image at the distance between positions.
+/// Copies an image's rows to the positions of a sequence, which are farther apart.
 class SequenceStage final : public RowStage {
  public:
   explicit SequenceStage(LayerCursor& layers)

@@ -12,8 +12,8 @@
 namespace fedstride {
 
 // A network is a line of stages, each of one or a few layers that are computed together. Between two stages there is one row of
-// values per example and, in training, the gradient of the loss with respect to each value. A residual block is a part of the
-// line too: a stage that forks, the body, the shortcut (which reads the fork's output) and a stage that adds.
+// values per example and, in training, the gradient of the loss with respect to each value. A residual block is part of the line,
+// too: a stage that forks, the body, the shortcut (which reads the fork's output) and a stage that adds.
 
 /// The examples of one piece of work, and the number of the piece (each piece has its own scratch memory).
 struct RowRange {

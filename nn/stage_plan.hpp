@@ -65,14 +65,14 @@ struct PlacedStage {
   bool trains = false;            ///< it has trainable weights
   bool data_gradient = false;     ///< an earlier stage trains
   SignalPlace input = {};
-  SignalPlace added = {};  ///< the second signal that the stage adds, if any
+  SignalPlace added = {};  ///< for a stage that adds: its second input
 };
 
 /// Groups the layers into stages, in order; each stage takes the layers it computes. `frozen` has one flag per layer or is
 /// empty.
 std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>& frozen, int max_rows, int max_pieces);
 
-/// The number of multiply-adds per example in the forward pass that use weights of stages cut by rows: convolutions.
+/// The number of multiply-adds per example in the forward pass of the convolutions, whose stages are cut by rows.
 std::size_t row_work(const Model& model);
 
 }  // namespace fedstride

@@ -23,8 +23,8 @@ struct NamedTensor {
 /// True if a model's line is meant as a line of tensors.
 bool is_tensor_line(std::string_view line);
 
-/// Throws Error (usage) for a name that is repeated, empty, or has spaces, '|' or anything but printable ASCII, for an extent
-/// that is not a whole number from 1, and if a limit above is exceeded.
+/// Throws Error (usage) for a name that is repeated, is empty, or contains spaces, '|' or anything but printable ASCII, for an
+/// extent that is not a whole number from 1, and if a limit above is exceeded.
 std::vector<NamedTensor> parse_tensor_line(std::string_view line);
 
 /// The inverse of parse_tensor_line. Throws Error (usage) in the same cases.

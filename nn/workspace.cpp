@@ -42,7 +42,7 @@ void Network::Workspace::prepare_training() {
   }
 }
 
-// Each transient gradient gets the lowest place that is free from the stage that writes it to the stage that reads it.
+// Each transient gradient gets the lowest offset that is free from the stage that writes it to the stage that reads it.
 void Network::Workspace::plan_gradients() {
   if (has_planned_transient) return;
   has_planned_transient = true;
@@ -83,7 +83,7 @@ void Network::Workspace::plan_gradients() {
 void Network::Workspace::for_each_stage_backward(RowRange range,
                                                  function_ref<void(std::size_t, const Signal&, const Signal&)> body) {
   constexpr std::size_t kSpare = 32;  // a row ends with fewer than two unwritten cache lines, some of which are read as zeros
-  thread_local std::vector<Signal> first, second;  // kept between passes, which then allocate nothing
+  thread_local std::vector<Signal> first, second;  // kept, so later passes allocate nothing
   first = signals;
   second = second_signals;
   const auto here = [&](SignalPlace place) -> Signal& {

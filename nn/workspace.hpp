@@ -18,7 +18,7 @@ struct TransientGradient {
   std::size_t stride = 0;
   std::size_t offset = 0;   ///< floats per example before this gradient
   std::size_t written = 0;  ///< number of the stage that writes it
-  std::size_t read = 0;     ///< number of the stage that reads it, which does not follow the writer in the line
+  std::size_t read = 0;     ///< number of the stage that reads it, which is not after the writer in the line
 };
 
 /// The data shared by the passes of a network: the stages, the signals between them, and how a batch is cut into pieces.
@@ -37,7 +37,7 @@ struct Network::Workspace {
   // Memory for a backward pass, allocated at the first one, since evaluation never needs it.
   void prepare_gradient();
   void prepare_per_example();
-  void prepare_training();  ///< memory for both
+  void prepare_training();  ///< memory for both kinds of backward pass
   void plan_gradients();    ///< assigns memory to the signals' gradients
 
   int row_pieces(int rows) const;
@@ -88,7 +88,8 @@ struct Network::Workspace {
   /// True if stage s or one before it trains.
   bool needs_backward(std::size_t s) const { return stages[s].trains || stages[s].data_gradient; }
 
-  /// Losses of the batch, added in row order; if `scale` is not null, also the gradients with respect to the scores.
+  /// Returns the batch's losses, added in row order; if `scale` is not null, also computes the gradients with respect to the
+  /// scores.
   BatchLoss losses(int rows, const Answers& answers, const float* scale, std::span<Label> predicted);
 
   GradientTarget target(std::size_t s, GradientSink sink) { return {sink, slots.data() + first_slot[s]}; }
@@ -115,7 +116,7 @@ struct Network::Workspace {
   std::vector<double> slots;
   bool has_planned_transient = false;
   // only for per_example and weighted_sum
-  Buffer<float> scratch;     ///< as large as any dense stage requires
+  Buffer<float> scratch;     ///< of the largest size that any dense stage requires
   int per_example_rows = 0;  ///< rows of the last per_example batch
 };
 

@@ -17,7 +17,7 @@ constexpr std::size_t end_of_even_piece(std::size_t size, std::size_t index, std
   return (index + 1) * (size / count) + std::min(index + 1, size % count);
 }
 
-/// The rows of every client: one ascending, read-only list per client, in a single array with 4 bytes per row and 4 per client.
+/// The rows of every client: one ascending, read-only list per client, stored in 4 bytes per row plus 4 per client.
 class ClientRows {
  public:
   /// No clients.
@@ -75,8 +75,8 @@ class ClientRows {
   std::vector<std::uint32_t> ends_;  ///< end of each client's list in rows_; a data set has fewer than 2^32 rows
 };
 
-/// Keeps `limit` random rows of each client that has more. A client's draws depend only on its own rows and the seed; a larger
-/// limit keeps every row that a smaller one keeps. Throws Error (usage) unless limit >= 1.
+/// Keeps `limit` random rows of each client that has more. A client's draws depend only on its number, its own rows and the seed;
+/// a larger limit keeps every row that a smaller one keeps. Throws Error (usage) unless limit >= 1.
 ClientRows limit_per_client(const ClientRows& assignment, int limit, std::uint64_t seed);
 
 }  // namespace fedstride

@@ -22,9 +22,10 @@ struct ContinuousSettings {
 };
 
 /// Clients differ in a continuous property of their examples (Flower Datasets' continuous partitioner). A row with property v has
-/// the score strictness z + (1 - strictness) e, where z = (v - mean) / deviation over the rows to be dealt and e is standard
-/// normal noise. The rows are sorted by score and cut into pieces whose sizes differ by at most one. Strictness 0 gives a random
-/// split; at 1, the rows are fully sorted, and the first client has the smallest values. Ties keep the data set's order.
+/// the score strictness z + (1 - strictness) e, where z = (v - mean) / (standard deviation) over the rows to be dealt and e is
+/// standard Gaussian noise. The rows are sorted by score and cut into pieces whose sizes differ by at most one. Strictness 0
+/// gives a random split; at 1, the rows are fully sorted, and the first client has the smallest values. Ties keep the data set's
+/// order.
 struct Continuous final : PartBase<PartitionPart, Continuous, ContinuousSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "continuous";

@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// The purpose of a partition's draw: the `step` in its address. The numbers affect every result.
+/// The purpose of a partition's draw, used as the `step` of its address. The numbers affect every result.
 enum class PartitionDraw : std::uint32_t {
   row_order = 1,       ///< all rows
   class_rows = 2,      ///< the rows of one class (row = class)
@@ -26,7 +26,7 @@ enum class PartitionDraw : std::uint32_t {
   capped_shares = 12,  ///< a class's shares across clients below the cap (client = draw, row = class)
 };
 
-/// The stream at (purpose partition, client, step = draw, row).
+/// The random stream at the address (purpose partition, client, step = draw, row).
 RandomStream partition_stream(std::uint64_t seed, PartitionDraw draw, std::size_t client = 0, std::size_t row = 0);
 
 /// All rows of the input, in random order.
@@ -45,8 +45,8 @@ std::size_t classes_per_client_of(int asked, std::size_t clients, std::size_t cl
 /// Piece `index` of the rows cut into `count` consecutive pieces whose sizes differ by at most one, larger pieces first.
 std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, std::size_t index, std::size_t count);
 
-/// Sizes in proportion to the weights (finite, nonnegative, not all 0) that sum to `rows`, by the largest remainder method:
-/// quotas are rounded down, and leftover rows go to the largest remainders, ties to the first. Each client left without a row
+/// Sizes that sum to `rows`, in proportion to the weights (finite, nonnegative, not all 0), by the largest remainder method:
+/// quotas are rounded down, and leftover rows go to the largest remainders (the first, if tied). Each client left without a row
 /// then takes one from the largest client (the first, if tied). Requires at least as many rows as weights.
 std::vector<std::size_t> sizes_in_proportion(std::span<const double> weights, std::size_t rows);
 

@@ -16,8 +16,8 @@ struct DirichletSettings {
 };
 
 /// Splits each class across the clients in proportions drawn from the symmetric Dirichlet(alpha, ..., alpha) (Yurochkin et al.
-/// 2019), so client sizes differ. With a small alpha, few clients hold each class; with a large one, all hold equal shares. No
-/// draw is repeated or rejected: a client left without rows takes one from the largest client.
+/// 2019), so client sizes differ. With a small alpha, few clients hold each class; with a large one, all hold nearly equal
+/// shares. No draw is repeated or rejected: a client left without rows takes one from the largest client.
 struct Dirichlet final : PartBase<PartitionPart, Dirichlet, DirichletSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "dirichlet";

@@ -56,7 +56,7 @@ std::optional<Ends> drawn(const PartitionInput& input, double alpha, std::size_t
   return *std::ranges::min_element(sizes) < least ? std::nullopt : std::optional(std::move(ends));
 }
 
-/// The number of draws to try: fewer if each takes long.
+/// The maximum number of draws to try: smaller if each draw takes long.
 std::size_t most_draws(const PartitionInput& input) {
   constexpr double kShares = 1e8;
   return static_cast<std::size_t>(std::clamp(kShares / (static_cast<double>(input.clients) * input.classes), 1.0, 1e4));

@@ -18,7 +18,7 @@ struct DirichletCappedSettings {
 /// Label skew as in the NIID-Bench code (Li, Diao, Chen & He 2022, "noniid-labeldir"). Class by class, rows are split across the
 /// K clients in proportions drawn from the symmetric Dirichlet(alpha, ..., alpha), but clients that already hold at least N / K
 /// of the N rows get no share. The first k clients together get their cumulative share of the class, rounded down; the last
-/// client with a share gets the rest. The whole draw is repeated until every client has at least `least_rows`. Throws Error
+/// client with a share gets the rest. The whole draw is repeated until every client has at least `least_rows` rows. Throws Error
 /// (usage) if there are too few rows, or if none of many draws succeeds.
 struct DirichletCapped final : PartBase<PartitionPart, DirichletCapped, DirichletCappedSettings> {
   using PartBase::PartBase;

@@ -77,7 +77,7 @@ Lists lists_in(const Json& clients, const PartitionInput& input, const FileRows&
   return lists;
 }
 
-/// Reads the arrays named in a manifest of format 2 from files next to it.
+/// Reads the arrays that a manifest of format 2 names, from files next to the manifest.
 Lists lists_beside(const Json& document, const PartitionInput& input, const FileRows& known, const std::string& path) {
   const auto array = [&](const char* key, std::size_t most) {
     const auto found = document.find(key);
@@ -124,8 +124,8 @@ Lists lists_of(const std::string& path, const PartitionInput& input, const FileR
   return lists;
 }
 
-/// Translates the file's row numbers into those of the data set. Lists may contain rows held out for testing, which their author
-/// need not know; no client trains on them.
+/// Translates the file's row numbers into those of the data set and drops rows held out for testing: the lists' author need not
+/// know which rows those are.
 void leave_out_test_rows(Lists& lists, const FileRows& known, const std::string& path) {
   std::size_t to = 0;
   std::size_t from = 0;

@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// Assigns random rows, with sizes that grow with the client number (Flower Datasets' linear, square and exponential
+/// Assigns random rows, with client sizes that grow with the client number (Flower Datasets' linear, square and exponential
 /// partitioners): client k = 0, 1, ... gets a share proportional to Self::weight(k, clients). Sizes are rounded by the largest
 /// remainder method, and every client gets at least one row (sizes_in_proportion).
 template <class Self>

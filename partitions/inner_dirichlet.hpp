@@ -19,8 +19,8 @@ struct InnerDirichletSettings {
 /// distribution (Acar et al. 2021, FedDyn; Flower Datasets' inner Dirichlet partitioner). Rows are then dealt one at a time
 /// without replacement: a client that is not yet full, chosen uniformly, takes a row of a class drawn from its priors. An
 /// exhausted class is dropped for all clients at once, so deviations from the priors fall on each client's last rows, not on the
-/// last clients. Client sizes differ by at most one or, if size-sigma > 0, are proportional to exp(size-sigma z), z standard
-/// normal.
+/// last clients. Client sizes differ by at most one or, if size-sigma > 0, are proportional to exp(size-sigma z), where z is
+/// standard normal.
 struct InnerDirichlet final : PartBase<PartitionPart, InnerDirichlet, InnerDirichletSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "inner-dirichlet";

@@ -15,8 +15,8 @@ struct LabelDistributionSettings {
 };
 
 /// Reads each client's class mix from a file: one row per client and one number per class, as CSV (no header) or as JSON [[0.5,
-/// 0.5], [1, 0]]. All clients get the same number of rows s, as many as the scarcest class allows: if client k's share of class c
-/// is p_kc and class c has n_c rows, s = min over c of n_c / sum_k p_kc. The first k clients together hold s (p_0c + ... +
+/// 0.5], [1, 0]]. All clients get the same number of rows s, as many as the scarcest class allows. If client k's share of class c
+/// is p_kc and class c has n_c rows, then s = min over c of n_c / sum_k p_kc. The first k clients together hold s (p_0c + ... +
 /// p_(k-1)c) rows of class c, rounded down, so each holds s p_kc to within one row, and its size is s to within one row per
 /// class. The remaining rows are unused. Throws Error: usage if no file is named or the number of clients or classes differs;
 /// failure if the file is malformed or asks for a class without rows.

@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-// "[\n  [1, 2],\n  [3]\n ]": one line per inner list.
+// "[\n    [1, 2],\n    [3]\n  ]": one line per inner list.
 template <class Lists>
 void append_lists(std::string& text, const Lists& lists) {
   text += '[';

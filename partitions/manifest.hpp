@@ -28,9 +28,10 @@ std::string manifest_json(const Partitioner& partitioner, std::uint64_t seed, co
                           std::span<const std::uint16_t> labels, int classes, std::size_t unused = 0,
                           std::span<const std::uint32_t> file_rows = {});
 
-/// Writes a manifest to `path` that FromFile reads back: manifest_json or, if there are more rows than `most_listed` or more
-/// clients than a tenth of it, a summary with quantiles of rows and classes per client instead of the tables, and two NumPy
-/// arrays next to it: STEM.rows.npy (all lists, concatenated) and STEM.sizes.npy (rows per client). Throws Error (failure).
+/// Writes to `path` a manifest that FromFile reads back: manifest_json unless there are more rows than `most_listed` or more
+/// clients than a tenth of it. In that case, quantiles of rows and classes per client replace the tables, and the lists are
+/// stored next to the manifest as two NumPy arrays: STEM.rows.npy (all lists, concatenated) and STEM.sizes.npy (rows per client).
+/// Throws Error (failure).
 void write_manifest(const std::filesystem::path& path, const Partitioner& partitioner, std::uint64_t seed,
                     const ClientRows& assignment, std::span<const std::uint16_t> labels, int classes,
                     std::size_t most_listed = kMaxListed, std::size_t unused = 0, std::span<const std::uint32_t> file_rows = {});
@@ -38,7 +39,7 @@ void write_manifest(const std::filesystem::path& path, const Partitioner& partit
 /// A table of rows per class and client as UTF-8 text, at most 80 columns wide: one line per client and one cell per class (or
 /// per group of classes if there are too many). A cell's shade shows its share of the fullest cell; counts are shown if they fit.
 /// With more than 40 clients, it shows the first 20, then quantiles of sizes and of classes per client over all clients.
-/// `class_names` may be empty; names too long for a column are listed above.
+/// `class_names` may be empty; if any name is too long for a column, a list above the table gives the names.
 std::string heat_map(const std::vector<std::vector<std::size_t>>& rows_per_class, std::span<const std::string> class_names);
 
 }  // namespace fedstride

@@ -17,7 +17,7 @@ struct NaturalGroupedSettings {
                                                    "natural clients grouped into each client", Valid{.low = 1, .high = 1e7}}};
 };
 
-/// Groups natural clients into clients: silos of people, hospitals of patients. The natural clients are shuffled
+/// Groups natural clients into clients, such as people into silos or patients into hospitals. The natural clients are shuffled
 /// (partition_stream, natural_order) and cut into groups of `natural_per_client`; the last group may be smaller. Throws Error
 /// (usage) unless `clients` is the number of groups.
 struct NaturalGrouped final : PartBase<PartitionPart, NaturalGrouped, NaturalGroupedSettings> {

@@ -16,8 +16,8 @@ struct OutsideRowsSettings {
                        "examples per client (\"100,200,50\", or one number for all), which weight the updates"}};
 };
 
-/// Examples known only to the clients' own code, for a model that is just tensors. Only the number of each client's examples is
-/// known here; it weights the client's updates and its chance of being drawn into a cohort.
+/// Examples known only to the clients' own code, for a model that consists only of tensors. Only the number of each client's
+/// examples is known here; it weights the client's updates and its chance of being drawn into a cohort.
 struct OutsideRows final : PartBase<PartitionPart, OutsideRows, OutsideRowsSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "outside";

@@ -28,10 +28,10 @@ struct OwnRows final : PartBase<PartitionPart, OwnRows, OwnRowsSettings> {
   ClientRows assign(const PartitionInput& input) const override;
 };
 
-/// What is known in advance about a client with its own rows.
+/// What is known in advance about a client that brings its own rows.
 struct RosterLine {
   std::uint64_t rows = 0;
-  std::string data_hash;                  ///< of its rows (load_own_rows)
+  std::string data_hash;                  ///< hash of its rows (load_own_rows)
   std::vector<std::string> columns = {};  ///< the names of a table's inputs, if it has a header
 };
 

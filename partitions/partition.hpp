@@ -16,12 +16,12 @@ struct PartitionInput {
   std::span<const int> class_order;  ///< a permutation of the classes; empty: 0, 1, 2, ...
   int clients = 0;
   std::uint64_t seed = 0;
-  std::span<const float> property = {};  ///< for the whole data set, indexed by row; empty unless the part needs one
+  std::span<const float> property = {};  ///< for the whole data set, indexed by row; empty unless the partition needs it
   std::span<const std::uint32_t> client_of_row =
       {};                                         ///< the natural client of each row of the data set; empty if the data name none
   std::size_t natural_clients = 0;                ///< number of natural clients
   std::span<const std::uint32_t> file_rows = {};  ///< the number of each row in its file; empty if unchanged
-  std::size_t rows_in_file = 0;                   ///< with file_rows: including those held out for testing
+  std::size_t rows_in_file = 0;                   ///< used with file_rows; includes rows held out for testing
 };
 
 /// What a row's assignment depends on in addition to the settings. With differential privacy, this decides which neighboring data

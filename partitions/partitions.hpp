@@ -8,13 +8,13 @@
 
 namespace fedstride {
 
-/// A partition. The same input always gives the same lists.
+/// A rule that assigns rows to clients. The same input always gives the same lists.
 class PartitionPart : public Part {
  public:
   static PartFamily& family();  ///< listed in partitions/partitions.cpp
 
-  /// Assigns every row of the input to exactly one list, leaving no list empty, in time bounded by the sizes; a part whose
-  /// settings or file limit the number of rows may omit some. Throws Error (usage) with the reason.
+  /// Assigns every row of the input to exactly one list, leaving no list empty, in time bounded by the input's size. A part whose
+  /// settings or file limit the number of rows may omit some rows. Throws Error (usage) with the reason.
   virtual ClientRows assign(const PartitionInput& input) const = 0;
   virtual Dealing dealing() const = 0;
   /// The property of examples that this part needs in the input ("mean", "7"); empty: none.

@@ -16,11 +16,11 @@ inline constexpr std::string_view kSizeAlphaHelp =
 
 /// The logarithms of independent Gamma(concentration) draws; exponentiated and normalized, they are a draw from the Dirichlet
 /// distribution. Logarithms are used because, for small concentrations, all but the largest draw underflow: as the concentration
-/// goes to 0, the normalized draw tends to a corner, never to 0/0. Concentrations are clamped to [1e-300, 1e15]: outside this
-/// range, the distribution is a corner, or its mean, to more digits than there are rows.
+/// goes to 0, the normalized draw tends to a corner, never to 0/0. Concentrations are clamped to [1e-300, 1e15]: beyond these
+/// bounds, draws equal a corner of the simplex, or the mean, to more digits than any number of rows can show.
 std::vector<double> log_gammas(std::span<const double> concentrations, RandomStream& random);
 
-/// exp(logs), scaled to sum to 1; an entry of -infinity becomes 0. At least one must be finite.
+/// exp(logs), scaled to sum to 1; an entry of -infinity becomes 0. At least one entry must be finite.
 std::vector<double> normalized(std::span<const double> logs);
 
 }  // namespace fedstride

@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-/// Measures of client heterogeneity. Entropies are in bits; "the whole" is all rows that clients hold.
+/// Measures of client heterogeneity. Entropies are in bits; "the whole" denotes all rows that clients hold.
 struct PartitionStatistics {
   std::size_t clients = 0;
   std::size_t rows = 0;  ///< over all clients

@@ -1,4 +1,4 @@
-// Accounting not used by subcommands: the functions of fedstride.privacy that take and return numbers.
+// Accounting that no subcommand offers: the functions behind those of fedstride.privacy that take and return numbers.
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// The Python functions have the keywords, so Python reports a wrong type.
+// Names no arguments: the package's Python functions have the keywords, and Python reports a wrong type.
 template <class Function>
 void add(py::module_& module, const char* name, Function function) {
   module.def(name, function);
@@ -47,7 +47,7 @@ double selected(const std::string& runs, double mean, double shape, const Number
   return selection_epsilon(selection, orders, divergences, delta);
 }
 
-// The standard grid's orders, and one run's divergences at these orders.
+// Returns the orders of the standard grid, and one run's Renyi divergences at these orders.
 std::pair<Numbers, Numbers> divergences(double noise_multiplier, double rate, std::uint64_t steps) {
   const Releases release{.sampling = rate < 1 ? Sampling::poisson : Sampling::full,
                          .rate = rate,

@@ -101,7 +101,7 @@ def _run(command):
 
 
 def packed(directory, files, texts, platform=None):
-    """Makes the wheel in the directory from `files` (by path in the wheel) and `texts` (the same way); returns its name."""
+    """Writes a wheel with `files` and `texts`, two dicts by path in the wheel, to the directory; returns the wheel's name."""
     name = f"fedstride-{version()}-{_tag(platform)}.whl"
     info = f"fedstride-{version()}.dist-info"
     texts = {**texts, **{f"{info}/{key}": text for key, text in _metadata(platform).items()}}

@@ -24,7 +24,7 @@ namespace {
 thread_local std::string* written_out = nullptr;
 thread_local std::string* written_remarks = nullptr;
 
-// Wraps a stream's buffer: threads running a command write to their own strings, all others to the stream.
+// Wraps a stream's buffer, so that threads running a command write to their own strings, and all others to the stream.
 class PerThread : public std::streambuf {
  public:
   PerThread(std::ostream& stream, std::string* (*text)()) : before_(stream.rdbuf()), text_(text) { stream.rdbuf(this); }
@@ -57,7 +57,7 @@ void divide_streams() {
   });
 }
 
-// Returns a command's exit status, its output, and its notes on standard error.
+// Carries out a command; returns its exit status, its output, and its notes on standard error.
 std::tuple<int, std::string, std::string> command(std::vector<std::string> words, const py::dict& flags) {
   words.insert(words.begin(), "fedstride");
   for (const auto& [name, setting] : settings_of(flags)) {
@@ -90,7 +90,7 @@ std::string evaluate_on(const std::string& model, const py::object& arrays, bool
 void register_commands(py::module_& module) {
   module.def("command", command, py::arg("words"), py::arg("flags"));
   module.def("evaluate_on", evaluate_on, py::arg("model"), py::arg("arrays"), py::arg("training_part"), py::arg("threads"));
-  // Sets the program's path, for sweeps whose cells need it.
+  // Sets the path of the program, which sweeps start for cells of commands other than run.
   module.def("set_program", [](const std::string& path) {
     set_host(
         {.has_signals = true, .program = [path] {

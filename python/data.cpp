@@ -119,7 +119,7 @@ Bringer bringer_of(const py::object& arrays) {
     const auto name = key.cast<std::string>();
     held.emplace(name, lent_array(name, array.cast<py::array>()));
   }
-  const bool has_planes = held.erase("planes") > 0;  // python/fedstride/_kept.py has transposed the images
+  const bool has_planes = held.erase("planes") > 0;  // set by python/fedstride/_kept.py if it transposed the images
   return [held, has_planes](const ReadSettings& settings) {
     if (settings.format != FileForm::automatic)
       throw usage_error("format is '" + std::string(choice_name(settings.format)) +

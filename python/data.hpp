@@ -12,7 +12,7 @@
 
 namespace fedstride::python {
 
-/// Call visit(values, shape of a row), the first for the inputs of a part and the second for its answers.
+/// Call visit(values, shape of a row): visit_inputs for the inputs of a part, visit_answers for its answers.
 py::array visit_inputs(const Dataset& part, const auto& visit) {
   using Sides = std::vector<py::ssize_t>;
   const py::ssize_t height = part.shape.height, width = part.shape.width, channels = part.shape.channels;
@@ -33,10 +33,10 @@ using Bringer = std::function<DataPair(const ReadSettings&)>;
 /// Converts rows of a data set's training part to row numbers in the user's file or arrays.
 py::array rows_in_file(const Dataset& data, std::span<const Row> rows);
 
-/// A function that makes the data set 'file' from NumPy arrays by key (x, y, client, x_test, ...), as read_npz does from a file;
-/// empty for None. The arrays are kept as long as the function or a data set from it exists; 8-bit images (channels first, or
-/// gray) and float32 rows are read in place. Throws Error (usage) unless all are contiguous and in this machine's byte order.
-/// Needs the GIL; the function does not.
+/// Returns a function that makes the data set 'file' from NumPy arrays by key (x, y, client, x_test, ...), as read_npz does from
+/// a file, or an empty function for None. The arrays live as long as the function or a data set from it; 8-bit images (channels
+/// first, or gray) and float32 rows are read in place. Throws Error (usage) unless all arrays are contiguous and in this
+/// machine's byte order. Needs the GIL; the returned function does not.
 Bringer bringer_of(const py::object& arrays);
 
 }  // namespace fedstride::python

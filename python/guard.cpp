@@ -29,7 +29,7 @@ bool replaced[std::size(kSignals)];
 bool is_users[std::size(kSignals)];  // the handler is a user's Python function, which decides whether the signal stops anything
 std::atomic<Computing*> innermost{nullptr};
 std::atomic<int> in_python{0};
-std::atomic<int> handling{0};  // handlers running on any thread, whose data must exist until they return
+std::atomic<int> handling{0};  // handlers now running on any thread; their data must exist until they return
 
 std::size_t place_of(int signal) { return signal == kSignals[0] ? 0 : 1; }
 
@@ -147,7 +147,7 @@ Computing::Computing(std::atomic<bool>* asked) : stop(asked) {
 
 Computing::~Computing() { restore(); }
 
-// Returns true on the first call, if on the main thread.
+// Undoes the constructor; only the first call has an effect. It returns true if the constructor ran on Python's main thread.
 bool Computing::restore() {
   if (ended_) return false;
   ended_ = true;

@@ -13,7 +13,7 @@ namespace fedstride::python {
 /// Registers a fork handler, because a process forked after the first Computing lacks the threads it would wait for.
 void watch_forks();
 
-/// While an instance exists, stop_all() waits. For functions called from Python that call Python again after computing.
+/// While an instance exists, stop_all() waits. Use it in functions called from Python that call Python again after computing.
 /// Creating one throws Error (failure) once the interpreter is ending.
 class AtWork {
  public:
@@ -25,8 +25,8 @@ class AtWork {
 
 /// Active while C++ computes: releases the GIL and sets the floating-point mode. On Python's main thread the first Ctrl-C or
 /// SIGTERM sets stop_requested (core/stop.hpp) and is passed on to the previous handler; a user's own Python handler instead
-/// decides by what it raises, in call_handlers() or at the end. The GIL must be held at construction and is held again at the
-/// end. Throws Error (failure) in a process forked after threads were started.
+/// decides by what it raises, in call_handlers() or finish(). The GIL must be held at construction and is held again after
+/// finish() or destruction. Throws Error (failure) in a process forked after threads were started.
 class Computing {
  public:
   /// A signal also sets *asked, if given.
@@ -53,7 +53,7 @@ class Computing {
   std::optional<FloatingPointMode> mode_;
 };
 
-/// Calls Python's handlers of received signals if on its main thread; throws what they raise. Needs the GIL.
+/// On Python's main thread, calls its handlers for the signals received; throws what they raise. Needs the GIL.
 void call_handlers();
 
 /// True if a signal arrived while the main thread was computing: then call_handlers() must be called.

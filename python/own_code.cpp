@@ -48,11 +48,11 @@ void from_pytorch(const Model& model, const float* from, Vector& to) {
   }
 }
 
-// Counts over all of a client's lots: empty lots; examples, clipped examples, nonfinite examples; then the sum of the norms.
+// Totals over a client's lots: numbers of empty lots, examples, clipped and nonfinite examples; the sum of the norms.
 using LotsTold = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, double>;
 
-// Copies of these rows' examples: (x, y). Tokens and classes become 64 bits wide, as PyTorch requires. `inputs` is None or
-// returns x for rows of the user's own arrays.
+// Returns copies of these rows' examples: (x, y). Tokens and classes become 64 bits wide, as PyTorch requires. `inputs` is None,
+// or a function that returns x for rows of the user's own arrays.
 py::tuple examples_of(const Dataset& data, std::span<const Row> rows, const py::object& inputs) {
   const auto gathered = [&](const auto& list, std::vector<py::ssize_t> shape) -> py::array {
     using From = std::remove_cvref_t<decltype(*std::as_const(list).data())>;
@@ -75,7 +75,7 @@ py::object function_of(const py::dict& functions, const char* key) {
   return functions.contains(key) ? py::object(functions[key]) : py::none();
 }
 
-// Sets the part's function, if the part calls one and one is given.
+// Gives the chosen part its function, if the part is of this type and a function was given.
 template <class Part>
 void hand_over(ChosenPart& chosen, const py::object& function) {
   if (auto* part = chosen.as<Part>(); part != nullptr && !function.is_none()) part->function = function;

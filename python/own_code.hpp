@@ -20,9 +20,9 @@ class OwnCode {
 
   /// Gives the configuration's `callable` parts their functions.
   void configure(Configuration& configuration) const;
-  /// The fleet of a run: the user's training if given, otherwise this process.
+  /// Returns the fleet of a run: the user's training function if given, otherwise this process.
   FleetMaker fleet();
-  /// Calls a function that carries out the run, and returns its result; if this code's exception stopped the run, raises it.
+  /// Calls a function that carries out the run, and returns its result. If an exception of the user's code ended it, throws that.
   auto while_it_works(const auto& function) {
     const Ending ending{*this};
     auto result = function();
@@ -30,9 +30,9 @@ class OwnCode {
     return result;
   }
 
-  /// The training of a federation's client; begin() must have been called.
+  /// Returns what trains a client of a networked federation; begin() must have been called.
   OutsideTraining training();
-  /// The evaluation of a federation's client; empty if it has none.
+  /// Returns what evaluates models at a client of a networked federation; empty if the user gave no function.
   OutsideEvaluation evaluation();
   void begin(const Setup& setup);
 

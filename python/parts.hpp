@@ -13,14 +13,14 @@
 
 namespace fedstride::python {
 
-// Parts whose work is done by a Python function. The run's OwnCode owns the functions; a part named only in settings has none.
+// Parts that call a Python function. The run's OwnCode owns the functions; a part that only settings name has none.
 
 struct CallablePartition final : PartBase<PartitionPart, CallablePartition> {
   py::handle function = {};
 
   static constexpr std::string_view kName = "callable";
   static constexpr std::string_view kSummary = "a Python function: fedstride.run(partition=function)";
-  Dealing dealing() const override { return Dealing::labels; }  // the function may read them
+  Dealing dealing() const override { return Dealing::labels; }  // the function may read the labels
   ClientRows assign(const PartitionInput& input) const override;
 };
 

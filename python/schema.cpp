@@ -75,7 +75,7 @@ std::map<std::string, Found> settings_by_name() {
   return all;
 }
 
-// Every key of a run, with `default` None if it differs between parts, and `default_text` explaining how.
+// Returns every key of a run. If the default differs between parts, `default` is None and `default_text` explains it.
 py::list settings() {
   const auto by_name = settings_by_name();
   py::list all;

@@ -11,14 +11,14 @@ namespace {
 
 std::string type_of(py::handle value) { return Py_TYPE(value.ptr())->tp_name; }
 
-// The plain value of a NumPy scalar or a zero-dimensional tensor; any other object unchanged.
+// Returns the plain value of a NumPy scalar or a zero-dimensional tensor, and any other object unchanged.
 py::object plain(py::handle value) {
   const bool is_scalar =
       py::hasattr(value, "item") && py::hasattr(value, "shape") && py::object(value.attr("shape")).equal(py::tuple());
   return is_scalar ? value.attr("item")() : py::reinterpret_borrow<py::object>(value);
 }
 
-// What the key's value may be, to report a value of another type.
+// Says which values the key takes, for the error about a value of another type.
 std::string valid_for(const std::string& key) {
   if (key == "dataset") return "it must be a name; arrays go in data=(x, y)";
   const KeyInfo* known = find_key(key);
@@ -74,7 +74,7 @@ Settings settings_of(const py::dict& keywords) {
     const std::string key = key_of(name.cast<std::string>());
     SettingValue meant = value_of(key, value);
     if (is_text(key) && !std::holds_alternative<bool>(meant)) meant = value_text(meant);
-    // As check_flags does for flags.
+    // check_flags() does the same for flags.
     if ((key == "out" || key == "data") && meant == SettingValue(std::string()))
       throw usage_error(key + " is ''; it must name a file or folder (or be left out)");
     settings[key] = {std::move(meant), true};

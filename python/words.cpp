@@ -34,7 +34,7 @@ const Names& names() {
   return all;
 }
 
-// Texts that name the program's own help.
+// Phrases about the command line, and what replaces them in Python.
 constexpr std::pair<std::string_view, std::string_view> kSayings[] = {
     {"the names of the flags that 'fedstride run --help' lists", "the keywords that help(fedstride.run) lists"},
     {"give the --out folder of a run", "give the folder of a run"},
@@ -56,7 +56,7 @@ class Reader {
   bool begins_a_word() const {
     return at_ == 0 || !(is_inside_name(text_[at_ - 1]) || text_[at_ - 1] == '/' || text_[at_ - 1] == '.');
   }
-  // The letters, digits and dashes from `from` on.
+  // Returns the letters, digits, dashes and underscores that begin at `from`.
   std::string_view word(std::size_t from) const {
     std::size_t end = from;
     while (end < text_.size() && is_inside_name(text_[end])) ++end;
@@ -75,7 +75,7 @@ class Reader {
     return false;
   }
 
-  // "fedstride run --resume runs/x", up to the end of its clause.
+  // Copies a command, such as "fedstride run --resume runs/x", up to the end of its clause.
   bool command() {
     constexpr std::string_view kProgram = "fedstride ";
     if (!begins_a_word() || !rest().starts_with(kProgram) || word(at_ + kProgram.size()).empty()) return false;
@@ -83,7 +83,7 @@ class Reader {
     return take(end, rest().substr(0, end));
   }
 
-  // A quoted value stays unchanged, but names of flags become keywords.
+  // Copies quoted text, but rewrites the name of a flag or key as a keyword, and a command's --help as help(function).
   bool quoted() {
     if (text_[at_] != '\'' || (at_ > 0 && is_letter(text_[at_ - 1]))) return false;
     const auto end = text_.find('\'', at_ + 1);
@@ -100,7 +100,7 @@ class Reader {
     return take(inside.size() + 2, "'" + (is_key ? keyword_of(inside) : std::string(inside)) + "'");
   }
 
-  // "fedstride.privacy.epsilon" for "fedstride privacy epsilon --help"; empty if Python has no such function.
+  // Returns "fedstride.privacy.epsilon" for "fedstride privacy epsilon --help"; "" if Python has no such function.
   static std::string explained_function(std::string_view command) {
     constexpr std::string_view kHelp = " --help";
     if (!command.starts_with("fedstride ") || !command.ends_with(kHelp)) return {};
@@ -123,7 +123,7 @@ class Reader {
     if (known->second.contains(value)) value = '"' + value + '"';
     return take(length, keyword_of(flag) + (at_ == 0 && value.empty() ? "" : "=" + value));
   }
-  // A known value, a number, a placeholder (FILE; LOW,HIGH) or a quoted path; empty if there is none of these.
+  // Returns the known value, number, placeholder (FILE; LOW,HIGH) or quoted path that begins at `at`; "" if it is none of these.
   std::string value_at(std::size_t at, const std::set<std::string>& known) const {
     if (text_[at] == '\'') {
       const auto end = text_.find('\'', at + 1);

@@ -103,7 +103,7 @@ Shares Client::share(const Roster& roster) {
   for (const Advert& one : roster_.adverts) clients.push_back(one.client);
   holders_ = Graph(std::move(clients), roster_hash_, session_.plan.degree).holders(self_);
 
-  // Only neighbors are checked here; the others confirm their keys by signing this roster, or no share is revealed.
+  // Only neighbors' signatures are checked here; the others confirm their keys by signing this roster, or no share is revealed.
   for (const ClientId holder : holders_)
     require(holder == self_ || session_.is_signed(holder, advert_text(advert_of(holder)), advert_of(holder).signature),
             "the keys of " + name_of(holder) + " are not signed by it");
@@ -190,7 +190,7 @@ Agreement Client::agree(const Survivors& survivors) {
   const std::string text = masked_text(roster_hash_, sharers_hash_);
   for (const Signed& one : survivors.clients) {
     require(is_sharer(one.client), name_of(one.client) + " is named as a survivor, but did not share");
-    // Each client's neighbors check this; t of their shares are needed to open its seed.
+    // Each survivor's neighbors check its signature; `threshold` of their shares are needed to recover its seed.
     require(!std::ranges::binary_search(holders_, one.client) || session_.is_signed(one.client, text, one.signature),
             name_of(one.client) + " is named as a survivor, but signed other keys or another list of sharers");
     survivors_.push_back(one.client);

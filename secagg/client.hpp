@@ -9,7 +9,7 @@
 
 namespace fedstride::secagg {
 
-/// The list of survivors, as a hash, for which a client has revealed shares in a round; kept on the client's disk.
+/// The hash of the list of survivors for which a client has revealed shares in a round; kept on the client's disk.
 struct KeptList {
   std::uint32_t round = 0;
   Bytes32 survivors = {};
@@ -26,26 +26,27 @@ struct UnusableKeys : Error {
 /// refusal is a one-line Error (failure); the client then leaves the attempt.
 class Client {
  public:
-  /// `signing_key` belongs to the key that the cohort lists for `self`; `randomness` must be new for every attempt. The session
-  /// must outlive the client. Throws Error (failure) if the cohort lacks this client and key, or has more clients than planned,
-  /// because two lists of survivors could then both reach the minimum.
+  /// `signing_key` is the private half of the key that the cohort lists for `self`; `randomness` must be new for every attempt.
+  /// The session must outlive the client. Throws Error (failure) if the cohort lacks this client and key, or has more clients
+  /// than planned, because two lists of survivors could then both reach the minimum.
   Client(const Session& session, ClientId self, const Secret& signing_key, const Secret& randomness);
 
   Advert advertise();
-  /// Refused unless all adverts are for the same round, model, cohort and settings, and neighbors' adverts are signed by the
-  /// cohort's keys. Throws UnusableKeys, like mask(), if a neighbor's key has small order.
+  /// Refused unless all adverts are for the same round, model, cohort and settings, and neighbors' adverts are signed with the
+  /// keys that the cohort lists. Throws UnusableKeys, like mask(), if a neighbor's key has small order.
   Shares share(const Roster& roster);
   /// Refused unless there is a box from every neighbor that shared, and enough of the boxes open. If a neighbor's box does not
-  /// open, this client holds none of its shares; the masks are unaffected. No input is masked twice with the same keys.
+  /// open, this client holds none of that neighbor's shares; the masks are unaffected. No input is masked twice with the same
+  /// keys.
   Masked mask(const Delivery& delivery, Ring input);
   /// The neighbors whose boxes did not open, ascending.
   const std::vector<ClientId>& unopened() const { return unopened_; }
-  /// Refused unless there are Plan::minimum survivors, this client is among them, and all surviving neighbors signed the same
-  /// roster and sharers.
+  /// Refused unless there are at least Plan::minimum survivors, this client is among them, and all surviving neighbors signed the
+  /// same roster and sharers.
   Agreement agree(const Survivors& survivors);
-  /// The shares, and the record that must be on the client's disk before they are sent. Refused unless Plan::minimum survivors
-  /// signed the same list, or if `earlier` shows that this client has revealed shares for another list in this round, or for a
-  /// later round.
+  /// The shares, and the record that must be on the client's disk before they are sent. open() is refused unless at least
+  /// Plan::minimum survivors signed the same list. It is also refused if `earlier` shows that this client has revealed shares for
+  /// another list in this round, or in a later round.
   struct Opening {
     KeptList keep;
     Unmasking shares;

@@ -142,7 +142,7 @@ void Coordinator::take(const Unmasking& unmasking) {
             "gave a share of client " + std::to_string(one.owner) + ", of which it holds none");
     require(one.of_seed == survives(one.owner), client, "gave the wrong kind of share of client " + std::to_string(one.owner));
   }
-  // The client holds no share of a client whose box did not open.
+  // The client holds no share of a neighbor whose box it could not open.
   std::vector<ClientId> lacking;
   auto next = unmasking.shares.begin();
   for (const ClientId owner : due) {

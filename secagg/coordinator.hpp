@@ -33,8 +33,8 @@ class Coordinator {
   Agreements agreements();
 
   void take(const Unmasking& unmasking);
-  /// The sum of the survivors' inputs. A wrong share is left out if the others identify it; `remarks` then names the client that
-  /// gave it, and clients whose boxes did not open.
+  /// The sum of the survivors' inputs. A wrong share is left out if the others identify it. `remarks` names clients that gave
+  /// wrong shares, and clients whose boxes did not open.
   Ring sum(std::vector<std::string>& remarks);
 
   /// The clients whose inputs are in the sum; valid after survivors().

@@ -39,7 +39,7 @@ unsigned Grid::shift() const { return static_cast<unsigned>(40 + std::ilogb(step
 
 void Grid::check(std::uint64_t total_weight) const {
   const double largest = (is_exact() ? 0x1p22 / step : std::floor(range / step) + 1) * static_cast<double>(total_weight);
-  const int needed = std::ilogb(largest) + 2;  // one for the sign
+  const int needed = std::ilogb(largest) + 2;  // one bit for the sign
   if (needed > static_cast<int>(bits))
     throw usage_error("secure-grid has " + std::to_string(bits) + " bits; with a range of " + number_text(range) +
                       ", steps of 2^" + std::to_string(std::ilogb(step)) + " and weights that add up to " +

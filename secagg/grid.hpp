@@ -9,8 +9,8 @@
 
 namespace fedstride::secagg {
 
-/// The grid to which updates are rounded before they are added modulo 2^bits: the multiples of a step, a power of two, up to a
-/// range. The default is the grid of the exact sum: multiples of 2^-40, modulo 2^128.
+/// The grid to which updates are rounded before they are added modulo 2^bits: the multiples of `step`, a power of two, up to
+/// `range` in magnitude. The default is the grid of the exact sum: multiples of 2^-40, modulo 2^128.
 struct Grid {
   double range = 0;  ///< largest magnitude of a component; 0: as for the exact sum
   double step = 0x1p-40;
@@ -24,10 +24,10 @@ struct Grid {
   void check(std::uint64_t total_weight) const;
   /// True if the vector is in range and may be rounded.
   bool admits(std::span<const float> values) const;
-  /// out[i] = weight x round(values[i] / step), rounded up or down at random such that the expectation is exact; on the exact
-  /// grid, rounded to the nearest. `random` provides the draws.
+  /// out[i] = weight x round(values[i] / step), where round goes up or down at random with an exact expectation or, on the exact
+  /// grid, to the nearest integer. `random` provides the draws.
   void round(std::span<const float> values, std::uint64_t weight, RandomStream random, std::span<__int128> out) const;
-  /// The number of units of 2^-40 in a step, as a shift.
+  /// log2 of the number of units of 2^-40 in a step.
   unsigned shift() const;
 };
 

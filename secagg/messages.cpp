@@ -60,7 +60,7 @@ class Reader {
     require(size <= most);
     return cut(size);
   }
-  /// The number of elements that follow, of at least `least` bytes each.
+  /// Reads the number of elements that follow, each of at least `least` bytes.
   std::size_t count(std::size_t least) {
     const auto number = this->number<std::uint32_t>();
     require(number <= kMaxCohort && number <= bytes_.size() / least);

@@ -11,17 +11,18 @@
 
 namespace fedstride::secagg {
 
-/// The messages of a round, in order. `encoded` writes them in little-endian order; `decode` throws Error (failure) for invalid
-/// bytes and allocates no more memory than the message has bytes.
+/// The messages of a round, in the order they are sent. `encoded` writes little-endian numbers; `decode` throws Error (failure)
+/// for invalid bytes and allocates no more memory than the message has bytes.
 
-inline constexpr std::size_t kMaxProof = 4096;  ///< most bytes in Invitation::Invited::proof; a longer proof cannot be read
+inline constexpr std::size_t kMaxProof = 4096;  ///< maximum size of Invited::proof, in bytes; `decode` rejects a longer one
 
 /// To each client, over a network: the members of the cohort that can take part, ascending, and the planned number of clients.
 struct Invitation {
   struct Invited {
     Member member;
-    std::string proof =
-        {};  ///< proves that the client owns the key: a certificate (DER) and its signature, each after its length; may be empty
+    /// Proves that the client owns the key: its certificate (DER) and a signature made with the certificate's private key, each
+    /// preceded by its length. May be empty.
+    std::string proof = {};
   };
   std::uint32_t planned = 0;
   std::vector<Invited> members = {};
@@ -33,8 +34,8 @@ struct Advert {
   Bytes32 model = {};
   Bytes32 cohort = {};
   Bytes32 settings = {};
-  Bytes32 share_key = {};   ///< X25519, encrypts shares
-  Bytes32 mask_key = {};    ///< X25519, makes masks
+  Bytes32 share_key = {};   ///< X25519, for encrypting shares
+  Bytes32 mask_key = {};    ///< X25519, for deriving masks
   Bytes32 commitment = {};  ///< to the seed of its own mask
   Signature signature = {};
 };
@@ -75,8 +76,8 @@ using Agreement = Signed;
 struct Agreements {
   std::vector<Signed> clients;
 };
-/// Stage 5, from each client: one share for every client whose shares it holds: a share of the seed if that client survived,
-/// otherwise of its mask key.
+/// Stage 5, from each client: one share for every client whose shares it holds, of that client's seed if it survived, otherwise
+/// of its mask key.
 struct Unmasking {
   struct Opened {
     ClientId owner = 0;
@@ -107,10 +108,10 @@ std::string masked_text(const Bytes32& roster, const Bytes32& sharers);
 std::string agreement_text(const Bytes32& roster, const Bytes32& sharers, const Bytes32& survivors);
 Bytes32 hash_of(const Roster& roster);
 Bytes32 hash_of(std::span<const ClientId> clients);
-/// The commitment to a seed.
+/// The commitment to a seed, bound to the mask key.
 Bytes32 commitment_to(const Secret& seed, const Bytes32& mask_key);
 
-/// Keys that both parties involved can derive.
+/// The keys of masks and boxes. Both clients of a pair can derive the pair's mask key and box keys.
 Secret pair_mask_key(const Secret& shared, const Bytes32& roster, ClientId one, ClientId other);
 Secret own_mask_key(const Secret& seed, const Bytes32& roster);
 Secret box_key(const Secret& shared, const Bytes32& roster, ClientId from, ClientId to);

@@ -12,7 +12,7 @@ namespace fedstride::secagg {
 /// Events less likely than 2^-40 are considered impossible.
 inline constexpr double kLog2Failure = -40;
 
-/// A federation that a round of secure aggregation must support.
+/// The cohort, drop-outs and colluders that a round of secure aggregation must withstand.
 struct Assumed {
   unsigned clients = 0;    ///< in the cohort
   unsigned dropouts = 0;   ///< at most this many drop out in a round
@@ -21,16 +21,18 @@ struct Assumed {
 };
 
 /// The graph and its thresholds. A client shares its secrets with `degree` neighbors and itself; `threshold` of the shares reveal
-/// a secret. A list of survivors is valid if it has at least `minimum` clients and as many signed it.
+/// a secret. A list of survivors is valid if it has at least `minimum` clients and at least as many signed it.
 struct Plan {
   unsigned clients = 0;  ///< maximum in the cohort
   unsigned degree = 0;
   unsigned threshold = 0;
   unsigned minimum = 0;
-  double log2_privacy_failure = 0;     ///< some client's masks can be removed, or the graph is disconnected; -infinity: never
-  double log2_completion_failure = 0;  ///< a round with `minimum` survivors cannot be unmasked
-  bool splits =
-      false;  ///< a coordinator that chooses the drop-outs could learn sums over groups of at least threshold - colluders clients
+  /// log2 of the probability that some client's masks can be removed or the graph is disconnected; -infinity: never.
+  double log2_privacy_failure = 0;
+  /// log2 of the probability that a round with `minimum` survivors cannot be unmasked.
+  double log2_completion_failure = 0;
+  /// True if a coordinator that chooses the drop-outs could learn sums over groups of at least threshold - colluders clients.
+  bool splits = false;
   bool operator==(const Plan&) const = default;
 };
 
@@ -38,10 +40,10 @@ struct Plan {
 /// `population` items, of which `marked` are marked; -infinity if impossible.
 double log2_hypergeometric_tail(unsigned population, unsigned marked, unsigned drawn, unsigned least);
 
-/// The smallest degree, or the given one (0: none given), with the smallest threshold for which both failure probabilities are at
-/// most 2^-40. A client reveals only one kind of share of another, so t of k + 1 shares are safe with x colluders among the
-/// holders if 2 t > k + 1 + x (Bonawitz et al. 2017); x is hypergeometric after the permutation (Bell et al. 2020). Throws Error
-/// (usage) with the reason if there is no such plan.
+/// Chooses the smallest degree, or the given one (0: none given), and the smallest threshold for which both failure probabilities
+/// are at most 2^-40. A client reveals only one kind of share of another, so a threshold t for k + 1 shares is safe with x
+/// colluders among the holders if 2 t > k + 1 + x (Bonawitz et al. 2017); x is hypergeometric after the permutation (Bell et al.
+/// 2020). Throws Error (usage) with the reason if there is no such plan.
 Plan choose_plan(const Assumed& assumed, unsigned degree = 0);
 
 /// The graph of clients that hold each other's shares: a ring in the order of SHA-256(roster, client), where a client's neighbors

@@ -47,7 +47,7 @@ Bytes32 verifying_key(const Secret& signing_key);
 Signature sign(const Secret& signing_key, std::string_view message);
 bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
 
-/// The signatures that a process with several roles has verified, so it verifies each only once. Thread-safe.
+/// Remembers the signatures that a process with several roles has verified, so each is verified only once. Thread-safe.
 class VerifiedSignatures {
  public:
   bool verifies(const Bytes32& verifying_key, std::string_view message, const Signature& signature);
@@ -57,7 +57,8 @@ class VerifiedSignatures {
   std::set<Bytes32> good_;  ///< SHA-256 of key, signature and message
 };
 
-/// ChaCha20-Poly1305 (RFC 8439) with a nonce of zeros: each key must encrypt only one message. The result is 16 bytes longer.
+/// ChaCha20-Poly1305 (RFC 8439) with a nonce of zeros: each key must encrypt only one message. The result is 16 bytes longer than
+/// `plain`.
 std::string encrypted(const Secret& key, std::string_view associated, std::string_view plain);
 /// Returns false if the message, the associated data or the key does not match the encryption.
 bool decrypt(const Secret& key, std::string_view associated, std::string_view message, std::string& plain);

@@ -15,8 +15,8 @@ namespace fedstride::secagg {
 /// The message before which a simulated client drops out.
 enum class Leaves : std::uint8_t { before_keys, before_shares, before_input, before_signature, before_unmasking, never };
 
-/// One attempt at a round with all roles in this process, with real keys and masks and with messages that are encoded and
-/// decoded.
+/// One attempt at a round with all roles in this process and with real keys and masks. All messages except masked inputs are
+/// encoded and decoded.
 class Rehearsal {
  public:
   /// Carries out the stages of keys and shares. `signing_keys` and `leaves` are in the cohort's order; `randomness` must be new.
@@ -25,7 +25,8 @@ class Rehearsal {
 
   /// True if the client takes part in the stage of inputs.
   bool expects(ClientId client) const;
-  /// Masks the input and adds it. Callable from any thread, once per expected client; clients not added have dropped out.
+  /// Masks the input and adds it. Callable from any thread, once per expected client; clients whose input is not added have
+  /// dropped out.
   void add(ClientId client, Ring input);
   /// Carries out the remaining stages. Throws Error (failure) if too few clients are left.
   Ring sum();
@@ -51,7 +52,7 @@ class Rehearsal {
   const Session session_;
   Coordinator coordinator_;
   std::map<ClientId, Role> roles_;
-  std::mutex mutex_;  ///< guards the coordinator and the counts while inputs are added
+  std::mutex mutex_;  ///< guards coordinator_ while masked inputs are added
 };
 
 }  // namespace fedstride::secagg

@@ -21,7 +21,7 @@ struct Member {
   Bytes32 key = {};
 };
 
-/// What all parties in a round must have received identically; all of it enters every signature and mask.
+/// The terms of a round, which all parties must have received identically. They enter every signature and mask.
 struct Session {
   std::uint32_t round = 0;
   Bytes32 model = {};               ///< SHA-256 of the model that the clients train

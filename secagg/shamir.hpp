@@ -24,7 +24,7 @@ std::vector<Share> split_secret(const Secret& secret, unsigned threshold, unsign
 /// The value at 0 of the least-degree polynomial through the shares, whose points must be distinct and not 0.
 Secret recovered(std::span<const Share> shares);
 
-/// The product in this field.
+/// The product in GF(2^8) modulo the same polynomial.
 std::uint8_t field_product(std::uint8_t a, std::uint8_t b);
 
 }  // namespace fedstride::secagg

@@ -289,7 +289,7 @@ void Accumulator::conspire(const AttackPlan& plan) {
 ReleasedSum Accumulator::release() && {
   const std::lock_guard lock(mutex_);
   if (conspired_ && stage_ == Stage::whole) {
-    // Only the attackers saw single updates; the caller reads their sum.
+    // Only the attackers saw single updates; the caller reads only the sum.
     sum_ = ExactSum(size_);
     for (const OpenUpdates::Update& update : updates_) sum_.add(update.change, update.weight);
     keeps_ = Keeps::sum;

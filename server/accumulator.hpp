@@ -33,19 +33,20 @@ struct SumRules {
   std::optional<CentralRelease> release = {};
   /// True if the coordinator adds noise to every sum, even to a sum of no updates.
   bool adds_noise() const { return release && !release->noise.by_clients; }
-  std::size_t measured = 0;  ///< numbers of an update that change the model; 0: all, or ClientReport::change_norm is not wanted
+  std::size_t measured = 0;  ///< numbers of an update that change the model; 0: all, or ClientReport::change_norm is not needed
   std::uint64_t plain_bytes = 0;                  ///< bytes of an uncompressed update on a network
   std::optional<SecureRules> secure = {};         ///< set if single updates must stay hidden
   std::uint64_t memory = std::uint64_t{2} << 30;  ///< bytes of memory for individually kept updates; the rest go to a file
 };
 
 /// The squared norm (after scaling down) of a client's change in a round's sum, times the client's weight. The exact total of
-/// these over the total weight is the round's mean square. No release covers it, so use it only if clients are not protected.
+/// these values, divided by the total weight, is the round's mean square. No release covers it: use it only if clients are not
+/// protected.
 double weighted_square(const SumRules& rules, const ClientReport& report);
-/// The weighted mean of the squared norms; 0 if there are no changes.
+/// The round's mean square: the weighted mean of the squared norms; 0 if there are no changes.
 double mean_square_norm(const SumRules& rules, std::span<const ClientReport> reports);
 
-/// The weighted sum of a round's changes in readable form, which includes noise under client-level privacy.
+/// The weighted sum of a round's changes, as the server may read it; under client-level privacy, it includes noise.
 class ReleasedSum {
  public:
   /// The sum divided by SumRules::denominator: the mean change of each parameter, and 0 for frozen parameters under
@@ -82,7 +83,7 @@ class OpenUpdates {
   std::shared_ptr<UpdateStore> store_;  ///< owns the changes
 };
 
-/// The contents of a part of an accumulator, exchanged between processes that trust each other (sim/mpi/). Under client-level
+/// The contents of one part of an accumulator, exchanged between processes that trust each other (sim/mpi/). Under client-level
 /// privacy these sums are clipped but have no noise.
 struct PartOfSum {
   struct Update {
@@ -95,7 +96,7 @@ struct PartOfSum {
   std::vector<ClientReport> reports = {};
 };
 
-/// Throws Error (usage) if the rules forbid access to single updates; `who` names the part that needs them: "attack 'alie'".
+/// Throws Error (usage) if the rules forbid access to single updates; `who` names what needs them, for example "attack 'alie'".
 void require_open_updates(std::string_view who, const SumRules& rules);
 
 class SecureSum;
@@ -108,22 +109,22 @@ class Accumulator {
   /// The form in which changes are kept: their sum, in O(model) memory, or every update, in O(clients x model).
   enum class Keeps : std::uint8_t { sum, updates };
 
-  /// For the updates of `cohort`, each of `size` numbers, in this round; `expected` is the pooled_reference sent to the clients,
-  /// for CentralRelease::beside; `bound`, unless 0, replaces the bound of CentralRelease::clip and scales its noise. The rules
-  /// must outlive the accumulator and its results. Throws Error (failure) if updates must be kept although the rules forbid
-  /// reading them (see check_aggregation), or if a client is not in the roster.
+  /// For the updates of `cohort`, each of `size` numbers, in this round. `expected` is the pooled_reference sent to the clients,
+  /// for CentralRelease::beside. `bound`, unless 0, replaces the bound of CentralRelease::clip and scales the release's noise.
+  /// The rules must outlive the accumulator and its results. Throws Error (failure) if updates must be kept although the rules
+  /// forbid reading them (see check_aggregation), or if a client is not in the roster.
   Accumulator(const SumRules& rules, std::uint32_t round, std::span<const ClientId> cohort, std::size_t size,
               Keeps keeps = Keeps::sum, double expected = 0, double bound = 0);
 
   /// Under SumRules::secure, agrees on keys with the cohort, which trains this model, unless the roles run `elsewhere`
   /// (Fleet::secures). Call before the first add().
   void secure(const Vector& model, bool elsewhere = false);
-  /// Under CentralRelease::correlation, sets the noise of all rounds, which release() advances by one step; null if it is
-  /// independent. The noise must outlive the accumulator.
+  /// Under CentralRelease::correlation, sets the noise of all rounds, which release() advances by one step; null: the noise of
+  /// rounds is independent. The noise must outlive the accumulator.
   void correlate(CorrelatedNoise* noise) { noise_ = noise; }
   /// The sum under masks; null if updates are not secured.
   SecureSum* secured() const { return secure_.get(); }
-  /// Adds the report of a client that has failed or whose part is in a sum masked elsewhere.
+  /// Adds the report of a client that has failed or whose update is in a sum masked elsewhere.
   void add_report(const ClientReport& report);
 
   /// Adds an update; callable from any thread. An update is left out if its report has a failure, or if it is not finite,
@@ -161,8 +162,8 @@ class Accumulator {
   /// whole accumulator that keeps updates; its sum can still be released afterwards.
   void conspire(const AttackPlan& plan);
 
-  /// Ends the accumulator and returns the sum, to which client-level privacy adds noise from the round's address. This is where
-  /// updates spend their privacy.
+  /// Ends the accumulator and returns the sum; under client-level privacy, first adds noise drawn at the round's address. This is
+  /// where the updates' privacy is spent.
   ReleasedSum release() &&;
   /// Ends the accumulator and returns the admitted updates with their weights, without privacy clipping.
   OpenUpdates open() &&;
@@ -190,7 +191,7 @@ class Accumulator {
   std::shared_ptr<SecureSum> secure_;   ///< null: not requested, or unmasked
   std::shared_ptr<UpdateStore> store_;  ///< shared by the whole and its parts
   std::vector<OpenUpdates::Update> updates_;
-  bool conspired_ = false;  ///< attackers have seen the updates; they may still be released as a sum, or opened
+  bool conspired_ = false;  ///< attackers have seen the updates, which can still be released as a sum, or opened
   std::vector<ClientReport> reports_;
 };
 

@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// Combines a round's updates into one change of the model.
+/// Combines a round's updates into one change to the model.
 class AggregationPart : public Part {
  public:
   static PartFamily& family();  ///< server/aggregations.cpp has the list
@@ -20,7 +20,8 @@ class AggregationPart : public Part {
   /// True if a parameter's change depends only on the clients' changes of that parameter, and a single update is returned
   /// unchanged. A fleet of several processes then computes the aggregation in slices.
   virtual bool is_by_coordinate() const { return false; }
-  /// Ends the accumulator as the aggregation requires. Returns nothing if the round has no mean change or too few updates.
+  /// Ends the accumulator by release() or open() and returns the mean change. Returns nothing if the round has no mean change or
+  /// too few updates.
   virtual std::optional<Vector> mean_change(Accumulator&& updates, ForEachPiece for_each_piece) const = 0;
 
  private:
@@ -58,7 +59,7 @@ class ComparingAggregation : public AggregationPart {
   }
 };
 
-/// The aggregation chosen for a run; initially the weighted mean.
+/// The aggregation chosen for a run; the weighted mean by default.
 using Aggregation = Chosen<AggregationPart>;
 
 /// Call before training. Throws Error (usage) if the aggregation or a simulated attack needs single updates that the rules hide.

@@ -16,7 +16,7 @@ void serialize(Archive& archive, ModelChange& change) {
 const Vector& Broadcast::advance(std::uint32_t round, const Vector& model) {
   if (held_.empty()) return held_ = model;
   changes_.push_back({round, coding_.advance(round, model, held_)});
-  // Keeps the longest list that is still worth sending.
+  // Keeps as many of the latest changes as take fewer bytes than the model itself.
   std::uint64_t bytes = 0;
   auto first = changes_.end();
   while (first != changes_.begin() && bytes + change_bytes({&*(first - 1), 1}) < whole_) bytes += change_bytes({&*--first, 1});

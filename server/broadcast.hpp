@@ -34,8 +34,8 @@ class Broadcast {
   std::vector<ModelChange> changes_;
 };
 
-/// The changes that turn the model of round `from` into the model of round `to`. Empty if some are missing or not shorter in sum
-/// than `whole`; the model is then sent instead. Each change is preceded by its length in 8 bytes.
+/// The changes that turn the model of round `from` into the model of round `to`. Empty if some are missing or they are not
+/// shorter in total than `whole` bytes; the model is then sent instead. Each change is preceded by its length in 8 bytes.
 std::span<const ModelChange> changes_since(std::span<const ModelChange> changes, std::uint32_t from, std::uint32_t to,
                                            std::uint64_t whole);
 std::uint64_t change_bytes(std::span<const ModelChange> changes);

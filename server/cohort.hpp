@@ -12,15 +12,15 @@
 
 namespace fedstride {
 
-/// The inputs to the draw of a cohort.
+/// The inputs from which a cohort is drawn.
 struct CohortQuestion {
   std::uint32_t round = 1;
   std::span<const std::uint64_t> rows = {};  ///< number of rows of each client
   const RandomSource& source;
   /// Each client's last reported mean training loss, NaN if none; empty unless asks_for_losses().
   std::span<const double> losses = {};
-  /// The minimum distance between two rounds of the same client. Each client draws one of this many groups at its own address,
-  /// and rounds ask the groups in turn. A client that fails is not asked any earlier.
+  /// The minimum distance between two rounds in which the same client takes part. Each client draws one of this many groups at
+  /// its own address, and rounds ask the groups in turn. A client that fails is not asked again any earlier.
   std::uint64_t separation = 1;
 
   bool is_in_turn(ClientId client) const {
@@ -38,7 +38,7 @@ class CohortPart : public Part {
 
   /// The clients of the round, in order. They depend only on the question.
   virtual std::vector<ClientId> sample(const CohortQuestion& question) const = 0;
-  /// The average probability that a client takes part.
+  /// The probability that a client takes part in a round, averaged over clients.
   virtual double rate(std::size_t clients) const = 0;
   /// True if a client's participation does not depend on the other clients. If false, one client's presence displaces others, so
   /// no guarantee can hide that presence (sim/settings/neighbours.hpp).
@@ -56,7 +56,7 @@ class CohortPart : public Part {
   virtual std::string file_hash(std::size_t /*clients*/) const { return {}; }
 };
 
-/// The kind of cohort chosen for a run; initially all clients.
+/// The kind of cohort chosen for a run; all clients by default.
 using Cohort = Chosen<CohortPart>;
 
 }  // namespace fedstride

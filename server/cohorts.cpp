@@ -59,7 +59,7 @@ Trace read_trace(const std::string& path) {
   return trace;
 }
 
-/// Reads each trace once for all rounds.
+/// Returns the trace in this file, which is read once for all rounds.
 std::shared_ptr<const Trace> trace_of(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const Trace>> known;

@@ -14,7 +14,7 @@ namespace fedstride {
 
 std::vector<ClientId> all_clients(std::size_t clients);
 
-/// Draws `count` clients one by one without replacement, with probability proportional to their numbers of examples (Efraimidis &
+/// Draws `count` clients one by one without replacement, with probability proportional to their number of examples (Efraimidis &
 /// Spirakis 2006: those with the largest u^(1/n_k), u uniform); returns them in order of clients.
 std::vector<ClientId> draw_by_size(const CohortQuestion& question, std::size_t count);
 
@@ -29,7 +29,7 @@ struct AllClients final : PartBase<CohortPart, AllClients> {
   bool is_independent() const override { return true; }
 };
 
-/// The smallest number of `clients` that independent draws with this rate select, except with probability 2^-40 (Chernoff's
+/// The minimum number of `clients` that independent draws with this rate select, except with probability 2^-40 (Chernoff's
 /// bound: P[X <= k] is at most exp(-n KL(k/n || rate))).
 std::size_t fewest_drawn(std::size_t clients, double rate);
 
@@ -93,7 +93,7 @@ struct FixedCohort final : SizedCohort<FixedCohort> {
   }
 };
 
-/// A fixed number of clients, drawn with probability proportional to their examples (draw_by_size).
+/// A fixed number of clients, drawn with probability proportional to their number of examples (draw_by_size).
 struct SizeCohort final : SizedCohort<SizeCohort> {
   using SizedCohort::SizedCohort;
   static constexpr std::string_view kName = "by-size";

@@ -16,14 +16,14 @@ namespace fedstride {
 enum class AcceptFailures : std::uint8_t { some, all, none };
 constexpr auto choice_names(AcceptFailures) { return names("some", "all", "none"); }
 
-/// Thrown if more clients of a round failed than are accepted.
+/// Thrown if more of a round's clients failed than are accepted.
 class FailedRound : public Error {
  public:
   explicit FailedRound(const std::string& text) : Error(Kind::failure, text) {}
 };
 
 /// Returns "5 of 5 clients failed in round 1; client 0: its training diverged" if these reports have more failures than accepted,
-/// otherwise an empty string. A round without reports has not failed.
+/// otherwise an empty string. A round without reports has no failures.
 inline std::string failure_text(AcceptFailures accepted, std::uint32_t round, std::span<const ClientReport> reports) {
   const auto has_failed = [](const ClientReport& report) { return !report.failure.empty(); };
   const auto first = std::ranges::find_if(reports, has_failed);

@@ -29,7 +29,7 @@ struct FederatedAdaptive {
   };
 };
 
-/// Settings of the servers whose squares decay.
+/// Settings of the servers whose v decays.
 struct FederatedForgetting : FederatedAdaptive {
   double beta2 = 0.99;
   static constexpr auto kFields =

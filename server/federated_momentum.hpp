@@ -17,9 +17,9 @@ struct FederatedMomentumSettings {
                        "Nesterov's form: step by mean change + beta v instead of v"}};
 };
 
-/// FedAvgM (Hsu, Qi & Brown 2019): v <- beta v + mean change, model += rate v, with v initially 0. A constant change moves
-/// the model 1 / (1 - beta) times as far as FedAvg at the same rate. With beta 0, this is FedAvg. Nesterov's form looks one step
-/// ahead: model += rate (mean change + beta v).
+/// FedAvgM (Hsu, Qi & Brown 2019): v <- beta v + mean change, model += rate v, with v initially 0. With a constant
+/// change, the model moves 1 / (1 - beta) times as far as with FedAvg at the same rate. With beta 0, this is FedAvg. Nesterov's
+/// form looks one step ahead: model += rate (mean change + beta v).
 struct FederatedMomentum final : ServerOptimizerBase<FederatedMomentum, FederatedMomentumSettings, Vector> {
   using ServerOptimizerBase::ServerOptimizerBase;
   static constexpr std::string_view kName = "momentum";

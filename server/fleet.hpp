@@ -15,7 +15,7 @@ namespace fedstride {
 /// The examples a model is evaluated on: the test rows selected by evaluate-rows, the validation rows, or the whole test part.
 enum class EvaluatedOn : std::uint8_t { test, validation, whole_test };
 
-/// A task for one client, with its own model and count of tasks (Task::round).
+/// A task for one client, with a model and a task number (Task::round) of its own.
 struct ClientTask {
   ClientId client = 0;
   Task task;
@@ -32,7 +32,7 @@ class Fleet {
 
   /// Sends a task to the clients of a cohort and adds each client's update to the accumulator once, in any order, from any
   /// thread, or fills parts of the accumulator and merges them. Clients that fail are absent. Throws Interrupted if the run is
-  /// stopped meanwhile.
+  /// stopped during the call.
   virtual void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) = 0;
 
   /// Does the same for tasks of different clients that began from different models. `ahead` lists tasks that have also begun, in
@@ -46,10 +46,10 @@ class Fleet {
   /// The number of gradient examples so far; callable from any thread.
   virtual const std::atomic<std::uint64_t>& progress() const { return progress_; }
 
-  /// The number of clients of the last collect() that did not answer in time.
+  /// The number of clients in the last collect() that did not answer in time.
   virtual std::uint64_t absent() { return 0; }
 
-  /// The bytes of the last collect(), if its frames were actually sent; without a network, bytes are computed elsewhere.
+  /// The bytes sent in the last collect(), if frames were actually sent; without a network, bytes are computed elsewhere.
   virtual std::optional<RoundBytes> bytes() { return std::nullopt; }
 
   /// Called when a round has ended but its checkpoint is not yet written; for fleets that keep clients' states on disk
@@ -61,7 +61,8 @@ class Fleet {
   /// Called when the checkpoint of a round is on disk.
   virtual void checkpointed(std::uint32_t /*round*/) {}
 
-  /// Converts the fleet's state in the checkpoint to bytes and back. load throws Error (failure) if they do not fit the fleet.
+  /// Converts the fleet's state in the checkpoint to bytes and back. load throws Error (failure) if the bytes do not fit the
+  /// fleet.
   virtual std::string save() { return {}; }
   virtual void load(const std::string& /*bytes*/) {}
 

@@ -22,10 +22,10 @@ struct LengthRestoringState {
 
 /// model += gamma D for the mean D of the round's changes D_k, with weights p_k that add up to 1, and
 ///   q = sum_k p_k |D_k|^2 / |D|^2,   gamma = max(1, min(q / 2, sqrt(q)))
-/// gamma = sqrt(q) moves the model by the root mean square of the clients' own lengths: it restores the length that averaging
-/// lost to disagreement, and never goes farther. q / 2, the rate of FedExP (server/federated_extrapolation.hpp), is smaller
+/// With gamma = sqrt(q), the step is as long as the root mean square of the lengths |D_k|: it restores the length that averaging
+/// lost to disagreement, and no more. q / 2, the rate of FedExP (server/federated_extrapolation.hpp), is smaller
 /// while q is below 4. As in FedExP, the mean of the last two models is evaluated and saved. If D is 0, the model does not
-/// change. Under client-level privacy, the mean of |D_k|^2 is released together with D (ReleasedBeside), and D is used with its
+/// change. Under client-level privacy, the mean of |D_k|^2 is released together with D (ReleasedBeside), and D includes its
 /// noise, so gamma D is at most as long as D or the clip bound, whichever is longer.
 struct LengthRestoring final : ServerOptimizerBase<LengthRestoring, NoSettings, LengthRestoringState> {
   using ServerOptimizerBase::ServerOptimizerBase;

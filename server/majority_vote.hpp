@@ -10,9 +10,9 @@ struct MajorityVoteSettings {
       std::tuple{Field{"server-learning-rate", &MajorityVoteSettings::server_learning_rate, kServerRateHelp, kPositive}};
 };
 
-/// model += rate sign(mean change), 0 where the mean is 0, so the rate is each parameter's step in a round. If clients of equal
-/// weight send signs of one magnitude (compress-up sign with up-magnitude), this is signSGD with majority vote
-/// (Bernstein, Wang, Azizzadenesheli & Anandkumar 2018, Algorithm 1).
+/// model += rate sign(mean change), where sign(0) = 0, so the rate is the size of each parameter's step in a round. If clients of
+/// equal weight send signs of one magnitude (compress-up sign with up-magnitude), this is signSGD with majority vote (Bernstein,
+/// Wang, Azizzadenesheli & Anandkumar 2018, Algorithm 1).
 struct MajorityVote final : ServerOptimizerBase<MajorityVote, MajorityVoteSettings> {
   using ServerOptimizerBase::ServerOptimizerBase;
   static constexpr std::string_view kName = "sign";

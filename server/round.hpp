@@ -24,7 +24,7 @@ struct EvaluatedRounds {
 struct RoundRules {
   Cohort cohort;
   RandomSource cohort_source{std::uint64_t{0}};
-  std::vector<std::uint64_t> rows = {};  ///< each client's rows, for cohorts drawn by size; empty: SumRules::weights
+  std::vector<std::uint64_t> rows = {};  ///< each client's number of rows, for cohorts drawn by size; empty: SumRules::weights
   SumRules sum = {};                     ///< how updates are clipped, weighted, summed and noised
   Aggregation aggregation = {};
   AttackPlan attack = {};  ///< for attackers that see other clients' updates
@@ -83,7 +83,7 @@ inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules
   return end_round(round, rules, std::move(updates), server, model, for_each_piece);
 }
 
-/// Does the same with a cohort drawn by the rules, all of whose clients arrive.
+/// Does the same with a cohort drawn by the rules, all of whose clients take part.
 inline std::vector<ClientReport> run_round(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server,
                                            Vector& model, std::span<const std::uint64_t> releases = {},
                                            ForEachPiece for_each_piece = serially) {

@@ -14,18 +14,18 @@ namespace fedstride {
 
 /// Secure aggregation of a round's updates (docs/secure-aggregation.md).
 struct SecureRules {
-  bool masks = false;  ///< true: the protocol with all its roles; false: only its ring's arithmetic
+  bool masks = false;  ///< true: the protocol with all its roles; false: only its arithmetic in a ring
   secagg::Grid grid = {};
   double dropouts = 0;   ///< share of a round's clients that may drop out
   double colluders = 0;  ///< share of a round's clients that may collude with the coordinator
-  int degree = 0;        ///< degree of the graph; 0: the smallest that suffices
+  int degree = 0;        ///< number of neighbors in the graph; 0: the smallest that suffices
   double leaving = 0;    ///< probability that a simulated client drops out before each of its messages
   RandomSource draws{std::uint64_t{0}};
   secagg::Secret signing_keys = {};              ///< secret from which the simulated clients' keys are derived
-  bool lengths = false;                          ///< the sum includes the mean square length of the changes
-  unsigned minimum = 0;                          ///< minimum number of survivors; 0: all clients but the dropouts
+  bool lengths = false;                          ///< the sum includes the changes' mean squared norm
+  unsigned minimum = 0;                          ///< minimum number of survivors; 0: all clients but the share `dropouts`
   std::shared_ptr<const NoiseShare> noise = {};  ///< added by clients to everything they send; null: no noise
-  RandomSource own{std::uint64_t{0}};            ///< source of the clients' noise
+  RandomSource own{std::uint64_t{0}};            ///< source from which the clients' noise is drawn
 
   /// Throws Error (usage) if rounds of this many clients cannot be supported.
   secagg::Plan plan(std::size_t clients) const;

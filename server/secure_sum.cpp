@@ -28,7 +28,7 @@ void for_each_secured(auto& report, auto&& visit) {
 
 /// A client's part of RoundTotals.
 struct SecurePart {
-  std::vector<ExactTotal> totals = {};     ///< exact doubles: the report's, loss x examples, the change's weighted square
+  std::vector<ExactTotal> totals = {};     ///< exact doubles: the report's, loss x examples, weighted_square of the change
   std::vector<std::uint64_t> counts = {};  ///< the weight, the report's counts, examples with a loss
 };
 
@@ -121,7 +121,7 @@ secagg::Leaves SecureSum::leaves(ClientId client) const {
   return static_cast<Leaves>(stage);
 }
 
-// As in the protocol, ends a round that has fewer clients than the minimum.
+// Throws Error (failure), as the protocol does, if fewer clients than the minimum are left after this stage.
 void SecureSum::enough(const std::vector<Leaves>& clients, Leaves stage, const char* did) const {
   const auto left = static_cast<std::size_t>(std::ranges::count_if(clients, [&](Leaves one) { return one > stage; }));
   if (left < plan_.minimum)
@@ -166,7 +166,7 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::size_t 
 
 std::size_t SecureSum::length() const { return rules_.noise ? rules_.noise->length() : size_ + part_length(rules_); }
 
-// Reports give the round elsewhere, so the reason need not.
+// The round number is reported separately, so the reason omits it.
 void SecureSum::end(const std::string& why) { ended_ = without_round(why, round_); }
 
 std::string SecureSum::objection(ClientId client, std::span<const float> change) const {
@@ -178,7 +178,7 @@ std::string SecureSum::objection(ClientId client, std::span<const float> change)
   return {};
 }
 
-// The bits are the same with and without masks, since the noise is the client's own.
+// The sum is bit-identical with and without masks, since each client draws its own noise.
 void SecureSum::add_share(std::span<const float> change, ClientId client) {
   std::vector<std::int64_t> encoded(rules_.noise->length());
   rules_.noise->encode(change, rules_.draws, rules_.own, round_, client, encoded);

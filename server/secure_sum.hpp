@@ -14,11 +14,11 @@
 
 namespace fedstride {
 
-/// Returns a reason without a leading "round N: ".
+/// Returns `why` without a leading "round N: ".
 std::string without_round(std::string why, std::uint32_t round);
 
-/// The sum, modulo 2^bits, of one round's updates, none of which is visible. It is masked if the rules say so. The numbers of
-/// RoundTotals are additional components of the vector.
+/// The sum, modulo 2^bits, of one round's updates, none of which is visible. The sum is masked if the rules require it. The
+/// numbers of RoundTotals are additional components of the vector.
 class SecureSum {
  public:
   /// For vectors of `size` numbers from this cohort, which trains the model.
@@ -31,7 +31,7 @@ class SecureSum {
   const SecureRules& rules() const { return rules_; }
   std::size_t length() const;  ///< length of the vectors that are summed
   const secagg::Ring& ring() const { return ring_; }
-  /// Sets the sum of this many clients' vectors.
+  /// Sets the sum to `sum`, which adds up the vectors of this many clients.
   void put(secagg::Ring sum, std::size_t clients) {
     ring_ = std::move(sum);
     clients_ = clients;
@@ -45,7 +45,7 @@ class SecureSum {
   std::string objection(ClientId client, std::span<const float> change) const;
   /// Adds a client's part; `square` is its weighted_square. Callable from any thread.
   void add(std::span<const float> change, std::uint64_t weight, const ClientReport& report, double square = 0);
-  /// Adds the sum and its weight to `sum`; if the round has ended without a sum, adds and reveals nothing.
+  /// Adds the sum and its weight to `sum` and returns the totals; if the round has ended without a sum, adds and reveals nothing.
   RoundTotals finish(ExactSum& sum);
 
  private:
@@ -60,7 +60,7 @@ class SecureSum {
   std::mutex mutex_;
   std::string ended_;
   secagg::Ring ring_;        ///< the sum if there are no masks
-  std::size_t clients_ = 0;  ///< number of clients in put()
+  std::size_t clients_ = 0;  ///< number of clients passed to put()
   secagg::Plan plan_;
   std::vector<secagg::Leaves> when_;   ///< when the cohort's clients leave
   std::vector<secagg::Leaves> added_;  ///< the same for clients whose updates have arrived, without masks

@@ -44,7 +44,7 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
   const auto sums = [&] { return secured ? secured->sums : sum_of(pooled); };
   if (pool_ && !rules.release) pool_->take(round, sums());
   if (!bounds_lots_) return;
-  // Failed clients are not counted. The mean bit is limited to twice its range, so that noise cannot move the bound far.
+  // Failed clients are not counted. The mean bit (+-1/2) is limited to twice its range, so that noise cannot move the bound far.
   const ClientReport lots = sums();
   bounds_->take(lots.expected > 0 ? std::optional(std::clamp(lots.within / lots.expected, -1.0, 1.0)) : std::nullopt);
 }

@@ -39,7 +39,7 @@ class ServerOptimizerPart : public StatefulPart {
   /// If measures(): called before apply.
   virtual void measure(PartState& state, const ChangeSpread& spread) const = 0;
 
-  /// The numbers behind the last step in this session.
+  /// The numbers that determined the last step in this session.
   virtual std::vector<NamedNumber> numbers(const PartState& state) const = 0;
 
   /// True if the model to evaluate and save differs from the one the next round starts from.
@@ -70,11 +70,11 @@ class ServerOptimizerBase : public StatefulBase<ServerOptimizerPart, Self, Setti
 /// Help for server-learning-rate, shared by the server optimizers that have it.
 inline constexpr std::string_view kServerRateHelp = "factor on the mean change of a round; 1 is federated averaging";
 
-/// The server optimizer chosen for a run; initially federated averaging.
+/// The server optimizer chosen for a run; federated averaging by default.
 using ServerOptimizer = Chosen<ServerOptimizerPart>;
 
-/// A server optimizer with its state, and the server sides of the local objective and the local optimizer, if any. A checkpoint
-/// holds all of them.
+/// A server optimizer with its state, and any server sides that the local objective and the local optimizer have. A checkpoint
+/// contains the state of each.
 class Server {
  public:
   /// Starts with a fresh state, for the first round of a model of `size` parameters.
@@ -100,9 +100,9 @@ class Server {
   void remember_losses(std::size_t clients);
   std::span<const double> losses() const { return losses_; }
 
-  /// Processes the reports of the clients in the mean update, in order of clients, so that the bits of the sums do not depend on
-  /// which client answered first.
-  /// `secured`, if any, has sums over these clients that are not in their reports.
+  /// Processes the round's reports, which must be in order of clients, so that the bits of sums do not depend on which client
+  /// answered first.
+  /// `secured`, if present, contains sums over these clients of numbers that are not in their reports.
   void take(std::uint32_t round, std::span<const ClientReport> reports, const SumRules& rules,
             const std::optional<RoundTotals>& secured = {});
   const RoundTotals& totals() const { return totals_; }  ///< totals of the last round
@@ -111,7 +111,7 @@ class Server {
   }
   void set_schedule(const ServerSchedule& schedule) { schedule_ = schedule; }
   /// From now on, uses adaptive bounds, which follow counts of updates or of examples' gradients; clients receive the bound on
-  /// gradients. A checkpoint holds the round's bound.
+  /// gradients. A checkpoint contains the round's bound.
   void bound_updates(BoundCourse bounds) { bounds_ = std::move(bounds); }
   void bound_lots(BoundCourse bounds) {
     bounds_ = std::move(bounds);
@@ -121,13 +121,13 @@ class Server {
   double clip() const { return bounds_lots_ ? 0 : counted_clip(); }
   /// This round's adaptive bound, on updates or on examples' gradients; 0: none.
   double counted_clip() const { return bounds_ ? bounds_->bound() : 0; }
-  /// From now on, releases use this correlated noise, for sums of `size` numbers. A checkpoint holds the noise's state.
+  /// From now on, releases use this correlated noise, for sums of `size` numbers. A checkpoint contains the state of the noise.
   void correlate_noise(const Correlation& correlation, std::size_t size) { noise_.emplace(correlation, size); }
   CorrelatedNoise* noise() { return noise_ ? &*noise_ : nullptr; }
   /// Computes the next model from that round's mean update and the numbers that CentralRelease::beside releases with it.
   void apply(Vector& model, Vector mean_update, std::uint32_t round = 1, const SumRules& rules = {});
 
-  /// The numbers behind the last round's step, from the server optimizer and the local optimizer's server side.
+  /// The numbers that determined the last round's step, from the server optimizer and the local optimizer's server side.
   std::vector<NamedNumber> numbers() const;
   /// The model to evaluate and save after a round that ended with `model`.
   Vector answer(const Vector& model) const { return optimizer_->answer(*state_, model); }

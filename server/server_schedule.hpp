@@ -12,11 +12,11 @@ constexpr auto choice_names(ServerScheduleShape) { return names("constant", "lin
 
 /// The server's learning rate over the rounds, as a factor on the step of any server optimizer:
 ///   constant  1
-///   linear    linearly from 1 in round 1 to `last` in round `rounds`, then `last`; a local optimizer's schedule
-///             (client/optim/schedule.hpp) reaches its end only in epoch E + 1
+///   linear    linearly from 1 in round 1 to `last` in round `rounds`, then `last`; in contrast, a local optimizer's schedule
+///             (client/optim/schedule.hpp) reaches its final rate only in epoch E + 1
 ///   inverse   1 / (1 + (round - 1) decay)
-///   noise     first (1 - (round - 1) / rounds), then 0: multiplies the mean update itself, so only first times the update's
-///             length matters
+///   noise     first (1 - (round - 1) / rounds), then 0: multiplies the mean update itself, so only the product of `first` and
+///             the update's length matters
 /// Except for noise, the schedule does not affect the server optimizer's state.
 struct ServerSchedule {
   ServerScheduleShape course = ServerScheduleShape::constant;

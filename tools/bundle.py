@@ -67,7 +67,7 @@ class Libraries:
         return self._paths[name]
 
     def notice(self, name):
-        """The library's Debian package, and the path of its copyright notice."""
+        """Returns the library's Debian package, and the path of its copyright notice."""
         inside = "/" + str(self.path(name).resolve().relative_to(self._root.resolve()))
         package = self._owners.get(inside) or self._owners.get(inside.removeprefix("/usr"))
         if package is None:

@@ -1,4 +1,4 @@
-# Functions for bare systems in a chroot, sourced after setup.sh by the scripts that test our packages; these set `log`. Only a
+# Functions for bare systems in a chroot. The scripts that test our packages set `log` and source this file after setup.sh. Only a
 # script that reruns itself as `in-its-own-mounts` sees what is mounted here.
 
 chroot="$root/build/chroot"

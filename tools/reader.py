@@ -2,7 +2,7 @@
 """Follows a page of the documents as a reader would, for tools/check-documents.
 
     tools/reader.py script docs/tutorial.md            the commands of its blocks, as a bash script
-    tools/reader.py compare docs/tutorial.md OUTPUT    what the page says is printed, against what was
+    tools/reader.py compare docs/tutorial.md OUTPUT    compares what the page says is printed with what was
 
 Blocks without a language or with `sh` are commands, `python` blocks a program, and `text` blocks what was printed. Lines of
 `text`, and comments after print(...), must be part of a line of the output, with numbers within a tenth, since times depend on
@@ -39,7 +39,7 @@ LEFT_OUT = [
 
 
 def blocks(page):
-    """(language, text, line) of each block between ``` lines."""
+    """Yields (language, text, line) for each block between ``` lines."""
     text = (ROOT / page).read_text()
     for found in re.finditer(r"^```(\w*)[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         yield found[1], found[2], text.count("\n", 0, found.start()) + 1

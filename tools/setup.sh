@@ -110,7 +110,7 @@ build_levels() {
   for level in x86-64-v3 x86-64-v4; do build "$level" --target "$@"; done
 }
 
-# date_as_epoch: lets a tree give the same files on any day: reproducible-builds.org/specs/source-date-epoch
+# date_as_epoch: makes a tree give the same files on any day: reproducible-builds.org/specs/source-date-epoch
 date_as_epoch() {
   [ -n "${SOURCE_DATE_EPOCH:-}" ] || SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct 2>/dev/null) || SOURCE_DATE_EPOCH=$(date +%s)
   export SOURCE_DATE_EPOCH

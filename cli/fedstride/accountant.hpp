@@ -3,4 +3,4 @@
 #include "dp/accountants/accountants.hpp"
 #include "dp/accountants/spending.hpp"
 
-// The epsilon of a Spending by any accountant. The list of accountants is fixed when fedstride is compiled (CONTRIBUTING.md).
+// Computes the epsilon of a Spending with any accountant. The accountants are fixed when fedstride is compiled (CONTRIBUTING.md).

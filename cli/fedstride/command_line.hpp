@@ -2,4 +2,4 @@
 
 #include "cli/command_line.hpp"
 
-// The whole program, including the parts added before the call.
+// Runs the whole program, including the parts registered before the call.

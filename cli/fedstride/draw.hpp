@@ -2,4 +2,4 @@
 
 #include "dp/draws/draws.hpp"
 
-// How records are drawn, and what that costs. The list of draws is fixed when fedstride is compiled (CONTRIBUTING.md).
+// Draws records into lots, and accounts for their privacy. The draws are fixed when fedstride is compiled (CONTRIBUTING.md).

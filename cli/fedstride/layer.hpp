@@ -3,4 +3,4 @@
 #include "nn/model.hpp"
 #include "nn/network.hpp"
 
-// Models of layers, their scores and gradients. The list of layers is fixed when fedstride is compiled (CONTRIBUTING.md).
+// Models made of layers, with their scores and gradients. The layers are fixed when fedstride is compiled (CONTRIBUTING.md).

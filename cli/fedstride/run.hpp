@@ -2,4 +2,4 @@
 
 #include "sim/run/run.hpp"
 
-// A federation from code: run(settings, observer) carries it out, and resume(folder, ...) resumes it. Both throw Error.
+// Runs federations from code: run(settings, observer) carries one out, and resume(folder, ...) resumes it. Both throw Error.

@@ -15,7 +15,7 @@ struct Level {
   bool possible;
 };
 
-// Finds the folder next to bin/ that holds the builds: /usr/lib/fedstride for /usr/bin/fedstride. False if the path is too long.
+// Finds the builds' folder next to bin/: /usr/lib/fedstride for /usr/bin/fedstride. Returns false if the path is too long.
 bool builds_folder(char* folder, std::size_t size) {
   char self[4096];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);

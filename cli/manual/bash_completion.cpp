@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-// The completions to offer, as shell assignments.
+// Returns shell assignments that offer these names as completions.
 std::string bash_offer(const std::vector<std::string>& names) { return "kind=names names=" + single_quoted(joined(names, " ")); }
 
 std::string bash_offer(const FlagValue& value) {
@@ -21,8 +21,8 @@ std::string bash_offer(const FlagValue& value) {
 
 struct BashCases {
   std::vector<std::string> commands;                       ///< "fedstride data list"
-  std::map<std::string, std::vector<std::string>> values;  ///< by offer: "fedstride run --optimizer", ...
-  std::map<std::string, std::vector<std::string>> words;   ///< by offer, for words not preceded by a flag
+  std::map<std::string, std::vector<std::string>> values;  ///< by what is offered: "fedstride run --optimizer", ...
+  std::map<std::string, std::vector<std::string>> words;   ///< the same for words not preceded by a flag
   std::map<std::string, std::vector<std::string>> flags;
 
   void add(const CommandInfo& command) {

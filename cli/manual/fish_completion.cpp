@@ -22,8 +22,8 @@ std::string fish_offer(const FlagValue& value, bool is_flag) {
   return list.empty() ? exclusive : exclusive + " -a " + fish_quoted(list);
 }
 
-// Groups the commands that share a flag or an argument with the same text: each text becomes one line of the script, in order
-// of first appearance.
+// Groups the commands whose flags or arguments have the same text, so the script has one line per text, in order of first
+// appearance.
 struct FishFlags {
   using Line = std::pair<std::string, std::vector<std::string>>;
   std::vector<Line> lines;

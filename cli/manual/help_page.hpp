@@ -10,7 +10,7 @@ namespace fedstride {
 /// The flags that a help page shows: the common ones, or all.
 enum class Extent { usual, all };
 
-/// The text of --help (usual) and of --help-all, for a terminal of this many columns.
+/// Returns the text of --help (Extent::usual) or --help-all (Extent::all), for a terminal of this many columns.
 std::string help_page(const CommandInfo& command, Extent extent, std::size_t columns);
 
 /// An entry of a list: `head` in the first column and the wrapped text to its right, or below it on a narrow terminal.

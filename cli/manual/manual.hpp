@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// A flag, or an argument without a flag, as described in the help.
+/// A flag or a positional argument, as described in the help.
 struct FlagInfo {
   std::vector<std::string> names = {};  ///< "-h", "--help"; an argument has one name
   std::string help;
@@ -39,7 +39,7 @@ std::string bash_completion(const CommandInfo& program);
 std::string zsh_completion(const CommandInfo& program);
 std::string fish_completion(const CommandInfo& program);
 
-/// The text with `escape` before each of `letters`.
+/// Returns the text with `escape` inserted before each of `letters`.
 std::string escaped(std::string_view text, std::string_view letters, std::string_view escape = "\\");
 
 /// Every setting with its meaning, valid values and default, in Markdown.

@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-// "a whole number from 1 to 10" becomes "1 to 10", and "a number from 1" "from 1": the default shows that it is a number.
+// Shortens "a whole number from 1 to 10" to "1 to 10", and "a number from 1" to "from 1": the default shows the type.
 std::string short_range(std::string text) {
   for (const std::string_view words : {"a whole number ", "a number "})
     if (text.starts_with(words)) text.erase(0, words.size());

@@ -19,7 +19,7 @@ struct Subject {
   std::string_view command = {};                ///< the command that `flags` belong to
   std::vector<std::string_view> flags = {};     ///< shown first
   std::string_view example;
-  std::string_view more;  ///< documents and commands
+  std::string_view more;  ///< further documents and commands
 };
 
 const std::vector<Subject>& subjects() {

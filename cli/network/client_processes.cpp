@@ -53,7 +53,7 @@ void ClientProcesses::start(int client) {
   started_[place] = Clock::now();
   children_[place] = forked(
       [&] {
-        // Only async-signal-safe calls are allowed here. A new process group, because this program forwards Ctrl-C.
+        // Only async-signal-safe calls are allowed here. The child leaves our process group: this program forwards Ctrl-C.
         setpgid(0, 0);
         const int output = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
         const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);

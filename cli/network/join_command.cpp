@@ -33,8 +33,8 @@ struct JoinFlags {
   JoinOptions options;
 };
 
-// Replaces this process with Python, whose package then acts as the client: it calls the file's function, and this library
-// through its module.
+// Replaces this process with Python, whose package then acts as the client: it calls the file's function and, through its
+// module, this library.
 [[noreturn]] void become_python(const JoinFlags& arguments) {
   const JoinOptions& options = arguments.options;
   const Json all{{"client", options.client},

@@ -29,7 +29,7 @@ struct LaunchFlags {
   ServeFlags flags;
 };
 
-/// runs/launch-1, or the next free number.
+/// Returns runs/launch-1, or the same with the next free number.
 std::string free_folder() {
   for (int number = 1;; ++number) {
     const fs::path path = fs::path("runs") / ("launch-" + std::to_string(number));

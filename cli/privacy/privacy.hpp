@@ -41,17 +41,17 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
 /// Throws Error (usage), naming the flag, if a flag is missing or cannot be combined with --composition.
 void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags);
 
-/// The releases that include one record, with this noise; with shuffled lots, `passes` is the number of epochs. Throws
-/// Error (usage) if flags contradict each other.
+/// Returns the releases that include one record, at this noise multiplier. For shuffled lots, their `passes` is the number of
+/// epochs. Throws Error (usage) if flags contradict each other.
 Releases releases_of(const PrivacyQuestion& question, double noise_multiplier);
-/// The number of shuffled lots in an epoch. Throws Error (usage) if no rate is given.
+/// Returns the number of shuffled lots in an epoch. Throws Error (usage) if no rate is given.
 std::uint64_t lots_of(const PrivacyQuestion& question);
 
 /// "tight; add-remove neighbors, Poisson sampling at rate 0.01, noise multiplier 4, 10000 steps"
 std::string setting_text(std::string_view accountant, const Releases& releases);
 
 // Commands on composition files (docs/compositions.md). Each answers every case it can and then, if any failed, throws Error
-// (failure) with their number and the first failure. A file that cannot be read throws Error (failure).
+// (failure) with the number of failures and the first one. A file that cannot be read throws Error (failure).
 
 /// Prints one line of JSON for each case: {"id", "ask", "accountant", "value", "accepted", "warning"} or {"id", "error"}. A case
 /// without an id has its number under "case". A case whose answer is outside its bounds counts as failed.

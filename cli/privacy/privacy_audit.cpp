@@ -29,7 +29,7 @@ bool present(const fs::path& path) {
   return is_there;
 }
 
-/// The key of a secret source of noise, from --key or from the file next to the ledger; empty if there is none.
+/// Reads the key of the secret noise source from --key or from the file next to the ledger; empty without either.
 std::string key_of(const PrivacyAuditFlags& arguments) {
   constexpr std::uint64_t kSize = 32;
   const fs::path path = arguments.key.empty() ? fs::path(arguments.run) / "secret.key" : fs::path(arguments.key);

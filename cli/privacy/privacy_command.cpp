@@ -29,14 +29,14 @@ void warn(const std::string& warning) {
   if (!warning.empty()) std::cerr << "fedstride: note: " << warning << "\n";
 }
 
-/// Shuffled lots as accounted in the papers; not a valid bound.
+/// Returns shuffled lots as the papers account for them, as if Poisson-sampled; this gives no valid bound.
 Spending as_poisson(Releases releases) {
   releases.sampling = Sampling::poisson;
   releases.passes = 0;
   return {releases};
 }
 
-/// Adds the papers' number, labeled as such, and a lower bound on any provable epsilon to an answer about shuffled lots.
+/// For shuffled lots, adds to the answer the papers' number, labeled as such, and a lower bound on any provable epsilon.
 void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases, Json& json,
                        std::string& text) {
   if (releases.sampling != Sampling::shuffle) return;
@@ -60,7 +60,7 @@ void print(const PrivacyQuestion& question, const Json& json, const std::string&
   std::cout << (question.json ? dump_json(json, 2) : text) << "\n";
 }
 
-/// Prints an answer with its bound and the question.
+/// Prints an answer: the bound, and the setting it holds for.
 void say(const PrivacyQuestion& question, const Accountant& accountant, const Releases& releases, const PrivacyBound& bound,
          const std::string& key, std::string text) {
   Json json = described(question, accountant, releases);

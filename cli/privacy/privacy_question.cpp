@@ -23,7 +23,7 @@ std::string accountants_with(std::string_view setting) {
   return joined(names);
 }
 
-/// The names of the draws with passes: "shuffle or ...".
+/// Returns the names of the draws that make passes over the records: "shuffle or ...".
 std::string draws_with_passes() {
   std::vector<std::string_view> names{kChoiceNames<Sampling>.begin(), kChoiceNames<Sampling>.end()};
   std::erase_if(names, [](std::string_view name) { return !has_passes(sampling_named(name)); });

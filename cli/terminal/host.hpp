@@ -10,7 +10,7 @@ namespace fedstride {
 struct Host {
   /// True if the host handles signals and sets stop_requested (core/stop.hpp): then commands install no handlers.
   bool has_signals = false;
-  /// The path of the program `fedstride`, which sweeps start for cells of commands other than run. May throw Error.
+  /// Returns the path of the program `fedstride`, which sweeps start for cells of commands other than run. May throw Error.
   std::function<std::string()> program = {};
 };
 

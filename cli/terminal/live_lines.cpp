@@ -20,13 +20,13 @@ constexpr std::size_t kUsualColumns = 80;
 constexpr std::size_t kUsualRows = 24;
 constexpr std::size_t kLongestBar = 30;
 constexpr std::size_t kShortestBar = 8;
-// Free columns at the right: a terminal shows ^C at the cursor, and a full line would wrap.
+// Columns kept free at the right, because a terminal shows ^C at the cursor and a full line would wrap.
 constexpr std::size_t kMargin = 3;
 
-// The lengths in characters of the lines now on the terminal. The mutex guards them, since other threads also print.
+// The lengths, in characters, of the lines now on the terminal. The mutex guards them, since other threads also print.
 std::mutex drawn_mutex;
 std::vector<std::size_t> drawn;
-// The number of rows above the cursor's row when the lines were drawn, or -1 without lines; read by signal handlers.
+// The number of rows above the cursor's row when the lines were drawn, or -1 if there are no lines; read by signal handlers.
 std::atomic<int> rows_above{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
 

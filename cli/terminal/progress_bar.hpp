@@ -15,8 +15,8 @@
 
 namespace fedstride {
 
-/// Shows the progress of a run: one line for each round on standard output and, on a terminal, a bar below that moves within the
-/// round.
+/// Shows the progress of a run: one line for each round on standard output and, on a terminal, a bar below them that also
+/// advances within a round.
 class ProgressBar {
  public:
   using Wording = std::string (*)(std::string_view text);
@@ -47,7 +47,7 @@ class ProgressBar {
   std::uint32_t first_ = 0;
   double accuracy_ = std::numeric_limits<double>::quiet_NaN();  ///< NaN: unknown
   std::string metric_ = "accuracy";                             ///< what accuracy_ measures
-  std::uint64_t examples_a_round_ = 0;                          ///< mean over the rounds so far; an estimate at first
+  std::uint64_t examples_a_round_ = 0;                          ///< per round: mean over the rounds so far; an estimate at first
   std::uint64_t examples_before_ = 0;                           ///< in this session's finished rounds
   const std::atomic<std::uint64_t>* examples_ = nullptr;
   std::chrono::steady_clock::time_point start_;

@@ -19,8 +19,8 @@
 
 namespace fedstride {
 
-/// Shows the progress of a sweep: one line for each cell that ends and, below these on a terminal, a bar with the time left and a
-/// line for each running cell.
+/// Shows the progress of a sweep: one line for each cell that ends and, below these lines on a terminal, a bar with the time left
+/// and a line for each running cell.
 class SweepProgress {
  public:
   explicit SweepProgress(bool quiet) : quiet_(quiet) {}
@@ -99,7 +99,7 @@ class SweepProgress {
     return all;
   }
 
-  // Estimated from the speed so far, counted in cells.
+  // Estimates the time left from the speed so far, in cells.
   std::string time_left() const {
     double done = work_done_;
     double left = static_cast<double>(cells_ - done_before_ - std::min(ended_, cells_ - done_before_));

@@ -15,7 +15,7 @@ namespace fedstride {
 struct AttackRound {
   std::uint64_t seed = 0;
   std::uint32_t round = 0;
-  double clients = 0;    ///< mean number per round
+  double clients = 0;    ///< mean number of clients per round
   double attackers = 0;  ///< mean number of attackers among them
 };
 
@@ -24,7 +24,7 @@ class AttackPart : public Part {
  public:
   static PartFamily& family();  ///< client/attacks/attacks.cpp has the list
 
-  virtual double attackers() const { return 0; }  ///< below 1: share of all clients; from 1: their number; 0: none
+  virtual double attackers() const { return 0; }  ///< below 1: their share of all clients; 1 or more: their number; 0: none
 
   /// True if attackers train on poisoned data; poison() changes one attacker's examples in place.
   virtual bool poisons() const { return false; }
@@ -36,8 +36,8 @@ class AttackPart : public Part {
   virtual bool falsifies() const { return false; }
   virtual void falsify(const AttackRound& /*round*/, std::uint32_t /*client*/, std::span<float> /*change*/) const {}
 
-  /// True if attackers collude: conspire() sees a round's honest updates (at least one) and fills `out`, initially 0, which all
-  /// attackers send.
+  /// True if attackers collude: conspire() reads a round's honest updates (at least one) and fills `out`, initially 0, the update
+  /// that all attackers send.
   virtual bool conspires() const { return false; }
   virtual void conspire(const AttackRound& /*round*/, std::span<const std::span<const float>> /*honest*/,
                         std::size_t /*attackers*/, std::span<float> /*out*/) const {}

@@ -10,7 +10,7 @@ namespace fedstride {
 /// A run's attack and its attackers.
 struct AttackPlan {
   Attack attack = {};
-  std::vector<bool> attackers = {};  ///< by client; empty if there are none
+  std::vector<bool> attackers = {};  ///< one flag per client; empty if there are no attackers
   std::uint64_t seed = 0;
   double clients_a_round = 0;    ///< mean number of clients per round
   double attackers_a_round = 0;  ///< mean number of attackers among them

@@ -24,8 +24,8 @@ struct BackdoorSettings : Attackers {
 };
 
 /// Model replacement with a backdoor trigger (Bagdasaryan, Veit, Hua, Estrin & Shmatikov 2020, Sections 3.2 and 3.3; the trigger
-/// is from Gu, Dolan-Gavitt & Garg 2017): attackers train on their images, some of which get a white square in the lower right
-/// corner and the label of the target class, and send their update times attack-scale, so that the mean becomes their model.
+/// is from Gu, Dolan-Gavitt & Garg 2017). Attackers train on their images, some of which get a white square in the lower right
+/// corner and the label of the target class. They multiply their updates by attack-scale, so that the mean becomes their model.
 struct Backdoor final : AttackBase<Backdoor, BackdoorSettings> {
   static constexpr std::string_view kName = "backdoor";
   static constexpr std::string_view kSummary = "backdoor trigger in pictures, with model replacement (Bagdasaryan et al. 2020)";

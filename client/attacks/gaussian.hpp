@@ -12,7 +12,7 @@ struct GaussianAttackSettings : Attackers {
                        Valid{.low = 0, .high = 1e5, .low_included = false}}});
 };
 
-/// Attackers send noise instead of their updates (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, Section 5).
+/// Attackers send Gaussian noise instead of their updates (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, Section 5).
 struct GaussianAttack final : AttackBase<GaussianAttack, GaussianAttackSettings> {
   static constexpr std::string_view kName = "gaussian";
   static constexpr std::string_view kSummary = "attackers send normal noise (Blanchard et al. 2017)";

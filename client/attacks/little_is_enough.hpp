@@ -17,7 +17,7 @@ struct LittleIsEnoughSettings : Attackers {
                                            Valid{.low = 0, .high = 1e6}}});
 };
 
-/// The paper's z for n clients, f of them attackers; 0 if it would not be positive or the attackers already have a majority.
+/// The paper's z for n clients, f of them attackers; 0 if that z is not positive or the attackers already have a majority.
 inline double little_is_enough_z(std::size_t n, std::size_t f) {
   const std::size_t majority = n / 2 + 1;
   const auto supporters = static_cast<double>(majority) - static_cast<double>(f);

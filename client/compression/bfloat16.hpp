@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// The nearest bfloat16, ties to even: a float's upper half, 8 significant bits.
+/// Rounds to the nearest bfloat16, ties to even: a float's upper half, with 8 significant bits.
 template <class Way>
 struct BrainFloat16 final : PartBase<Way, BrainFloat16<Way>> {
   using PartBase<Way, BrainFloat16<Way>>::PartBase;

@@ -18,7 +18,7 @@ constexpr std::uint64_t bytes_of_bits(std::uint64_t bits) { return (bits + 7) / 
 /// Appends bits to a string, filling each byte from its lowest bit. The destructor pads the last byte with zeros.
 class BitWriter {
  public:
-  /// `most` is the maximum number of bytes to write; the string is finally cut to the bytes written.
+  /// `most` is the maximum number of bytes to write; the destructor cuts the string to the bytes actually written.
   BitWriter(std::string& text, std::size_t most) : text_(text), at_(text.size()) { text.resize(at_ + most + sizeof(word_)); }
   ~BitWriter() {
     if (used_ > 0) flush();
@@ -36,7 +36,7 @@ class BitWriter {
     used_ -= 64;
     word_ = used_ > 0 ? std::uint64_t{bits} >> (count - used_) : 0;
   }
-  /// Appends this many ones and a zero.
+  /// Appends this many ones, followed by a zero.
   void put_unary(std::uint64_t ones) {
     for (; ones >= 32; ones -= 32) put(0xFFFFFFFF, 32);
     put((std::uint32_t{1} << ones) - 1, static_cast<int>(ones) + 1);
@@ -53,7 +53,7 @@ class BitWriter {
   int used_ = 0;
 };
 
-/// Reads a BitWriter's bits. Past the end it returns zeros, which ended() reports.
+/// Reads the bits that a BitWriter wrote. Past the end it reads zeros, and ended() then returns false.
 class BitReader {
  public:
   explicit BitReader(std::string_view text) : text_(text) {}
@@ -65,7 +65,8 @@ class BitReader {
     have_ -= count;
     return bits;
   }
-  /// The number of ones before the next zero, at most `most` + 1.
+  /// Reads through the next zero and returns the number of ones before it; stops early and returns `most` + 1 if that is
+  /// exceeded.
   std::uint64_t take_unary(std::uint64_t most) {
     std::uint64_t ones = 0;
     for (;;) {
@@ -82,7 +83,7 @@ class BitReader {
       if (ones > most) return most + 1;
     }
   }
-  /// True if exactly all bytes were read and the last byte is padded with zeros.
+  /// True if all bytes were read, none past the end, and the last byte is padded with zeros.
   bool ended() const { return at_ == text_.size() && !beyond_ && have_ < 8 && word_ == 0; }
 
  private:
@@ -126,8 +127,8 @@ inline void pack(std::span<const std::uint32_t> numbers, int width, std::string&
   text.resize(at + size);
 }
 
-/// The inverse of pack for `count` numbers: calls take(i, number i) for each. Returns false if the padding of the last byte is
-/// not 0.
+/// The inverse of pack for `count` numbers: calls take(i, number) for the i-th of them. Returns false if the padding of the last
+/// byte is not 0.
 bool unpack(std::string_view text, std::size_t count, int width, auto&& take) {
   const std::uint64_t bits = count * static_cast<std::uint64_t>(width), mask = (std::uint64_t{1} << width) - 1;
   const std::size_t whole =

@@ -12,19 +12,19 @@
 
 namespace fedstride {
 
-/// A tensor within a vector, viewed as a row-major matrix. Its rows are the outputs or the inputs of a layer.
+/// A tensor within a vector, viewed as a row-major matrix. It has one row per output or per input of a layer.
 struct CodedMatrix {
   std::size_t first = 0;
   std::size_t rows = 0;
   std::size_t columns = 0;
 };
 
-/// The address of a code's random draws. All its randomness follows from the address, so none of it is sent.
+/// The address of a code's random draws. All randomness in the code follows from the address, so none of it is sent.
 struct CodeAddress {
   std::uint64_t seed = 0;
   std::uint32_t round = 0;
   ClientId client = 0;
-  std::uint32_t part = 0;                      ///< of one message: an update's first or second vector, or the model
+  std::uint32_t part = 0;                      ///< which vector of a message: an update's first or second, or the model
   std::span<const CodedMatrix> matrices = {};  ///< the vector's matrices, ascending and disjoint, for codes that use them
 
   static constexpr ClientId kServer = 0xFFFFFFFE;
@@ -42,8 +42,8 @@ class Compressor : public Part {
  public:
   /// False for the part that sends uncompressed floats.
   virtual bool codes() const { return true; }
-  /// True if the mean of the clients' decoded codes is, up to the grid, the decoded code of their mean. Such codes can be added
-  /// before they are decoded, as secure aggregation requires. Each number is coded separately (no norm, no order).
+  /// True if the mean of the clients' decoded codes equals, up to the grid, the decoded code of the clients' mean. Such codes
+  /// can be added before they are decoded, as secure aggregation requires. They code each number separately (no norm, no order).
   virtual bool is_linear() const { return false; }
   /// True if the error that error feedback adds to the next update stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is
   /// bounded.
@@ -51,7 +51,7 @@ class Compressor : public Part {
   /// The maximum number of bytes in a code of d numbers. Must not exceed 4 d + 64, which bounds the frames of
   /// docs/reference/WIRE.md.
   virtual std::uint64_t most_bytes(std::size_t d) const = 0;
-  /// The same, for a vector with these matrices.
+  /// The same, for a vector that contains these matrices.
   virtual std::uint64_t most_bytes_with(std::span<const CodedMatrix> /*matrices*/, std::size_t d) const { return most_bytes(d); }
   /// Appends the code of finite numbers below 2^22 in magnitude.
   virtual void encode(std::span<const float> numbers, const CodeAddress& address, std::string& code) const = 0;
@@ -60,7 +60,7 @@ class Compressor : public Part {
   virtual bool decode(std::string_view code, const CodeAddress& address, std::span<float> numbers) const = 0;
 };
 
-/// How clients code their updates, and how the server codes its model: mostly the same parts, with separate settings.
+/// How clients code their updates, and how the server codes its model: mostly by the same parts, with separate settings.
 /// client/compression/compressors.cpp has the lists.
 class UpCompressor : public Compressor {
  public:
@@ -75,7 +75,7 @@ class DownCompressor : public Compressor {
 using UpCompression = Chosen<UpCompressor>;
 using DownCompression = Chosen<DownCompressor>;
 
-/// How many of d numbers are kept: `keep` is a share if it is below 1, otherwise a count.
+/// The number of values kept out of d: `keep` is a share if it is below 1, otherwise a count.
 std::size_t kept_of(double keep, std::size_t d);
 
 template <class Way>

@@ -18,7 +18,7 @@
 namespace fedstride {
 namespace {
 
-// Adds each part for one direction.
+// Adds each part, made for one direction (up or down).
 template <class Way, template <class> class... P>
 void add_compressors(PartFamily& family) {
   (family.add(std::make_unique<P<Way>>()), ...);
@@ -29,7 +29,7 @@ PartFamily made(std::string_view key, std::string_view purpose) {
   PartFamily all(key, purpose, Question::federation);
   add_compressors<Way, NoCompression, Float16, BrainFloat16, StochasticRounding, Qsgd, ScaledSign, TopK, SparseTernary, Drive>(
       all);
-  // The error of these codes can exceed their input, which would break a model that is sent as its changes.
+  // The error of these codes can exceed their input, which would break a model that is sent as a series of changes.
   if constexpr (Way::kIsUp) add_compressors<Way, TernGrad, RandomK>(all);
   if constexpr (Way::kIsUp) add_parts<UpCompressor, PowerSgd>(all);
   return all;

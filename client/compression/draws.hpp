@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// The words of a seeded stream, many at a time, in this class's own order: word j is a function of the address and j.
+/// Draws the words of a seeded stream, many at a time, in its own order: word j is a function of the stream's address and j.
 class Draws {
  public:
   static constexpr std::size_t kAtOnce = 1024;
@@ -24,7 +24,7 @@ class Draws {
   alignas(64) std::array<std::uint32_t, kAtOnce> words_;
 };
 
-/// A uniform number in [0, 1), a multiple of 2^-24.
+/// Converts a word to a uniform number in [0, 1), a multiple of 2^-24.
 inline float uniform_of(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1.0p-24F; }
 
 }  // namespace fedstride

@@ -11,10 +11,10 @@
 
 namespace fedstride {
 
-/// DRIVE (Vargaftik et al. 2021) sends the signs of R x, which are multiplied by |R x|^2 / |R x|_1 and rotated back. R combines
-/// random signs and the Walsh-Hadamard transform, in blocks of 8192; the last one is padded with zeros to a power of 2. Unbiased
-/// over R, apart from the transform's distance from a uniform rotation; error^2 = |x|^2 (|R x|_2^2 d / |R x|_1^2 - 1), near
-/// (pi/2 - 1) |x|^2. Takes 32 bits per block and one per number.
+/// DRIVE (Vargaftik et al. 2021) sends the signs of R x, which the receiver multiplies by |R x|^2 / |R x|_1 and rotates back. R
+/// applies random signs and the Walsh-Hadamard transform to blocks of 8192 numbers; the last block is padded with zeros to a
+/// power of 2. Unbiased over R, except that the transform is not a uniform rotation; error^2 = |x|^2 (|R x|_2^2 d / |R x|_1^2 -
+/// 1), near (pi/2 - 1) |x|^2. Takes 32 bits per block and one per number.
 template <class Way>
 struct Drive final : PartBase<Way, Drive<Way>> {
   using PartBase<Way, Drive<Way>>::PartBase;

@@ -6,7 +6,8 @@
 
 namespace fedstride {
 
-/// The nearest half-precision float (IEEE 754 binary16), ties to even: 11 significant bits, limited to +-65504; 0 below 3e-8.
+/// Rounds to the nearest half-precision float (IEEE 754 binary16), ties to even: 11 significant bits. Magnitudes above
+/// 65504 become 65504; those below 3e-8 become 0.
 template <class Way>
 struct Float16 final : PartBase<Way, Float16<Way>> {
   using PartBase<Way, Float16<Way>>::PartBase;

@@ -18,7 +18,7 @@ void butterflies(float* __restrict low, float* __restrict high, std::size_t n) {
   }
 }
 
-// Applies stages of distance 1, 2, 4, 8.
+// Applies the transform's stages of distances 1, 2, 4 and 8.
 void stretch(float* numbers) {
   for (std::size_t half = 1; half < kStretch; half *= 2) {
     float next[kStretch];

@@ -11,7 +11,7 @@ namespace fedstride {
 /// In-place Walsh-Hadamard transform of n numbers (a power of 2), divided by sqrt(n), so it is its own inverse.
 void walsh_hadamard(float* numbers, std::size_t n);
 
-/// Flips the signs of numbers at random, using one bit per number. Each call uses the next draws.
+/// Flips the signs of numbers at random, using one bit per number. Each call uses new draws.
 class RandomSigns {
  public:
   explicit RandomSigns(const RandomStream& stream) : draws_(stream) {}
@@ -21,12 +21,12 @@ class RandomSigns {
   Draws draws_;
 };
 
-/// square += sum x^2, sum += sum |x|. Stretches are summed in float, in 16 lanes, and added to each other in double.
+/// square += sum x^2, sum += sum |x|. Each stretch is summed in float, in 16 lanes; the stretches' sums are added in double.
 void add_magnitudes(const float* numbers, std::size_t n, double& square, double& sum);
 
-/// Appends one bit per number, set if the number is negative, padded to whole bytes.
+/// Appends one bit per number, set if the number is negative, and pads the last byte with zeros.
 void put_signs(const float* numbers, std::size_t n, std::string& code);
-/// Sets numbers[i] to +-scale. Returns false if the padding of the last byte is not 0.
+/// Sets each number to scale or -scale, according to its bit in `code`. Returns false if the padding of the last byte is not 0.
 bool take_signs(std::string_view code, float scale, float* numbers, std::size_t n);
 
 }  // namespace fedstride

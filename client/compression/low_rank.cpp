@@ -7,7 +7,7 @@
 namespace fedstride {
 namespace {
 
-// Makes the columns of an n x rank matrix orthonormal by Gram-Schmidt, applied twice to each. Dependent columns become 0.
+// Makes the columns of an n x rank matrix orthonormal, by applying Gram-Schmidt twice to each. Dependent columns become 0.
 void orthonormalize(float* p, std::size_t n, std::size_t rank) {
   for (std::size_t column = 0; column < rank; ++column) {
     const auto dot = [&](std::size_t other) {

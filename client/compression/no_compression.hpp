@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// Uncompressed floats.
+/// Sends uncompressed floats.
 template <class Way>
 struct NoCompression final : PartBase<Way, NoCompression<Way>> {
   using PartBase<Way, NoCompression<Way>>::PartBase;

@@ -13,9 +13,9 @@
 namespace fedstride {
 
 /// Factorizes an n x m matrix M: writes an n x rank P whose columns are orthonormal or 0, then the m x rank M^T P, all row-major.
-/// Takes three steps of subspace iteration from normal draws. The bits are the same on every machine.
+/// Takes three steps of subspace iteration from Gaussian draws. The result is bit-identical on every machine.
 void factorize(const float* matrix, std::size_t n, std::size_t m, std::size_t rank, RandomStream& random, float* factors);
-/// The product P (M^T P)^T.
+/// Writes the product P (M^T P)^T to `matrix`.
 void multiply_factors(const float* factors, std::size_t n, std::size_t m, std::size_t rank, float* matrix);
 
 struct PowerSgdSettings {
@@ -25,9 +25,9 @@ struct PowerSgdSettings {
 };
 
 /// PowerSGD (Vogels, Karimireddy & Jaggi 2019, Algorithm 1) for each client separately. For an n x m tensor M, P is an
-/// orthonormal basis of M Q after three steps of subspace iteration from a Q drawn at the address, and P P^T M is sent as P and
-/// M^T P. The paper takes one step from the last round's Q and sums first P, then Q over workers; here a client trains in few
-/// rounds, and a round has only one sum. Biased: error^2 = |M|^2 - |P^T M|^2, near the error of the best matrix of this rank.
+/// orthonormal basis of M Q after three steps of subspace iteration from a Q drawn at the address; P P^T M is sent as P and
+/// M^T P. The paper takes one step from the last round's Q and sums over workers twice, first P, then Q. Here, a client trains in
+/// few rounds, and a round has only one sum. Biased: error^2 = |M|^2 - |P^T M|^2, near the error of the best matrix of this rank.
 /// Takes 32 r (n + m) bits per tensor; tensors with at most r (n + m) numbers, such as vectors, are sent as floats.
 struct PowerSgd final : PartBase<UpCompressor, PowerSgd, PowerSgdSettings> {
   using PartBase::PartBase;

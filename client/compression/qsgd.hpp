@@ -20,7 +20,7 @@ struct QsgdSettings : BucketSettings<Way> {
 };
 
 /// QSGD (Alistarh, Grubic, Li, Tomioka & Vojnovic 2017, Section 3.1): |x_i| s / |x| is rounded stochastically to a level 0,
-/// ..., s, in buckets, each sent with its norm |x|. Unbiased, E error^2 = |x|^2 / s^2 sum f (1 - f) <= min(d / s^2, sqrt(d) / s)
+/// ..., s, in buckets, each sent with its norm |x|. Unbiased; E error^2 = |x|^2 / s^2 sum f (1 - f) <= min(d / s^2, sqrt(d) / s)
 /// |x|^2. Takes 32 bits per bucket and 1 + ceil(log2(s + 1)) per number.
 template <class Way>
 struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
@@ -28,7 +28,7 @@ struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
   static constexpr std::string_view kName = "qsgd";
   static constexpr std::string_view kSummary = "levels of a bucket's norm, rounded stochastically (Alistarh et al. 2017)";
 
-  /// The bits of a level; the sign takes one more.
+  /// Bits per level; the sign takes one more.
   int width() const { return std::bit_width(static_cast<unsigned>(this->levels)); }
   bool suits_feedback() const override {
     const double d = this->bucket, s = this->levels;
@@ -48,7 +48,7 @@ struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
       norms.push_back(static_cast<float>(std::sqrt(square)));
       put_number(code, norms.back());
     });
-    std::vector<std::uint32_t> coded(numbers.size());  // level above the sign bit
+    std::vector<std::uint32_t> coded(numbers.size());  // the level, in the bits above the sign bit
     const std::uint32_t* words = nullptr;
     std::size_t bucket_of_next = 0;
     for_each_bucket(numbers.size(), this->bucket, [&](std::size_t first, std::size_t count) {
@@ -68,7 +68,7 @@ struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
     if (code.size() != most_bytes(numbers.size())) return false;
     std::string_view norms = code.substr(0, 4 * buckets_in(numbers.size(), this->bucket));
     bool good = true;
-    std::uint32_t most = 0, zeros = 0;  // the highest level; nonzero if a zero has a sign
+    std::uint32_t most = 0, zeros = 0;  // the highest level; nonzero if a zero has a sign bit
     good &= unpack(code.substr(norms.size()), numbers.size(), 1 + width(), [&](std::size_t i, std::uint32_t one) {
       most = std::max(most, one >> 1);
       zeros |= static_cast<std::uint32_t>(one == 1);

@@ -9,8 +9,9 @@
 
 namespace fedstride {
 
-/// Sends k of the d numbers, the same ones for all clients in a round, times d / k (Konecny et al. 2016; Wangni et al. 2018).
-/// Unbiased, E error^2 = (d/k - 1) |x|^2. The places follow from the seed, so a number sent takes 32 bits.
+/// Sends k of the d numbers, at the same places for all clients in a round; decoding multiplies them by d / k (Konecny et al.
+/// 2016; Wangni et al. 2018). Unbiased; E error^2 = (d/k - 1) |x|^2. The places follow from the seed, so a number sent takes 32
+/// bits.
 template <class Way>
 struct RandomK final : PartBase<Way, RandomK<Way>, KeepSettings<Way>> {
   using PartBase<Way, RandomK<Way>, KeepSettings<Way>>::PartBase;
@@ -35,7 +36,8 @@ struct RandomK final : PartBase<Way, RandomK<Way>, KeepSettings<Way>> {
   }
 
  private:
-  // Calls use(place) in ascending order. The smaller set, selected or omitted, is drawn one by one.
+  // Calls use(place) for the selected places, in ascending order. Draws one by one whichever is smaller: the places selected or
+  // those omitted.
   void for_each_drawn(std::size_t d, const CodeAddress& address, auto&& use) const {
     const std::size_t k = kept_of(this->keep, d);
     const bool marks_drawn = k <= d / 2;

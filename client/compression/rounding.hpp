@@ -14,7 +14,8 @@
 namespace fedstride {
 
 /// Rounds at most Draws::kAtOnce numbers x to multiples m or m + 1 of `grid`, where m = floor(x / grid) and m + 1 has probability
-/// x / grid - m; multiples are limited to +-2^30. Folds 0, -1, 1, -2, ... to 0, 1, 2, 3, ... and returns the OR of all results.
+/// x / grid - m; multiples are limited to +-2^30. Maps 0, -1, 1, -2, ... to 0, 1, 2, 3, ..., writes these to
+/// `folded` and returns their bitwise OR.
 std::uint32_t fold_multiples(std::span<const float> numbers, const std::array<std::uint32_t, Draws::kAtOnce>& words, float grid,
                              std::uint32_t* folded);
 
@@ -25,8 +26,8 @@ struct RoundingSettings {
                                                    "distance of the grid's points", Valid{.low = 1e-9, .high = 1e4}}};
 };
 
-/// Stochastic rounding to multiples of g = step, the same for all clients: to floor(x/g) g, or one step more with probability
-/// x/g - floor(x/g). Unbiased, E error^2 = g^2 sum f (1 - f). The first byte is the number of bits per multiple.
+/// Stochastic rounding to multiples of g = step, a grid that all clients share: to floor(x/g) g, or one step more with
+/// probability f = x/g - floor(x/g). Unbiased; E error^2 = g^2 sum f (1 - f). The first byte is the number of bits per multiple.
 template <class Way>
 struct StochasticRounding final : PartBase<Way, StochasticRounding<Way>, RoundingSettings<Way>> {
   using PartBase<Way, StochasticRounding<Way>, RoundingSettings<Way>>::PartBase;

@@ -18,9 +18,9 @@ struct ScaledSignSettings : BucketSettings<Way> {
                                       Valid{.low = 0, .high = 1e4}}});
 };
 
-/// (|x|_1 / d) sign(x) (Karimireddy, Rebjock, Stich & Jaggi 2019), in buckets. Biased: error^2 = |x|^2 - |x|_1^2 / d, so it needs
-/// error feedback. Takes 32 bits per bucket and one per number. If a magnitude is set, each number becomes magnitude x sign(x): a
-/// vote of one bit, of which the server optimizer `sign` takes the majority.
+/// Sends (|x|_1 / d) sign(x) for each bucket of d numbers (Karimireddy, Rebjock, Stich & Jaggi 2019). Biased: error^2 = |x|^2 -
+/// |x|_1^2 / d, so it needs error feedback. Takes 32 bits per bucket and one per number. If a magnitude is set, each number
+/// becomes magnitude x sign(x), a one-bit vote; the server optimizer `sign` takes the majority.
 template <class Way>
 struct ScaledSign final : PartBase<Way, ScaledSign<Way>, ScaledSignSettings<Way>> {
   using PartBase<Way, ScaledSign<Way>, ScaledSignSettings<Way>>::PartBase;

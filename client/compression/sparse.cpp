@@ -25,7 +25,7 @@ std::vector<std::uint32_t> largest_places(std::span<const float> numbers, std::s
   }
   if (count == 0) return places;
   std::uint32_t prefix = 0;
-  std::size_t wanted = count;  // number to keep with this prefix
+  std::size_t wanted = count;  // numbers still to be kept among those with this prefix
   int low = 31;
   for (const int width : {11, 10, 10}) {
     const int above = low;

@@ -10,8 +10,8 @@
 namespace fedstride {
 
 /// Sparse ternary compression (Sattler, Wiedemann, Mueller & Samek 2019): the k numbers of largest magnitude become their signs
-/// times their mean magnitude. Biased: the authors use error feedback in both directions. Takes 32 bits, a sign per number, and
-/// the places in Golomb's code; for k/d = 0.01, 9.1 bits per number sent.
+/// times their mean magnitude. Biased: the authors use error feedback in both directions. Takes 32 bits, plus a sign bit
+/// per number sent and the places in Golomb's code: 9.1 bits per number sent if k/d = 0.01.
 template <class Way>
 struct SparseTernary final : PartBase<Way, SparseTernary<Way>, KeepSettings<Way>> {
   using PartBase<Way, SparseTernary<Way>, KeepSettings<Way>>::PartBase;

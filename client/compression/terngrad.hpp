@@ -11,8 +11,8 @@
 
 namespace fedstride {
 
-/// TernGrad (Wen et al. 2017) sends s sign(x_i) with probability |x_i| / s, otherwise 0; s is a bucket's max |x_i|. Unbiased,
-/// E error^2 = sum |x_i| (s - |x_i|). Takes 32 bits per bucket; five numbers share a byte.
+/// TernGrad (Wen et al. 2017) sends s sign(x_i) with probability |x_i| / s, otherwise 0; s is the bucket's largest |x_i|.
+/// Unbiased; E error^2 = sum |x_i| (s - |x_i|). Takes 32 bits per bucket; five numbers share a byte.
 template <class Way>
 struct TernGrad final : PartBase<Way, TernGrad<Way>, BucketSettings<Way>> {
   using PartBase<Way, TernGrad<Way>, BucketSettings<Way>>::PartBase;
@@ -57,7 +57,7 @@ struct TernGrad final : PartBase<Way, TernGrad<Way>, BucketSettings<Way>> {
     code.remove_prefix(scales.size());
     bool good = true;
     std::size_t next = 0;
-    unsigned byte = 0, power = 0;  // the remaining digits; their number
+    unsigned byte = 0, power = 0;  // remaining digits of the current byte; their number
     for_each_bucket(numbers.size(), this->bucket, [&](std::size_t first, std::size_t count) {
       const auto scale = take_number<float>(scales);
       good &= scale >= 0;

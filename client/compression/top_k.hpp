@@ -9,8 +9,9 @@
 
 namespace fedstride {
 
-/// The k numbers of largest magnitude (Stich, Cordonnier & Jaggi 2018; Aji & Heafield 2017). Biased: error^2 is the sum of the
-/// other squares, at most (1 - k/d) |x|^2. Sends the k floats and their places in Golomb's code, or all d floats if shorter.
+/// Keeps the k numbers of largest magnitude (Stich, Cordonnier & Jaggi 2018; Aji & Heafield 2017). Biased: error^2 is the sum of
+/// the other numbers' squares, at most (1 - k/d) |x|^2. Sends the k floats and their places in Golomb's code, or d floats if that
+/// is shorter.
 template <class Way>
 struct TopK final : PartBase<Way, TopK<Way>, KeepSettings<Way>> {
   using PartBase<Way, TopK<Way>, KeepSettings<Way>>::PartBase;

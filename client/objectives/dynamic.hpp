@@ -12,7 +12,7 @@ struct DynamicSettings {
 
 /// FedDyn (Acar et al. 2021, Algorithm 1): a client minimizes f_k(theta) - <h_k, theta> + alpha/2 |theta - theta_0|^2 and then
 /// sets h_k <- h_k - alpha (theta_k - theta_0). The server updates h <- h - alpha sum_S p_k (theta_k - theta_0), where p_k is
-/// client k's share of the total weight (1/N in the paper). Its model is the mean of the clients' models minus h / alpha.
+/// client k's share of the total weight (1/N in the paper). The next model is the clients' mean model minus h / alpha.
 struct Dynamic final : ObjectiveBase<Dynamic, DynamicSettings, Vector> {
   using ObjectiveBase::ObjectiveBase;
   static constexpr std::string_view kName = "dyn";

@@ -16,7 +16,7 @@ struct ObjectiveEnd {
   std::span<const float> heard = {};   ///< from the server; empty if it sends none
   std::span<const float> change = {};  ///< of the weights, trained minus received
   std::span<const float> start = {};   ///< mean gradient over the client's rows at the model received, if needs_start()
-  double start_loss = 0;               ///< mean loss there, if needs_start()
+  double start_loss = 0;               ///< mean loss over the same rows, if needs_start()
   double rate = 0;                     ///< learning rate of the round's first step
   double weight = 1;                   ///< the client's weight in the mean: its number of examples, or 1
   double reach = 0;            ///< UnitWeight::moved (client/optim/optimizer.hpp), if needs_reach(); 0: all steps were undone
@@ -37,7 +37,7 @@ struct ObjectiveRound {
   double measure = 0;  ///< weighted mean of the clients' ObjectiveScale::measure
 };
 
-/// A local objective: what clients minimize in addition to their loss f_k, and its state between rounds. A step sees
+/// A local objective: the terms that clients minimize in addition to their loss f_k, and a state between rounds. A step uses
 ///   grad f_k(theta) + pull (theta - theta_0) + fixed,
 /// where theta_0 is the model received and `fixed` is a vector, constant within the round. The state belongs to the server.
 class LocalObjectivePart : public StatefulPart {
@@ -50,7 +50,7 @@ class LocalObjectivePart : public StatefulPart {
   virtual bool sends() const { return false; }
   /// True if the server sends a vector with the model.
   virtual bool hears() const { return false; }
-  /// True if a client's change is scaled.
+  /// True if clients scale their changes.
   virtual bool scales() const { return false; }
   /// True if the objective reads ObjectiveEnd::reach.
   virtual bool needs_reach() const { return false; }
@@ -58,14 +58,14 @@ class LocalObjectivePart : public StatefulPart {
   virtual bool needs_start() const { return false; }
 
   virtual double pull() const { return 0; }  ///< strength of the pull, at least 0
-  /// If keeps() or hears(): writes the fixed vector of a round to `out`.
+  /// If keeps() or hears(): writes the round's `fixed` vector to `out`.
   virtual void fixed(std::span<const float> /*kept*/, std::span<const float> /*heard*/, std::span<float> /*out*/) const {}
   /// If keeps() or sends(): fills `sent` and replaces `kept`.
   virtual void end(const ObjectiveEnd& /*round*/) const {}
-  /// If scales(): returns the factor and the number to send; `change` is not scaled yet.
+  /// If scales(): returns the factor and the number to send; `change` is not yet scaled.
   virtual ObjectiveScale scale(const ObjectiveEnd& /*round*/) const { return {}; }
 
-  /// The vector to send to every client of the next round; empty unless hears().
+  /// The vector to send to every client in the next round; empty unless hears().
   virtual std::span<const float> heard(const PartState& server) const = 0;
   /// Turns a round's mean update (the change, followed by the vector sent with it) into the change that the server optimizer
   /// applies, which has the model's length.

@@ -12,9 +12,9 @@ struct NormalizedSettings {
 
 /// FedNova (Wang et al. 2020, Equation 9 and Section 4.1): normalized averaging. Client k's change is its mean gradient times its
 /// reach R_k = eta |a_k|_1, the distance that a constant gradient of 1 would have moved a weight in the same steps (UnitWeight):
-/// the sum of the rates for SGD, the paper's closed forms for momentum and a pull. Clients send change / R_k; the server's
-/// change is (sum p_k R_k) (sum p_k change_k / R_k), with the paper's default tau_eff. Thus clients with more steps do not pull
-/// the model toward their own optimum. Weight decay is part of the loss and does not affect the reach.
+/// the sum of the learning rates for SGD, the paper's closed forms for momentum and a pull. Clients send change / R_k; the
+/// server's change is (sum p_k R_k) (sum p_k change_k / R_k), with the paper's default tau_eff. Thus clients with more steps do
+/// not pull the model toward their own optimum. Weight decay is part of the loss and does not affect the reach.
 struct Normalized final : ObjectiveBase<Normalized, NormalizedSettings> {
   using ObjectiveBase::ObjectiveBase;
   static constexpr std::string_view kName = "nova";

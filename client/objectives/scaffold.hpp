@@ -26,13 +26,13 @@ struct ScaffoldSettings {
 /// SCAFFOLD (Karimireddy et al. 2020, Algorithm 1): a client steps along its gradient - c_k + c, where c_k is its own control
 /// variate and c is the server's. After its steps:
 ///   option one   c_k <- its gradient at the model received, over all its rows
-///   option two   c_k <- c_k - c + (theta_0 - theta_k) / R_k with its reach R_k: K eta in the paper; in general the sum of the
-///                rates of the steps kept, amplified by momentum just as a mean gradient is (UnitWeight)
-/// and it sends the change of c_k. The server sets c <- c + sum_S q_k (change of c_k):
+///   option two   c_k <- c_k - c + (theta_0 - theta_k) / R_k with the client's reach R_k: K eta in the paper; in general the sum
+///                of the learning rates of the steps kept, amplified by momentum just as a mean gradient is (UnitWeight)
+/// The client then sends the change of c_k. The server sets c <- c + sum_S q_k (change of c_k):
 ///   weighted   q_k is the client's share of the total weight, as in the mean of the models; the fixed point is the optimum of
 ///              the weighted loss
 ///   equal      q_k = 1/N as in the paper, even if models are weighted by examples, as in NIID-Bench; the fixed point is the
-///              optimum of the loss that counts all clients equally. A client sends its change divided by its weight.
+///              optimum of the loss that counts all clients equally. Clients divide the change of c_k by their weight.
 struct Scaffold final : ObjectiveBase<Scaffold, ScaffoldSettings, Vector> {
   using ObjectiveBase::ObjectiveBase;
   static constexpr std::string_view kName = "scaffold";
@@ -53,14 +53,14 @@ struct Scaffold final : ObjectiveBase<Scaffold, ScaffoldSettings, Vector> {
     for (float& value : round.sent) value *= inverse;
   }
   std::span<const float> heard(const Vector& c) const override { return view(c); }
-  /// With equal controls, `sent` is the sum of the changes divided by the total weight of the round's clients.
+  /// With equal controls, `sent` is the sum of the changes of c_k divided by the total weight of the round's clients.
   void next(Vector& c, const ObjectiveRound& round, std::span<float> /*change*/, std::span<const float> sent) const override {
     const auto share = static_cast<float>(controls == ScaffoldControls::equal ? round.weight : round.share);
     for (std::size_t i = 0; i < sent.size(); ++i) c[i] += share * sent[i];
   }
 
  private:
-  /// Sets the new control variate and sends its change.
+  /// Sets the new control variate and writes its change to `sent`.
   void take(const ObjectiveEnd& round) const {
     if (option == ScaffoldOption::one) {
       for (std::size_t i = 0; i < round.kept.size(); ++i) {

@@ -11,12 +11,12 @@
 namespace fedstride {
 namespace {
 
-/// The choices made by the preset and by settings that override it.
+/// The choices that the preset makes, unless settings override them.
 struct Rule {
   bool full_step;                          ///< the next iterate is theta_full
   bool root;                               ///< the factor is sqrt(tolerance / err)
   TooLong too_long = TooLong::undo;        ///< the treatment of a step whose error is above the tolerance
-  TooLong too_long_noisy = TooLong::keep;  ///< the same, if gradients carry noise
+  TooLong too_long_noisy = TooLong::keep;  ///< the same, if gradients contain noise
 };
 
 // Indexed by AdadpPreset.
@@ -40,7 +40,7 @@ void first_half(float* __restrict weights, const float* __restrict gradient, std
   for (std::size_t i = 0; i < size; ++i) weights[i] -= half_rate * gradient[i];
 }
 
-/// The largest error of an element in a step; stretches report errors from any thread.
+/// The largest error of a single weight in a step; any thread may call enter().
 class LargestError {
  public:
   void enter(float error) {
@@ -54,8 +54,9 @@ class LargestError {
   std::atomic<float> largest_ = 0;
 };
 
-/// Replaces the half step with the next iterate. Returns the sum of squared errors, NaN or infinite unless all numbers on the way
-/// are finite (dividing by an infinite theta_full would hide the error). `largest`, if not null, receives the largest error.
+/// Replaces the half step with the next iterate. Returns the sum of squared errors, which is NaN or infinite unless all
+/// intermediate numbers are finite (dividing by an infinite theta_full would hide the error). `largest`, if not null, receives
+/// the largest error.
 template <bool kFullStep, bool kRelative>
 double second_half(const float* __restrict theta, float* __restrict half, const float* __restrict gradient, std::size_t size,
                    float half_rate, LargestError* largest) {

@@ -40,7 +40,7 @@ struct AdadpSettings {
   double maximum_factor = 1.1;
   int adapt_epochs = 0;
   double decay = 0.1;
-  bool noisy = false;  ///< gradients carry noise; set by gradients_are_noisy, not a setting
+  bool noisy = false;  ///< gradients contain noise; set by gradients_are_noisy, not a setting
 
   bool stops_adapting() const { return adapt_epochs > 0; }
   bool has_auto_tolerance() const { return tolerance.is_auto; }
@@ -80,7 +80,7 @@ struct AdadpSettings {
 
 struct AdadpState {
   double learning_rate = 0;             ///< of the next step, for mean gradients; kept between 1e-30 and 1e30
-  std::array<double, 2> told = {0, 0};  ///< the tolerance at the start and end of the round, if it is auto
+  std::array<double, 2> told = {0, 0};  ///< the tolerances at the start and end of the round, if tolerance is auto
   template <class Archive>
   void serialize(Archive& archive) {
     archive(learning_rate, told);
@@ -91,10 +91,10 @@ struct AdadpState {
 /// their ends sets the learning rate eta. G1 is one batch's gradient at theta, G2 the next batch's at theta_half:
 ///   theta_half = theta - eta/2 G1,  theta_full = theta - eta G1,  theta_hat = theta_half - eta/2 G2
 ///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2, element by element (Equation 6; plain: Equation 3)
-///   accepted if err <= tolerance, otherwise undone; NaN and infinities are never accepted. Equation 6 gives err an index, so
-///   with test element, a step is undone only if the error of a single element is above the tolerance.
-///   eta <- eta min(max(safety tolerance / err, minimum factor), maximum factor), accepted or not; NaN counts as a large
-///   error. safety is 1 in the paper; solvers of differential equations use less, so that fewer steps are undone.
+///   accepted if err <= tolerance, otherwise undone; NaN and infinities are never accepted. In Equation 6, err has an index, so
+///   with test element, a step is undone only if the error of some single element is above the tolerance.
+///   eta <- eta min(max(safety tolerance / err, minimum factor), maximum factor), whether accepted or not; NaN counts as a
+///   large error. safety is 1 in the paper; solvers of differential equations use less, so that fewer steps are undone.
 /// A preset settles what the paper leaves open or the authors' code does differently:
 ///                 next iterate    factor            an error above the tolerance
 ///   default       theta_hat       tolerance / err   undoes the step; with noisy gradients, keeps it
@@ -105,8 +105,9 @@ struct AdadpState {
 /// The paper's tolerances are 0.1 without noise and 1 with it. tolerance auto needs no tuning: with T adapting steps per client
 /// and M clients per round, a tolerance of sqrt(M / T) |theta_0|, or sqrt(3) (1 - t/T) times that with a linear schedule, lets
 /// the noise of all steps move the averaged weights by no more than |theta_0| (docs/adaptive.md). Each gradient is one noisy
-/// release: two per step, undone or not. After K = `adapt-epochs` epochs the rate found, eta_K, is kept, and plain SGD continues
-/// at eta_K / (1 + decay (k - K)) in epoch k = K+1, K+2, ... (the paper's comparison with Adam: K = 50, decay 0.1).
+/// release: two per step, whether undone or not. After K = `adapt-epochs` epochs the learning rate found, eta_K, is kept, and
+/// plain SGD continues at eta_K / (1 + decay (k - K)) in epoch k = K+1, K+2, ... (the paper's comparison with Adam: K = 50, decay
+/// 0.1).
 struct Adadp final : OptimizerBase<Adadp, AdadpSettings, AdadpState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "adadp";

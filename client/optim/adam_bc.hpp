@@ -25,11 +25,11 @@ struct AdamBcState : AdamState {
 };
 
 /// DP-AdamBC (Tang, Shpilevskiy & Lecuyer 2024): Adam without the noise's share of the mean square. With m, v and t as in Adam
-/// and noise of variance s_t^2 = (z_t C_t / lot)^2 in each coordinate of the gradient, as in the release,
+/// and noise of variance s_t^2 = (z_t C_t / lot)^2 in each coordinate of the gradient, as added on release,
 ///   phi <- beta2 phi + (1 - beta2) s_t^2
 ///   weights -= rate m / (1 - beta1^t) / sqrt(max((v - phi) / (1 - beta2^t), gamma'))
-/// With the paper's constant noise, phi / (1 - beta2^t) is s^2. Gradients without noise have s = 0, which gives Adam with a floor
-/// in the root instead of epsilon.
+/// With the paper's constant noise, phi / (1 - beta2^t) is s^2. Without noise, s = 0, which gives Adam with a floor in the root
+/// instead of epsilon.
 struct AdamBc final : ScheduledOptimizer<AdamBc, AdamBcSettings, AdamBcState> {
   AdamBc() { initial_rate = 1e-3, final_rate = 1e-4; }
   static constexpr std::string_view kName = "adambc";

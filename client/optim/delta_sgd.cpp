@@ -11,7 +11,7 @@ namespace {
 constexpr double kSmallestRate = 1e-30;
 constexpr double kLargestRate = 1e30;
 
-/// Keeps the gradient at x_k-1; returns |x_k - x_k-1|^2.
+/// Copies the gradient at x_k-1 to `kept`; returns |x_k - x_k-1|^2.
 double keep_previous(const float* __restrict gradient, float* __restrict kept, const float* __restrict weights,
                      const float* __restrict previous, std::size_t size) {
   return lane_sum(size, [=](std::size_t i) {

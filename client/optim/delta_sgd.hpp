@@ -31,15 +31,15 @@ struct DeltaSgdState {
   }
 };
 
-/// Delta-SGD (Kim, Toghani, Uribe & Kyrillidis 2024, Algorithm 1): the rate is the inverse of the smoothness measured between the
-/// last two iterates, and it grows slowly. With g(x) the gradient of the step's own batch at x:
+/// Delta-SGD (Kim, Toghani, Uribe & Kyrillidis 2024, Algorithm 1): the learning rate is proportional to the inverse of the
+/// smoothness measured between the last two iterates, and it grows slowly. With g(x) the gradient of the step's own batch at x:
 ///   eta_k = min(gamma |x_k - x_k-1| / (2 |g(x_k) - g(x_k-1)|), sqrt(1 + delta theta_k-1) eta_k-1)
 ///   theta_k = eta_k / eta_k-1,  x_k+1 = x_k - eta_k g(x_k);  eta_0 = learning-rate, theta_0 = 1
-/// A quotient that contains a 0 is ignored. As in the authors' code (and with its constants: gamma 2, delta 0.1, eta_0 0.2), both
-/// gradients use the same batch, so a step reads one batch and costs two gradients (in a client's first step, the same gradient
-/// twice), and clients start afresh each round. Their code also lets the first rate grow and adds a small constant to all rates.
-/// Under example-level privacy, the two gradients are releases of different lots: their difference is mostly noise, and the
-/// rate falls by about a factor of gamma / sqrt(8) per step.
+/// The first term is ignored if its numerator or denominator is 0. As in the authors' code (and with its constants: gamma 2,
+/// delta 0.1, eta_0 0.2), both gradients use the same batch, so a step reads one batch and costs two gradients (in a client's
+/// first step, the same gradient twice), and clients start afresh each round. Unlike here, their code also lets the first rate
+/// grow and adds a small constant to the minimum. Under example-level privacy, the two gradients are releases of different lots:
+/// their difference is mostly noise, and the rate falls by about a factor of gamma / sqrt(8) per step.
 struct DeltaSgd final : OptimizerBase<DeltaSgd, DeltaSgdSettings, DeltaSgdState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "delta-sgd";

@@ -28,10 +28,10 @@ struct DogState {
 
 /// DoG, distance over gradients (Ivgi, Hinder & Carmon 2023, Equation (DoG)):
 ///   eta_t = max(r, max_{i <= t} |x_i - x_0|) / sqrt(sum_{i <= t} |g_i|^2),  r = initial-movement x (1 + |x_0|)
-/// It has no rate to tune, and scaling the loss does not change its steps. The rate starts tiny and takes tens of steps to
-/// grow, so clients keep their state between rounds if all take part (x_0 is a client's first model); otherwise every round
-/// starts fresh and may need a larger initial-movement. Clients send their last iterate; the paper evaluates a running average
-/// of the iterates, while only the average over clients is computed here. Steps read gradients but no losses.
+/// It has no learning rate to tune, and scaling the loss does not change its steps. The rate starts tiny and takes tens of steps
+/// to grow, so clients keep their state between rounds if all take part (x_0 is a client's first model); otherwise every round
+/// starts fresh and may need a larger initial-movement. Clients send their last iterate; the paper evaluates a running average of
+/// the iterates, whereas this code averages only over clients. Steps read gradients but no losses.
 struct Dog final : OptimizerBase<Dog, DogSettings, DogState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "dog";

@@ -29,7 +29,7 @@ struct FedSpsState {
 /// FedSPS, the stochastic Polyak step size on every client (Mukherjee, Loizou & Stich 2024, Algorithm 1). With f the mean loss of
 /// the step's batch and g its gradient, both from one pass:
 ///   eta = min((f(x) - l) / (c |g|^2), gamma_b),  where l = 0 is a lower bound on all losses;  x -= eta g
-/// f is the batch's loss alone, so terms that a local objective adds to the gradient are refused (sim/settings/rules.cpp).
+/// f is the batch's loss alone, so local objectives that add terms to the gradient are refused (sim/settings/rules.cpp).
 /// Example-level privacy is also refused, since no release covers the loss.
 struct FedSps final : OptimizerBase<FedSps, FedSpsSettings, FedSpsState> {
   using OptimizerBase::OptimizerBase;

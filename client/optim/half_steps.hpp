@@ -10,7 +10,7 @@ namespace fedstride {
 
 // Adaptive optimizers take two half steps in place: the weights move to the half step and then to the full step. The old weights
 // are saved to compare the halves and to undo the step; the saved copy is the only memory a step touches beyond SGD's. For models
-// larger than a core's private cache, it bypasses the caches, which then hold the same weights as with SGD.
+// larger than a core's private cache, the copy bypasses the caches, which then hold the same weights as with SGD.
 
 /// Prefetch distance in floats, about one stretch of a gradient.
 inline constexpr std::size_t kAhead = 2048;

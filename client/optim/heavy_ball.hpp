@@ -16,7 +16,7 @@ struct HeavyBallSettings : Schedule {
 
 /// Heavy-ball momentum (Yu, Zhang & Chen, Algorithm 1): m <- c m + g, weights -= rate m, with m initially 0.
 /// Nesterov's form is weights -= rate (g + c m), as computed by PyTorch.
-/// A constant gradient moves the weights 1/(1 - c) times as far as SGD at the same rate.
+/// With a constant gradient, the weights move 1/(1 - c) times as far as with SGD at the same learning rate.
 struct HeavyBall final : ScheduledOptimizer<HeavyBall, HeavyBallSettings, Vector> {
   static constexpr std::string_view kName = "heavy-ball";
   static constexpr std::string_view kSummary = "SGD with heavy-ball momentum (Yu et al.)";

@@ -15,11 +15,11 @@
 
 namespace fedstride {
 
-/// The progress of training, for schedules: local epochs completed so far, over all rounds.
+/// The progress of training, for schedules; `epoch` is the number of local epochs completed so far, over all rounds.
 /// It depends on the round number, not on any state, so a restarted client knows it too.
 struct Progress {
   int epoch = 0;
-  double of_round = 0;  ///< fraction of the client's steps in this round that are done, from 0 to below 1
+  double of_round = 0;  ///< fraction of the client's steps in this round done so far, from 0 to below 1
   double noise = 0;     ///< standard deviation of the noise in one coordinate of the step's (first) gradient; 0: none
 };
 
@@ -30,12 +30,12 @@ struct StepReport {
   double error = 0;                                             ///< error estimate of adadp and pooled; 0 for others
   double kept = 1;                                              ///< factor on learning_rate if the step was shortened; 0: undone
   double statistic = std::numeric_limits<double>::quiet_NaN();  ///< this step's statistic, which the server pools; NaN: none
-  double alignment = std::numeric_limits<double>::quiet_NaN();  ///< squared cosine with the previous step; NaN: none
+  double alignment = std::numeric_limits<double>::quiet_NaN();  ///< squared cosine with the previous step (pooled)
 };
 
 /// A hypothetical weight that takes the same steps as the real ones, with a constant gradient of 1 and the pull of the local
-/// objective. It shows the factor applied to a client's mean gradient: the sum of the rates for SGD, eta |a|_1 in general (Wang
-/// et al. 2020, Section 4).
+/// objective. The distance it moves is the factor on a client's mean gradient: the sum of the learning rates for SGD, eta |a|_1
+/// in general (Wang et al. 2020, Section 4).
 struct UnitWeight {
   double pull = 0;
   double moved = 0;     ///< the reach
@@ -62,7 +62,7 @@ class OptimizerPart : public StatefulPart {
  public:
   static PartFamily& family();  ///< client/optim/optimizers.cpp has the list
 
-  /// The number of gradients that a step computes at this point in training, which is its cost.
+  /// The number of gradients that a step computes at this point in training: the cost of the step.
   virtual int gradients_per_step(Progress progress = {}) const = 0;
   /// The number of successive gradients of the same batch, a divisor of gradients_per_step. Under example-level privacy each
   /// gradient has its own lot, since a release covers one gradient.
@@ -81,9 +81,9 @@ class OptimizerPart : public StatefulPart {
   /// True if a step reads Gradient::loss.
   virtual bool reads_losses() const { return false; }
 
-  /// True if a step's rate depends on the step's own gradient.
+  /// True if a step's learning rate depends on the step's own gradient.
   virtual bool rate_follows_gradient() const { return false; }
-  /// The rate that the next step will use; if rate_follows_gradient(), the last step's rate.
+  /// The learning rate that the next step will use; if rate_follows_gradient(), that of the last step.
   virtual double learning_rate(const PartState& state, Progress progress) const = 0;
   /// Takes one step, in place. `scratch` is the thread's temporary memory, shared by all clients of a model; its size and
   /// contents are arbitrary.
@@ -91,17 +91,17 @@ class OptimizerPart : public StatefulPart {
 
   /// True if the optimizer's steps are linear in its gradients.
   virtual bool follows() const { return false; }
-  /// If follows(): takes the reported step with a UnitWeight, whose gradients are all equal. An optimizer with momentum starts
-  /// each round as if its state were fresh.
+  /// If follows(): applies the reported step to `unit`, which starts every round afresh, even if the client keeps the momentum of
+  /// earlier rounds.
   virtual void follow(UnitWeight& /*unit*/, const StepReport& /*step*/) const {}
 
-  /// True if the server sends all clients some numbers with the model.
+  /// True if the server sends numbers to all clients along with the model.
   virtual bool is_told() const { return false; }
   /// True if clients also report a statistic of their steps to the server (StepReport::statistic).
   virtual bool pools() const { return false; }
   /// If is_told(), makes the server's side; otherwise returns null. Throws Error (usage) if the plan is impossible.
   virtual std::unique_ptr<PooledStatistic> begin_pool(const PoolPlan& /*plan*/) const { return nullptr; }
-  /// Receives the server's numbers before a client's first step in a round; empty if the server sent none.
+  /// Receives the server's numbers before a client's first step in a round; `told` is empty if the server sent none.
   virtual void hear(PartState& state, std::span<const double> told) const = 0;
 };
 
@@ -131,7 +131,7 @@ inline void check_state_size(std::string_view optimizer, const Vector& state, co
                 " parameters; the model has " + number_text(weights.size()));
 }
 
-/// The local optimizer chosen for a run; initially ADADP.
+/// The local optimizer chosen for a run; ADADP by default.
 using Optimizer = Chosen<OptimizerPart>;
 
 }  // namespace fedstride

@@ -34,7 +34,7 @@ double pooled_first_half(float* __restrict weights, const float* __restrict grad
   });
 }
 
-/// The use of a step's difference d1 - d2: ignore it, keep it, or multiply it by the difference kept before.
+/// What to do with a step's difference d1 - d2: ignore it, keep it, or multiply it by the difference kept before.
 enum class Difference { passing, kept, compared };
 
 /// weights -= eta/2 G2; returns |d1 - d2|^2, which is NaN or infinite unless all intermediate numbers are finite.
@@ -88,8 +88,8 @@ double rate_of_step(const Pooled& pooled, const PooledState& state, double toler
 
 }  // namespace
 
-// Rule 0.3 sends the numbers of version 0.3's server: the tolerances at the round's start and end, which the bound 1e300 does not
-// limit.
+// Under rule 0.3, sends the same numbers as version 0.3: the tolerances at the round's start and end, with a bound of 1e300,
+// which limits nothing.
 std::vector<double> PooledSteps::tell(std::uint32_t round) const {
   if (rule == PooledRule::version_0_3) {
     const auto [first, last] = course.of_round(round);
@@ -227,7 +227,7 @@ StepReport Pooled::step(State& state, Vector& scratch, Vector& weights, Gradient
   }
   state.kept = use == Difference::kept && std::isfinite(difference) ? difference : 0;
   ++state.steps;
-  // The bound |d1 + d2| <= 2 |d1| + |d1 - d2| usually suffices.
+  // |d1 + d2| <= 2 |d1| + |d1 - d2|, which usually shows that the step is short enough.
   if (!(2 * first + std::sqrt(difference) <= 2 * longest) && std::isfinite(difference)) {
     const double length = std::sqrt(squared_distance(weights, scratch));
     if (length > 2 * longest) {

@@ -25,11 +25,11 @@ struct ProdigySettings {
 
 struct ProdigyState {
   Vector origin;  ///< x_0: the first model that the client received
-  Vector mean;    ///< from here to progress: m, v, s and r below, with d / d_0 in place of d
+  Vector mean;    ///< m below; square, direction and progress are v, s and r, all with d / d_0 in place of d
   Vector square;
   Vector direction;
   double progress = 0;
-  double distance = 0;  ///< d, which is also the rate
+  double distance = 0;  ///< d, which is also the learning rate
   bool begun = false;
   template <class Archive>
   void serialize(Archive& archive) {
@@ -37,8 +37,8 @@ struct ProdigyState {
   }
 };
 
-/// Prodigy (Mishchenko & Defazio 2024, the version for Adam, without weight decay, gamma = 1): Adam whose rate d is a lower bound
-/// on |x_0 - x*| that only grows. Starting from d = initial-distance and zeros, with b3 = sqrt(beta2):
+/// Prodigy (Mishchenko & Defazio 2024, the version for Adam, without weight decay, gamma = 1): Adam whose learning rate d is a
+/// lower bound on |x_0 - x*| that only grows. Starting from d = initial-distance and zeros, with b3 = sqrt(beta2):
 ///   m <- beta1 m + (1 - beta1) d g,    v <- beta2 v + (1 - beta2) d^2 g^2
 ///   r <- b3 r + (1 - b3) d^2 <g, x_0 - x>,    s <- b3 s + (1 - b3) d^2 g
 ///   x <- x - d m / (sqrt(v) + d epsilon),    then d <- max(d, r / |s|_1)

@@ -17,7 +17,7 @@ constexpr auto choice_names(RateSchedule) { return names("constant", "linear", "
 ///   linear    from A at k = 0 to B at k = E, then B (Abadi et al. 2016: 0.1 to 0.052 over 10 epochs); epoch E + 1 is the first
 ///             at rate B, whereas the server's schedule (server/server_schedule.hpp) reaches its final value in round R
 ///   inverse   A / (1 + k decay)
-/// and its weight decay, which adds weight-decay x weights to the gradient of the loss.
+/// Weight decay adds weight-decay x weights to the gradient of the loss.
 struct Schedule {
   double initial_rate = 0.01;
   RateSchedule schedule = RateSchedule::constant;

@@ -33,7 +33,7 @@ struct ScheduleFreeState {
 ///   y = (1 - beta) z + beta x,   z <- z - rate grad f(y),   x <- (1 - c) x + c z,  c = 1 / (t + 1)
 /// so x is the mean of the model received and the round's iterates z; the authors' code uses c = 1 / t, which omits the model
 /// received. A client sends only the change of x. The server averages the clients' x; their z, which would drift apart, are
-/// neither sent nor kept, so rounds are independent for any client-state. Steps read gradients but no losses.
+/// neither sent nor kept, so rounds are independent whatever client-state is. Steps read gradients but no losses.
 struct ScheduleFree final : OptimizerBase<ScheduleFree, ScheduleFreeSettings, ScheduleFreeState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "schedule-free";

@@ -20,11 +20,11 @@ constexpr auto choice_names(ToleranceSchedule) { return names("linear", "constan
 inline constexpr std::string_view kToleranceScheduleHelp =
     "tolerance over the rounds: linear (falling to 0), or constant with the same total noise";
 
-/// The tolerance at which the noise of all steps together moves the averaged weights by |theta_0| sqrt(share), for T steps per
+/// The tolerance with which the noise of all steps together moves the averaged weights by |theta_0| sqrt(share), for T steps per
 /// client, M clients per round, initial weights theta_0 and step t:
 ///   constant  |theta_0| sqrt(share M / T)
 ///   linear    |theta_0| sqrt(3 share M / T) (1 - t/T)
-/// (derived in docs/adaptive.md). After the planned rounds, it keeps the value of the last step.
+/// (derived in docs/adaptive.md). After the planned rounds, the tolerance keeps its value of the last step.
 struct ToleranceCourse {
   double scale = 0;          ///< at t = 0
   double limit = 0;          ///< upper bound on every tolerance; 0: none
@@ -40,7 +40,7 @@ struct ToleranceCourse {
   /// The tolerance at the start and at the end of a round (1, 2, ...); at the end of the last round, the tolerance of the last
   /// step.
   std::array<double, 2> of_round(std::uint32_t round) const;
-  /// 1 - t/T at the start and at the end of a round; 1 if the course is constant; 1/T after the last round.
+  /// 1 - t/T at the start and at the end of a round; 1 if the tolerance is constant; 1/T after the last round.
   std::array<double, 2> left_in(std::uint32_t round) const;
 };
 

@@ -12,7 +12,7 @@ namespace fedstride {
 // If a step's rate depends on the norm of its gradient, no weight may move before the whole gradient is known. Unlike SGD, such a
 // step writes the gradient to memory and reads it back.
 
-/// Writes the gradient at the weights to `kept`, with zeros where nothing is reported; returns its squared norm.
+/// Writes the gradient at the weights to `kept`, with zeros where there is no gradient; returns its squared norm.
 inline double keep_gradient(Gradient gradient, const Vector& weights, Vector& kept) {
   kept.assign(weights.size(), 0);
   return gradient(weights.data(), [&](std::size_t offset, std::span<const float> stretch) {

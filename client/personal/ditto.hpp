@@ -13,8 +13,8 @@ struct DittoSettings : SecondPass {
 };
 
 /// Ditto (Li, Hu, Beirami & Smith 2021, Algorithm 1): without affecting the federation's training, client k keeps its own model
-/// v_k, initially the model received. In each of its rounds, v_k takes steps along
-///   grad F_k(v) + lambda (v - theta), with theta the model received (the gradient of F_k(v) + lambda/2 |v - theta|^2),
+/// v_k, initially the model received. In each of its rounds, v_k takes steps with
+///   grad F_k(v) + lambda (v - theta), the gradient of F_k(v) + lambda/2 |v - theta|^2, where theta is the model received,
 /// with fresh optimizer state. The paper tunes lambda on validation data; 0.1 is among the values it tries. With lambda 0, the
 /// client trains only on its own data; a large lambda gives the federation's model.
 struct Ditto final : PartBase<PersonalPart, Ditto, DittoSettings> {

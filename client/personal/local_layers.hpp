@@ -21,7 +21,7 @@ struct LocalLayersSettings {
 /// layers. A client starts from the model received with its own tensors in these layers, keeps them after training, and sends a
 /// change of 0 for them, so the server's tensors never change. Layers not being trained get a gradient of 0 and are restored
 /// after each step, so that momentum does not move them. ADADP's error estimate then covers only the layers being trained; own
-/// and shared layers have the same rate.
+/// and shared layers have the same learning rate.
 struct LocalLayers final : PartBase<PersonalPart, LocalLayers, LocalLayersSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "local-layers";

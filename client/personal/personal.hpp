@@ -22,7 +22,7 @@ class PersonalPart : public Part {
   virtual bool keeps() const { return false; }
   /// Epochs of the second pass; 0: no second pass.
   virtual int epochs() const { return 0; }
-  /// The pull, at least 0: a step of the second pass sees grad f_k(v) + pull (v - theta), with theta the model received.
+  /// The pull, at least 0: a step of the second pass uses grad f_k(v) + pull (v - theta), with theta the model received.
   virtual double pull() const { return 0; }
   /// The client's own layers: names as for `freeze`, or "last". Empty: the whole model, if there is a second pass.
   virtual std::string_view layers() const { return {}; }

@@ -7,7 +7,7 @@ namespace {
 
 // Words below this are refined: their resolution is too coarse for the tail.
 constexpr std::uint32_t kCoarse = std::uint32_t{1} << 18;
-// Blocks numbered from this on supply only the lower 32 bits of such words.
+// Blocks with this number or a higher one supply only the lower 32 bits of refined words.
 constexpr std::uint32_t kRefinement = std::uint32_t{1} << 31;
 
 FEDSTRIDE_INLINE Lanes square_root(Lanes x) {

@@ -18,11 +18,11 @@ inline constexpr int kBlocksAtOnce = 16;
 void philox_words(const BlockKey& from, const std::uint32_t* numbers, std::size_t batches, std::uint32_t* words);
 void chacha_words(const BlockKey& from, const std::uint32_t* numbers, std::size_t batches, std::uint32_t* words);
 
-/// Number of normals computed together from 16 blocks.
+/// Number of normal draws computed together, as one group, from 16 blocks.
 inline constexpr std::size_t kPhiloxNormals = 64;
 inline constexpr std::size_t kChachaNormals = 256;
 
-/// values[i] += scale x z(first + i) for whole groups of normals; `first_group` is the number of the first group.
+/// Adds `groups` whole groups of normal draws (core/normals.hpp), times `scale`, to `values`, starting with group `first_group`.
 void add_philox_normals(const BlockKey& from, std::uint32_t first_group, float scale, float* values, std::size_t groups);
 void add_chacha_normals(const BlockKey& from, std::uint32_t first_group, float scale, float* values, std::size_t groups);
 

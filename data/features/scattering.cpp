@@ -17,7 +17,7 @@
 namespace fedstride {
 namespace {
 
-// Each lane holds one image plane, so the number of lanes does not change any bit.
+// Each lane holds one image plane, so the number of lanes does not affect the bits.
 struct Complex {
   Lanes re;
   Lanes im;
@@ -122,7 +122,8 @@ constexpr std::string_view kCentered = "centered";
 
 using Spectrum = std::vector<double>;
 
-/// The frequencies of a line of `size` samples that remain if every 2^scale-th sample is kept, in the order of the shorter line.
+/// The frequencies of a line of `size` samples that remain if only every 2^scale-th sample is kept, in the order of the shorter
+/// line.
 std::vector<int> band(int size, int scale) {
   const int kept = size >> scale;
   std::vector<int> frequencies;
@@ -131,7 +132,7 @@ std::vector<int> band(int size, int scale) {
   return frequencies;
 }
 
-/// Weights that average one axis with phi, for an image sampled every 2^scale: output y is sum_i weights[y][i] value[i].
+/// Weights that average one axis with phi, for an image sampled every 2^scale pixels: output y is sum_i weights[y][i] value[i].
 std::vector<float> averaging(int size, int scale, int scales, int outputs) {
   const double sigma = 0.8 * (1 << (scales - 1));
   std::vector<double> gaussian(static_cast<std::size_t>(size), 0.0);
@@ -328,7 +329,8 @@ class Scatterer {
     return wavelets_[static_cast<std::size_t>(scale * orientations_ + orientation)][static_cast<std::size_t>(level)];
   }
 
-  /// Filters a spectrum of `from`'s signals, samples every 2^scale, and stores the modulus as the signal of level `scale`.
+  /// Filters a spectrum of level `from`, samples the result every 2^scale pixels, and stores its modulus as the signal of level
+  /// `scale`.
   void modulus(const std::vector<Complex>& spectrum, const Level& from, const std::vector<float>& response, int scale) {
     Level& to = levels_[static_cast<std::size_t>(scale)];
     const int copies_down = from.height() / to.height();
@@ -355,7 +357,7 @@ class Scatterer {
     return root;
   }
 
-  /// Averages a level's real signal with phi, sampled every 2^J, into the features of a path.
+  /// Averages a level's real signal with phi, samples the result every 2^J pixels, and stores it as the features of a path.
   void average(const Level& level, int path) {
     const auto outputs = static_cast<std::size_t>(output_.width);
     for (int y = 0; y < level.height(); ++y)
@@ -391,7 +393,7 @@ class Scatterer {
   int height_ = 0;  ///< of the extended image
   int width_ = 0;
   std::vector<Level> levels_;
-  std::vector<std::vector<std::vector<float>>> wavelets_;  ///< by scale and orientation, then by the level to filter
+  std::vector<std::vector<std::vector<float>>> wavelets_;  ///< by scale and orientation, then by the level that is filtered
   std::vector<Complex> picture_spectrum_;
   std::vector<Complex> first_spectrum_;  ///< of a first-order modulus
   std::vector<Complex> averaged_;

@@ -15,11 +15,11 @@ namespace fedstride {
 ///   S2 = ||x * psi_(j,l)| * psi_(k,m)| * phi,  j < k
 /// in this order, with (j, l) before (k, m), where
 ///   psi_(j,l)  envelope (e^(i xi u1) - beta), of mean 0; u is rotated by (floor(L - L/2 - 1) - l) pi / L, xi = 3 pi / 2^(j+2),
-///              and the Gaussian envelope has deviation 0.8 2^j, L/4 times as wide across
-///   phi        Gaussian of deviation 0.8 2^(J-1)
-/// as in Kymatio, whose filters are longer by 3e-5 since its pi is 3.1415. Images are extended by reflection to multiples of 2^J,
-/// by at least 2^(J-1) on each side. Signals are sampled every 2^j after psi_j, and filters of sampled signals are cut to their
-/// band.
+///              and the Gaussian envelope has standard deviation 0.8 2^j and is L/4 times as wide across
+///   phi        Gaussian of standard deviation 0.8 2^(J-1)
+/// as in Kymatio, whose wavelengths are longer by a factor of 1 + 3e-5, since it sets pi to 3.1415. Images are extended by
+/// reflection to multiples of 2^J, by at least 2^(J-1) on each side. After psi_j, signals are sampled every 2^j pixels, and
+/// filters of sampled signals are cut to the remaining band.
 class Scattering final : public FeatureMap {
  public:
   static constexpr std::string_view kWord = "scattering";

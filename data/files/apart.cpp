@@ -28,7 +28,7 @@ constexpr std::uint8_t kEndOfRecords = 255;
 constexpr std::uint8_t kErrorRecord = 254;
 constexpr std::uint8_t kPassedOn = 253;
 
-/// Makes a fault end a reading process silently and leaves a terminal's Ctrl-C to its parent.
+/// Limits a reading process to `seconds` of CPU time, makes a fault end it silently, and leaves Ctrl-C to its parent.
 void settle_apart(std::uint64_t seconds) {
   rlimit time{};
   if (getrlimit(RLIMIT_CPU, &time) == 0) {
@@ -65,7 +65,7 @@ void tell_all(RecordWriter& writer, const std::string& name, function_ref<void(R
   writer.flush();
 }
 
-/// The error for a process whose records broke off, given its exit code.
+/// Returns the error for a process that ended before its last record, given its exit code.
 Error broken(const std::string& name, const ApartLimits& limits, int code) {
   if (code == -SIGXCPU)
     return failure(name + " is damaged: the library that reads it does not finish (after " + std::to_string(limits.seconds) +

@@ -12,7 +12,7 @@
 
 namespace fedstride {
 
-/// Buffers and sends records (numbers, text and bytes) from a process that reads for this one.
+/// Buffers records (numbers, text and bytes) and sends them from a separate reading process to its parent.
 class RecordWriter {
  public:
   explicit RecordWriter(int to, int process = 0, int processes = 1) : to_(to), process_(process), processes_(processes) {}
@@ -29,7 +29,7 @@ class RecordWriter {
   /// This process's index among the processes that take turns sending, and their number.
   int process() const { return process_; }
   int processes() const { return processes_; }
-  /// Ends this process's turn: the reader goes on to the next process, and from the last one to the first, skipping ended ones.
+  /// Ends this process's turn: the reader continues with the next process that has not ended, and after the last, with the first.
   void pass_on();
 
  private:
@@ -52,7 +52,7 @@ class RecordReader {
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
-  /// The kind of the next record; nothing after the last one. Throws the Error that ended the reading.
+  /// The kind of the next record; nothing after the last one. If an Error ended the reading, throws it.
   std::optional<std::uint8_t> next();
   std::uint64_t number();
   void bytes(std::vector<std::uint8_t>& bytes);
@@ -79,16 +79,17 @@ class RecordReader {
   std::uint64_t most_;
 };
 
-/// Limits on processes that read.
+/// Limits on the reading processes.
 struct ApartLimits {
   std::uint64_t most = 0;      ///< maximum bytes of one text or array sent
-  std::uint64_t seconds = 60;  ///< processor time, since some damaged files send a library into a loop
+  std::uint64_t seconds = 60;  ///< CPU time per process, since some damaged files send a library into an endless loop
   int processes = 1;           ///< processes that take turns sending
 };
 
-/// Runs `tell` in separate processes, copies of this one, and passes their records to `take` here, in one process's order if each
-/// sends its share and passes on after each piece. Errors of either are thrown; if a process itself ends, for instance by a crash
-/// in a library, that is an Error (failure) about `name`. `tell` sees this process's memory as it was and changes nothing in it.
+/// Runs `tell` in separate processes, which are copies of this one, and passes their records to `take` in this process. If each
+/// sends its share and passes on after each piece, the records arrive in the order in which one process would send them. Errors
+/// thrown by `tell` or `take` are thrown here; a process that ends abnormally, for instance because a library crashes, causes an
+/// Error (failure) about `name`. `tell` works on a copy of this process's memory.
 void read_apart(const std::string& name, const ApartLimits& limits, function_ref<void(RecordWriter&)> tell,
                 function_ref<void(RecordReader&)> take);
 

@@ -49,7 +49,7 @@ Array array_of(std::string key, std::span<const Number> numbers, std::vector<std
           .bytes = std::vector<std::uint8_t>(bytes, bytes + numbers.size_bytes())};
 }
 
-/// Calls `use` with each element of a range of an array of numbers, in the array's type (half precision as float).
+/// Calls `use` with each of the elements [begin, end) of an array of numbers, in the array's type (half precision as float).
 template <class Use>
 void for_each_number(const Array& array, std::size_t begin, std::size_t end, Use use);
 

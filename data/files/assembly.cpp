@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMaxFileLabel = kNoLabel - 1;
 
-constexpr int kMaxPictureChannels = 8;  // data/batch.cpp
+constexpr int kMaxPictureChannels = 8;  // as in data/batch.cpp
 
 /// The shape that an example's dimensions in a file represent.
 struct Layout {
@@ -23,7 +23,7 @@ struct Layout {
 
 bool is_channel_count(std::size_t size) { return size == 1 || size == 3 || size == 4; }
 
-/// Transposes each of the consecutive matrices of rows x columns.
+/// Transposes, in place, each of the consecutive rows x columns matrices in `values`.
 template <class Value>
 void transpose_each(std::vector<Value>& values, std::size_t rows, std::size_t columns) {
   if (rows == 1 || columns == 1) return;
@@ -35,7 +35,7 @@ void transpose_each(std::vector<Value>& values, std::size_t rows, std::size_t co
   }
 }
 
-/// The layout for the number of dimensions. None: one number. One: columns. Two: height x width. Three: height x width x
+/// The layout for each number of dimensions. None: one number. One: columns. Two: height x width. Three: height x width x
 /// channels, as in Keras, or, if the first is 1, 3 or 4 and the last is not, channels x height x width, as in PyTorch.
 Layout layout_of(const std::vector<std::size_t>& dimensions) {
   const auto at = [&](std::size_t i) { return static_cast<int>(dimensions[i]); };
@@ -46,7 +46,7 @@ Layout layout_of(const std::vector<std::size_t>& dimensions) {
   return {.shape = {at(0), at(1), at(2)}};
 }
 
-/// The side of a square of this many pixels; 0 if it is below 8 or the pixels do not form a square.
+/// The side of a square of this many pixels; 0 if the side is below 8 or the pixels do not form a square.
 int side_of_square(std::size_t pixels) {
   constexpr int kLeastSide = 8;
   const auto side = static_cast<int>(std::lround(std::sqrt(static_cast<double>(pixels))));
@@ -223,7 +223,7 @@ void Assembly::order_columns(DataPair& pair) {
   table.inputs = wanted;
 }
 
-/// For a note: which answers become classes, such as "one-hot lists of 5"; empty if answers keep their form.
+/// The form of answers that become classes, for a note, such as "one-hot lists of 5"; empty if answers keep their form.
 std::string Assembly::classes_of_other_forms(TargetsAre asked) const {
   using Answering = PartBuilder::Answering;
   if (train.answering_ == Answering::words || (asked != TargetsAre::classes && asked != TargetsAre::automatic)) return "";
@@ -360,7 +360,7 @@ void Assembly::finish_targets(DataPair& pair, Targets targets, bool own_rows) {
   pair.train.class_names = shared.class_names;
 }
 
-// Classes must be specified, and a label without a class counts as class 0.
+// If rows are protected, classes must be specified, and a label without a class counts as class 0.
 void Assembly::finish_protected_classes(DataPair& pair, bool own_rows) {
   if (!shared.classes && !own_rows)
     throw failure(train.file_ + ", key '" + train.answers_key_ +

@@ -9,10 +9,10 @@
 
 namespace fedstride {
 
-/// The two parts of a data set that is being read, and the data set that they form.
+/// Holds the two parts of a data set while they are read, and assembles the data set from them.
 class Assembly {
  public:
-  /// `settings` must outlive it. Throws Error (usage) if a specified fact is invalid.
+  /// `settings` must outlive this object. Throws Error (usage) if a specified fact is invalid.
   Assembly(std::string train_file, std::string test_file, const ReadSettings& settings);
   Assembly(const Assembly&) = delete;
   Assembly& operator=(const Assembly&) = delete;
@@ -37,8 +37,8 @@ class Assembly {
   }
 
   /// Returns the data set without a hash, and without normalization unless the file states one. Labels that do not begin at 0 are
-  /// numbered in ascending order, words in alphabetical order; with `own_rows`, labels keep their numbers, whose meaning is set
-  /// elsewhere. If rows are protected, facts that only they reveal must be specified. Throws Error (failure).
+  /// numbered in ascending order, words in alphabetical order; with `own_rows`, labels keep their numbers, which are interpreted
+  /// elsewhere. If rows are protected, facts that would be inferred from them must be specified. Throws Error (failure).
   DataPair finish(bool own_rows);
 
  private:

@@ -20,7 +20,8 @@ constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 24;
 constexpr std::uint64_t kMaxNamed = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMaxCifarFileBytes = std::uint64_t{4} << 30;
 
-/// Adds one-byte labels that follow `done` labels of the file. If the number of classes is known, labels must be below it.
+/// Adds the one-byte labels that follow the first `done` labels of the file. If the number of classes is known, labels must be
+/// below it.
 void add_labels(PartBuilder& part, const std::string& file, std::size_t done, std::span<const std::uint8_t> labels) {
   const int classes = part.shared().rows_are_protected ? 256 : part.shared().classes.value_or(256);
   const auto wrong = std::ranges::find_if(labels, [&](std::uint8_t label) { return label >= classes; });
@@ -31,7 +32,7 @@ void add_labels(PartBuilder& part, const std::string& file, std::size_t done, st
   part.add_answers(array_of("labels", labels, {labels.size()}));
 }
 
-/// Returns the sizes in the header of a byte-valued idx file.
+/// Returns the sizes of the dimensions (`least` to `most` of them) in the header of an idx file of bytes.
 std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t least, std::size_t most) {
   std::array<std::uint8_t, 4> magic{};
   if (file.read(magic) != magic.size()) throw failure(file.name() + " is too short for an idx file");
@@ -56,7 +57,7 @@ std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t least, std
   return sizes;
 }
 
-/// Reads `records` records of `size` bytes, some at a time: calls use(number of earlier records, number of these, bytes).
+/// Reads `records` records of `size` bytes, some at a time: calls use(number of records before these, number of these, bytes).
 template <class Use>
 void read_records(InputFile& file, std::size_t records, std::size_t size, Use use) {
   if (size > kMaxRecordBytes)

@@ -8,8 +8,8 @@
 
 namespace fedstride {
 
-/// A sequence whose length is unknown in advance. It grows by blocks, and take() frees each block once copied, so the sequence is
-/// never in memory twice, unlike a growing vector.
+/// A sequence whose length is unknown in advance. It grows by blocks, and take() frees each block after copying it, so the
+/// sequence is never in memory twice, unlike a growing vector.
 template <class Value>
 class Blocks {
  public:
@@ -51,7 +51,7 @@ class Blocks {
   }
 
  private:
-  // Larger than what malloc takes from its heap, so the memory of a freed block returns to the system.
+  // So large that malloc does not take it from its heap; a freed block's memory thus returns to the system.
   static constexpr std::size_t kBlock = (std::size_t{36} << 20) / sizeof(Value);
 
   void begin_block() {

@@ -7,18 +7,18 @@
 
 namespace fedstride {
 
-/// The span of a column's numbers, and the offset to subtract if single precision could not tell them apart.
+/// The span of a column's numbers, and the offset to subtract if single precision could not tell the numbers apart.
 class ColumnSpan {
  public:
-  /// Adds a number unless it is not finite.
+  /// Adds a number; ignores numbers that are not finite.
   void add(double number) {
     if (!std::isfinite(number)) return;
     low_ = std::min(low_, number);
     high_ = std::max(high_, number);
     loses_ = loses_ || static_cast<double>(static_cast<float>(number)) != number;
   }
-  /// The middle of the span, if single precision rounds numbers and has fewer than 4096 values in the span; it is rounded to a
-  /// whole number if the span is 1 or more.
+  /// Returns the middle of the span (rounded to a whole number if the span is 1 or more) if single precision rounds some number
+  /// and has fewer than 4096 steps in the span; otherwise nothing.
   std::optional<double> offset() const {
     constexpr double kFewestSteps = 4096, kStepsToNumber = 16777216;
     if (!loses_ || (high_ - low_) * (kStepsToNumber / kFewestSteps) >= std::max(std::abs(low_), std::abs(high_)))

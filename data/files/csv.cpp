@@ -22,7 +22,7 @@ constexpr std::size_t kMaxCategories = 1000;  // per column
 constexpr std::size_t kMaxWordBytes = 200;
 constexpr double kLargestWhole = 1e15;  // larger whole numbers soon become indistinguishable from their neighbors
 
-/// Reads a number with a decimal point. Numbers above the largest double become infinite, those below the smallest 0.
+/// Reads a number with a decimal point. Numbers too large for a double become infinite, numbers too small 0.
 bool parse_csv_number(std::string_view text, double& number) {
   if (text.starts_with('+')) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -62,7 +62,7 @@ bool has_thousands_separators(std::string_view text) {
          std::all_of(groups.begin() + 1, groups.end() - (has_both ? 1 : 0), has_three);
 }
 
-/// The end of an error message about a field whose number is out of range for inputs.
+/// Completes an error message about a field whose number is out of range for inputs.
 std::string beyond_floats(std::string_view field) {
   const bool is_infinite = field.find_first_of("nN") != field.npos;  // "inf"
   return is_infinite ? "which is not finite" : "which is too large; numbers go up to 3.4e38";
@@ -82,7 +82,7 @@ bool is_odd_one_out(std::span<const double> labels) {
   return !distinct.contains(labels.front()) && 2 * distinct.size() <= others.size();
 }
 
-/// True for a column name that means "no name", such as that of pandas' index: "", "Unnamed: 0".
+/// True for a column name that means "no name", such as "" or "Unnamed: 0", which pandas uses for an index.
 bool is_nameless(std::string_view name) {
   if (name.empty()) return true;
   constexpr std::string_view kUnnamed = "Unnamed: ";
@@ -105,14 +105,14 @@ bool is_missing(std::string_view field) {
 
 std::string shown_field(std::string_view field) { return one_line(std::string(field.substr(0, 40))); }
 
-/// The labels of a table: whole numbers, numbers to predict, or words; which of these may be known only after the last label.
+/// Collects a table's labels. Whether they are whole numbers, numbers to predict or words may be known only after the last one.
 class CsvLabels {
  public:
-  /// `columns` labels per example. If rows are protected, no label affects how others are read: an invalid field becomes the
+  /// `columns`: labels per example. If rows are protected, no label affects how others are read: an invalid field becomes the
   /// number -1, which has no class, and with class-names every field is a name.
   explicit CsvLabels(std::size_t columns = 1, const SharedNames* shared = nullptr) : columns_(columns), shared_(shared) {}
 
-  /// Adds a field, and its number if it has one. Returns why it cannot be a label; empty if it can.
+  /// Adds a field; `read` is its number, if it has one. Returns the reason why it cannot be a label, or "" if it can.
   std::string add(std::string_view field, std::optional<double> read) {
     if (is_protected()) return add_protected(field, read);
     if (read && !fits_float(*read)) return "is '" + shown_field(field) + "', " + beyond_floats(field);
@@ -144,7 +144,7 @@ class CsvLabels {
   bool is_missing_label(std::string_view field) const {
     return is_missing(field) && (shared_ == nullptr || shared_->named_classes.find(field) == shared_->named_classes.size());
   }
-  /// Passes the labels to the part. Throws Error (failure) that begins with `file`.
+  /// Passes the labels to the part. Throws Error (failure), beginning with `file`.
   void give(PartBuilder& part, const std::string& key, TargetsAre targets, const std::string& file, bool first_may_be_header) {
     if (words_ == 1 && first_is_word_ && numbers_.size() > 1)
       throw failure(file +
@@ -152,7 +152,7 @@ class CsvLabels {
                     "with a name from the header");
     if (gives_names()) return give_words(part, key);
     if (is_protected()) {
-      // The setting decides the kind of number, not what the numbers look like.
+      // The setting alone decides the kind of number, not the numbers themselves.
       fractions_ = targets == TargetsAre::values;
       std::vector<double> all = numbers_.take();
       for (double& number : all) number -= fractions_ ? offset_ : 0;
@@ -261,8 +261,8 @@ class CsvReader {
   Error no_records() const { return failure(records_.name() + " has no records" + (left_out_ > 0 ? " with a label" : "")); }
   bool is_protected() const { return into_.shared.rows_are_protected; }
 
-  /// True if the first line looks like a header: no field is a number, or the numbers count the columns, as in a table made from
-  /// an array, with or without names.
+  /// True if the first line looks like a header: no field is a number, or its numbers count the columns, as in a table made from
+  /// an array, possibly next to names.
   bool looks_like_header() const {
     constexpr std::size_t kEnough = 4;
     const std::vector<double> numbers = numbers_in_line();
@@ -315,7 +315,7 @@ class CsvReader {
       for (const std::string& name : schema_->*of_schema) columns.push_back(column_in_schema(name));
     return columns;
   }
-  /// The column with this name in the schema; by number if the schema has no names.
+  /// The column that the schema calls by this name, or by this number if its columns have no names.
   std::size_t column_in_schema(const std::string& name) {
     if (!schema_->are_named || settings_.header == Header::no) return column_of(name, "the run's");
     const auto found = std::ranges::find(fields_, name);
@@ -411,7 +411,8 @@ class CsvReader {
     return targets.empty() ? last.value_or(fields_.size() - 1) : targets.front();
   }
 
-  /// The inputs in the model's order: that of the schema or of the columns that replace its own, otherwise that of the file.
+  /// The input columns in the model's order: with a schema, as listed in `inputs` if these are other columns, otherwise as in the
+  /// schema; without a schema, as in the file.
   std::vector<std::size_t> columns_in_order() {
     std::vector<std::size_t> columns;
     if (schema_ == nullptr) {
@@ -497,7 +498,7 @@ class CsvReader {
     }
   }
 
-  // If rows are protected, the first line is a header only if it cannot be a record: it has a name in a column of numbers.
+  // If rows are protected, the first line is a header only if it cannot be a record, since it has a name in a column of numbers.
   void check_protected_header() const {
     if (settings_.header != Header::automatic || header_by_name_ || !has_header_) return;
     for (std::size_t k = 0; k < features_.size(); ++k)
@@ -507,7 +508,8 @@ class CsvReader {
     throw wrong("it may be a header or a record; under dp this must not be inferred from the rows; say --header yes or no");
   }
 
-  // In a table of only words, the first record could be mistaken for a header: its fields are words of their columns.
+  // Refuses a table of words alone whose first line could be a record instead of a header, since its fields are words of their
+  // columns.
   void check_header() const {
     if (!has_header_ || header_by_name_ || settings_.header == Header::yes || is_protected()) return;
     for (std::size_t k = 0; k < features_.size(); ++k) {
@@ -546,7 +548,7 @@ class CsvReader {
       ++left_out_;
       return true;
     }
-    if (!has_no_client && is_protected()) return false;  // such a label has no class
+    if (!has_no_client && is_protected()) return false;  // a missing label then has no class
     const std::size_t column = has_no_client ? *client_ : *label;
     throw wrong("field " + std::to_string(column + 1) + ", the " + (has_no_client ? "client" : "label") + ", is '" +
                 shown_field(fields_[column]) + "', a missing value; --missing drop leaves such rows out");
@@ -703,7 +705,7 @@ class CsvReader {
     if (!rows.empty()) flush();
   }
 
-  // A missing word becomes a row of zeros, like a word without a category, unless its row is dropped.
+  // Appends a 0/1 value for each word of the column. All are 0 for an unknown word and, unless its row is dropped, a missing one.
   void add_word(std::size_t k, float number, const std::vector<std::uint32_t>& places, std::vector<float>& rows) const {
     const std::size_t begin = rows.size();
     const bool drops = into_.shared.missing == Missing::drop && std::isnan(number);
@@ -717,7 +719,7 @@ class CsvReader {
     return has_header_ ? "'" + shown_field(header_[column]) + "'" : "column " + std::to_string(column + 1);
   }
 
-  // Notes how the table was read; a test part must have the same columns.
+  // Adds notes on how the table was read; refuses a test part whose header differs from the training part's.
   void say() {
     if (left_out_ > 0 && !is_protected())
       into_.notes.push_back(counted(left_out_, "row") + " without a label or client left out");

@@ -11,19 +11,19 @@
 
 namespace fedstride {
 
-/// The records of a text table, gzipped or not (RFC 4180). Fields are separated by ';', ',' or tabs, as found in the first record
-/// outside quotes; commas between digits do not separate fields if there are tabs. A field in double quotes may hold separators,
-/// doubled quotes and line breaks, which become blanks. A line ends with LF, CR LF or CR. A byte order mark and blank lines are
-/// skipped.
+/// The records of a text table, gzipped or not (RFC 4180). Fields are separated by ';', ',' or tabs, whichever the first record
+/// has outside quotes; commas between digits do not separate fields if there are tabs. A field in double quotes may hold
+/// separators, doubled quotes and line breaks, which become blanks. A line ends with LF, CR LF or CR. A byte order mark and blank
+/// lines are skipped.
 class CsvRecords {
  public:
   static constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 20;
 
   explicit CsvRecords(const std::filesystem::path& path);
 
-  /// Reads the fields of the next record, without surrounding blanks, valid until the next call; false after the last record.
-  /// Throws Error (failure) with file and line for a NUL byte, UTF-16, a quote that is not closed or is followed by text, or more
-  /// than kMaxRecordBytes.
+  /// Reads the fields of the next record, without surrounding blanks; they are valid until the next call. Returns false after the
+  /// last record. Throws Error (failure) with file and line for a NUL byte, UTF-16, a quote that is not closed or is followed by
+  /// text, or more than kMaxRecordBytes.
   bool next(std::vector<std::string_view>& fields);
   /// The line on which this record begins, from 1.
   std::size_t line() const { return line_; }

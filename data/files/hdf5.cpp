@@ -30,7 +30,7 @@ class Handle {
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  operator hid_t() const { return id_; }  // NOLINT: it stands for it
+  operator hid_t() const { return id_; }  // NOLINT: a Handle stands for its id
   bool good() const { return id_ >= 0; }
 
  private:
@@ -41,7 +41,7 @@ class Handle {
 /// Limits and facts that apply to one file.
 struct Budget {
   std::uint64_t left = 0;     ///< bytes that may still be requested
-  bool offsets_tell = false;  ///< an array that has an offset is stored in this file
+  bool offsets_tell = false;  ///< an array that has an offset is known to be stored in this file
 };
 
 void* allocate_text(std::size_t size, void* info) {
@@ -57,8 +57,8 @@ hid_t open_file(const std::filesystem::path& path) {
   H5PLset_loading_state(0);  // loads no plugin that a file requests
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_file_locking(access, false, true);
-  H5Pset_sieve_buf_size(access, 1);  // every array has such a buffer, which the library clears
-  // No data of a client are read twice, so a cache that grows with the file only slows reading (by a factor of 1.2).
+  H5Pset_sieve_buf_size(access, 1);  // the library allocates and clears such a buffer for every array
+  // A client's data are never read twice, so a cache that grows with the file only slows reading (by a factor of 1.2).
   H5AC_cache_config_t cache;
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
   if (H5Pget_mdc_config(access, &cache) >= 0) {
@@ -174,7 +174,8 @@ class Hdf5Array {
  private:
   Error wrong(const std::string& what) const { return failure(client_ + ", key '" + key_ + "': " + what); }
 
-  /// Native types need no conversion if the file has this byte order: the library clears a megabyte for each array it converts.
+  /// If the file has this machine's byte order, native types need no conversion, for which the library clears a megabyte per
+  /// array.
   static hid_t whole_type(bool is_unsigned, std::size_t item) {
     switch (item) {
       case 1:
@@ -188,7 +189,7 @@ class Hdf5Array {
     }
   }
 
-  /// Refuses an array whose numbers are in another file. Creating its property list is expensive.
+  /// Refuses an array whose numbers are in another file. This is slow, since it creates the array's property list.
   void must_be_here() const {
     const Handle made(H5Dget_create_plist(data_), H5Pclose);
     if (!made.good()) throw wrong("it cannot be read");

@@ -167,7 +167,7 @@ class Hdf5Records {
 }  // namespace
 
 void read_hdf5(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test, int processes) {
-  // A whole file takes a twentieth of a second per megabyte if its clients are as small as possible.
+  // Reading a file takes a twentieth of a second per megabyte if its clients are as small as possible.
   constexpr std::uint64_t kLeastSeconds = 10;
   constexpr std::uint64_t kSecondsAMegabyte = 2;
   constexpr std::uint64_t kSmall = std::uint64_t{4} << 20;

@@ -22,7 +22,7 @@ constexpr std::size_t kMaxDepth = 12;
 constexpr double kLargestExact = 9e15;           // larger whole numbers are indistinguishable from their neighbors
 constexpr std::size_t kMaxTextLength = 1 << 16;  // characters per example
 
-/// True for an image's file name, which LEAF's CelebA has instead of the image: "000001.jpg".
+/// True for an image's file name, such as "000001.jpg", which LEAF's CelebA has instead of the image.
 bool names_a_picture(std::string_view text) {
   const std::size_t dot = text.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || text.find_first_of(" \n\t") != std::string_view::npos) return false;
@@ -32,7 +32,7 @@ bool names_a_picture(std::string_view text) {
   return std::ranges::find(kEndings, ending) != std::end(kEndings);
 }
 
-/// A user's x or y: strings, or numbers of one shape.
+/// A user's x or y: strings, or numbers in the same shape for every example.
 struct LeafColumn {
   std::vector<std::string> texts = {};
   std::vector<double> numbers = {};
@@ -47,7 +47,7 @@ class JsonBytes final : public std::streambuf {
   using Read = std::function<std::size_t(std::span<std::uint8_t>)>;
   explicit JsonBytes(Read read) : read_(std::move(read)) {}
 
-  /// The number of bytes added to the output so far.
+  /// The number of bytes by which the output so far exceeds the input.
   std::size_t added() const { return added_; }
 
  private:
@@ -235,7 +235,7 @@ class LeafReader final : public JsonTree {
       return 0;
     }
     part_.add_examples(x.texts.empty() ? array("x", x, false) : characters(x.texts, who));
-    if (y.texts.empty())  // a specified kind must not depend on the users
+    if (y.texts.empty())  // under protection, the type must not depend on the values
       part_.add_answers(array("y", y, !into_.shared.rows_are_protected));
     else if (!x.texts.empty())
       part_.add_answers(next_characters(y.texts, who));

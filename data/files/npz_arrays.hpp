@@ -9,8 +9,8 @@
 
 namespace fedstride {
 
-/// The arrays of a NumPy archive (numpy.savez, savez_compressed) with these names; `others` receives the first dozen other names.
-/// Throws Error (failure) for any other kind of file, and for arrays of Python objects, which are pickles.
+/// Returns the arrays with these names from a NumPy archive (numpy.savez, savez_compressed); `others` receives the first dozen
+/// other names. Throws Error (failure) for any other kind of file, and for arrays of Python objects, which are pickles.
 std::map<std::string, Array> npz_arrays(const std::filesystem::path& path, const std::vector<std::string>& wanted,
                                         std::vector<std::string>& others);
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 struct OwnFiles {
   FileForm form = FileForm::automatic;
   std::vector<std::filesystem::path> train;
-  std::vector<std::filesystem::path> test;  ///< empty if there are none, or the other files contain them
+  std::vector<std::filesystem::path> test;  ///< empty if there is no test part or the training files contain it
 };
 
 struct Ending {
@@ -116,9 +116,9 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
   return found;
 }
 
-/// A file's format, determined from its first bytes.
+/// Determines a file's format from its first bytes, or from the ending ".bin".
 FileForm form_of_bytes(const fs::path& file) {
-  if (file.extension() == ".bin") return FileForm::cifar;  // by name: its first label could look like a compressed file
+  if (file.extension() == ".bin") return FileForm::cifar;  // its first bytes could look like another format's
   InputFile input(file);
   std::array<std::uint8_t, 512> bytes{};
   const std::size_t count = input.read(bytes);
@@ -135,7 +135,7 @@ FileForm form_of_bytes(const fs::path& file) {
 }
 
 /// Finds the files. `path` is a file, whose first bytes determine its format, or a folder, whose files are identified by name
-/// (docs/data.md). Throws Error (failure) with the names that it looks for.
+/// (docs/data.md). If there are none, throws Error (failure) listing the names it looks for.
 OwnFiles find_own_files(const fs::path& path, FileForm asked) {
   std::error_code error;
   if (fs::is_directory(path, error)) return found_in_folder(path, asked);

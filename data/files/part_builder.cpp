@@ -32,14 +32,14 @@ std::string dimensions_text(const std::vector<std::size_t>& dimensions) {
 
 namespace {
 
-/// The number in 255ths, or -1 if it is not a whole number of them.
+/// The number in units of 1/255, or -1 if that is not a whole number from 0 to 255.
 int in_255ths(float number) {
   const float many = number * 255;
   const float whole = std::nearbyint(many);
   return whole >= 0 && whole <= 255 && std::abs(many - whole) <= kExactly ? static_cast<int>(whole) : -1;
 }
 
-/// The whole number in a string of at most 18 characters.
+/// The string as a whole number; nothing if it is not one or has more than 18 characters.
 std::optional<std::int64_t> whole_number(const std::string& text) {
   std::int64_t number = 0;
   return text.size() <= 18 && parse_number(text, number) ? std::optional(number) : std::nullopt;
@@ -89,7 +89,7 @@ void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>&
       throw wrong(x.key,
                   "examples of " + dimensions_text(each) + " numbers; at most " + std::to_string(kMaxExampleSize) + " are read");
   }
-  const bool is_byte = x.item == 1 && x.kind != 'i';  // a signed byte is a number
+  const bool is_byte = x.item == 1 && x.kind != 'i';  // signed bytes count as numbers
   const bool may_be_bytes = !columns_ && (!shared_.kept_by_types || (x.kind == 'u' && is_byte));
   if (x.is_whole() && x.kind != 'b' && !is_byte && each.size() == 1)
     kind_ = Examples::tokens;
@@ -155,7 +155,7 @@ bool PartBuilder::is_refused(float number) const {
   return !std::isnan(number) || shared_.missing == Missing::error;
 }
 
-// Adds the numbers as bytes if all fit; otherwise converts everything so far to numbers, and the caller adds these as numbers.
+// Adds the numbers as bytes if all fit; otherwise converts everything so far to numbers, and the caller then adds `x` as numbers.
 void PartBuilder::add_bytes(const Array& x) {
   const std::size_t count = x.rows() * x.row_size();
   bool fit = true;
@@ -331,7 +331,7 @@ void PartBuilder::make_classes_of_numbers() {
   if (rows_ > 0) answering_ = Answering::whole;
 }
 
-// The class is the index of the largest number (the first one on a tie), so it depends on this list alone.
+// The class is the index of the largest number (the first one on a tie), so it depends on the example's own list alone.
 void PartBuilder::make_classes_of_lists() {
   if (answers_each_.empty()) return;
   const std::size_t size = answers_each_.front();

@@ -66,7 +66,7 @@ struct SharedNames {
   std::vector<float> mean;               ///< stated by the file
   std::vector<float> deviation;          ///< stated by the file
   Names named_classes;                   ///< the labels in the order of their classes, if specified
-  Missing missing = Missing::error;      ///< handling of missing inputs, which are NaN until then (data/missing.hpp)
+  Missing missing = Missing::error;      ///< how to handle missing inputs, which are NaN until then (data/missing.hpp)
   /// The words of a table's word columns, by column number, and the number of 0/1 columns that they become.
   std::map<std::size_t, Names> categories;
   std::size_t binary_columns = 0;
@@ -76,11 +76,11 @@ struct SharedNames {
   bool finds_offsets = false;
   bool rows_are_protected = false;                    ///< no fact is inferred from a row, and no row is refused for its contents
   bool kept_by_types = false;                         ///< numbers that fit in 8 bits stay numbers unless their type is 8-bit
-  std::uint64_t replaced = 0;                         ///< invalid values that were replaced, if rows are protected
+  std::uint64_t replaced = 0;                         ///< number of invalid values replaced, if rows are protected
   bool planes_are_known = false;                      ///< the file's format puts channels first
-  std::size_t columns = 0;                            ///< of a table
-  std::vector<std::string> header;                    ///< of a table's training part
-  DecimalMark decimal_mark = DecimalMark::automatic;  ///< of a table: specified, or inferred from the numbers so far
+  std::size_t columns = 0;                            ///< number of columns of a table
+  std::vector<std::string> header;                    ///< header of a table's training part
+  DecimalMark decimal_mark = DecimalMark::automatic;  ///< a table's: specified, or inferred from the numbers so far
   TableColumns table;                                 ///< without categories
   std::vector<std::string> words;  ///< of StackOverflow's sentences: as specified, or the training part's most frequent ones
 };
@@ -88,7 +88,8 @@ struct SharedNames {
 /// Completes an error message about a missing input.
 inline constexpr std::string_view kMissingChoice = "--missing drop, mean, zero or indicator says what becomes of it";
 
-/// Floating-point answers that are whole numbers become classes if they have at most this many values and settings do not object.
+/// Floating-point answers that are whole numbers become classes if there are at most this many distinct ones and no setting
+/// forbids it.
 inline constexpr std::size_t kMaxFloatClasses = 100;
 
 /// Text such as "28x28" or "one number".
@@ -96,8 +97,8 @@ std::string dimensions_text(const std::vector<std::size_t>& dimensions);
 
 /// Builds one part of a data set from a file, some rows at a time, as compactly as possible: 8-bit numbers stay 8-bit.
 /// docs/data.md explains which types and shapes become images, numbers or tokens, and which answers become which Targets. Every
-/// error is an Error (failure) with the file and the key. If rows are protected, the storage of values depends only on types and
-/// dimensions, and a value that would be refused is replaced regardless of all others: an input that is not finite by NaN, a
+/// error is an Error (failure) naming the file and the key. If rows are protected, the storage of values depends only on types
+/// and dimensions, and a value that would be refused is replaced regardless of all others: an input that is not finite by NaN, a
 /// label without a class by class 0, a token outside the vocabulary by token 0, an answer that is not finite by 0.
 class PartBuilder {
  public:

@@ -64,7 +64,7 @@ void read_jpeg(const fs::path& file, const std::string& bytes, int channels, Pic
     throw wrong(file, "is not a complete JPEG: " + std::string(tjGetErrorStr2(reader.get())));
 }
 
-/// `channels` is 1 or 3, or 0 for the file's own number.
+/// Reads an image file with this number of channels: 1 or 3, or 0 for the file's own.
 Picture picture_of(const fs::path& file, int channels) {
   using namespace std::string_view_literals;
   const std::string bytes = read_file(file, kMaxPictureFileBytes);
@@ -84,7 +84,7 @@ bool has_picture_name(const fs::path& file) {
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
-/// The folders or files in a folder, sorted by name, without hidden ones.
+/// The entries of a folder that are folders, or those that are not, sorted by name, without hidden ones.
 std::vector<fs::path> sorted_entries(const fs::path& folder, bool folders) {
   std::vector<fs::path> entries;
   std::error_code error;

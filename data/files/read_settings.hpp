@@ -54,7 +54,7 @@ struct ReadSettings {
   std::string normalize_clip = {};  ///< normalize private: "MEAN,SQUARE", bounds on the norms of each record's contributions
   std::string public_data = {};     ///< a file of unprotected rows, in any format
   bool public_test = false;         ///< the test part is public
-  std::string inputs = {};          ///< key of the inputs; in a table the columns, separated by commas
+  std::string inputs = {};          ///< key of the inputs; in a table, the input columns, separated by commas
   std::string drop_columns = {};    ///< columns of a table to skip, separated by commas
   std::string categories = {};      ///< "city=Rome,Oslo;color=red,green": the words of a table's columns, in order
   Missing missing = Missing::automatic;
@@ -63,14 +63,15 @@ struct ReadSettings {
   std::string offsets = {};  ///< "time=1700000000": constants to subtract from columns before they are stored
   /// Rows are protected (DP): no fact is inferred from them, and no row is refused for its contents. Not a setting.
   bool rows_are_protected = false;
-  /// Types and dimensions determine how values are stored, as for protected rows: 255ths stay numbers. Not a setting.
+  /// Types and dimensions alone determine how values are stored, as for protected rows; multiples of 1/255 stay numbers. Not a
+  /// setting.
   bool kept_by_types = false;
   /// Offsets are found where single precision would lose digits (data/files/column_span.hpp). Not a setting.
   bool finds_offsets = true;
-  /// Rows are dealt to clients by client_column, which holds users: an additional client key is refused. Not a setting.
+  /// The client column holds users, each of which is a client: another client key is refused. Not a setting.
   bool users_are_clients = false;
 
-  /// The schema of a run through which other data are read; it is fixed unless a setting overrides it. Not a setting.
+  /// The schema of a run, through which other data are read; it decides everything that no setting overrides. Not a setting.
   std::shared_ptr<const Schema> schema = {};
   bool keeps_constants = false;  ///< mean, deviation and replacements of missing inputs also come from the schema. Not a setting.
   bool is_test_part = false;     ///< a file without a test part is read as a test part. Not a setting.

@@ -13,7 +13,7 @@
 namespace fedstride {
 
 // Readers for the formats in docs/data.md; HDF5 has its own header. Each reads one part, the test part if requested, and throws
-// Error (failure) with the file and the key, the line or the record.
+// Error (failure) naming the file and the key, line or record.
 
 /// CIFAR's binary format: records of labels and 3072 pixels (red, green and blue planes of 32 rows). The last of `label_bytes`
 /// label bytes is used; 0 means one, or two (CIFAR-100's coarse and fine labels) in files whose size fits only two.
@@ -25,20 +25,21 @@ void read_idx_files(const std::filesystem::path& images, const std::filesystem::
 /// The file next to `images` whose name has "labels" instead of "images" and "idx1" instead of "idx3", gzipped or not.
 std::filesystem::path labels_beside(const std::filesystem::path& images);
 
-/// A text table, one example per record (csv_records.hpp). The first line is a header if `settings` or a column name in them say
-/// so, if none of its fields is a number, or if its numbers count the columns from 0 or 1 and are at least four (three next to
-/// names, two after a nameless column). The labels are the columns that `settings` lists, by name or number (counted from 1),
-/// otherwise the one called label, target, y or class, otherwise the last; the client, if any, is the column that `settings`
+/// A text table, one example per record (csv_records.hpp). The first line is a header if `settings` say so or specify a column by
+/// name; if none of its fields is a number; or if its numbers count the columns from 0 or 1 and there are at least four (three
+/// next to names, two after a nameless column). The labels are the columns that `settings` lists, by name or number (counted from
+/// 1), otherwise the one called label, target, y or class, otherwise the last; the client, if any, is the column that `settings`
 /// specifies; the inputs are the columns it lists, otherwise all other named ones. Labels may be whole numbers, words, or numbers
 /// to predict; a record without a label is refused or dropped. Numbers have decimal points, or commas if all do. Inputs are
 /// numbers, in file order, then a 0/1 column for each word of each word column: the words in `settings` or, if rows are not
 /// protected, those of the training part, sorted. A column's first field decides whether it holds words; a later field of another
-/// kind is an error. A missing number is NaN (data/missing.hpp); a missing word, or one without a column, is zeros. If rows are
-/// protected, a header, mark, label or nameless column that would be inferred from them is refused, naming the flag that sets it.
+/// kind is an error. A missing number becomes NaN (data/missing.hpp); a missing word, or one without a column, becomes zeros. If
+/// rows are protected, a header, mark, label or nameless column that would be inferred from them is refused with an error naming
+/// the flag that sets it.
 void read_csv(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test);
 
 /// A LEAF file (Caldas et al. 2018): {"users": [name, ...], "num_samples": [n, ...], "user_data": {name: {"x": [...], "y":
-/// [...]}}}. An x is a number, a list of numbers (of lists, for images), or a string, which becomes a token for each character
+/// [...]}}}. An x is a number, a list of numbers (for images, of lists), or a string, which becomes a token for each character
 /// (Characters::leaf); a y is a number, a string, a list of numbers, or, if x is a string, the character that follows it. The
 /// file is read as a stream, so only the data take up memory.
 void read_leaf_json(const std::filesystem::path& path, Assembly& into, bool as_test);
@@ -46,9 +47,9 @@ void read_leaf_json(const std::filesystem::path& path, Assembly& into, bool as_t
 void read_leaf_json(std::span<const std::uint8_t> bytes, Assembly& into);
 
 /// A NumPy archive (numpy.savez, savez_compressed): x, y and optionally client; x_test, y_test, client_test if the file has a
-/// test part. x_train, y_train and client_train are other names of the first three. The whole numbers classes and vocabulary may
-/// state their sizes. A name in `settings` replaces x, y or client (and NAME_test or test_NAME). Other arrays are not read. With
-/// `as_test`, x, y and client are the test part.
+/// test part. x_train, y_train and client_train are other names of the first three. Whole numbers `classes` and `vocabulary` may
+/// state how many classes and tokens there are. A name in `settings` replaces x, y or client (NAME_test or test_NAME: in the test
+/// part). Other arrays are not read. With `as_test`, x, y and client are the test part.
 void read_npz(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test);
 /// The same, from the contents of a file.
 void read_npz(std::span<const std::uint8_t> bytes, const ReadSettings& settings, Assembly& into);
@@ -59,16 +60,16 @@ void take_arrays(std::map<std::string, Array> arrays, const std::string& name, c
 /// The names of the arrays read with these settings.
 std::vector<std::string> npz_keys(const ReadSettings& settings);
 
-/// A folder of PNG and JPEG files: a folder for each class, named after its label, with the images, all of one size; with
-/// client-column 'folder', a folder for each client, with the class folders inside. Rows are ordered by path. Gray images have
-/// one channel, others three (`shape` may set this); 16-bit numbers become 8-bit, transparent pixels black. If rows are
-/// protected, `shape` must be set, and an unreadable file or one of another size becomes a black image.
+/// A folder of PNG and JPEG files: one folder per class, named after its label, with the class's images; all images have one
+/// size. With client-column 'folder', there is one folder per client, with the class folders inside. Rows are ordered by path.
+/// Gray images have one channel, others three (`shape` may set this); 16-bit numbers become 8-bit, transparent pixels black. If
+/// rows are protected, `shape` must be set, and an unreadable file or one of another size becomes a black image.
 void read_pictures(const std::filesystem::path& folder, const ReadSettings& settings, Assembly& into, bool as_test);
 /// True if a subfolder, at most three levels deep, has a file named like an image.
 bool has_folders_of_pictures(const std::filesystem::path& folder);
 
 /// Reads a user's own data set; the test part is empty if there is none, and normalization and hash are left out. With
-/// `own_rows`, labels keep their numbers, whose meaning is set elsewhere. Throws Error (failure) with file and key.
+/// `own_rows`, labels keep their numbers, which are interpreted elsewhere. Throws Error (failure) naming the file and the key.
 DataPair load_own_files(const std::filesystem::path& path, const ReadSettings& settings, bool own_rows = false);
 
 }  // namespace fedstride

@@ -21,7 +21,7 @@ std::string letter_name(char letter) {
   return letter == ' ' ? "blank" : std::string(1, letter);
 }
 
-/// Adds sequences with one token more than an example: all but the last are the example, all but the first its labels.
+/// Adds examples made from sequences of length + 1 tokens: all but the last form the example, all but the first its labels.
 void add_sequences(const std::vector<std::uint16_t>& tokens, std::size_t length, PartBuilder& part, const char* key) {
   const std::size_t count = tokens.size() / (length + 1);
   std::vector<std::uint16_t> inputs;

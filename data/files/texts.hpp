@@ -21,11 +21,11 @@ inline constexpr std::size_t kMaxFrequentWords = 10000;
 /// The single-character tokens that a benchmark publishes for Shakespeare.
 class Characters {
  public:
-  /// The tokens of LEAF (models/utils/language_utils.py, ALL_LETTERS): 80 letters from 0, then a single token for all other
+  /// The tokens of LEAF (models/utils/language_utils.py, ALL_LETTERS): tokens from 0 for 80 letters, then one for all other
   /// characters.
   static Characters leaf();
-  /// The tokens of TensorFlow Federated (simulation/baselines/shakespeare, CHAR_VOCAB): 0 for padding, 86 characters from 1, then
-  /// a single token for all others, one for the beginning of a text and one for its end: 90 in all.
+  /// The tokens of TensorFlow Federated (simulation/baselines/shakespeare, CHAR_VOCAB): 0 for padding, 1 to 86 for characters,
+  /// then one token each for all other characters, the beginning and the end: 90 in all.
   static Characters tensorflow_federated();
 
   /// Appends the tokens of UTF-8 text, one per character.
@@ -46,8 +46,8 @@ class Characters {
   std::vector<std::string> names_;
 };
 
-/// Adds a client's texts, each with beginning, end and padding, cut into pieces of 81 tokens, whose first 80 are the example.
-/// Returns the number of examples.
+/// Adds a client's texts, each with beginning, end and padding, cut into pieces of 81 tokens, the first 80 of which are the
+/// example. Returns the number of examples.
 std::size_t add_snippets(std::span<const std::string> texts, PartBuilder& part);
 
 /// Counts the words of the training part, separated by blanks.
@@ -62,8 +62,8 @@ class WordCounts {
   std::vector<std::uint64_t> counts_;
 };
 
-/// Turns sentences into examples with a vocabulary: token 0 pads, words count from 1, then one token stands for all other words,
-/// one for the beginning and one for the end. A sentence is the beginning, its first 20 words and, if it has fewer, the end and
+/// Turns sentences into examples with a vocabulary: token 0 pads, words are numbered from 1, and the next tokens stand for all
+/// other words, the beginning and the end. A sentence becomes the beginning, its first 20 words and, if it has fewer, the end and
 /// padding: 21 tokens, of which the first 20 are the example.
 class Sentences {
  public:

@@ -4,9 +4,9 @@
 
 namespace fedstride {
 
-/// How colors differ. permute: client k's channels are in permutation k modulo the number of permutations, in lexicographic order
-/// (of red, green and blue: RGB, RBG, GRB, GBR, BRG, BGR). tint: client k keeps channel k modulo the number of channels; the
-/// others are darkened by the share `tint`, rounded to whole numbers.
+/// How the clients' colors differ. permute: client k's channels are in permutation k modulo the number of permutations, in
+/// lexicographic order (of red, green and blue: RGB, RBG, GRB, GBR, BRG, BGR). tint: client k keeps channel k modulo the number
+/// of channels; the others are darkened by the share `tint`, rounded to whole numbers.
 enum class ColorChange { permute, tint };
 constexpr auto choice_names(ColorChange) { return names("permute", "tint"); }
 
@@ -21,7 +21,7 @@ struct ColorSettings {
                        Shapes::model, &ColorSettings::is_tinted}};
 };
 
-/// Colors that depend on the client's number: a shift of all inputs that preserves shapes and labels.
+/// Colors that depend on the client's number: a shift in the distribution of inputs that preserves shapes and labels.
 struct ColorSkew final : PartBase<FeatureSkewPart, ColorSkew, ColorSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "color";

@@ -5,11 +5,11 @@
 
 namespace fedstride {
 
-/// The quantity set by the noise level.
+/// The quantity that the noise level specifies.
 enum class NoiseUnit { variance, deviation };
 constexpr auto choice_names(NoiseUnit) { return names("variance", "deviation"); }
 
-/// Client k's share of the noise level: (k + 1) / K, or k / (K - 1), so the first client has no noise.
+/// Client k's share of the noise level: (k + 1) / K, or k / (K - 1), which leaves the first client without noise.
 enum class NoiseScale { from_one, from_zero };
 constexpr auto choice_names(NoiseScale) { return names("from-one", "from-zero"); }
 
@@ -22,7 +22,7 @@ enum class NoiseOnTest { none, clients };
 constexpr auto choice_names(NoiseOnTest) { return names("none", "clients"); }
 
 struct NoiseSettings {
-  double noise_level = 0.1;  ///< sigma: the last client's variance or deviation
+  double noise_level = 0.1;  ///< sigma: the last client's variance or standard deviation
   NoiseUnit unit = NoiseUnit::variance;
   NoiseScale scale = NoiseScale::from_one;
   NoiseDrawn drawn = NoiseDrawn::once;
@@ -39,11 +39,12 @@ struct NoiseSettings {
       Field{"noise-on-test", &NoiseSettings::on_test, "noise on the test set: none, or on row r that of client r mod K"}};
 };
 
-/// Noise-based feature imbalance (Li, Diao, Chen & He 2022, NIID-Bench): client k of K, counted from 0, has normal noise on every
-/// value, with variance sigma (k + 1) / K; the paper writes Gau(sigma i / N) for party i of N. The authors' code uses sigma k /
-/// (K - 1) as a standard deviation, draws the noise at every reading, and tests on rows with every party's noise: deviation,
-/// from-zero, anew, clients. An example's noise is drawn at (feature_noise, client, row) of the seed, so it is the same in every
-/// epoch; `anew` adds round and step to the address. Test row r has the noise of client r mod K.
+/// Noise-based feature imbalance (Li, Diao, Chen & He 2022, NIID-Bench): client k of K, counted from 0, has Gaussian noise on
+/// every value, with variance sigma (k + 1) / K; the paper writes Gau(sigma i / N) for party i of N. The authors' code uses sigma
+/// k / (K - 1) as a standard deviation, draws the noise at every reading, and tests on rows with every party's noise; the
+/// settings deviation, from-zero, anew and clients reproduce this. An example's noise is drawn at (feature_noise, client, row) of
+/// the seed, so it is the same in every epoch; `anew` adds round and step to the address. Test row r has the noise of client r
+/// mod K.
 struct NoiseSkew final : PartBase<FeatureSkewPart, NoiseSkew, NoiseSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "noise";

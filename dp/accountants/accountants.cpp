@@ -138,7 +138,7 @@ bool has_setting(std::string_view accountant, std::string_view setting) {
 }
 
 void check_spending(std::span<const Releases> spending) {
-  // Within these limits, squares times any count are finite doubles.
+  // Within these limits, a square times any count is a finite double.
   constexpr double kMinNoise = 1e-100;
   constexpr double kMaxNoise = 1e100;
   constexpr double kMinRate = 1e-100;

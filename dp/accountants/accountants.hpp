@@ -14,13 +14,13 @@
 
 namespace fedstride {
 
-/// An accountant's answer. `value` is an upper bound, infinite if there is none; never negative, never NaN.
+/// An accountant's answer. `value` is an upper bound on epsilon or delta: never negative or NaN, infinite if no bound is known.
 struct PrivacyBound {
   double value = 0;
   std::string warning = {};  ///< a note for the reader, such as "the best order, 33, is the last of the grid"
 };
 
-/// What an accountant covers. It refuses everything else, and mixed kinds of neighbors in one spending.
+/// The releases that an accountant covers. It refuses all others, and spendings that mix neighbor relations.
 struct Covers {
   bool poisson_replace_one = false;
   bool without_replacement = false;  ///< under replace-one; no accountant covers it under add-remove
@@ -29,15 +29,15 @@ struct Covers {
   bool shares = false;  ///< non-Gaussian noise, which clients add in shares
 };
 
-/// Turns a spending into (epsilon, delta). Both functions compose sequences of different releases fixed in advance; for an empty
-/// spending, they return 0. Both throw Error (usage) if unsound() is not empty, or for numbers out of range: a noise multiplier
-/// outside [1e-100, 1e100], a rate outside [1e-100, 1], 2^63 releases or more, delta outside (0, 1), or epsilon < 0. Time and
-/// memory are bounded for valid inputs: if an exact answer would take more, the result is an upper bound, and the warning says
-/// so. Long computations throw Stopped (core/stop.hpp).
+/// Computes the epsilon of a spending for a given delta, and the reverse. Both functions compose releases that were fixed in
+/// advance and may differ; they return 0 for an empty spending. Both throw Error (usage) if unsound() is not empty, or for
+/// numbers out of range: a noise multiplier outside [1e-100, 1e100], a rate outside [1e-100, 1], 2^63 releases or more, delta
+/// outside (0, 1), or epsilon < 0. Time and memory are bounded for valid inputs: if an exact answer would take more, the result
+/// is an upper bound, and the warning says so. Long computations may throw Stopped (core/stop.hpp).
 ///
-/// A Part has kName, kSummary, kFields (core/family.hpp), kCovers, and least_epsilon and least_delta, which answer for a spending
-/// that has passed these checks. A Part that composes (epsilon, delta) steps instead has composed(kinds, delta), the epsilon of
-/// at most kMaxKinds different steps; delta is then found by a search.
+/// A Part has kName, kSummary, kFields (core/family.hpp), kCovers, and least_epsilon and least_delta, which are called only for a
+/// spending that has passed these checks. A Part that composes (epsilon, delta) steps has composed(kinds, delta) instead, which
+/// returns the epsilon of at most kMaxKinds kinds of steps; delta is then found by a search.
 template <class Part>
 struct AccountantPart {
   /// Why this accountant has no bound for the spending, in one line without the accountant's name; empty if it has a bound.
@@ -51,7 +51,7 @@ struct AccountantPart {
 /// Computes the exact privacy loss distribution of Gaussian releases, Poisson-sampled or full, by a contour integral of its
 /// moment generating function. The values are upper bounds; docs/privacy-tight.md has the proof.
 struct Tight : AccountantPart<Tight> {
-  bool quick = false;  ///< computes slow curves more coarsely: still upper bounds, for a first guess
+  bool quick = false;  ///< compute slow curves more coarsely, for a first guess; values are still upper bounds
 
   static constexpr std::string_view kName = "tight";
   static constexpr std::string_view kSummary = "exact privacy loss distribution, rounded up slightly";
@@ -130,8 +130,8 @@ struct Basic : AccountantPart<Basic> {
 
 /// The strong composition with which Abadi et al. 2016 compare their accountant (9.34 for q 0.01, sigma 4, 10,000 steps, delta
 /// 1e-5): eps1 sqrt(2 T ln(2/delta)) + T eps1^2, eps1 = q eps0, T q delta0 = delta/2. NOT a bound: it uses eps0 = sqrt(2
-/// ln(1.25/delta0)) / sigma even above epsilon 1, and q eps0 for amplification. Every value comes with a warning that states a
-/// valid bound. Covers Poisson and full sampling under add-remove neighbors.
+/// ln(1.25/delta0)) / sigma even if that exceeds 1, and q eps0 as the amplified epsilon. Every value comes with a warning that
+/// states a valid bound. Covers Poisson and full sampling under add-remove neighbors.
 struct AsInPaper : AccountantPart<AsInPaper> {
   static constexpr std::string_view kName = "as-in-paper";
   static constexpr std::string_view kSummary = "heuristic strong composition of Abadi et al. (2016); not a bound";
@@ -142,15 +142,15 @@ struct AsInPaper : AccountantPart<AsInPaper> {
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
 };
 
-/// Like AsInPaper, with the same division of delta and eps0 (or the exact curve's, if larger), but with proven terms: eps1 = ln(1
-/// + q (exp(eps0) - 1)), T eps1 (exp(eps1) - 1) in place of T eps1^2. 26.78 in the paper's case.
+/// A valid version of AsInPaper's formula, with delta divided in the same way: eps0 is at least that of the exact curve, eps1 =
+/// ln(1 + q (exp(eps0) - 1)), and T eps1 (exp(eps1) - 1) replaces T eps1^2. Returns 26.78 in the paper's case.
 double abadi_valid(std::span<const Releases> spending, double delta);
 
 /// The registry of privacy accountants; the first is the default.
 using Accountant = std::variant<Tight, Rdp, Moments, Zcdp, Strong, Basic, AsInPaper>;
 
-/// An accountant as named in flags and files. An empty name means the default: the registry's first accountant, or its default
-/// settings.
+/// An accountant and its settings, as named in flags and files. An empty name stands for the default: the registry's first
+/// accountant, or the accountant's default setting.
 struct AccountantWords {
   std::string name = {};
   std::string conversion = {};  ///< the name of a Conversion
@@ -171,22 +171,22 @@ inline PrivacyBound delta_by(const Accountant& accountant, std::span<const Relea
   return std::visit([&](const auto& part) { return part.delta(spending, epsilon); }, accountant);
 }
 
-/// Throw Error (usage) for numbers out of range (see AccountantPart), stating the value and what is valid.
+/// Throw Error (usage) for numbers out of range (see AccountantPart), stating the value and the valid range.
 void check_spending(std::span<const Releases> spending);
 void check_delta(double delta);
 void check_epsilon(double epsilon);
-/// Throws Error (usage), "<accountant>: <reason>", unless the reason is empty; also for numbers out of range.
+/// Throws Error (usage) with the message "<accountant>: <reason>" unless the reason is empty, and for numbers out of range.
 void check_sound(std::string_view accountant, std::span<const Releases> spending, const std::string& reason);
 
-/// The warning for an answer whose releases had more than `most` kinds and were merged by coarser(); otherwise empty.
+/// The warning for an answer computed after coarser() reduced the number of kinds of releases to `most`; empty if kinds <= most.
 std::string coarse_warning(std::size_t kinds, std::size_t most);
 
-/// The bound e^log_delta, at most 1. If it is below the smallest normal double, that double is returned, never 0, and the warning
-/// states the power of 10.
+/// Returns the bound e^log_delta, at most 1, with `remark` as its warning. If the bound is below the smallest normal double,
+/// returns that double, never 0, and adds the power of 10 to the warning.
 PrivacyBound bound_of(double log_delta, std::string remark = {});
 
-/// The smallest delta in (0, 1) with epsilon_of(delta) <= epsilon, rounded up by at most a relative 1e-9, and at least 1e-300; 1
-/// if there is none.
+/// The smallest delta in (0, 1) with epsilon_of(delta) <= epsilon, rounded up by a relative error of at most 1e-9, and at least
+/// 1e-300; 1 if there is none.
 double smallest_delta(function_ref<double(double delta)> epsilon_of, double epsilon);
 
 }  // namespace fedstride

@@ -41,7 +41,8 @@ bool meets(const Accountant& accountant, std::span<const Releases> spending, dou
 
 namespace {
 
-/// True if both of the accountant's bounds prove (epsilon, delta): the reported bound, on epsilon, is not always the sharper one.
+/// True if both the accountant's bounds, on delta and on epsilon, prove (epsilon, delta). The reported bound, which is on
+/// epsilon, is not always the sharper one.
 bool reaches(const Accountant& accountant, std::span<const Releases> spending, double epsilon, double delta) {
   return meets(accountant, spending, epsilon, delta) && epsilon_by(accountant, spending, delta).value <= epsilon;
 }
@@ -70,7 +71,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     return usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
                        number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
   };
-  // The smallest n that is not short, given a `low` that is short and a `high` that is not.
+  // Returns the smallest n that is not short, given a `low` that is short and a `high` that is not.
   const auto between = [&](const auto& is_short, std::uint64_t low, std::uint64_t high) {
     while (high - low > 1) {
       const std::uint64_t middle = low + (high - low) / 2;
@@ -78,7 +79,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     }
     return high;
   };
-  // Finds such a pair (low, high) from n upward, in doubling steps; (n, n) if n is not short.
+  // Returns such a pair (low, high), searching upward from n in doubling steps; (n, n) if n is not short.
   const auto upward = [&](const auto& is_short, std::uint64_t n) {
     std::uint64_t low = n;
     for (std::uint64_t step = 1; is_short(n); step *= 2) {
@@ -102,8 +103,8 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     }
     return between([&](std::uint64_t n) { return fails(by, n); }, low, high);
   };
-  // Starts at the smallest n by the bound on delta, which is rarely off by more than one step, or, for large noise, by more than
-  // rounding.
+  // The search starts at the smallest n that the bound on delta proves. It is rarely off by more than one step or, for large
+  // noise, by more than rounding errors.
   const auto reached_from = [&](std::uint64_t n) {
     const auto is_short = [&](std::uint64_t at) {
       check_stop();

@@ -13,7 +13,7 @@ namespace {
 /// Fraction of the budget held back for rounding errors in the sum of many costs.
 constexpr double kBudgetMargin = 1e-9;
 
-/// Treats the releases as fixed in advance, since a filter covers adaptive choices.
+/// Marks the releases as fixed in advance, as accountants require; the filter itself covers adaptive choices.
 Releases as_fixed(Releases releases) {
   releases.adaptive = false;
   return releases;

@@ -26,14 +26,14 @@ double upper_end(double mu, double epsilon) { return mu / 2 - epsilon / mu; }
 double lower_end(double mu, double epsilon) { return -mu / 2 - epsilon / mu; }
 bool is_far(double mu, double epsilon) { return upper_end(mu, epsilon) <= kFar; }
 
-/// `end`, corrected for the rounding error of its subtraction.
+/// Returns `end`, increased to cover the rounding error of its subtraction.
 double rounded_end(double end, double mu) { return end + 1e-15 * mu; }
 
 /// Valid only if is_far().
 double far_log_delta(double mu, double epsilon) {
   const double a = rounded_end(upper_end(mu, epsilon), mu);
   const double b = lower_end(mu, epsilon);
-  // Mills' ratio is convex with slope x ratio(x) - 1, so from -a to -b it falls by at most the second term below.
+  // Mills' ratio is convex with slope x ratio(x) - 1, so from -a to -b it falls by at most the second argument of min below.
   const double root = std::sqrt(a * a + 4) - a;
   constexpr double kRounding = 2e-15;
   const double above = mills_above(-a);

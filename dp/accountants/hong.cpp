@@ -23,7 +23,7 @@ void check_influence(double gamma, double momentum) {
 
 void check_steps(std::uint64_t steps) { check_value("steps", {.low = 1, .high = static_cast<double>(kMaxListedSteps)}, steps); }
 
-// The better of the two whole numbers around the real minimizer of a function that falls, then rises.
+// Returns the better of the two whole numbers around `real`, the minimizer of a function that falls, then rises.
 template <class Function>
 std::uint64_t whole_minimizer(double real, const Function& value) {
   if (!(real < 9e15)) throw usage_error("the best number of steps is " + number_text(real) + "; at most 9e15 is supported");
@@ -56,8 +56,8 @@ double log_influence(std::uint64_t n, double gamma, double momentum) {
   check_influence(gamma, momentum);
   const double power = static_cast<double>(n - 1) * std::log(gamma);
   if (momentum == 0) return power;
-  // gamma^{n-1} times the geometric sum of x = beta^2 / gamma, finite at x = 1; where x^n may overflow, powers of beta^2 are
-  // factored out instead.
+  // gamma^{n-1} times the geometric sum in x = beta^2 / gamma, which is finite at x = 1. Where x^n may overflow, powers of beta^2
+  // are factored out instead.
   const double log_ratio = 2 * std::log(momentum) - std::log(gamma);
   const auto terms = static_cast<double>(n);
   if (log_ratio == 0) return power + std::log(terms);

@@ -6,7 +6,7 @@
 /// Hong, Wang & Zhou, "Dynamic privacy budget allocation improves data efficiency of differentially private gradient descent"
 /// (FAccT 2022). sigma_t is the standard deviation of the mean gradient's noise in multiples of C_t / N, that is, the noise
 /// multiplier of the sum; R = sum_t 1 / sigma_t^2. All inputs must come from public or auxiliary data: estimates from the private
-/// data would leak it. Values out of range throw Error (usage).
+/// data would reveal information about it. Values out of range throw Error (usage).
 namespace fedstride::hong {
 
 /// Equation 5: alpha = (M D / 2R) (eta C / N)^2 / gap, with smoothness M, dimension D and gap f(theta_1) - f*.
@@ -37,18 +37,19 @@ double static_bound(double steps, double alpha, double kappa);
 /// The same bound with Lemma 3.1's sigma_t: gamma^T + alpha (sum_t gamma^{(T-t)/2})^2.
 double dynamic_bound(double steps, double alpha, double kappa);
 
-/// The best numbers of steps for sigma_t^2 = T / R.
+/// The best number of steps for sigma_t^2 = T / R, by three criteria.
 struct StaticSteps {
   std::uint64_t printed = 0;  ///< Theorem 3.3 as printed, rounded up
   std::uint64_t relaxed = 0;  ///< minimizes gamma^T + kappa alpha T, the theorem's relaxation of the bound
   std::uint64_t bound = 0;    ///< minimizes static_bound itself
 };
 StaticSteps best_static_steps(double alpha, double kappa);
-/// Lemma 3.2: of the two whole numbers around its value, the one with the smaller dynamic_bound.
+/// The best number of steps by Lemma 3.2: of the two whole numbers around the lemma's value, the one with the smaller
+/// dynamic_bound.
 std::uint64_t best_dynamic_steps(double alpha, double kappa);
 
-/// Equation 17; Theorem 3.4 bounds the error by noise and decay alone if this is <= 0. The printed condition on eta_0 does not
-/// imply this for large beta, so check the value.
+/// Equation 17; if zeta <= 0, Theorem 3.4 bounds the error by its noise and decay terms alone. The printed condition on eta_0
+/// does not imply this for large beta, so check the value.
 double zeta(double smoothness, double momentum, double gamma, double learning_rate);
 
 }  // namespace fedstride::hong

@@ -2,8 +2,8 @@
 
 namespace fedstride {
 
-/// The smallest epsilon for which a bound `holds`, rounded up by at most a relative `width`. It fails at `low` and holds from
-/// `high` on.
+/// The smallest epsilon for which `holds` is true, rounded up by a relative error of at most `width`. It must be false at `low`
+/// and true from `high` upward.
 double least_epsilon(double low, double high, double width, auto&& holds) {
   while (high - low > width * high) {
     const double middle = (low + high) / 2;

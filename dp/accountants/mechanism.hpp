@@ -16,35 +16,36 @@
 
 namespace fedstride {
 
-/// The noise shares that record owners add themselves, on a grid.
+/// Noise shares, on a grid, that the owners of records add themselves.
 struct NoiseShares {
   double step = 0;              ///< grid step / clip bound
   std::uint64_t dimension = 0;  ///< components of a vector
-  std::uint64_t count = 0;      ///< shares certain to be in the sum and known to no one else
+  std::uint64_t count = 0;      ///< shares certain to be in the sum and known only to their owners
   auto operator<=>(const NoiseShares&) const = default;
 
   static constexpr auto kTerms = std::tuple{Term{"step", &NoiseShares::step}, Term{"dimension", &NoiseShares::dimension},
                                             Term{"count", &NoiseShares::count}};
 };
 
-/// The largest difference between the sums of one release on neighboring data sets, in clip bounds.
+/// The largest distance between the sums of one release on neighboring data sets, in multiples of the clip bound.
 constexpr double distance_between(Neighbours neighbours) { return neighbours == Neighbours::replace_one ? 2 : 1; }
 
-/// `count` releases of a noisy clipped sum that are equal in everything accountants use.
+/// `count` releases of a noisy clipped sum that are equal in everything that accountants use.
 struct Releases {
   Sampling sampling = Sampling::poisson;
   Neighbours neighbours = Neighbours::add_remove;
   double rate = 1;              ///< in (0, 1]; 1 if sampling is full
-  double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, for every kind of neighbors
+  double noise_multiplier = 1;  ///< noise standard deviation / clip bound of one record, for every neighbor relation
   std::uint64_t count = 1;
-  std::uint64_t passes = 0;  ///< for draws with passes: maximum number of releases with one record (epochs spanned)
+  std::uint64_t passes = 0;  ///< for draws with passes: maximum number of releases with one record (one per epoch)
   bool adaptive = false;     ///< noise or rate was chosen after looking at earlier outputs
   NoiseLaw law = NoiseLaw::gaussian;
-  NoiseShares shares = {};  ///< for other laws; the noise multiplier refers to the sum of the shares
+  NoiseShares shares = {};  ///< for non-Gaussian laws; the noise multiplier refers to the sum of the shares
   Correlation correlation = {};
-  std::uint64_t rounds = 0;  ///< if correlated: rounds up to the last release; these, not `count`, determine the cost
+  std::uint64_t rounds = 0;  ///< if correlated: number of rounds up to the last release; determines the cost, not `count`
   std::uint64_t most = 0;    ///< if correlated: maximum number of releases with one record; 0: as many as the separation allows
-  /// Full and Poisson sampling: the maximum number of rows per record, each drawn independently and moving the sum by one bound.
+  /// For full and Poisson sampling: maximum number of rows per record; each is drawn independently and moves the sum by one
+  /// bound.
   std::uint64_t rows = 1;
   bool operator==(const Releases&) const = default;
 
@@ -57,7 +58,7 @@ struct Releases {
 
 inline constexpr std::uint64_t kMaxRowsOfRecord = 1000;
 
-/// One of these releases, in the terms that its noise law uses.
+/// One of these releases, in the form that its noise law uses.
 inline DistributedNoise distributed_noise(const Releases& release) {
   const std::uint64_t shares = std::max<std::uint64_t>(release.shares.count, 1);
   return {.step = release.shares.step,
@@ -73,7 +74,7 @@ using Spending = std::vector<Releases>;
 
 /// The number of lots per epoch at this rate, at least 1.
 std::uint64_t lots_an_epoch(double rate);
-/// The number of epochs that this many lots span; the last may be partial.
+/// The number of epochs that this many lots span; the last epoch may be partial.
 inline std::uint64_t epochs_of(std::uint64_t lots, double rate) { return (lots + lots_an_epoch(rate) - 1) / lots_an_epoch(rate); }
 
 inline std::string_view name_of(Sampling sampling) { return choice_name(sampling); }

@@ -33,8 +33,8 @@ constexpr double kLeastMu = 1e-9;
 
 double probit(double p) { return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * p); }
 
-/// The largest value in [0, most] for which `holds` is true, rounded down; `holds` must be true up to some value and false
-/// beyond.
+/// The largest value in [0, most] for which `holds` is true, rounded down; `holds` must be true up to some value and false beyond
+/// it.
 template <class Holds>
 double largest_refuted(double most, const Holds& holds) {
   if (!holds(0)) return 0;
@@ -78,7 +78,7 @@ double one_run_p_value(const Guesses& guesses, double epsilon, double delta) {
   double alpha = 0, more = 0;
   log = start;
   for (double i = 1; i <= v; ++i) {
-    const double right = v - i;  // reached from right + 1
+    const double right = v - i;  // its probability follows from that of right + 1
     log += std::log((right + 1) / (r - right)) - epsilon;
     const double chance = std::exp(log);
     more += chance * (1 + kRounding);
@@ -100,7 +100,7 @@ bool one_run_refutes(const Guesses& guesses, double mu, double significance) {
   double right = significance * static_cast<double>(guesses.right) / canaries;
   double wrong = significance * (all - static_cast<double>(guesses.right)) / canaries;
   for (std::uint64_t i = guesses.right; i-- > 0;) {
-    // An event of probability `right` under one neighbor has at least probability `least` under the other.
+    // An event of probability `right` under one neighbor has probability at least `least` under the other.
     const double least = right > 0 ? normal_below(probit(std::min(right, 1.0)) - mu) : 0;
     const double next = std::max(wrong, least);
     right += static_cast<double>(i) / (all - static_cast<double>(i)) * (next - wrong);
@@ -151,7 +151,7 @@ ScoredAudit one_run_audit(std::span<const double> in, std::span<const double> ou
     throw usage_error("an audit needs scores of canaries that were in, and of some that were out");
   std::ranges::sort(present, std::greater<>());
   std::ranges::sort(absent, std::greater<>());
-  // Corners of the upper hull of (out, in) counts at or above each threshold.
+  // Corners of the upper convex hull of the points (out, in), the numbers of scores at or above each threshold.
   using Corner = std::pair<std::int64_t, std::int64_t>;
   std::vector<Corner> hull{{0, 0}};
   const auto add = [&](Corner next) {

@@ -32,8 +32,8 @@ double log1p_exp(double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::
 
 bool is_closed(double order) { return order == std::floor(order) && order <= kMaxClosedOrder; }
 
-/// The last k of the binomial sum (k = 2, ...) that matters to a relative 1e-14. With y = a(a-1) / 2 sigma^2, the rest is at most
-/// (exp(y) - 1) / y times the whole sum times the probability that a Binomial(a, q) exceeds k (Chernoff).
+/// The last k of the binomial sum (k = 2, ...) that matters for a relative error of 1e-14. With y = a(a-1) / 2 sigma^2, the later
+/// terms add up to at most (exp(y) - 1) / y times the whole sum times the probability that a Binomial(a, q) exceeds k (Chernoff).
 int terms_needed(int order, double rate, double sigma) {
   const double y = order * (order - 1.0) / (2 * sigma * sigma);
   const double mean = order * rate;
@@ -42,8 +42,8 @@ int terms_needed(int order, double rate, double sigma) {
   return std::min(k + 2, order);
 }
 
-/// E_Q[(P/Q)^a] - 1 = sum over k from 2 of C(a, k) q^k (1-q)^(a-k) (exp(k(k-1) / 2 sigma^2) - 1): no terms cancel, and logarithms
-/// cannot overflow. Element k - 2 of terms_ belongs to k.
+/// E_Q[(P/Q)^a] - 1 = sum over k from 2 of C(a, k) q^k (1-q)^(a-k) (exp(k(k-1) / 2 sigma^2) - 1): no terms cancel, and their
+/// logarithms cannot overflow. Element k - 2 of terms_ belongs to k.
 class BinomialSums {
  public:
   BinomialSums(double rate, double sigma, int terms) : rate_(rate), sigma_(sigma), log_rest_(std::log1p(-rate)) {
@@ -69,7 +69,7 @@ class BinomialSums {
   Array terms_;
 };
 
-// Eigen vectorizes exp and log of doubles, not expm1 and log1p; these versions are equally accurate, at the cost of a log.
+// Eigen vectorizes exp and log of doubles, but not expm1 and log1p. These versions are as accurate, at the cost of a log.
 Array log1p_of(const Array& x) {  // Higham, Accuracy and Stability of Numerical Algorithms, problem 1.5
   const Array whole = (1 + x).max(1e-300);
   return (whole == 1).select(x, whole.log() * x / (whole - 1));
@@ -84,7 +84,7 @@ Array expm1_of(const Array& x) {  // ibid., section 1.14.1
 /// - 1)], whose integrand is nowhere negative, so nothing cancels.
 class Quadrature {
  public:
-  /// The number of points for this order.
+  /// The number of quadrature points for this order.
   static double points(double sigma, bool two_sided, double order) {
     return (place_of_mass(two_sided, order) + (two_sided ? 1 : 0) + 2 * kReach * sigma) / step(sigma, two_sided);
   }
@@ -129,10 +129,10 @@ class Quadrature {
 
  private:
   static constexpr double kReach = 8.5;  // standard deviations: exp(-8.5^2 / 2) is 2e-16
-  /// Caps the likelihood ratio in r - 1 at exp(300): beyond, r^a is so large that r itself does not matter.
+  /// The likelihood ratio in r - 1 is capped at exp(300): beyond it, r^a is so large that r - 1 does not matter.
   static constexpr double kHeld = 300;
 
-  /// Location of the mass of r^a Q: about a with N(0) alone in the denominator, up to 2a - 1 with N(-1).
+  /// The place of most of the mass of r^a Q: about a if the denominator is N(0) alone, up to 2a - 1 if it includes N(-1).
   static double place_of_mass(bool two_sided, double order) { return two_sided ? 2 * order - 1 : order; }
   double high(double order) const { return place_of_mass(two_sided_, order) + kReach * sigma_; }
   static double step(double sigma, bool two_sided) {

@@ -10,7 +10,7 @@
 namespace fedstride {
 namespace {
 
-/// Warns if the best order is at an end of the grid: orders beyond it might be better.
+/// Returns the best order's warning, or a warning if that order is at an end of the grid, beyond which orders might be better.
 std::string edge_warning(const BestOrder& best) {
   if (!best.warning.empty()) return best.warning + (best.is_first ? "; the grid has no smaller order" : "");
   if (best.is_last)

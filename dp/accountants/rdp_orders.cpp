@@ -42,11 +42,12 @@ std::vector<double> wide_orders() {
   return orders;
 }
 
-/// Merges kinds of similar divergence: sigma and rate are grouped into cells of a common relative width.
+/// Merges kinds of releases with similar divergence into at most `most`: sigma and rate are grouped into cells of equal relative
+/// width.
 Spending lumped(const Spending& spending, std::size_t most) {
   for (double width = 0.02;; width *= 2) {
     using Cell = std::tuple<Sampling, Neighbours, long, long, NoiseLaw, NoiseShares, std::uint64_t>;
-    std::map<Cell, std::pair<Releases, double>> cells;  // with the sum of count / sigma^2
+    std::map<Cell, std::pair<Releases, double>> cells;  // each with its sum of count / sigma^2
     for (const Releases& releases : spending) {
       check_stop();
       const Cell cell{releases.sampling,
@@ -102,14 +103,14 @@ std::span<const double> order_grid(OrderGrid grid) {
 
 namespace {
 
-/// The divergences for several rows per record, cached because every round of a run needs them.
+/// The divergences of a release with several rows per record, cached because every round of a run needs them.
 std::vector<double> mixture_rdp(const Releases& release, std::span<const double> orders) {
   using Key = std::tuple<std::uint64_t, double, double, double>;
   static std::mutex mutex;
   static std::map<Key, double> known;
   constexpr std::size_t kMostKnown = 20'000;
   const double rows = static_cast<double>(release.rows), sigma = release.noise_multiplier;
-  constexpr double kMostWork = 1000;  // limit on order * rows; beyond it, orders take long and matter little
+  constexpr double kMostWork = 1000;  // limit on order * rows; higher orders take long and matter little
   const auto key = [&](double order) { return Key{release.rows, release.rate, sigma, order}; };
   const auto unamplified = [&](double order) { return order * rows * rows / (2 * sigma * sigma); };
   std::map<double, double> exact;

@@ -15,23 +15,23 @@ namespace fedstride {
 ///   default   1.1, 1.2, ..., 10.9, 11, ..., 63, 128, 256, 512, 1024
 ///   ma32      2, ..., 33 (lambda 1 to 32 of the moments accountant)
 ///   int256    2, ..., 256
-///   wide      default, with 64, 72, ..., 1016 in between and 2048, 4096, 8192, 16384 beyond
+///   wide      default, plus 64, 72, ..., 1016 and 2048, 4096, 8192, 16384
 enum class OrderGrid { standard, ma32, int256, wide };
 constexpr auto choice_names(OrderGrid) { return names("default", "ma32", "int256", "wide"); }
 std::span<const double> order_grid(OrderGrid grid);
 
 /// The Rényi divergence of one release (`count` is ignored) at each order; orders must be above 1. Exact for Gaussian sums with
-/// full and Poisson sampling (dp/accountants/sampled_rdp.hpp); an upper bound for sampling without replacement (replace-one only)
+/// full or Poisson sampling (dp/accountants/sampled_rdp.hpp); an upper bound for sampling without replacement (replace-one only)
 /// and for shuffled lots (no amplification).
 std::vector<double> release_rdp(const Releases& release, std::span<const double> orders);
 double release_rdp(const Releases& release, double order);
 
-/// The sum of the divergences over everything spent.
+/// The sum over all releases of the spending, at each order.
 std::vector<double> spending_rdp(std::span<const Releases> spending, std::span<const double> orders);
 
 /// The grid's order at which `cost(order, divergence)` is smallest, and the cost there. If there are more than a few dozen kinds
-/// of releases, the search merges similar kinds; the final comparison, with the adjacent orders, uses every kind's divergence
-/// (with more than 20,000 kinds, after coarser() in dp/accountants/spending.hpp).
+/// of releases, the search merges similar kinds. The final comparison with the adjacent orders uses the divergences of all kinds
+/// (after coarser(), dp/accountants/spending.hpp, if there are more than 20,000).
 struct BestOrder {
   double order = 0;
   double cost = 0;

@@ -44,7 +44,7 @@ double least_in_deviations(double estimate, double spread, double freedom, doubl
   const boost::math::students_t_distribution<> of_mean(freedom);
   const boost::math::chi_squared_distribution<> of_squares(freedom);
   const double mean = estimate - spread * quantile(complement(of_mean, significance / 2));
-  // The true deviation is at most the estimate times sqrt(freedom / quantile).
+  // The true standard deviation is at most the estimated one times sqrt(freedom / quantile).
   return mean > 0 ? mean * std::sqrt(quantile(of_squares, significance / 2) / freedom) : mean;
 }
 

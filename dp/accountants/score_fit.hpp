@@ -4,15 +4,16 @@
 
 namespace fedstride {
 
-/// Fits scores that are Gaussian with mean x and deviation 1 if the program's claim holds; x is the known content of the release
-/// in multiples of the claimed noise, 0 if nothing was included. Mean and deviation are both estimated.
+/// Fits a Gaussian to scores. If the program's claim holds, a score has mean x and standard deviation 1, where x is the known
+/// content of the release in multiples of the claimed noise (0 if nothing was included). Both mean and deviation are estimated.
 class ScoreFit {
  public:
   void add(double x, double score);
-  /// The estimate of (mean / x) / deviation: 1 if the claim holds, 2 if the noise is halved; 0 if nothing was included.
+  /// The estimate of (mean / x) / standard deviation: 1 if the claim holds, 2 if the noise is halved; 0 if nothing was included.
   double ratio() const;
   /// The lower confidence bound on the ratio at this significance, valid for any number of scores: Student's t for the mean and
-  /// chi-squared for the deviation, half of the significance each. Throws Error (usage) for a significance outside (0, 1).
+  /// chi-squared for the standard deviation, half of the significance each. Throws Error (usage) for a significance outside (0,
+  /// 1).
   double least_ratio(double significance) const;
   std::uint64_t scores() const { return scores_; }
 
@@ -26,8 +27,8 @@ class ScoreFit {
 /// The Clopper-Pearson lower bound on a probability, given `hits` successes in `trials`.
 double least_probability(std::uint64_t hits, std::uint64_t trials, double significance);
 
-/// The lower confidence bound, as in ScoreFit::least_ratio, on a quantity in standard deviations. `estimate` is in estimated
-/// deviations (`freedom` degrees of freedom); its own deviation is `spread`, in the same units.
+/// The lower confidence bound, as in ScoreFit::least_ratio, on a quantity in true standard deviations. `estimate` is in estimated
+/// standard deviations (`freedom` degrees of freedom); `spread` is the standard deviation of `estimate`.
 double least_in_deviations(double estimate, double spread, double freedom, double significance);
 
 }  // namespace fedstride

@@ -24,7 +24,7 @@ double negative_binomial_mean(double shape, double gamma) {
   if (!(gamma > 0) || !(gamma < 1)) throw usage_error("gamma is " + number_text(gamma) + "; it must be between 0 and 1");
   const double log = std::log(gamma);
   const double odds = (1 - gamma) / gamma;
-  // the divisor is (1 - gamma^eta) / eta, or -ln(gamma) for eta = 0
+  // The divisor is (1 - gamma^eta) / eta, or -ln(gamma) for eta = 0.
   return odds / (shape == 0 ? -log : -std::expm1(shape * log) / shape);
 }
 
@@ -99,7 +99,7 @@ double selection_epsilon(const Selection& selection, std::span<const double> ord
             std::min(log_delta, log_delta_at(Conversion::improved, orders[j], divergences[j], std::log1p(1 / (orders[i] - 1))));
       more = mean * std::exp(log_delta);
     }
-    // Negative for a mean below 1; the result is clamped at 0 below.
+    // Negative if the mean is below 1; the result is raised to at least 0 below.
     more += std::log(mean) / (orders[i] - 1);
     least = std::min(least, epsilon_at(Conversion::improved, orders[i], divergences[i] + more, delta));
   }

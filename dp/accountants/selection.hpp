@@ -28,10 +28,10 @@ double negative_binomial_gamma(double shape, double mean);
 /// Draws the number of runs. Throws Error (usage) for a distribution that selection_epsilon refuses.
 std::uint64_t draw_runs(const Selection& selection, RandomStream& random);
 
-/// The epsilon of the published result for a given `delta`, from one run's Rényi divergences at these orders (one for each, all
-/// above 1), by the improved conversion. Negative binomial (their Theorem 2): R(a) + (1 + eta) min_b ((1 - 1/b) R(b) +
-/// ln(1/gamma) / b) + ln(mean) / (a - 1). Poisson (Theorem 6): R(a) + mean d(ln(1 + 1/(a-1))) + ln(mean) / (a - 1), where d is
-/// the run's delta, from the same orders.
+/// The epsilon of the published result for a given `delta`, computed from one run's Rényi divergences at these orders, all above
+/// 1, by the improved conversion. Negative binomial (their Theorem 2): R(a) + (1 + eta) min_b ((1 - 1/b) R(b) + ln(1/gamma) / b)
+/// + ln(mean) / (a - 1). Poisson (Theorem 6): R(a) + mean d(ln(1 + 1/(a-1))) + ln(mean) / (a - 1), where d is the run's delta,
+/// from the same orders.
 double selection_epsilon(const Selection& selection, std::span<const double> orders, std::span<const double> divergences,
                          double delta);
 

@@ -24,7 +24,7 @@ std::uint64_t lots_an_epoch(double rate) {
 }
 
 // Entries stay in the order of first appearance. Schedules that never repeat a multiplier make the vector long, so only the last
-// few are searched for an equal entry: merging saves space but is not needed for correctness.
+// few entries are searched for an equal one: merging saves space but is not needed for correctness.
 void merge(Spending& spending, const Releases& more) {
   if (more.count == 0) return;
   Releases added = more;

@@ -13,7 +13,7 @@
 namespace fedstride {
 namespace {
 
-// Beyond this count, the optimal composition's binomials take too long; the other compositions are then within one percent of it.
+// Above this count, the binomials of the optimal composition take too long; the other compositions are then within 1 % of it.
 constexpr std::uint64_t kMaxOptimalCount = 100'000;
 
 double total_count(const Spending& kinds) {
@@ -22,7 +22,7 @@ double total_count(const Spending& kinds) {
   return count;
 }
 
-/// Each step's share of half of delta.
+/// The delta of each step if all steps share half of `delta` equally.
 double step_delta(std::span<const Releases> spending, double delta) {
   double count = 0;
   for (const Releases& releases : merged(spending)) count += static_cast<double>(releases.count);
@@ -52,7 +52,7 @@ double abadi_heuristic(std::span<const Releases> spending, double delta) {
   return std::sqrt(2 * std::log(2 / delta) * square) + square;
 }
 
-/// A heuristic value, with a valid bound in its warning.
+/// Returns the heuristic value with a warning that states the valid bound.
 PrivacyBound with_valid(double heuristic, double valid) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", valid);
@@ -70,7 +70,7 @@ double Basic::composed(const Spending& kinds, double delta) {
 double Strong::composed(const Spending& kinds, double delta) {
   if (kinds.empty()) return 0;
   const double count = total_count(kinds);
-  const auto with_share = [&](double logit) {  // share of delta for the steps; the rest is for the composition
+  const auto with_share = [&](double logit) {  // logit of the steps' share of delta; the rest is for composing
     const double share = 1 / (1 + std::exp(-logit));
     const auto steps = approximate_steps(kinds, share * delta / count);
     const double slack = (1 - share) * delta;

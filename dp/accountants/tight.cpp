@@ -22,26 +22,26 @@ using tight::Contour;
 using tight::Pair;
 using tight::Schedule;
 
-// The most that the extra Gaussian release may add; see docs/privacy-tight.md.
+// The most that a contour's extra Gaussian release may add to epsilon and to log delta; see docs/privacy-tight.md.
 constexpr double kEpsilonExcess = 4e-5;
-constexpr double kEpsilonEnough = 8e-5;  // accepted if a smaller excess would cost much
-constexpr double kEpsilonShare = 1e-2;   // relative to epsilon, if this limit is smaller and reachable
+constexpr double kEpsilonEnough = 8e-5;  // accepted if a smaller excess would take too much work
+constexpr double kEpsilonShare = 1e-2;   // limit relative to epsilon, used where it is smaller
 constexpr double kMinEpsilon = 1e-10;
 constexpr double kSmallEpsilon = 1e-2;  // up to here, the bound on delta sharpens the bound on epsilon
 constexpr double kLogDeltaExcess = 7e-4;
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// Below this, the exact value does not matter: Chernoff's bound replaces the integral.
+// Below this log delta, the exact value does not matter: Chernoff's bound replaces the integral.
 constexpr double kLogNoMatter = -150;
 
-// Limits on the work of a contour, in values times (parts + 1): before outcomes leak, after they leak, and if that does not help;
-// kMaxWorkDelta is for delta.
+// Limits on the work of a contour, in values times (parts + 1): for epsilon before outcomes leak (kFirstWork), after they leak
+// (kLeakWork) and if that does not help (kMaxWork), and for delta (kMaxWorkDelta).
 constexpr double kFirstWork = 3e4;
 constexpr double kLeakWork = 1e4;
 constexpr double kMaxWork = 4e5;
 constexpr double kMaxWorkDelta = 3.2e5;
 
-// The most that leaked outcomes may add to epsilon, in the same sense as kEpsilonExcess, and to log delta.
+// The most that leaked outcomes may add to epsilon (measured like kEpsilonExcess) and to log delta.
 constexpr double kLeakEpsilon = 2e-5;
 constexpr double kLeakLogDelta = 0.1;
 constexpr double kLeakDelta = 2e-4;  // if delta itself is requested
@@ -49,7 +49,7 @@ constexpr double kLeakDelta = 2e-4;  // if delta itself is requested
 constexpr std::size_t kMaxLeakingParts = 32;  // each stores its nodes
 constexpr double kMinLeakingNoise = 0.15;     // below this, there are thousands of nodes
 
-/// False if delta is very small, or the noise so low that the computation is long and epsilon large.
+/// False if delta is very small, or if the noise is so low that the computation would be long and epsilon large.
 bool matters(const Composition& composition, double log_delta) {
   return log_delta > kLogNoMatter &&
          std::ranges::none_of(composition.parts, [](const auto& part) { return part.loss.sigma() < kMinLeakingNoise; });
@@ -60,7 +60,7 @@ bool may_leak(const Composition& composition, double log_delta) {
          composition.parts.size() <= kMaxLeakingParts && matters(composition, log_delta);
 }
 
-/// Lowers log_delta to the contour's bound; returns true if that is as precise as required.
+/// Lowers log_delta to the contour's bound at `epsilon`; returns true if the bound is as precise as required.
 bool lower_log_delta(const Composition& composition, double epsilon, double& log_delta, double most_work) {
   // Starts with less work; the result shows what precision the next attempt needs.
   for (int attempt = 0; attempt < 6; ++attempt) {
@@ -88,7 +88,7 @@ double log_delta_of(const Composition& composition, double epsilon) {
     return std::min(log_delta, std::log(std::exp(log_delta_of(composition.closed(), epsilon)) + composition.drawn()));
   const bool may = may_leak(composition, log_delta);
   if (lower_log_delta(composition, epsilon, log_delta, kMaxWorkDelta) || !may) return log_delta;
-  // The smaller delta is, the less may leak. Chernoff's bound covers most of the way down.
+  // The smaller delta is, the less probability may leak. Chernoff's bound lowers log_delta most of the way.
   for (int attempt = 0; attempt < 12; ++attempt) {
     const double before = log_delta;
     const auto left = composition.leaking(log_delta + std::log(kLeakDelta));
@@ -101,7 +101,7 @@ double log_delta_of(const Composition& composition, double epsilon) {
   return log_delta;
 }
 
-/// The smallest epsilon >= 0 whose bound on log delta is at most log_delta, rounded up; the search begins at `start`.
+/// The smallest epsilon >= 0 at which the contour's bound is at most log_delta, rounded up; the search begins at `start`.
 double solve(const Contour& contour, double log_delta, double start) {
   double low = -1;  // the bound at 0 is unknown
   double high = kNoLimit;
@@ -123,7 +123,7 @@ double solve(const Contour& contour, double log_delta, double start) {
 double excess_at(double epsilon) { return std::min(kEpsilonExcess, kEpsilonShare * std::max(epsilon, kMinEpsilon)); }
 
 /// Uses contours to lower epsilon, already an upper bound, until its excess is at most kEpsilonExcess or, if `fine`,
-/// excess_at(epsilon); returns true if the result is within kEpsilonEnough.
+/// excess_at(epsilon); returns true if the excess of the result is at most kEpsilonEnough.
 bool lower_epsilon(const Composition& composition, double target, double& epsilon, double most_work, bool fine) {
   const auto wanted = [&](double at) { return fine ? excess_at(at) : kEpsilonExcess; };
   for (int attempt = 0; attempt < 30; ++attempt) {
@@ -145,8 +145,9 @@ bool lower_epsilon(const Composition& composition, double target, double& epsilo
   return true;
 }
 
-/// Lowers a small epsilon, already an upper bound, to where the bound on delta also holds; its error is relative to delta, so it
-/// is sharper there. Uses secants aimed slightly below log delta, and bisection if they leave the bracket.
+/// Lowers a small epsilon, already an upper bound, to the smallest epsilon that the bound on delta proves. The error of that
+/// bound is relative to delta, so it is sharper for small epsilon. Uses secants aimed slightly below log delta, and bisection if
+/// they leave the bracket.
 double sharper_if_small(const Composition& composition, double target, double epsilon) {
   constexpr double kClose = 1e-8;  // in log delta
   if (epsilon > kSmallEpsilon || composition.parts.size() > kMaxLeakingParts || !matters(composition, target)) return epsilon;
@@ -171,7 +172,7 @@ double bulk_epsilon(const Composition& composition, double delta) {
   const double target = std::log(delta);
   auto [epsilon, c] = tight::chernoff_epsilon(composition, delta);
   if (!composition.open.empty()) {
-    // Without the open releases, delta falls by at most the probability of a draw.
+    // Without the open releases, delta falls by at most the probability that one of them draws the record.
     const double drawn = composition.drawn();
     return drawn < delta / 2 ? std::min(epsilon, bulk_epsilon(composition.closed(), delta - drawn)) : epsilon;
   }
@@ -236,7 +237,7 @@ std::pair<double, std::string> worst_direction(const Schedule& schedule, ValueOf
   return {value, remark(first)};
 }
 
-// Noise in shares, converted to Gaussian noise; empty if no noise is in shares.
+// A spending whose noise in shares was converted to Gaussian noise. as_gaussians() returns none if no noise is in shares.
 struct AsGaussians {
   Spending spending;
   double log_factor = 0;
@@ -255,8 +256,8 @@ std::optional<AsGaussians> as_gaussians(std::span<const Releases> spending) {
   return as;
 }
 
-/// The exact curve of lots with the same draw and rate, at their least noise; null if there are other releases too, or if the
-/// noise is so low or high that amplification hardly matters.
+/// Returns the exact curve of lots with the draw and rate of `first`, at their least noise; null if there are other releases, or
+/// if the noise is so low or high that amplification hardly matters.
 std::shared_ptr<const DrawCurve> own_curve(std::span<const Releases> spending, const Releases& first, bool quick) {
   const std::uint64_t lots = lots_an_epoch(first.rate);
   std::uint64_t passes = 0;
@@ -288,7 +289,7 @@ std::shared_ptr<const DrawCurve> own_curve(std::span<const Releases> spending, c
   return curve;
 }
 
-/// True if the record has several rows, drawn independently.
+/// True if a record may have several rows, drawn independently.
 bool has_rows(const Releases& releases) { return releases.rows > 1 && releases.rate < 1; }
 
 UserMixture mixture_of(const Releases& releases) { return {releases.rows, releases.rate, releases.noise_multiplier}; }

@@ -32,8 +32,8 @@ struct Moments {
 /// A closed-form bound on one release's M(c), close if the noise is small: with p = 1 + c, M(c) = |P/Q|_p^p in L^p(Q), and P/Q <=
 /// ((1-q) N(0) + q N(1)) / (r N(0)), r = 1 for `remove`, 1 - q for `replace`; by Minkowski's inequality
 ///   M(c) <= r^{-c} (1 - q + q e^{c / (2 sigma^2)})^{1+c}.
-/// `add` is never above `remove` (Mironov, Talwar, Zhang 2019, Theorem 5). For `replace`, the smaller of this and the bound for a
-/// release that also reveals whether it drew the record, since dropping that information is post-processing:
+/// `add` is never above `remove` (Mironov, Talwar, Zhang 2019, Theorem 5). For `replace`, the bound is the smaller of this and
+/// that of a release that also reveals whether it drew the record, since dropping that information is post-processing:
 ///   M(c) = 1 - q + q e^{2 c (c+1) / sigma^2}.
 struct Drawn {
   double rate;
@@ -43,15 +43,15 @@ struct Drawn {
   Moments moments(double c) const;
 };
 
-/// The loss of one release. With A(x) = 1 - q + q e^{(2x-1)/(2 sigma^2)}, and u = 1 if P is the mixture, v = 1 if Q is, otherwise
-/// 0 (for `replace` and `add`, Q is mirrored: its shift is to -1),
+/// The loss of one release, where A(x) = 1 - q + q e^{(2x-1)/(2 sigma^2)}, u = 1 if P is the mixture (otherwise 0), and v = 1 if
+/// Q is (otherwise 0). For `replace` and `add`, Q is mirrored: its shift is to -1.
 ///   L(x) = u log A(x) - v log A(-x),   M(s) = int N(x; 0, sigma) A(x)^{u (1+s)} A(-x)^{-v s} dx.
 class Loss {
  public:
   Loss(Pair pair, double rate, double sigma);
 
-  /// The same release, except that x leaks with probability 1 - g(x), where g(x) = exp(-e^{k (x - b)}): the remaining outcomes
-  /// have hardly any loss beyond L(b). b and k are such that, under P, x leaks with probability at most e^log_leak. M(s) then
+  /// The same release, except that x leaks with probability 1 - g(x), where g(x) = exp(-e^{k (x - b)}), so hardly any remaining
+  /// outcome has a loss above L(b). b and k are chosen so that, under P, x leaks with probability at most e^log_leak. M(s) then
   /// covers the remaining outcomes, so M(0) is slightly below 1. Proof: docs/privacy-tight.md.
   Loss leaking(double log_leak) const;
 
@@ -75,7 +75,7 @@ class Loss {
   double log_ratio(double x) const;    ///< log A(x)
   Complex log_ratio(Complex x) const;  ///< the continuation of log A to |Im x| < pi sigma^2
   double log_integrand(double x, double c) const;
-  double uphill(double x, double c) const;  ///< zero of log_integrand's derivative, draw probabilities held at x
+  double uphill(double x, double c) const;  ///< zero of log_integrand's derivative if draw probabilities stay as at x
   static constexpr std::size_t kMaxNodes = 16384;
   /// Nodes of the trapezoid rule with step step_ wherever the integrand of M(c) matters; empty if there are too many.
   std::vector<Node> nodes(double c) const;
@@ -100,8 +100,8 @@ class Loss {
   std::shared_ptr<const std::vector<Node>> kept_;  // nodes at c = 0 where g is above e^{-e^9}
 };
 
-/// M(c + ikh), k = 0, 1, 2, ..., divided by M(c) e^{ikh mean}, with the `mean` of Moments, or undivided if `plain`; minus one, so
-/// that values near one keep their digits.
+/// The values M(c + ikh), k = 0, 1, 2, ..., divided by M(c) e^{ikh mean}, where `mean` is that of Moments, or undivided if
+/// `plain`. One is subtracted from each, so values near one keep their digits.
 class LossLine {
  public:
   LossLine(const Loss& loss, double c, double h, bool plain);
@@ -125,7 +125,7 @@ class LossLine {
   std::size_t at_ = 0;
   std::vector<Node> nodes_;
   std::complex<double> gone_;  // sum of -weight over nodes whose terms have vanished
-  // Terms at at_, weights, and e^{h rate} - 1; real and imaginary parts separately.
+  // For each node: its term at at_, its weight, and e^{h rate} - 1, with real and imaginary parts stored separately.
   std::vector<double> real_, imaginary_, real_weight_, imaginary_weight_, real_turn_, imaginary_turn_;
 };
 
@@ -133,11 +133,11 @@ class LossLine {
 std::complex<double> log1p(std::complex<double> w);
 std::complex<double> expm1(std::complex<double> w);
 
-/// Independent releases: the product of M(s)^count over the parts, times the Gaussian factor e^{mu^2 s (s+1) / 2}.
+/// Independent releases. Their M(s) is the product of M(s)^count over the parts, times the Gaussian factor e^{mu^2 s (s+1) / 2}.
 struct Composition {
   struct Part {
     Loss loss;
-    double count;  ///< if parts represent an interpolation, may be fractional or negative
+    double count;  ///< may be fractional or negative if parts represent an interpolation
   };
   std::vector<Part> parts;
   double gaussian = 0;  ///< mu^2 of all unsampled Gaussian releases together
@@ -147,7 +147,7 @@ struct Composition {
     double count;
   };
   std::vector<Open> open;  ///< releases with too little noise for parts (see Schedule)
-  bool coarse = false;     ///< true if too many kinds of releases were merged, at a slightly higher cost
+  bool coarse = false;     ///< true if there were too many kinds of releases, so some were merged at a slightly higher cost
 
   /// If parts represent an interpolation: one of the interpolated steps, and the weights of the parts in it.
   struct Check {
@@ -177,8 +177,8 @@ struct Composition {
   double rounding() const;
 };
 
-/// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; returns the bound's logarithm. The leak is excluded
-/// here and below, except in the contour's values.
+/// delta(epsilon) <= M(c) e^{-c epsilon} c^c / (1+c)^{1+c}, for any c > 0; returns the bound's logarithm. Here and below, the
+/// leak is excluded, except in the contour's values.
 double log_chernoff(const Composition& composition, double c, double epsilon);
 /// The smallest epsilon >= 0 that this bound proves, and the c that attains it.
 struct ChernoffEpsilon {
@@ -212,9 +212,9 @@ class Contour {
     double excess = 0;     ///< estimate of what the extra Gaussian release adds to log delta
   };
   Value at(double epsilon) const;
-  /// Continues along the line until the rest of the integral is negligible at `epsilon`, or until an extra Gaussian release that
-  /// makes it negligible adds no more than these excesses to log delta and to epsilon (returns true); or until the number of
-  /// values times (parts + 1) reaches `most_work` (returns false), where a part with more than 3000 nodes counts more than once.
+  /// Continues along the line. Returns true once the rest of the integral is negligible at `epsilon`, or once an extra Gaussian
+  /// release that makes it negligible adds no more than these excesses to log delta and to epsilon. Returns false if the number
+  /// of values times (parts + 1) would exceed `most_work` before that; a part with more than 3000 nodes counts more than once.
   /// Throws Stopped.
   bool extend(double epsilon, double log_delta_excess, double epsilon_excess, double most_work);
   /// True if `epsilon` is near enough to the crossing's.
@@ -230,11 +230,11 @@ class Contour {
   Moments moments_;
   double h_;
   double spread_;  // the integrand's bulk is 1 / spread_ wide in t
-  bool plain_;     // values_ are M(c + ikh) - 1 instead, since with few draws 1 is most of M
+  bool plain_;     // if true, values_ are M(c + ikh) - 1: with few draws, 1 is most of M
   double mean_;
   double log_scale_;     // log of the scale of values_ and of delta e^{c epsilon}
   double floor_;         // log delta is about this far below log_scale_ - c epsilon
-  double log_error_;     // of log M, by interpolation and rounding
+  double log_error_;     // of log M, caused by interpolation and rounding
   double error_ = 0;     // of the integral so far
   double extra_ = 0;     // w^2 of the extra Gaussian release
   double parts_ = 1;     // number of parts, weighted by work, plus one
@@ -259,10 +259,10 @@ struct Schedule {
   /// An upper bound on the total variation distance between the outputs of neighbors, and thus on delta for any epsilon.
   double total_variation() const;
   /// Replaces many different steps with fewer steps whose logarithmic moments interpolate theirs. Steps with a noise multiplier
-  /// below 0.04, whose quadrature would take too many nodes, are open instead; if there are too many kinds of steps for either,
-  /// they are merged by coarser() (dp/accountants/spending.hpp).
+  /// below 0.04, whose quadrature would take too many nodes, are open instead. If there are too many kinds of either, coarser()
+  /// merges them (dp/accountants/spending.hpp).
   Composition composition(Pair pair) const;
-  /// The composition with all steps open: an upper bound that is computable for any numbers.
+  /// The composition with all steps open: an upper bound that can be computed for any steps.
   Composition opened() const;
 };
 

@@ -13,17 +13,17 @@ namespace fedstride::tight {
 namespace {
 
 constexpr double kRootTwoPi = 2.5066282746310002;
-constexpr double kAliasing = 16;  // in the exponent: the aliases that the period admits, relative to delta
-constexpr double kTail = 14;      // the same for the integral beyond the end
-constexpr double kDetour = 5;     // in the exponent: distance from the lowest crossing
+constexpr double kAliasing = 16;  // in the exponent: how far below delta the period keeps the aliases
+constexpr double kTail = 14;      // the same for the integral beyond the last value
+constexpr double kDetour = 5;     // in the exponent: how far above the lowest crossing a crossing may be
 // Crossings to try, as multiples of the lowest.
 constexpr double kPlaces[] = {0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1, 1.03, 1.07, 1.15, 1.3, 1.6, 2.2, 3.5, 6, 12};
 constexpr double kRounding = 1e-11;  // relative error of sums and exponentials
 constexpr std::size_t kBlock = 128;
 constexpr double kMaxLogCrossing = 500;
 
-/// The zero of an increasing function of c, from below, to one percent: Newton's method in log c, with bisection. `function(c)`
-/// returns the value and the slope in log c.
+/// The zero of an increasing function of c, rounded down by at most one percent, found by Newton's method in log c with
+/// bisection. `function(c)` returns the value and the slope in log c.
 template <class Function>
 double root_from_below(Function&& function) {
   double low = -kMaxLogCrossing;
@@ -151,7 +151,7 @@ Crossing crossing(const Composition& composition, double epsilon, double most) {
   const double log_delta = std::min(saddle, most);
   // With period p, the trapezoid rule adds delta(epsilon + k p) e^{k c p} for k = ..., -1, 1, ... By Chernoff's bound at other
   // crossings, these aliases are small compared with delta(epsilon) if p is at least `level` / distance for one crossing on each
-  // side. Rare large losses can make the best period long; it is shorter further to the left.
+  // side. Rare large losses can make the period long; for crossings further to the left, it is shorter.
   struct Place {
     double c, level, height;
   };
@@ -216,7 +216,7 @@ void Contour::append(std::size_t count) {
     double error = log_error_;
     for (std::size_t k = 0; k < kBlock; ++k) {
       const double t = h_ * static_cast<double>(first + k);
-      // s (s+1) mu^2 / 2, relative to its value at c, like the rest
+      // s (s+1) mu^2 / 2; unless plain_, without its value at c and its mean
       logs[k] = composition_.gaussian / 2 *
                 (plain_ ? std::complex{c_ * (c_ + 1) - t * t, t * (2 * c_ + 1)} : std::complex{-t * t, 0.0});
     }
@@ -280,7 +280,7 @@ Contour::Value Contour::at(double epsilon) const {
   slope = -slope * factor - c_ * errors;
   density *= factor;
   if (plain_ && extra_ > 0) {
-    // The subtracted 1 contributes the extra release alone.
+    // The subtracted 1 stands for the extra release alone, whose delta is added here.
     const double w = std::sqrt(extra_);
     const double rise = std::exp(c_ * epsilon);
     const double alone = gaussian_delta(w, epsilon);
@@ -307,7 +307,7 @@ bool Contour::extend(double epsilon, double log_delta_excess, double epsilon_exc
     const double most = std::min(most_work / parts_, 3.0 * static_cast<double>(values_.size()) + 1e4);
     wanted = std::clamp(wanted, 16.0, std::max(16.0, most));
     if (wanted > static_cast<double>(values_.size())) append(static_cast<std::size_t>(wanted) - values_.size());
-    // The terms from `end` on sum to at most the integral of 1 / (pi t^2) from the last value on.
+    // The terms at `end` and beyond add up to at most the integral of 1 / (pi t^2) over all t beyond the last value.
     const double end = h_ * static_cast<double>(values_.size());
     const double log_end = -std::log(std::numbers::pi * (end - h_));
     extra_ = 0;

@@ -12,10 +12,10 @@
 namespace fedstride::tight {
 namespace {
 
-constexpr double kNegligible = 54;     // in the exponent, relative to the largest
+constexpr double kNegligible = 54;     // in the exponent: terms this far below the largest are dropped
 constexpr double kLeft = 11;           // standard deviations: e^{-11^2 / 2} is below e^-54
 constexpr double kBeyond = 3.5;        // e-folds of 1 - g beyond b until g cuts off e^{cL}: determines k
-constexpr double kQuadrature = 42;     // the trapezoid rule in x errs by e^-42, see docs/privacy-tight.md
+constexpr double kQuadrature = 42;     // in the exponent: error of the trapezoid rule in x, see docs/privacy-tight.md
 constexpr std::size_t kRenewal = 256;  // steps after which terms are recomputed
 constexpr std::size_t kLanes = 32;     // nodes that are rotated together
 constexpr double kTermError = 4e-14;   // relative error of a term, from its start and kRenewal complex products and sums
@@ -46,7 +46,7 @@ std::complex<double> expm1(std::complex<double> w) {
 
 namespace {
 
-/// The moments of log (1 - q + q e^{scale f(c)}), for a function f with this value, slope and curvature at c.
+/// The Moments for log M(c) = log (1 - q + q e^{scale f(c)}), where f has this value, slope and curvature at c.
 Moments mixed(double rate, double scale, double value, double slope, double curvature) {
   const double exponent = scale * value;
   Moments result;
@@ -135,8 +135,8 @@ Loss::Node Loss::node(double number, double c) const {
 }
 
 std::vector<Loss::Node> Loss::leaking_nodes(double c) const {
-  // Left of 0, the loss is at most L(0), so the Gaussian alone bounds the integrand. To the right, g does, at the latest where it
-  // falls faster than e^{cL} rises.
+  // Left of 0, the loss is at most L(0), so the Gaussian alone bounds the integrand. To the right, g bounds it, at the latest
+  // where g falls faster than e^{cL} rises.
   std::vector<Node> nodes = *kept_;
   for (auto& node : nodes) node.log_weight += c * node.loss;
   double top = top_of(nodes);
@@ -295,7 +295,7 @@ void LossLine::renew() {
   double sizes = std::abs(gone_);
   for (const auto& node : nodes_) {
     const auto exponent = node.start + t * node.rate;
-    if (exponent.real() + node.log_weight.real() < -kNegligible) {  // and stays there: the real part falls in t
+    if (exponent.real() + node.log_weight.real() < -kNegligible) {  // from here onward: the real part falls as t grows
       gone_ -= node.weight;
       sizes += std::abs(node.weight);
       continue;
@@ -335,7 +335,7 @@ void LossLine::next(std::span<std::complex<double>> values) {
     const std::size_t many = std::min(values.size(), kRenewal - at_ % kRenewal);
     std::fill_n(reals.begin(), many, Vector{});
     std::fill_n(imaginaries.begin(), many, Vector{});
-    // A few nodes at a time take all the steps, so they stay in registers.
+    // Each group of kLanes nodes takes all its steps before the next group starts, so it stays in registers.
     for (std::size_t first = 0; first < real_.size(); first += kLanes) {
       std::array<Vector, kVectors> a, b, c, d, u, v;
       for (std::size_t i = 0; i < kVectors; ++i) {

@@ -32,8 +32,8 @@ Schedule::Schedule(std::span<const Releases> spending) {
 }
 
 double Schedule::total_variation() const {
-  // N(0, sigma) against N(m, sigma): erf(m / (2 sqrt 2 sigma)); sampling multiplies this by the rate; the sum bounds a
-  // composition.
+  // N(0, sigma) and N(m, sigma) have total variation distance erf(m / (2 sqrt 2 sigma)). Sampling multiplies it by the rate; a
+  // composition's distance is at most the sum.
   const double sensitivity = distance_between(neighbours);
   double sum = std::erf(std::sqrt(gaussian / 8));
   for (const auto& step : steps) sum += step.count * step.rate * std::erf(sensitivity / (std::sqrt(8.0) * step.noise_multiplier));
@@ -87,7 +87,7 @@ struct Points {
       all.push_back(low + (high - low) * (static_cast<double>(panel) + place) / static_cast<double>(panels));
     }
   }
-  /// The first point of x's panel, and the weight of each of the panel's points in the interpolation at x.
+  /// The index of the first point of x's panel, and the weight of each of the panel's points in the interpolation at x.
   std::pair<std::size_t, std::vector<double>> weights(double x) const {
     if (degree == 1) return {0, {1.0}};
     const double place = (x - low) / (high - low) * static_cast<double>(panels);

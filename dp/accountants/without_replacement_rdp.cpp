@@ -40,7 +40,7 @@ class CentralMoments {
   std::vector<double> logs_;
 };
 
-/// False if r - 1 equals r to within a few percent: the theorem's smaller term then cannot be the moments, which are not
+/// False if r - 1 equals r to within a few percent: the moments then cannot be the theorem's smaller term, so they are not
 /// computed.
 bool moments_matter(double v, int j) { return j < CentralMoments::kMaxOrder && j * std::exp(-(j - 1) * v) >= 0.05; }
 

@@ -24,15 +24,15 @@ struct AdaptiveBoundSettings {
 };
 
 /// The bound follows a quantile of the norms (Andrew, Thakkar, McMahan & Ramaswamy 2021): C <- C exp(-eta (share - gamma)), with
-/// rate eta and quantile gamma. An absent contribution counts as half in the share.
+/// learning rate eta, quantile gamma and the share of contributions within C; an absent contribution counts as half.
 struct AdaptiveBound final : PartBase<BoundPart, AdaptiveBound, AdaptiveBoundSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "adaptive";
   static constexpr std::string_view kSummary = "begins with clip and follows a quantile of the norms (Andrew et al.)";
 
   bool counts() const override { return true; }
-  /// If not set, max(expected / 20, z): the first term is from the paper; the second keeps the noise on the sum within 15.5
-  /// percent of z.
+  /// If `deviation` is not set, max(expected / 20, z): the first term is from the paper; the second keeps the noise on the sum
+  /// within 15.5 percent of z.
   double count_noise(double noise_multiplier, double expected) const override {
     if (!(expected > 0) || !std::isfinite(expected))
       throw usage_error("expected clients in a round are " + number_text(expected) + "; they must be a positive number");

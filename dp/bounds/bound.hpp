@@ -8,7 +8,7 @@
 
 namespace fedstride {
 
-/// The bound of every round stays within these limits, even after a long run of noise.
+/// The bound of every round stays within these limits, even if noise moves it in the same direction for many rounds.
 inline constexpr double kLeastClip = 1e-6;
 inline constexpr double kMostClip = 1e6;
 
@@ -42,29 +42,30 @@ class BoundPart : public Part {
   /// The standard deviation of the noise on the count, if the release has this noise multiplier and `expected` contributions on
   /// average. Throws Error (usage) for numbers out of range, and as noise_beside_count does.
   virtual double count_noise(double /*noise_multiplier*/, double /*expected*/) const { return 0; }
-  /// The next round's bound, from the count divided by the expected number of contributions.
+  /// The next round's bound, given `mean_bit`, the count divided by the expected number of contributions.
   virtual double next(double bound, double /*mean_bit*/) const { return bound; }
 
-  /// What a guarantee states as public: how the rounds' bounds follow from the first bound and the share of `whose` contributions
-  /// within the bound; and the noise on the counts of lots.
+  /// What a guarantee states as public. course() says how the rounds' bounds follow from the first bound and the share of `whose`
+  /// contributions within the bound; count_noise_text() states the noise on the counts of lots.
   virtual std::string course(double /*first*/, std::string_view /*whose*/) const { return {}; }
   virtual std::string count_noise_text(double /*noise_multiplier*/) const { return {}; }
 };
 
 using Bound = Chosen<BoundPart>;
 
-/// The noise multiplier of the sum when a count with noise of this standard deviation is released together with it, so that both
-/// together cost as much as the noise multiplier z: 1 / z^2 = 1 / multiplier^2 + 1 / (2 deviation)^2, since a bit moves the count
-/// by 1/2. Throws Error (usage) unless z is below twice the deviation: otherwise no noise on the sum would be enough.
+/// The noise multiplier that the sum needs if a count with noise of this standard deviation is released together with it, so that
+/// both together cost as much as the sum alone with noise multiplier z: 1 / z^2 = 1 / multiplier^2 + 1 / (2 deviation)^2, since a
+/// bit moves the count by 1/2. Throws Error (usage) unless z is below twice the deviation: otherwise no noise on the sum would be
+/// enough.
 double noise_beside_count(double noise_multiplier, double deviation);
 
-/// The bounds of a run's rounds, if they follow counts.
+/// The bound of each round of a run, by a rule that follows counts.
 class BoundCourse {
  public:
   BoundCourse(Bound rule, double first) : rule_(std::move(rule)), bound_(first) {}
 
   double bound() const { return bound_; }  ///< this round's bound
-  double used() const { return used_; }    ///< the last round's bound in this session; 0: none
+  double used() const { return used_; }    ///< bound of the last completed round in this session; 0: none
   /// Advances to the next round, with a bound of at most `most`. Without `mean_bit`, the bound is unchanged.
   void take(std::optional<double> mean_bit, double most = kMostClip);
   /// Restores a checkpoint's bound. Throws Error (failure) unless it is positive and finite.

@@ -17,12 +17,12 @@ using Bounds = ChoiceList<BoundPart, FixedBound, AdaptiveBound, ScaledBound, Aut
 enum class ClipRule : std::uint8_t {};
 constexpr auto choice_names(ClipRule) { return Bounds::names(); }
 
-/// The settings of a level that has a choice of bounds.
+/// The settings that choose a level's bound.
 struct BoundSettings : PartChoice<Bounds, ClipRule> {
   Bound bound() const { return part(); }
 };
 
-/// What a ledger states about a bound: its rule if it follows counts, otherwise the default.
+/// The clip rule that a ledger states for a bound: its own rule if it follows counts, otherwise the default.
 ClipRule stated_rule(const Bound& bound);
 
 }  // namespace fedstride

@@ -8,7 +8,8 @@
 
 namespace fedstride {
 
-/// How the bound on gradients falls over a client's releases t = 1, 2, ..., T, the planned number (Yu et al., amended DP-SGD).
+/// How the bound on gradients falls over a client's releases t = 1, 2, ..., T, where T is the planned number (Yu et al., amended
+/// DP-SGD).
 enum class ClipSchedule { constant, hyperbolic, linear, linear_1000, factor_1000 };
 constexpr auto choice_names(ClipSchedule) { return names("constant", "hyperbolic", "linear", "linear-1000", "factor-1000"); }
 

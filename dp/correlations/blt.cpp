@@ -34,7 +34,7 @@ std::vector<std::pair<std::string_view, std::uint64_t>> BufferedNoise::stated(co
   return {{"noise-buffers", kept_vectors(correlation)}};
 }
 
-// Coefficients never rise, so the worst pattern is the earliest rounds exactly `separation` apart: a stream with ones there.
+// Coefficients never increase, so the worst pattern is the earliest rounds exactly `separation` apart; its stream has ones there.
 double BufferedNoise::sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const {
   const std::uint64_t after = participations(correlation, rounds, most) * correlation.separation;
   BufferedStream pattern(buffered_of(correlation));

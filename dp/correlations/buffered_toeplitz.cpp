@@ -25,7 +25,8 @@ double log_buffered_loss(const BufferedToeplitz& toeplitz, std::size_t steps, co
     prefix += stream.invert(t == 0 ? 1 : 0);
     error += prefix * prefix;
   }
-  // The sum of the worst pattern's columns (the earliest rounds `separation` apart): a stream with ones at these rounds.
+  // The worst pattern is the earliest rounds `separation` apart. C times a stream with ones at these rounds is the sum of its
+  // columns.
   BufferedStream pattern(toeplitz);
   const std::size_t most = most_participations(steps, participation);
   double size = 0;

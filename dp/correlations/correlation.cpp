@@ -58,7 +58,7 @@ std::uint64_t participations(const Correlation& correlation, std::uint64_t round
                              {static_cast<std::size_t>(correlation.separation), static_cast<std::size_t>(most)});
 }
 
-// The noise is linear in the draws: each draw of a round has its own column in a stretch.
+// The noise is linear in the draws, so here each draw of a round has its own component of a stretch.
 double combined_deviation(const Correlation& correlation, std::span<const double> factors) {
   constexpr std::size_t kColumns = 32;  // limit on the draws per round; a tree needs fewer
   double square = 0;
@@ -67,7 +67,7 @@ double combined_deviation(const Correlation& correlation, std::span<const double
     std::vector<std::vector<double>> kept(kept_vectors(correlation), std::vector<double>(kColumns));
     std::array<double, kColumns> noise, drawn, sum{};
     std::size_t used = 1;                                  // draws of round `from`
-    for (std::size_t t = from; t < factors.size(); ++t) {  // the noise before is 0
+    for (std::size_t t = from; t < factors.size(); ++t) {  // earlier noise is 0
       const auto draw = [&](std::size_t number) {
         if (number >= kColumns) throw failure("a round's noise has more draws than are foreseen");
         drawn.fill(0);

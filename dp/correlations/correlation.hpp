@@ -18,12 +18,12 @@ namespace fedstride {
 
 // The privacy cost of noise correlated between rounds. Round t publishes x_t + (C^-1 Z)_t, which determines C x + Z and vice
 // versa: one Gaussian release of sensitivity sens(C), even if x_t depends on earlier outputs (Denisov et al. 2022). C is lower
-// triangular, so the first t rounds are a release of its upper left corner.
+// triangular, so the first t rounds together are one such release with C's upper left t x t corner.
 
 /// The name of a mechanism; dp/correlations/correlations.hpp has the list. The first entry is independent noise.
 enum class NoiseMechanism : int;
 
-/// A mechanism with its parameters, fixed before the first of `horizon` rounds. Any two rounds of a record are at least
+/// A mechanism with its parameters, fixed before the first of `horizon` rounds. Any two rounds with the same record are at least
 /// `separation` apart.
 struct Correlation {
   NoiseMechanism mechanism = {};
@@ -33,7 +33,7 @@ struct Correlation {
   std::vector<double> coefficients = {};  ///< the mechanism's coefficients
 
   bool is_independent() const { return mechanism == NoiseMechanism{}; }
-  /// False for independent noise if each record may be in every round; it is then accounted for round by round.
+  /// False for independent noise if each record may be in every round; such noise is accounted for round by round.
   bool on() const { return !is_independent() || separation > 1; }
   auto operator<=>(const Correlation&) const = default;
 
@@ -43,15 +43,15 @@ struct Correlation {
                  Term{"coefficients", &Correlation::coefficients}};
 };
 
-/// A stretch of one round's noise: on entry, the round's own standard normal draws; on return, correlated noise in units of the
-/// standard deviation.
+/// A stretch of one round's noise. Before correlate(), `noise` holds the round's own standard normal draws; after it, the
+/// correlated noise, in units of the standard deviation.
 struct NoiseRow {
   std::uint64_t t = 0;    ///< the round, from 0
   std::size_t first = 0;  ///< index of the stretch's start in the vectors
   std::span<double> noise;
   /// Model-sized vectors kept from round to round.
   std::vector<std::vector<double>>& kept;
-  /// Returns the stretch's additional draws of the round, numbered from 1; valid until the next call.
+  /// Returns this stretch of the round's additional noise vector with this number (from 1); valid until the next call.
   function_ref<std::span<const double>(std::size_t)> draw;
 };
 
@@ -76,8 +76,8 @@ class MechanismPart : public Part {
 
   /// Like correlated_sensitivity below; `rounds` is above 0.
   virtual double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const = 0;
-  /// If sampling within the groups of a separation amplifies privacy, the norm, rounded up, with which each of a record's
-  /// rounds then counts (Choquette-Choo et al. 2023, Theorem 1); otherwise 0.
+  /// Returns the norm, rounded up, with which each of a record's rounds counts if sampling within the groups of a separation
+  /// amplifies privacy (Choquette-Choo et al. 2023, Theorem 1); otherwise 0.
   virtual double norm_in_groups(const Correlation& /*correlation*/) const { return 0; }
 
   virtual std::size_t kept_vectors(const Correlation& correlation) const = 0;
@@ -90,7 +90,7 @@ const MechanismPart& mechanism_of(const Correlation& correlation);
 /// The best parameters for `horizon` rounds under the mechanism's settings. Throws Error (usage) for numbers out of range.
 Correlation plan_correlation(const MechanismPart& mechanism, std::uint64_t separation, std::uint64_t horizon);
 
-/// The objection of a mechanism without coefficients to a correlation that has some.
+/// For mechanisms without coefficients: why a correlation with coefficients is invalid; empty if it has none.
 std::string refuse_coefficients(const Correlation& correlation);
 
 /// Why the correlation cannot be accounted for, in one line; empty if it can.
@@ -105,11 +105,11 @@ inline constexpr double kSensitivityRoundedUp = 1 + 1e-12;
 std::uint64_t participations(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most);
 
 /// The largest change that a record in at most `most` of the first `rounds` rounds (0: as many as the separation allows) can make
-/// to the noise-free part of their releases, for clip 1, rounded up.
+/// to the noise-free part of their releases, for a clip bound of 1, rounded up.
 double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most = 0);
 
-/// The standard deviation of sum_t f_t w_t, where w_t is round t's noise of deviation 1: |C^-T f| for factors f of the first
-/// rounds, at most as many as planned. Takes time quadratic in their number, below a second for 1,000.
+/// The standard deviation of sum_t f_t w_t, where w_t is round t's noise of standard deviation 1: |C^-T f| for factors f of the
+/// first rounds, at most `horizon` of them. Takes time quadratic in their number, less than a second for 1,000.
 double combined_deviation(const Correlation& correlation, std::span<const double> factors);
 
 inline bool is_amplified_in_groups(const Correlation& correlation) {

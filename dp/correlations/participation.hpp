@@ -34,7 +34,7 @@ Sensitivity matrix_sensitivity(std::span<const double> matrix, std::size_t steps
 
 /// The sensitivity of the Toeplitz matrix with this first column (shorter columns continue with zeros). Exact if the separation
 /// is at least the number of bands, and for nonnegative coefficients that never rise, whose worst pattern is the earliest rounds
-/// exactly `separation` apart (Kalinin & Lampert 2024, Theorem 2). Otherwise bounded as above.
+/// exactly `separation` apart (Kalinin & Lampert 2024, Theorem 2). Otherwise it is a bound, as above.
 Sensitivity toeplitz_sensitivity(std::span<const double> coefficients, std::size_t steps, const Participation& participation);
 
 }  // namespace fedstride

@@ -71,7 +71,7 @@ std::vector<double> optimal_banded_toeplitz(std::size_t bands, std::size_t steps
   if (static_cast<double>(bands) * static_cast<double>(steps) > kMostOptimized)
     throw usage_error(std::to_string(bands) + " bands over " + std::to_string(steps) +
                       " steps take too long to optimize; valid: at most 4194304 bands x steps");
-  // The gradient of log(|c| |B|), where w = 1 / c, B is the prefix sums of w, and dw = -w * w * dc.
+  // Returns log(|c| |B|) and sets its gradient, where w = 1 / c, B is the prefix sums of w, and dw = -w * w * dc.
   const auto value = [&](std::span<const double> at, std::span<double> gradient) {
     std::vector<double> c(1, 1.0);
     c.insert(c.end(), at.begin(), at.end());

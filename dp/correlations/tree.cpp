@@ -17,17 +17,17 @@ std::size_t tree_depth(std::uint64_t steps) { return static_cast<std::size_t>(st
 
 namespace {
 
-/// The most that a row of consecutive steps adds, over all patterns whose first participation is at least a units after the row's
-/// first step and whose last is at least z units before its last step: best[a * size + z]. The price of each participation is
-/// subtracted.
+/// best[a * size + z] is the most that a row of consecutive steps adds to the square, over all patterns whose first participation
+/// is at least a units after the row's first step and whose last is at least z units before its last step. The price of each
+/// participation is subtracted.
 struct Steps {
   double width = 0;
   std::vector<double> best = {};
 };
 
 /// Max-plus products of Steps tables. Distances to the ends of a row are rounded down to units, which only overstates a pattern's
-/// room; a unit exceeds 1 only if there would be more than kMaxUnits. A node counts as many participations as fit in it and in
-/// its halves.
+/// room; a unit is longer than one step only if there would be more than kMaxUnits. A node counts as many participations as fit
+/// in it and in its halves.
 class Patterns {
  public:
   Patterns(std::uint64_t separation, double most, double price)
@@ -37,7 +37,7 @@ class Patterns {
     size_ = static_cast<std::size_t>((separation_ - 1) / unit_) + 1;
   }
 
-  /// A tree: the whole nodes that tile its steps, largest first.
+  /// The table of a tree, from the tables of the whole nodes that tile its steps, largest first.
   Steps tree(std::uint64_t steps) const {
     Steps all, node;
     std::vector<Steps> nodes;
@@ -49,7 +49,7 @@ class Patterns {
     return all;
   }
 
-  /// `times` copies in sequence.
+  /// The table of `times` copies of a tree in sequence.
   Steps repeated(Steps tree, std::uint64_t times) const {
     Steps all;
     for (; times > 0; times /= 2) {
@@ -59,7 +59,7 @@ class Patterns {
     return all;
   }
 
-  /// Two rows in sequence, with the node's own term if they are the halves of a node.
+  /// The table of two rows in sequence, including the node's own term if they are the halves of a node.
   Steps joined(const Steps& left, const Steps& right, bool is_node) const {
     if (left.best.empty() || right.best.empty()) return left.best.empty() ? right : left;
     check_stop();
@@ -68,7 +68,7 @@ class Patterns {
       for (std::size_t z = 0; z < size_; ++z) {
         const double fit = count(both.width, a, z);
         double& best = both.best[a * size_ + z];
-        for (std::size_t s = 0; s < size_; ++s) {  // units left of the border; conditions on the ends may cross it
+        for (std::size_t s = 0; s < size_; ++s) {  // units left of the border; conditions on the ends may reach across it
           const std::size_t before = std::max(s, beyond(z, right.width));
           const std::size_t after = std::max(across(s), beyond(a, left.width));
           const double in_it = is_node ? std::min(fit, count(left.width, a, before) + count(right.width, after, z)) : 0;
@@ -81,7 +81,7 @@ class Patterns {
  private:
   static constexpr double kMaxUnits = 40;
 
-  /// A node no wider than the separation, which has at most one participation, and the nodes within it.
+  /// The table of a node no wider than the separation, so with at most one participation; includes the nodes within it.
   Steps single(std::size_t height) const {
     Steps node{.width = std::ldexp(1.0, static_cast<int>(height)), .best = std::vector<double>(size_ * size_)};
     for (std::size_t a = 0; a < size_; ++a)
@@ -93,12 +93,13 @@ class Patterns {
     const double room = width - 1 - static_cast<double>(a + z) * unit_;
     return room < 0 ? 0 : std::min(most_, std::floor(room / separation_) + 1);
   }
-  /// The units after a border without participation if the last participation before it is in unit s.
+  /// The number of units after a border that must be without participation if the last participation is in unit s before the
+  /// border.
   std::size_t across(std::size_t s) const {
     const auto free = static_cast<std::size_t>(separation_ / unit_);
     return free > s ? free - s - 1 : 0;
   }
-  /// The number of these units that extend beyond a row.
+  /// The number of these units that extend beyond a row of this width.
   std::size_t beyond(std::size_t units, double width) const {
     return static_cast<std::size_t>(std::max(0.0, static_cast<double>(units) - std::ceil(width / unit_)));
   }
@@ -110,8 +111,8 @@ class Patterns {
   std::size_t size_ = 1;
 };
 
-/// The bound by level: a node over w steps has at most ceil(w / separation) of the `all` participations, and a level at most
-/// `all`.
+/// A bound on the square, level by level: a node over w steps has at most ceil(w / separation) of the `all` participations, and a
+/// level has at most `all`.
 double square_by_levels(std::uint64_t length, std::uint64_t separation, double all) {
   double square = 0;
   for (std::size_t level = 0; level < tree_depth(length); ++level) {

@@ -14,16 +14,16 @@ namespace fedstride {
 /// participation in a tree.
 std::size_t tree_depth(std::uint64_t steps);
 
-/// An upper bound on the sensitivity of the first `steps` steps, with a new tree after each `restart` of them (0: never), for
-/// participations at least `separation` apart, at most `most` of them (0: as many as fit), in the worst case all in the same
-/// direction. The square is the worst pattern's sum over nodes of (participations in the node)^2, by dynamic programming over the
-/// nodes: exact in small cases (tests), coarser if the separation is above 40. If `most` limits it, it is the Lagrange dual or,
-/// if lower, a bound by level.
+/// An upper bound on the sensitivity of the first `steps` steps, with a new tree after every `restart` steps (0: never). A record
+/// has at most `most` participations (0: as many as fit), at least `separation` apart, in the worst case all in the same
+/// direction. The square is the worst pattern's sum over nodes of (participations in the node)^2, found by dynamic programming
+/// over the nodes: exact in small cases (see the tests), coarser if the separation is above 40. If `most` limits the
+/// participations, the square is the Lagrange dual or, if lower, a bound by level.
 double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint64_t most = 0, std::uint64_t restart = 0);
 
-/// The variance of the error of the sum of the first t steps, for noise of variance 1 on every node: the number of ones in t's
-/// binary digits or, with the `better` estimator (Honaker 2015, from below), the sum over the nodes that tile the steps, where a
-/// node over 2^h steps has variance 1 / (2 (1 - 2^-(h+1))).
+/// The variance of the error of the sum of the first t steps, for noise of variance 1 on every node. It is the number of ones in
+/// t's binary digits or, with the `better` estimator (Honaker 2015, from below), the sum of variances over the nodes that tile
+/// the steps: 1 / (2 (1 - 2^-(h+1))) for a node over 2^h steps.
 double tree_variance(std::uint64_t t, bool better);
 
 struct TreeNoiseSettings {
@@ -33,9 +33,9 @@ struct TreeNoiseSettings {
                        Valid{.low = 0, .high = 1e6}}};
 };
 
-/// Round t adds the increment of the estimated prefix sum of the noise. A node over 2^(h+1) rounds combines its own draw, number
-/// h + 1 of the round that completes it, with the sum of its children, weighted by their variances (Honaker 2015, from below).
-/// For each 1 in t's binary digits, a node of that height is kept.
+/// Round t adds the increment of the estimated prefix sum of the noise. A node over 2^(h+1) rounds combines its own draw, which
+/// is draw h + 1 of the round that completes the node, with the sum of its children, weighted by their variances (Honaker 2015,
+/// from below). For each 1 in t's binary digits, the node of that digit's height is kept.
 struct TreeNoise final : PartBase<MechanismPart, TreeNoise, TreeNoiseSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "tree";

@@ -25,13 +25,13 @@ struct BinsSum {
   double excess = 0;
 };
 
-/// The probability that a standard normal is in [a, b], with small relative error in both tails.
+/// The probability that a standard normal variable is in [a, b], with small relative error in both tails.
 double lognormal_between(double a, double b) {
   return a > 0 ? normal_below(-a) - normal_below(-b) : normal_below(b) - normal_below(a);
 }
 
-/// Points from 0 to `last`, `narrow` apart around the center; further out, spaced at `ratio` of the distance to it, slowly
-/// growing.
+/// Points from 0 to `last`, `narrow` apart around the center. Further out, their spacing is `ratio` times the distance to the
+/// center, or slowly more.
 std::vector<double> sum_grid(double center, double narrow, double ratio, double last) {
   const auto distance = [&](double step) {
     const double far = ratio * step;
@@ -47,7 +47,7 @@ std::vector<double> sum_grid(double center, double narrow, double ratio, double 
   return points;
 }
 
-/// Adds `chance` at `at`, split between points k and k + 1 so that the mean is kept.
+/// Adds `chance` at `at`, split between points k and k + 1 so that the mean is preserved.
 inline void put_between(BinsSum& sum, std::size_t k, double at, double chance) {
   const double low = sum.points[k];
   const double above = chance * ((at - low) / (sum.points[k + 1] - low));
@@ -88,8 +88,9 @@ std::vector<double> sum_quantiles(const BinsSum& sum, std::size_t count) {
 /// ones twice and the point itself once.
 enum class Pairs { smaller, smaller_or_equal, both };
 
-/// Adds the pairs of a point and a point of the other sum that is not larger. Most of the latter are so small that the pair stays
-/// in the former's cell: only their total chance and mean count, since a pair is split linearly between its cell's ends.
+/// Adds the pairs of a point of `larger` and a point of `smaller` that is not larger. Most of the smaller points are so small
+/// that the pair stays in the larger point's cell. Only their total chance and mean then count, since a pair is split linearly
+/// between the ends of its cell.
 void add_pairs(BinsSum& sum, const std::vector<double>& inverse, const BinsSum& larger, const BinsSum& smaller, Pairs which) {
   const double last = sum.points.back();
   std::vector<double> chances{0}, means{0};  // cumulative; only positive terms, so nothing cancels
@@ -178,14 +179,14 @@ BinsSum convolved_sums(const BinsSum& a, const BinsSum& b, double ratio) {
   return sum;
 }
 
-/// Allows for the relative rounding error of sums of positive products and of the conditional means.
+/// Returns `delta` increased by more than the rounding errors of sums of positive products and of the conditional means.
 double rounded_bins_delta(double delta) { return std::min(1.0, delta * (1 + 1e-9) + 1e-15); }
 
 /// Under Q, dP/dQ is M = (W_1 + ... + W_b) / b, where the W_j are independent lognormals of mean 1. So delta is E (M - e^eps)_+
-/// (remove) and E (1 - e^eps M)_+ (add), expectations of convex functions of a sum, which only grow if every partial sum is
-/// replaced by a sum on grid points with the same conditional means: a proven upper bound at each convolution step, with an error
-/// of second order in the grid. The tail beyond the grid is kept as its probability and mean excess, since both functions are
-/// linear there.
+/// (remove) and E (1 - e^eps M)_+ (add). Both are expectations of convex functions of a sum and only grow if every partial sum is
+/// replaced by a sum on grid points with the same conditional means. So each convolution step yields a proven upper bound, with
+/// an error of second order in the grid spacing. The tail beyond the grid is represented by its probability and mean excess,
+/// since both functions are linear there.
 class BinsCurve final : public DrawCurve {
  public:
   BinsCurve(double noise_multiplier, std::uint64_t bins, std::uint64_t epochs, double coarseness);
@@ -261,8 +262,8 @@ LotSize BallsInBins::fitted(LotSize wanted, std::size_t /*records*/, std::uint64
   return {1 / (std::clamp(steps, 1.0, most) * static_cast<double>(lots_per_step)), wanted.lot};
 }
 
-// A record's bin is drawn independently, so one more record moves no other, and at the address of round 0, which is not a
-// training round, so it is the same in all rounds.
+// Each record's bin is drawn independently, so adding a record moves no other. It is drawn at the address of round 0, which is
+// not a training round, so it is the same in all rounds.
 Lots BallsInBins::lots(const LotQuestion& question) const {
   std::vector<std::vector<std::uint32_t>> bins(lots_an_epoch(question.rate));
   for (const std::uint32_t record : question.records) {

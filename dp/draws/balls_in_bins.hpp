@@ -10,7 +10,7 @@ namespace fedstride {
 /// N(e_j, z^2 I) against Q = N(0, z^2 I) in b dimensions, in both directions.
 struct BallsInBins final : Draw {
   static constexpr std::string_view kName = "balls-in-bins";
-  /// b is records / lot rounded to a multiple of the lots read per step.
+  /// b is 1 / the requested rate, rounded to a multiple of the lots read per step.
   LotSize fitted(LotSize wanted, std::size_t records, std::uint64_t lots_per_step) const override;
   /// Lot t of the run, from 0, is bin t mod b.
   Lots lots(const LotQuestion& question) const override;

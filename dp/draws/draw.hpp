@@ -52,7 +52,8 @@ struct LotQuestion {
 
   Address address(std::uint32_t step) const { return {Purpose::private_sampling, round, client, step}; }
 };
-/// Replaces `drawn` with the round's lot number `step`, from 0; must be called in order. `epoch` counts within the round.
+/// Replaces `drawn` with the records of the round's lot number `step` (from 0); must be called in order of `step`. `epoch` is
+/// counted within the round.
 using Lots = std::function<void(int epoch, std::uint32_t step, std::vector<std::uint32_t>& drawn)>;
 
 struct LotSize {
@@ -74,31 +75,32 @@ class Draw {
 
   /// True if a record's draw does not depend on the others, so adding a record moves no other.
   virtual bool is_independent() const { return true; }
-  /// What a wrong rate violates, such as "it must be 1"; empty for a valid rate.
+  /// The condition that a wrong rate violates, such as "it must be 1"; empty for a valid rate.
   virtual std::string wrong_rate(double /*rate*/) const { return {}; }
-  /// The maximum number of `count` consecutive releases, made within `epochs` epochs, that contain a record, if it is in at most
-  /// one per pass; 0 for draws without passes.
+  /// The maximum number of releases, out of `count` consecutive releases within `epochs` epochs, that contain a given record, if
+  /// a record is in at most one release per pass; 0 for draws without passes.
   virtual std::uint64_t passes(std::uint64_t /*count*/, int /*epochs*/, double /*rate*/) const { return 0; }
   bool has_passes() const { return passes(1, 1, 1) > 0; }
 
-  /// False if no accountant has a bound under these neighbors.
+  /// False if no accountant has a bound under this neighbor relation.
   virtual bool has_bound(Neighbours) const { return true; }
-  /// True if the rows of one record are drawn independently and such records have a bound.
+  /// True if the rows of one record are drawn independently and an accountant has a bound for such records.
   virtual bool draws_rows() const { return false; }
-  /// True if a larger rate costs no less.
+  /// True if a larger rate never costs less.
   virtual bool grows_with_rate() const { return true; }
   /// True for draws with their own curve, which is slow to compute and valid only for equal releases.
   virtual bool has_curve() const { return false; }
-  /// This draw's curve. A larger `coarseness` (1: smallest) means a larger error and less time. Returns null if there is none.
-  /// Throws Error (usage) for numbers out of range.
+  /// This draw's curve. A larger `coarseness` (at least 1) means a larger error and less time. Returns null if the draw has no
+  /// curve. Throws Error (usage) for numbers out of range.
   virtual std::unique_ptr<const DrawCurve> curve(double /*noise_multiplier*/, std::uint64_t /*lots*/, std::uint64_t /*passes*/,
                                                  double /*coarseness*/) const {
     return nullptr;
   }
 
-  /// A phrase to use in a sentence, such as "Poisson sampling at rate 0.1".
+  /// A phrase for use in a sentence, such as "Poisson sampling at rate 0.1".
   virtual std::string text(double rate) const = 0;
-  /// The assumption that a statement makes about lots of records ("each example"), or about cohorts of clients; empty if none.
+  /// The assumption that a statement makes about lots of records (`record` is "each example", say) or about cohorts of clients;
+  /// empty if there is none.
   virtual std::string assumption(std::string_view /*record*/, std::uint64_t /*passes*/) const { return {}; }
   virtual std::string cohort_assumption(std::uint64_t /*passes*/) const { return {}; }
 };

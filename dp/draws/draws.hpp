@@ -12,7 +12,7 @@ namespace fedstride {
 /// The list of draws.
 using DrawList = std::tuple<PoissonDraw, FullDraw, WithoutReplacementDraw, ShuffleDraw, BallsInBins>;
 
-/// A draw as a value: its position in the list. The draws that accountants know have names here.
+/// A draw as a value: its position in the list. Draws that accountants treat individually have names here.
 enum class Sampling {
   poisson = kPlaceIn<DrawList, PoissonDraw>,
   full = kPlaceIn<DrawList, FullDraw>,

@@ -5,7 +5,7 @@
 
 namespace fedstride {
 
-/// Draws a fixed number of records, a share `rate` of all, uniformly.
+/// Draws a fixed number of records uniformly: a share `rate` of all.
 struct WithoutReplacementDraw final : Draw {
   static constexpr std::string_view kName = "without-replacement";
   Lots lots(const LotQuestion& question) const override {

@@ -30,7 +30,7 @@ std::optional<GaussianLike> DiscreteGaussianLaw::gaussian_like(const Distributed
   const double deviation = noise.local_deviation / noise.step;
   const double variance = static_cast<double>(noise.shares) * deviation * deviation;
   const double rounding = std::min(4.0, variance / 2);
-  const double first = std::exp(-2 * std::numbers::pi * std::numbers::pi * rounding);  // first term; the next: powers 4, 9, ...
+  const double first = std::exp(-2 * std::numbers::pi * std::numbers::pi * rounding);  // first term; rest: its powers 4, 9, ...
   const double e = 2 * first / (1 - first * first * first);
   const double factors = e < 0.5 ? std::log1p(e) - std::log1p(-e) : std::numeric_limits<double>::infinity();
   constexpr double kSlack = 1 - 1e-12;  // for rounding errors here
@@ -40,7 +40,8 @@ std::optional<GaussianLike> DiscreteGaussianLaw::gaussian_like(const Distributed
 }
 
 IntegerNoise DiscreteGaussianLaw::share(double deviation) const {
-  // Rounded up to a part of a step: never less than accounted for and, from half a step on, relatively at most 2^-15 more.
+  // Rounded up to a binary fraction of a step: never below the accounted deviation and, from half a step upward, at most a factor
+  // of 1 + 2^-15 above it.
   constexpr double kParts = 0x1p16;
   const double parts = deviation < kParts ? std::ldexp(1.0, std::min(std::ilogb(kParts / deviation), 16)) : 1;
   const double sigma = std::ceil(deviation * parts);

@@ -11,12 +11,12 @@
 
 namespace fedstride {
 
-/// A release of the sum of clients' vectors to which each client has added a share of discrete noise, for zero-out or replace-one
+/// A release of the sum of clients' vectors, each with a share of discrete noise from its client, for zero-out or replace-one
 /// neighbors. Gaussian noise has one share and no grid.
 struct DistributedNoise {
   double step = 0;             ///< grid step to which vectors are rounded (gamma)
-  double local_deviation = 0;  ///< deviation of a client's noise, in the vectors' unit
-  std::uint64_t shares = 0;    ///< noise shares certain to be in the sum and known to no one else: survivors minus colluders
+  double local_deviation = 0;  ///< standard deviation of a client's noise, in the vectors' unit
+  std::uint64_t shares = 0;    ///< shares certain to be in the sum and known only to their owners: survivors minus colluders
   double clip = 0;             ///< L2 norm of a vector before rounding
   std::uint64_t dimension = 0;
   double distance = 1;  ///< largest change between neighbors, in rounded vectors: 2 for replace-one
@@ -38,8 +38,8 @@ inline double distance_l1(const DistributedNoise& noise) {
   return norm * std::min(std::sqrt(static_cast<double>(noise.dimension)), norm);
 }
 
-/// A Gaussian release that bounds the cost of another release, whose outcomes have, up to a factor of at most e^log_factor, the
-/// probabilities of a function of the Gaussian outcome.
+/// A Gaussian release that bounds the cost of another release: up to a factor of at most e^log_factor, the outcomes of the other
+/// release have the probabilities of a function of the Gaussian outcome.
 struct GaussianLike {
   double noise_multiplier = 0;
   double log_factor = 0;  ///< per release
@@ -52,8 +52,8 @@ struct IntegerNoise {
 };
 
 /// The distribution of a release's noise: everything that accountants and clients need to know. A law is a final class with kName
-/// and an entry in the list (dp/laws/laws.hpp). All laws but the Gaussian are on integers: sums of equal shares added by the
-/// owners of records.
+/// and an entry in the list (dp/laws/laws.hpp). All laws except the Gaussian are on integers; their noise is a sum of equal
+/// shares, which the owners of records add.
 class Law {
  public:
   virtual ~Law() = default;
@@ -64,14 +64,14 @@ class Law {
   virtual bool has_gaussian_like() const { return false; }
   virtual std::optional<GaussianLike> gaussian_like(const DistributedNoise& /*noise*/) const { return std::nullopt; }
 
-  /// A share whose deviation, in steps, is at least `deviation` and less than `deviation` + 1. Throws Error (usage) if it cannot
-  /// be drawn.
+  /// A share whose standard deviation, in steps, is at least `deviation` and less than `deviation` + 1. Throws Error (usage) if
+  /// it cannot be drawn.
   virtual IntegerNoise share(double deviation) const = 0;
-  /// The range of deviations, in steps, of shares that have a useful bound and can be drawn.
+  /// The range of standard deviations, in steps, of shares that have a useful bound and can be drawn.
   virtual double least_steps() const { return 0; }
   virtual double most_steps() const { return 0x1p31; }
-  /// The c with P(sum of shares >= t) <= exp(-t^2 / (2 (V + c t))), where V is the sum's variance; it determines the bits of a
-  /// sum.
+  /// The c with P(sum of shares >= t) <= exp(-t^2 / (2 (V + c t))), where V is the sum's variance; it determines how many bits a
+  /// sum needs.
   virtual double tail(double /*deviation*/) const { return 1.0 / 3; }
 };
 

@@ -10,7 +10,7 @@ namespace fedstride {
 /// The list of laws.
 using LawList = std::tuple<GaussianLaw, SkellamLaw, DiscreteGaussianLaw>;
 
-/// A law as a value: its position in the list. The law that accountants know has a name here.
+/// A law as a value: its position in the list. The law that accountants treat individually has a name here.
 enum class NoiseLaw { gaussian = kPlaceIn<LawList, GaussianLaw> };
 template <class L>
 inline constexpr NoiseLaw kLaw{kPlaceIn<LawList, L>};

@@ -31,7 +31,7 @@ bool passes(const Accountant& accountant, const Spending& spending, const Privac
   return statement.epsilon > statement.budget * (1 + kSlack) && !meets(accountant, spending, statement.budget, statement.delta);
 }
 
-// Both are upper bounds on the same number, which `tight` exceeds only slightly, so no other bound can be much lower.
+// Both epsilons are upper bounds on the same number, which `tight` exceeds only slightly, so no other bound can be much lower.
 bool contradict(const AuditedStatement& audited) {
   const double own = audited.statement.epsilon;
   const double other = audited.second_epsilon;
@@ -69,7 +69,7 @@ class Auditor {
       add(promised, "every client", totals_.updates(), totals_.updates(), accountant);
       return;
     }
-    // An accountant without a bound for one client's spending has no largest epsilon.
+    // If the accountant has no bound for a client, there is no largest epsilon; that client is audited instead.
     std::vector<ClientId> first_of(totals_.histories(), totals_.clients());
     for (ClientId client = totals_.clients(); client-- > 0;) first_of[totals_.history_of(client)] = client;
     ClientId worst = first_of.front();

@@ -21,18 +21,19 @@ struct Audit {
   std::vector<AuditedStatement> statements;  ///< each level, then each client if requested
   std::vector<std::string> failures;         ///< one line each; empty: the ledger is valid
   std::vector<std::string> notes;
-  std::vector<std::string> depends_on;  ///< secrets behind chain and noise, one line each
+  std::vector<std::string> depends_on;  ///< secrets on which the chain and the noise depend, one line each
   std::uint32_t clients = 0;
   std::uint32_t rounds = 0;  ///< rounds with a reservation; private components count as one
   std::uint64_t lines = 0;
 };
 
-/// Computes every statement from the ledger's contents and lists all faults: addresses used for two inputs, more releases
-/// executed than reserved, weights that break the sensitivity, an accountant that is unknown or cannot account for the sampling,
-/// an exceeded budget, and two accountants that cannot both be right.
+/// Computes every statement from the ledger's contents and lists all faults. Faults are addresses used for two inputs, more
+/// releases executed than reserved, weights that break the sensitivity, an accountant that is unknown or has no bound for the
+/// releases, an exceeded budget, and two accountants that cannot both be right.
 Audit audit_book(const LedgerBook& book, bool each_client);
 
-/// Audits a file in the same way. Throws Error (failure) if nothing can be computed because the chain is broken or truncated.
+/// Reads a ledger file and audits it in the same way. Throws Error (failure) if nothing can be computed because the chain is
+/// broken or truncated.
 Audit audit_ledger(const std::filesystem::path& path, const std::vector<LedgerMark>& marks, std::string_view key,
                    bool each_client);
 

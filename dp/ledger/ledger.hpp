@@ -26,11 +26,12 @@ class Ledger {
   /// read_ledger does, and if lines contradict each other.
   static Ledger open(const std::filesystem::path& path, const LedgerMark& mark = {}, std::string_view key = {});
 
-  /// Called before a round. The digest covers the model, data, build and noise. Writes nothing if there is nothing to release.
-  /// Throws Error (failure), writing nothing, if addresses are used twice, weights break the sensitivity, or numbers are invalid.
+  /// Reserves a round's releases; called before the round. The digest covers the model, data, build and noise. Writes nothing if
+  /// there is nothing to release. Throws Error (failure), writing nothing, if addresses are used twice, weights break the
+  /// sensitivity, or numbers are invalid.
   void reserve(std::uint32_t round, const std::string& digest, LedgerGroups groups);
-  /// Called after the round. Releases beyond the reservation are written, since they have been spent; then Error (failure) is
-  /// thrown.
+  /// Records a round's executed releases; called after the round. Releases beyond the reservation are also written, since they
+  /// have been spent; then Error (failure) is thrown.
   void close(std::uint32_t round, LedgerGroups executed);
   /// Flushes all lines to disk; called before a summary is written.
   void sync();
@@ -42,7 +43,7 @@ class Ledger {
   const LedgerBook& book() const { return book_; }
   /// The spending of a client's examples: closed rounds as executed, open rounds in full.
   Spending spent(ClientId client) const { return book_.spent(client); }
-  /// The spending of every client, at client level.
+  /// The spending at client level, the same for every client.
   Spending spent_by_update() const { return book_.spent_by_update(); }
 
  private:

@@ -30,7 +30,8 @@ SpendingTotals::SpendingTotals(std::uint32_t clients, const LedgerStatement* sta
   histories_[0].clients = clients;
 }
 
-// A client's spending depends on the number of equal sums it was in; the largest such number is charged to all clients.
+// A client's spending depends on the number of equal sums it was in; the largest such number is charged to all clients. True if
+// the group must be charged.
 bool SpendingTotals::is_taken_more_often(const LedgerGroup& group) {
   if (group.quantity != Quantity::sums) return true;
   if (taken_runs_.empty()) taken_runs_ = group.runs;

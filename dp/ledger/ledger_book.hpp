@@ -17,16 +17,16 @@
 
 namespace fedstride {
 
-/// The spending of each client. Clients with the same history share it, so a thousand equal clients cost as much as one; adding
-/// a group takes time proportional to its number of clients.
+/// The spending of each client. Clients with the same history share it, so a thousand equal clients take as much memory as one;
+/// adding a group takes time proportional to its number of clients.
 class SpendingTotals {
  public:
   /// `statement` is the client-level statement; null if there is none.
   explicit SpendingTotals(std::uint32_t clients, const LedgerStatement* statement = nullptr);
 
-  /// Adds a group: at example level to its clients, at client level to all clients. If it names the clients in a sum, it is added
-  /// only if this raises the largest number of such sums that any client has been in, or if its noise is correlated, in which
-  /// case the cost follows from that number.
+  /// Adds a group's releases to the spending of its clients (example level) or of all clients (client level). A group that names
+  /// the clients in a sum is added only if this raises the largest number of such sums that any client has been in, or if its
+  /// noise is correlated; the cost then follows from that number.
   void add(const LedgerGroup& group);
 
   const Spending& examples(ClientId client) const { return histories_[history_of_[client]].spent; }
@@ -46,7 +46,7 @@ class SpendingTotals {
     std::uint32_t clients = 0;
   };
 
-  bool counts_ = false;               // sums name the clients in them
+  bool counts_ = false;               // true if each sum names the clients in it
   std::uint64_t unknown_rounds_ = 0;  // if above 0, it is unknown which of this many rounds the sums are in
   std::vector<History> histories_;
   std::vector<std::uint32_t> history_of_;
@@ -72,17 +72,17 @@ class LedgerBook {
   std::string refusal_reason(const LedgerEntry& reservation, bool& replay) const;
   /// True if the round is already closed with exactly these groups.
   bool was_closed_with(const LedgerEntry& closing) const;
-  /// Requires groups in canonical form, as in written lines, with numbers checked (malformed) and clients in order.
+  /// Adds a line. Its groups must be in canonical form, as in written lines, with valid numbers (malformed()) and sorted clients.
   void add(const LedgerEntry& entry);
 
-  /// Lines that contradict the ledger's promises: "round 3: client 2 executed 21 releases ...".
+  /// How lines contradict the ledger's promises, such as "round 3: client 2 executed 21 releases ...".
   const std::vector<std::string>& problems() const { return problems_; }
 
   Spending spent(ClientId client) const;
   Spending spent_by_update() const;
-  /// The totals of all rounds, with open reservations in full.
+  /// The totals of all rounds, with open reservations counted in full.
   SpendingTotals totals() const { return before(kAllRounds); }
-  /// The totals of the rounds before this one, which apply when it is repeated. No later round may have been closed.
+  /// The totals of the rounds before `round`, which apply if that round is repeated. No later round may have been closed.
   SpendingTotals before(std::uint64_t round) const;
 
   std::uint32_t rounds() const { return static_cast<std::uint32_t>(rounds_.size()); }
@@ -99,7 +99,7 @@ class LedgerBook {
   };
   void add_reservation(const LedgerEntry& entry);
   void add_closing(const LedgerEntry& entry);
-  /// True if the first round of the cycle that this group continues exists, and charged a release with no more noise.
+  /// True if the ledger has the first round of the cycle that this group continues, and a release with no more noise was charged.
   bool is_charged(std::uint32_t round, const LedgerGroup& group) const;
   void problem(std::uint32_t round, const std::string& what);
   bool is_separated() const { return !last_of_.empty(); }
@@ -110,7 +110,7 @@ class LedgerBook {
   static constexpr std::uint64_t kAllRounds = std::uint64_t{1} << 33;
 
   LedgerHeader header_;
-  // The records of each round have their own memory: among a round's buffers, they would leave holes too small for later buffers.
+  // What is kept of each round has its own memory: among a round's buffers, it would leave gaps too small for later buffers.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_ = std::make_unique<std::pmr::monotonic_buffer_resource>();
   std::pmr::map<std::uint32_t, Round> rounds_{memory_.get()};
   std::vector<std::uint32_t> last_of_;       // last round whose sum named each client; empty without a separation
@@ -130,8 +130,9 @@ struct LedgerReading {
   std::uint64_t torn = 0;  ///< bytes after it: a line left incomplete when the machine stopped
 };
 
-/// Reads the ledger and checks the whole chain, and the mark if there is one. Throws Error (failure), with a one-line message, if
-/// the file cannot be read, a line does not continue the chain or is invalid, or the mark does not match or was cut off.
+/// Reads the ledger and checks the whole chain and, if `mark` is not empty, the marked line. Throws Error (failure), with a
+/// one-line message, if the file cannot be read, a line does not continue the chain or is invalid, or the marked line differs or
+/// is missing.
 LedgerReading read_ledger(const std::filesystem::path& path, const LedgerMark& mark = {}, std::string_view key = {});
 
 }  // namespace fedstride

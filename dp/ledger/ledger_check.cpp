@@ -25,7 +25,8 @@ std::string named(const Owner& owner) {
   return client == kAll ? "every client" : "client " + std::to_string(client);
 }
 
-// Empty if every executed release, number by number, is among the reserved releases and has at least their noise.
+// Returns how `executed` exceeds `reserved`; empty if each executed release was reserved by number and has at least the reserved
+// noise.
 std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
   if (executed.each.sampling != reserved.each.sampling || executed.each.rate != reserved.each.rate)
     return "executed releases with sampling " + std::string(name_of(executed.each.sampling)) + " at rate " +
@@ -49,7 +50,7 @@ std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
     return "executed " + std::to_string(executed.each.passes) + " passes; " + std::to_string(reserved.each.passes) +
            " were reserved";
   auto run = reserved.runs.begin();
-  std::uint64_t skip = executed.first - reserved.first;  // into *run
+  std::uint64_t skip = executed.first - reserved.first;  // releases of *run to skip
   for (const ReleaseRun& done : executed.runs)
     for (std::uint64_t at = 0; at < done.count;) {
       while (skip >= run->count) skip -= run++->count;

@@ -22,7 +22,7 @@ constexpr auto choice_names(Level) { return names("example", "client"); }
 enum class Quantity {
   sums,        ///< clipped sums: of example gradients, or of client updates
   components,  ///< the matrix of private PCA, once, before the first round
-  moments,     ///< mean and deviation of the inputs, once, before the first round
+  moments,     ///< mean and standard deviation of the inputs, once, before the first round
   evaluation,  ///< accuracy and loss on protected rows, once per round
 };
 
@@ -36,7 +36,7 @@ struct LedgerStatement {
   std::string accountant = {};
   double delta = 0;
   double epsilon = std::numeric_limits<double>::infinity();  ///< budget; infinite: none
-  /// What all planned releases of sums have in common. A client's releases may differ from it in rate and passes.
+  /// What all planned releases of sums have in common. A client's releases may differ from this in rate and passes.
   Releases each = {};
   double largest_weight = 1;    ///< client level: the largest weight of an update that the sensitivity assumes
   double bound = 0;             ///< client level: S, the largest norm of an update
@@ -45,10 +45,10 @@ struct LedgerStatement {
   std::uint64_t survivors = 0;  ///< noise in shares: minimum number of clients in a round's sum
   std::uint64_t colluders = 0;  ///< noise in shares: maximum number of clients that may reveal their noise to the coordinator
   ClipRule clip_rule =
-      {};  ///< if not the default: the bound (S) is for the first round and then follows counts in the same releases
-  bool participations = false;  ///< client level: sums publicly name their clients; other clients are not charged
-  bool own_tasks = false;       ///< the same in a client's own ledger, where rounds are its tasks, of unknown versions
-  bool users = false;           ///< example level: a record is all rows of one user inside a client
+      {};  ///< if not the default: the bound (S) applies to the first round and then follows counts in the same releases
+  bool participations = false;  ///< client level: sums publicly name their clients; the largest number with one client is charged
+  bool own_tasks = false;       ///< the same in a client's own ledger, whose rounds are its tasks; model versions are unknown
+  bool users = false;           ///< example level: a record is all rows of one user within one client
   bool operator==(const LedgerStatement&) const = default;
 
   const NoisePlace& place() const { return place_of(find_choice<ClientNoiseBy>(noise_at).value_or(ClientNoiseBy{})); }
@@ -77,7 +77,7 @@ struct LedgerHeader {
   std::string source = "seeded";  ///< source of the noise: "seeded" or "secret"
   std::uint32_t clients = 1;
   std::vector<LedgerStatement> statements;  ///< at most one per level
-  /// The facts that the guarantee assumes to be public, each with its source: "classes 10 (named)".
+  /// The facts that the guarantee assumes to be public, each with its source, such as "classes 10 (named)".
   std::vector<std::string> constants = {};
   std::map<std::string, std::string> settings = {};  ///< by key, only settings fixed for a run; empty if not recorded
   const LedgerStatement* at(Level level) const;
@@ -93,7 +93,7 @@ struct LedgerHeader {
 };
 
 /// Equal releases of several clients. The addresses are (round, client, first), ..., (round, client, first + count - 1) where
-/// count is the sum over the runs.
+/// count is the sum of the runs' counts.
 struct LedgerGroup {
   Level level = Level::example;
   std::vector<ClientId> clients =
@@ -114,7 +114,8 @@ struct LedgerGroup {
                                             Term{"runs", &LedgerGroup::runs, true}};
 
   std::uint64_t count() const;
-  /// True if an earlier round charged the pass: at client level, for draws with passes, whose releases are rounds.
+  /// True if an earlier round already charged this pass: only at client level, for draws with passes, where each release is a
+  /// round.
   bool goes_on() const;
   /// The argument `like` of exposure(): everything except multiplier and count.
   Releases like() const;
@@ -140,10 +141,10 @@ LedgerGroups canonical(LedgerGroups groups, std::uint32_t clients);
 /// level's statement. All throw Error (failure) for a value that cannot be read back, such as a non-finite number.
 std::string header_text(const LedgerHeader& header);
 std::string entry_text(const LedgerEntry& entry, const LedgerHeader& header);
-/// Complete groups, for hashing.
+/// The groups in full, for hashing.
 std::string groups_text(const LedgerGroups& groups);
 
-/// The inverses. Both throw Error (failure) with one line that says what is wrong.
+/// The inverses of header_text() and entry_text(). Both throw Error (failure) with one line that says what is wrong.
 LedgerHeader read_header(std::string_view text);
 LedgerEntry read_entry(std::string_view text, const LedgerHeader& header);
 

@@ -46,7 +46,7 @@ LedgerReader::LedgerReader(const std::filesystem::path& path, std::string_view k
   if (static_cast<std::uint64_t>(status.st_size) > kMaxLedgerBytes) throw cannot("read", path, EFBIG);
 }
 
-// Appends bytes of the file to the buffer; false at the file's end.
+// Reads more of the file into the buffer; returns false at the end of the file.
 bool LedgerReader::fill() {
   buffer_.erase(0, begin_);
   begin_ = 0;
@@ -88,7 +88,7 @@ std::string_view LedgerReader::next() {
   return text_;
 }
 
-// Only one writer at a time: the lock lasts as long as the descriptor.
+// Only one writer at a time: the lock lasts until the descriptor is closed.
 LedgerWriter::LedgerWriter(const std::filesystem::path& path, int flags)
     : path_(path), file_(opened(path, O_WRONLY | O_APPEND | flags, 0644)) {
   if (!file_) throw cannot("write", path_, errno);

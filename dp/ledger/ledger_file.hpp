@@ -17,7 +17,7 @@ struct LedgerMark {
   bool operator==(const LedgerMark&) const = default;
 };
 
-/// The longest line written or read, and the largest file read.
+/// Limits on the length of a line written or read, and on the size of a file read.
 inline constexpr std::size_t kMaxLedgerLineBytes = std::size_t{32} << 20;
 inline constexpr std::uint64_t kMaxLedgerBytes = std::uint64_t{1} << 36;
 
@@ -41,7 +41,7 @@ class LedgerReader {
 
   const LedgerMark& mark() const { return mark_; }                ///< mark of the last line that next() returned
   std::uint64_t end() const { return end_; }                      ///< bytes up to that line's end
-  std::uint64_t torn() const { return buffer_.size() - begin_; }  ///< after the last line: bytes that follow it
+  std::uint64_t torn() const { return buffer_.size() - begin_; }  ///< once all lines are read: bytes after the last
 
  private:
   bool fill();
@@ -59,16 +59,16 @@ class LedgerReader {
 /// Appends lines to a ledger, for one process at a time.
 class LedgerWriter {
  public:
-  /// Creates a file, which must not exist, or opens an existing file unchanged. Both throw Error (failure), also if another
-  /// process has it open for writing.
+  /// Creates a file, which must not exist, or opens an existing file unchanged. Both throw Error (failure) if that fails or
+  /// another process has the file open for writing.
   static LedgerWriter create(const std::filesystem::path& path);
   static LedgerWriter open(const std::filesystem::path& path);
 
-  /// Keeps the first `size` bytes and removes the rest. Throws Error (failure).
+  /// Keeps the first `size` bytes and removes the rest. Throws Error (failure) if that fails.
   void cut(std::uint64_t size);
-  /// Appends a line. Throws Error (failure), after restoring the file if possible.
+  /// Appends a line. If that fails, restores the file if possible and throws Error (failure).
   void append(std::string_view line);
-  /// Flushes everything appended to disk. Throws Error (failure).
+  /// Flushes everything appended to disk. Throws Error (failure) if that fails.
   void sync();
 
  private:
@@ -79,8 +79,8 @@ class LedgerWriter {
   std::uint64_t size_ = 0;
 };
 
-/// True if the file holds a second line, that is, a reservation whose addresses may have been used. Needs no key. False if there
-/// is no file. Throws Error (failure) if it cannot be read.
+/// True if the file has a second line, that is, a reservation whose addresses may have been used. Needs no key. False if there is
+/// no file. Throws Error (failure) if it cannot be read.
 bool holds_reservation(const std::filesystem::path& ledger);
 
 /// Removes a ledger in which nothing was reserved, left by a run that was killed before its first checkpoint. No other function

@@ -18,7 +18,7 @@ const Json& member(const Json& json, const char* name) {
   return *found;
 }
 
-// What a group's releases share with their level's statement, which is not written again.
+// What a group's releases have in common with their level's statement; a group does not repeat it.
 Releases planned(Level level, Quantity quantity, const LedgerHeader& header) {
   const LedgerStatement* statement = header.at(level);
   if (statement == nullptr) return {};

@@ -18,7 +18,7 @@ struct PrivacyStatement {
   std::string accountant = {};
   std::string warning = {};  ///< the accountant's warning
   std::vector<std::string> assumptions = {};
-  bool users = false;                       ///< at example level: protects users, each with all rows inside a client
+  bool users = false;                       ///< at example level: protects each user with all rows within one client
   std::optional<double> as_in_papers = {};  ///< for shuffled lots: the epsilon under Poisson sampling, not valid for them
 };
 

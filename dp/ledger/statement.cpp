@@ -30,7 +30,7 @@ std::string neighbours_text(Neighbours neighbours) {
   return "contributing or not, with its place public (zero-out neighbours)";
 }
 
-/// The passes of each draw in a spending, in the order of DrawList.
+/// The total number of passes of each draw in a spending, in the order of DrawList.
 std::map<Sampling, std::uint64_t> draws_in(const Spending& spending) {
   std::map<Sampling, std::uint64_t> passes;
   for (const Releases& some : spending) passes[some.sampling] += some.passes;
@@ -144,7 +144,7 @@ void add_shares(std::vector<std::string>& list, const Spending& spending, const 
   list.emplace_back("the noise is discrete and drawn on integers, so floating-point attacks do not apply to it");
 }
 
-// True if the spending `more` costs at least as much as `less`.
+// True if the spending `more` certainly costs at least as much as `less`.
 bool covers(const Spending& more, const Spending& less) {
   return more.size() >= less.size() &&
          std::equal(less.begin(), less.end(), more.begin(), [](const Releases& b, const Releases& a) {

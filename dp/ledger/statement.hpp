@@ -16,14 +16,14 @@ namespace fedstride {
 PrivacyStatement make_statement(const LedgerHeader& header, Level level, const std::string& who, const Spending& spending,
                                 const Spending& papers, const Accountant& accountant);
 
-/// The statements on the released model, one for each level of the ledger: the single source for what a run prints and publishes
-/// and for its audit. At example level, it is the statement of the client with the largest epsilon, since an example belongs to
+/// The statements on the released model, one for each level of the ledger. What a run prints and publishes comes only from here,
+/// as does its audit. The statement at example level is that of the client with the largest epsilon, since an example belongs to
 /// only one client; levels are never added. Throws Error (usage) if the ledger names an unknown accountant or an accountant
 /// without a bound.
 std::vector<PrivacyStatement> model_statements(const LedgerBook& book);
 
-/// One epsilon for each history of totals (SpendingTotals::history_of). If only the largest is requested, a history that costs no
-/// more than another (no less noise, no larger rates, counts or passes) gets 0 instead.
+/// One epsilon for each history of totals (SpendingTotals::history_of). If `only_largest`, a history that costs no more than
+/// another (no less noise, no larger rates, counts or passes) gets 0 instead.
 std::vector<double> history_epsilons(const SpendingTotals& totals, const Accountant& accountant, double delta, bool only_largest);
 
 /// The statement as readable lines, and as a JSON object.

@@ -21,7 +21,7 @@ struct ParameterRange {
   std::size_t size = 0;
 };
 
-/// The L2 norm of a vector, in double; the same bits everywhere.
+/// The L2 norm of a vector, computed in double with the same bits on every machine.
 double l2_norm(std::span<const float> values);
 
 /// Clips a client's update so that its L2 norm is still at most S after rounding to multiples of 2^-40 in an ExactSum, all
@@ -34,8 +34,8 @@ class UpdateClip {
   /// layers overlap.
   explicit UpdateClip(double bound, std::vector<ParameterRange> layers = {}, Bound rule = {});
 
-  /// Sets `out` to `change`, scaled down if its norm is too large, or by the rule; returns the original norm. Requires
-  /// ExactSum::admits(change).
+  /// Sets `out` to `change`, scaled by the rule (by default, only down, if the norm is too large); returns the original norm.
+  /// Requires ExactSum::admits(change).
   double clip(std::span<const float> change, Vector& out) const;
 
   double bound() const { return bound_; }
@@ -58,23 +58,24 @@ struct ClientNoise {
   bool by_clients = false;        ///< already in the sum, added in shares
 };
 
-/// Noise is drawn in rows of this many components, each with its own row of the address, and several rows per piece of work.
+/// Noise is drawn in rows of kComponentsPerRow components, each row at its own row of the address. A piece of work is several
+/// rows.
 inline constexpr std::size_t kComponentsPerRow = 1024;
 inline constexpr std::size_t kRowsPerPiece = 8;
-/// The deviation in units of an ExactSum. Throws Error (usage) unless it is above 0 and at most 2^22.
+/// The standard deviation in units of an ExactSum. Throws Error (usage) unless it is above 0 and at most 2^22.
 double scaled_deviation(double standard_deviation);
 
-/// Adds an independent draw to each component of the sum; it depends only on source, address and component. Each 1,024 components
-/// have their own row of the address (rows 0, 1, ...). For discrete noise, the deviation is rounded up to a multiple of 2^-40.
-/// Throws Error (usage) unless the deviation is above 0 and at most 2^22.
+/// Adds an independent draw of noise to each component of the sum; a draw depends only on source, address and component. Each
+/// 1,024 components have their own row of the address (rows 0, 1, ...). For discrete noise, the deviation is rounded up to a
+/// multiple of 2^-40. Throws Error (usage) unless the deviation is above 0 and at most 2^22.
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece = serially);
 
-/// Up to three numbers per client, released together with its clipped update D of norm at most S: the update becomes (D, a S (x -
-/// 1/2), a S (w - 1/2)) with a = kShare, x = |D|^2 / S^2 and w = min(u / (2 V), 1) for the client's pooled statistic u and V, the
-/// server's expectation of u (core/pooled_statistic.hpp). Since x and w are in [0, 1], the update's norm is at most S growth(),
-/// which replaces S in the noise; an excluded client contributes 0, the middle of the range. The third number is b S / 2 if D's
-/// norm was at most S before clipping, -b S / 2 otherwise (BoundPart::counts).
+/// Up to three numbers that a client releases together with its clipped update D of norm at most S. The update becomes (D, a S (x
+/// - 1/2), a S (w - 1/2)), where a = kShare, x = |D|^2 / S^2, and w = min(u / (2 V), 1). Here u is the client's pooled statistic,
+/// and V is the server's expectation of u (core/pooled_statistic.hpp). Since x and w are in [0, 1], the update's norm is at most
+/// S growth(), which replaces S in the noise; an excluded client contributes 0, the middle of the range. The third number is b S
+/// / 2 if D's norm was at most S before clipping, -b S / 2 otherwise (BoundPart::counts).
 struct ReleasedBeside {
   static constexpr double kShare = 0.2;
   bool square = false;     ///< x
@@ -89,8 +90,8 @@ struct ReleasedBeside {
   }
   /// sqrt(1 + a^2 / 4 for each of x and w + b^2 / 4), rounded up by more than all rounding errors in computing the numbers.
   double growth() const;
-  /// Appends a client's numbers to its clipped update. `ratio` is u / V, NaN if there is none; `within` is true if its norm was
-  /// at most S.
+  /// Appends a client's numbers to its clipped update. `ratio` is u / V, NaN if there is none; `within` is true if the update's
+  /// norm was at most S before clipping.
   void append(Vector& clipped, double bound, double ratio, bool within = true) const;
   /// The means over the clients, from the last count() numbers of the mean update, which take_off() removes: x limited to [0, 1],
   /// w at least 0, the bit unchanged; 0 for numbers not released.

@@ -14,7 +14,8 @@
 
 namespace fedstride {
 
-/// The examples of one lot, computed part by part, so a lot may be larger than the network's batch. An empty lot has no parts.
+/// The examples of one lot. Their gradients are computed part by part, so a lot may be larger than the network's batch. An empty
+/// lot has no parts.
 ///   next()                      computes the next part; false if there is none
 ///   norms()                     L2 norm of each example's gradient in that part, never below the true norm
 ///   weighted_sum(factors, sink) passes sum_i factors[i] x gradient i to the sink
@@ -33,7 +34,7 @@ struct ReleaseRules {
   double noise_multiplier = 1;  ///< noise standard deviation on the sum / clip
   double denominator = 1;       ///< public constant that divides the noisy sum, never the number of examples drawn
   RandomSource source;          ///< of the noise
-  Address address;              ///< its purpose is noise; round, client and step must never be used for two releases
+  Address address;              ///< its purpose is noise; no two releases may have the same round, client and step
   /// If above 0, the sum is released with a count (1/2 for each example whose norm is at most `clip`, -1/2 for every other
   /// example) with noise of this deviation. The noise on the sum is then larger, so that both together cost as much as the noise
   /// multiplier alone.
@@ -53,7 +54,7 @@ struct LotReport {
   double within = 0;            ///< released, unlike the other numbers: the sum of noisy counts (ReleaseRules::count_noise)
 };
 
-/// A part of the flat parameter vector; frozen parameters are reported as zeros, without noise.
+/// A stretch of the flat parameter vector; the gradient of frozen parameters is passed on as zeros, without noise.
 struct GradientStretch {
   std::size_t offset = 0;
   std::size_t size = 0;
@@ -97,7 +98,8 @@ class Meter {
 /// vector in memory.
 class ClippedSum {
  public:
-  /// The stretches in which the gradient is reported, each at most kMaxStretch floats long; they depend only on the model.
+  /// The stretches in which the gradient is passed to the sink, each at most kMaxStretch floats long; they depend only on the
+  /// model.
   explicit ClippedSum(std::vector<GradientStretch> stretches);
   static constexpr std::size_t kMaxStretch = 2048;
 
@@ -137,7 +139,7 @@ class ClippedSum {
   Vector sum_;
 };
 
-/// Appends the stretches of a parameter that begins at `offset`.
+/// Appends the stretches of a parameter that has `size` floats and begins at `offset`.
 void append_stretches(std::vector<GradientStretch>& stretches, std::size_t offset, std::size_t size, bool frozen);
 
 }  // namespace fedstride

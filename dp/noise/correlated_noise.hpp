@@ -13,14 +13,15 @@
 namespace fedstride {
 
 /// The noise of a run's releases, correlated between releases by the mechanism's `correlate` in units of the standard deviation,
-/// in double. The draws z_t have the addresses of independent noise, so noise with one band equals it bit for bit; a mechanism's
-/// additional draws of a round use their number as the step.
+/// in double. The draws z_t have the same addresses as independent noise, so noise with one band equals independent noise bit for
+/// bit. A mechanism's additional draws of a round use their number as the step.
 class CorrelatedNoise {
  public:
   /// Noise for sums of this many numbers.
   CorrelatedNoise(Correlation correlation, std::size_t size);
 
-  /// Adds the round's noise. Throws Error (failure) unless the round directly follows the last round and is planned.
+  /// Adds the round's noise. Throws Error (failure) unless the round directly follows the last round and is within the planned
+  /// horizon.
   void add(ExactSum& sum, double standard_deviation, const RandomSource& source, std::uint32_t round,
            ForEachPiece for_each_piece = serially);
 

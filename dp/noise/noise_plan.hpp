@@ -15,9 +15,10 @@ namespace fedstride {
 enum class NoiseSchedule { constant, dynamic, dynamic_momentum };
 constexpr auto choice_names(NoiseSchedule) { return names("constant", "dynamic", "dynamic-momentum"); }
 
-/// The clip bound and noise of one client's releases. T = `target` is the number of releases, t = 1, 2, ... their index. Clip
-/// schedules leave the noise unchanged, with standard deviation clip x noise_multiplier on the sum, so the charged multiplier
-/// grows by C / C_t. The noise schedules (Hong et al.) all have the same zCDP budget R = T / noise_multiplier^2 over T releases:
+/// The rules for the clip bound and noise of one client's releases t = 1, 2, ...; T = `target` is their planned number. A clip
+/// schedule leaves the standard deviation of the noise on the sum at clip x noise_multiplier, so the charged multiplier grows by
+/// the factor C / C_t. The noise schedules (Hong et al.) all have the same zCDP budget R = T / noise_multiplier^2 over T
+/// releases:
 ///   constant, dynamic (Lemma 3.1, q_t = gamma^{T-t}), dynamic-momentum (q_t of Theorem 3.4)
 /// After T releases, the last values apply.
 struct NoisePlanRules {
@@ -59,7 +60,7 @@ class NoisePlan {
 
   NoisePlanRules rules_;
   double (*clip_factor_)(double t, double target) = nullptr;
-  double momentum_ = 0;              // momentum in the influences
+  double momentum_ = 0;              // momentum in the influences q_t
   double log_scale_ = 0;             // ln of sum_i sqrt(q_i) / R
   std::uint64_t constant_from_ = 0;  // index from which all releases are equal
   bool dynamic_ = false;

@@ -20,22 +20,22 @@ struct Components {
   std::uint64_t nonfinite = 0;  ///< rows omitted because they have a non-finite value; no guarantee covers this count
 };
 
-/// The sum of x x^T, not centered, over rows of length d scaled to unit norm; zero rows add nothing, and non-finite rows are
-/// counted but add nothing. Rounding keeps the norm of each contribution at 1 or below. Throws Error (failure) for a row of
+/// The sum of x x^T, not centered, over rows of length d scaled to unit norm; zero rows add nothing, and non-finite rows are only
+/// counted, in `nonfinite`. Rounding keeps the norm of each contribution at 1 or below. Throws Error (failure) for a row of
 /// another length.
 Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& nonfinite);
 
-/// Adds normal draws of standard deviation sigma to the diagonal and the upper triangle and mirrors them below: row i of the
-/// matrix draws from row i of the address.
+/// Adds Gaussian noise of standard deviation sigma to the diagonal and the upper triangle and mirrors it to the lower triangle.
+/// Row i of the matrix uses row i of the address.
 void add_symmetric_noise(Eigen::MatrixXd& matrix, double sigma, const RandomSource& source, Address address);
 
 /// Principal components by private PCA (Abadi et al. 2016, section 4; after Dwork et al. 2014): the eigenvectors of the k largest
-/// eigenvalues of the noisy sum. sigma is the noise multiplier for sensitivity 1, the change by adding or removing one row; 0 < k
-/// <= d. The sum is not divided by the number of rows, which is private.
+/// eigenvalues of the noisy sum. sigma is the noise multiplier for sensitivity 1, the largest change when one row is added or
+/// removed; 0 < k <= d. The sum is not divided by the number of rows, which is private.
 Components private_components(RowVisitor rows, int d, int k, double sigma, const RandomSource& source, Address address);
 
-/// The privacy cost of the components: one release of every row. Replacing one row moves the sum by sqrt(2), not by the 2 that
-/// replace-one assumes for a clipped sum, so under replace-one the multiplier is entered as sqrt(2) sigma.
+/// The privacy cost of the components: one release that includes every row. Replacing one row moves the sum by sqrt(2), not by
+/// the 2 that replace-one assumes for a clipped sum, so under replace-one the multiplier is entered as sqrt(2) sigma.
 Releases components_release(double sigma, Neighbours neighbours);
 
 }  // namespace fedstride

@@ -30,7 +30,7 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
 
   alignas(64) std::array<std::uint32_t, kWords> words;
   alignas(64) std::array<std::uint32_t, kWords / 4> blocks{};
-  std::array<std::uint32_t, kWords / 2> places;  // places of the lower words
+  std::array<std::uint32_t, kWords / 2> places;  // positions of the lower words
   std::array<std::uint64_t, kWords / 2> draws;
   for (std::size_t first = 0; first < ids.size();) {
     std::size_t used = 0;

@@ -10,7 +10,8 @@
 namespace fedstride {
 
 // Draws the members of a lot or a cohort. An id's draw is word number `id` of the address's 64-bit words, regardless of other
-// ids: adding a record changes no other record's draw. The address's row is 0; ids are distinct; the ids drawn keep their order.
+// ids: adding a record changes no other record's draw. The address's row must be 0 and ids must be distinct. Drawn ids keep their
+// order.
 
 /// Draws each id with probability `rate`, in [0, 1], rounded down to a multiple of 2^-64.
 void draw_poisson(const RandomSource& source, const Address& address, double rate, std::span<const std::uint32_t> ids,

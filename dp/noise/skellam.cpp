@@ -32,7 +32,7 @@ struct Fraction {
   cpp_int denominator = 1;
 };
 
-// P(k) / P(m) for a Poisson number of rate m.
+// P(k) / P(m) for the Poisson distribution with rate m.
 Fraction ratio_to_mode(std::uint64_t m, std::uint64_t k) {
   Fraction ratio;
   for (std::uint64_t i = m + 1; i <= k; ++i) ratio.numerator *= m, ratio.denominator *= i;
@@ -46,7 +46,7 @@ std::uint64_t rounded_rate(double variance) {
   if (!(variance > 0 && variance <= Skellam::kMaxVariance))
     throw usage_error("the variance of Skellam noise is " + number_text(variance) +
                       " squared steps; it must be above 0 and at most " + number_text(Skellam::kMaxVariance));
-  constexpr std::uint64_t kWhole = 65536;  // from this rate on, rates are whole numbers
+  constexpr std::uint64_t kWhole = 65536;  // from this rate upward, rates are whole numbers
   const double rate = std::ceil(variance / 2 / Poisson::kUnit);
   const auto units = static_cast<std::uint64_t>(rate);
   if (units < kWhole << 16) return units;
@@ -98,7 +98,7 @@ Poisson::Table::Table(std::uint64_t m, unsigned precision) : rate(m) {
 
 std::uint64_t Poisson::Table::operator()(RandomStream& random) const {
   if (rate == 0) return 0;
-  // The weights plus two units for the rounding of each entry and one for each end.
+  // The sum of the weights, plus two units for the rounding of each entry and one for each end of the table.
   const std::uint64_t total = ends.back() + 2 * ends.size() + 2;
   for (;;) {
     const std::uint64_t at = random.below(total);
@@ -113,7 +113,7 @@ std::uint64_t Poisson::Table::operator()(RandomStream& random) const {
   }
 }
 
-// Each unit yields a number with exactly the right probability, or none.
+// Each unit after the weights yields a number with exactly the right probability, or none (`found` stays false).
 std::uint64_t Poisson::Table::left_over(std::uint64_t at, RandomStream& random, bool& found) const {
   const std::uint64_t m = rate;
   if (at < 2 * ends.size()) {

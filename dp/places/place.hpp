@@ -19,7 +19,7 @@ class NoisePlace {
   /// hidden from adversaries, so sampling amplifies, and only then can noise on other numbers, or a measurement, be left to the
   /// coordinator.
   virtual bool is_trusted() const { return false; }
-  /// False if each update carries all of the noise: anyone may read it, and it is trained and sent as a release by itself.
+  /// False if each update carries all of the noise: the update is then a release by itself, which anyone may read.
   virtual bool is_central() const { return true; }
   /// True if clients add shares of a law on integers (dp/laws/), which are in the sum before the coordinator sees it.
   virtual bool has_shares() const { return false; }

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""CIFAR-10 between pathological clients (two classes each): ADADP, which chooses its rate, against SGD with two rates.
+"""CIFAR-10 in a pathological partition (two classes per client): ADADP, which adapts its learning rate, against SGD at two
+learning rates.
 
-    python3 adadp_against_sgd.py [ROUNDS]      two minutes per run and round on one core; the figure is adadp-against-sgd.svg
+    python3 adadp_against_sgd.py [ROUNDS [ROWS_PER_CLIENT]]
+
+Takes two minutes per run and round on one core; writes the figure to adadp-against-sgd.svg.
 """
 
-# %% Three runs, the same data and seed
+# %% Three runs with the same data and seed
 import sys
 
 import matplotlib
@@ -24,7 +27,7 @@ try:
 except fedstride.Error as error:
     sys.exit(f"{error}")  # without CIFAR-10 the error says how to get it
 
-# %% Accuracy by round, and the rates of ADADP's clients
+# %% Accuracy by round, and the learning rates of ADADP's clients
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for name, run in runs.items():
     left.plot([one["round"] for one in run.rounds], [one["test_accuracy"] for one in run.rounds], marker="o", label=name)

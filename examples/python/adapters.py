@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Low-rank adapters (Hu et al. 2022) of a frozen model: clients train, clip and noise only these, and nothing else is sent.
+"""Low-rank adapters (Hu et al. 2022) for a frozen model: only the adapters are trained, clipped, noised and sent.
 
     python3 examples/python/adapters.py [FOLDER [ROUNDS]]      (Debian: python3-torch)
 """
@@ -41,7 +41,7 @@ def pretrained(x, y):
 
 
 def adapters(net):
-    """The federated tensors: those that are trained."""
+    """Returns the federated tensors: those that are trained."""
     return {name: tensor for name, tensor in net.state_dict().items() if ".frozen." not in name}
 
 
@@ -49,7 +49,7 @@ def main(folder="runs/adapters", rounds=10):
     data = fedstride.load_dataset("synthetic")
     x_test, y_test = pictures(data["x_test"].copy()), torch.from_numpy(data["y_test"].astype("int64"))
     known = y_test[:200] < 5
-    base = pretrained(x_test[:200][known], y_test[:200][known])  # public rows, then not used for testing
+    base = pretrained(x_test[:200][known], y_test[:200][known])  # public rows, which are not used for testing
     net = nn.Sequential(Adapted(base[0], 2), base[1], Adapted(base[2], 2))
 
     @fedstride.named("adapters", "1")

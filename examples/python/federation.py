@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A federation over TLS of Python clients with their own data, under client-level privacy, and its audit.
+"""A federation of Python clients with their own data, over TLS and under client-level privacy, and the audit of its ledger.
 
     python3 examples/python/federation.py [FOLDER]
 
-A coordinator that knows no model and no data, and three clients with private data: here on one machine, as processes.
+The coordinator has no training code and no data; three clients have private data. Here they are processes on one machine.
 """
 import multiprocessing
 import pathlib

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""FedEx (Khodak et al. 2021, algorithm 2): the clients' settings are tuned while the federation trains. In each round each client
-draws one from a distribution, trains with it and scores the result on its own validation rows; the distribution moves to settings
-that score well, by exponentiated gradient.
+"""FedEx (Khodak et al. 2021, algorithm 2): the clients' settings are tuned while the federation trains. In each round, each
+client draws a setting from a distribution, trains with it and scores the result on its own validation rows. Exponentiated
+gradient then moves the distribution to settings that score well.
 
-    fedex.py [FOLDER] [ROUNDS]        # a folder with a run that was stopped goes on, with the same bits
+    fedex.py [FOLDER] [ROUNDS]        # resumes a stopped run in the folder, with the same bits
 
-The scores are of single clients and would be uncounted releases: not for runs under dp.
+Not for runs under dp: the scores concern single clients and would be releases that no ledger counts.
 """
 import math
 import pathlib
@@ -36,7 +36,7 @@ class FedEx:
                 continue
             loss = sum(n * one for _, n, one in scores) / rows
             ages = self.discount ** np.arange(len(losses))[::-1]
-            baseline = float(ages @ losses / ages.sum()) if losses else loss  # a discounted mean; in the first round its own
+            baseline = float(ages @ losses / ages.sum()) if losses else loss  # a discounted mean; its own loss in the first round
             gradient = np.zeros(self.k)
             for setting, n, one in scores:
                 gradient[setting] += n * (one - baseline) / (odds[setting] * rows)
@@ -49,11 +49,11 @@ class FedEx:
         return odds
 
     def draw(self, round, client):
-        """The setting of a client in a round, drawn at this address: the same for every caller."""
+        """Draws the setting of a client in a round: the same one on every call."""
         return int(np.random.default_rng([self.seed, round, client]).choice(self.k, p=self.odds(round)))
 
     def take(self, record):
-        """The scores of a round: the losses that its clients returned, exact in rounds.jsonl."""
+        """Keeps the scores of a round: the losses that its clients returned, which rounds.jsonl has exactly."""
         self.scores[record["round"]] = [(self.draw(record["round"], one["client"]), len(range(0, one["rows"], 5)), one["loss"])
                                         for one in record["clients"] if not one.get("failure") and one["loss"] is not None]
 
@@ -71,7 +71,7 @@ def main(folder="runs/fedex", rounds=10):
     def train(weights, task):
         setting = SETTINGS[fedex.draw(task.round, task.client)]
         x, y = task.x.reshape(len(task.y), -1).astype(np.float32) / 255, task.y
-        mine = np.arange(len(y)) % 5 > 0  # every fifth row validates
+        mine = np.arange(len(y)) % 5 > 0  # every fifth row is for validation
         w = {name: tensor.copy() for name, tensor in weights.items()}
         random = np.random.default_rng(task.seed)
         for _ in range(setting["epochs"]):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Optuna chooses the learning rate of a run on validation rows, and prunes trials that fall behind. It needs python3-optuna.
+"""Optuna chooses a run's learning rate by validation accuracy and prunes trials that fall behind. Needs python3-optuna.
 
     python3 examples/python/optuna_search.py [TRIALS] [FOLDER]
 """

@@ -12,7 +12,7 @@ import fedstride
 
 @fedstride.named("weighted-median", "1")
 def weighted_median(updates, weights, clients):
-    """For each parameter, the change with half of the clients' weight below it."""
+    """For each parameter, the smallest change with at least half of the clients' weight at or below it."""
     changes = np.stack(updates)
     order = np.argsort(changes, axis=0, kind="stable")
     below = np.cumsum(weights[order], axis=0)

@@ -26,7 +26,7 @@ def train(weights, task):
     else:
         head.load_state_dict({name: torch.from_numpy(array) for name, array in task.state.items() if name != "accuracy"})
     x, y = torch.from_numpy(task.x).float().div(255).flatten(1), torch.from_numpy(task.y)
-    apart = len(y) // 5  # the client tests its own model on these
+    apart = len(y) // 5  # the client tests its own model on these rows
     optimizer = torch.optim.SGD([*model.parameters(), *head.parameters()], lr=0.1)
     for _ in range(3):
         for rows in torch.arange(apart, len(y)).split(20):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Example-level privacy for a PyTorch model: its gradients are clipped and noised by fedstride, which draws the lots and keeps the ledger.
+"""Example-level privacy for a PyTorch model: fedstride draws the lots, clips and noises the gradients, and keeps the ledger.
 
     python3 examples/python/private_pytorch.py [FOLDER [ROUNDS]]      (Debian: python3-torch)
 """
@@ -18,7 +18,7 @@ def net():
 
 
 def gradients(model, x, y):
-    """The gradient of each example in turn: a dict of tensors (1, *shape) at a time."""
+    """Yields the gradient of each example: a dict of tensors of shape (1, *shape)."""
     for i in range(len(y)):
         loss = nn.functional.cross_entropy(model(x[i : i + 1]), y[i : i + 1])
         found = torch.autograd.grad(loss, list(model.parameters()))

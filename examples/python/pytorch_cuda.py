@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Clients trained on a GPU, if there is one: CIFAR-10's pathological clients, a convolutional network.
+"""Trains clients on a GPU, if there is one: a convolutional network on CIFAR-10 in a pathological partition.
 
     python3 examples/python/pytorch_cuda.py [FOLDER [ROUNDS [WORKERS [DATASET]]]]      (Debian: python3-torch)
 
-Workers are processes that share the GPU, each with one client at a time; weights reach them as arrays, never pickled. The same bits
-come out on the same kind of GPU with the same PyTorch: cuDNN and cuBLAS are told to be deterministic. Another GPU, or a CPU, has others.
+Workers are processes that share the GPU, each with one client at a time; weights reach them as arrays, never pickled. cuDNN and
+cuBLAS are set to be deterministic, so the same kind of GPU with the same PyTorch gives the same bits. Another GPU, or a CPU,
+gives other bits.
 """
 import os
 import sys
@@ -26,7 +27,7 @@ def network():
 
 
 def examples(x, y):
-    """On the device at once: a client's rows are few."""
+    """Moves all examples to the device at once, since a client has few."""
     return torch.from_numpy(x).to(DEVICE).float().div(127.5).sub(1), torch.from_numpy(y).to(DEVICE)
 
 

@@ -28,7 +28,7 @@ class Predictor(nn.Module):
 
 
 def windows(text):
-    """Sequences of 20 characters and the ones that follow each."""
+    """Returns sequences of 20 characters and, for each character, the one that follows."""
     tokens = torch.tensor([LETTERS.index(letter) for letter in text])
     parts = tokens.unfold(0, 21, 10)
     return parts[:, :-1], parts[:, 1:]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A PyTorch ResNet-18 with group norm, trained by your own function, on CIFAR-10's pathological clients.
+"""A PyTorch ResNet-18 with group norm, trained by your own function on CIFAR-10 in a pathological partition.
 
     python3 examples/python/pytorch_resnet.py [FOLDER [ROUNDS [ROWS]]]      (Debian: python3-torch)
 
-ROWS: at most this many of each client, for a trial.
+ROWS: use at most this many rows of each client, for a trial.
 """
 import sys
 
@@ -40,7 +40,7 @@ def examples(x, y):
 
 
 class Trainer:
-    """One epoch of SGD with momentum. A class, so that worker processes get what it needs."""
+    """One epoch of SGD with momentum. It is a class so that worker processes receive its settings."""
 
     def __init__(self, width):
         self.width, self.model = width, None

@@ -9,8 +9,8 @@
 
 namespace fedstride {
 
-/// Zeroed memory that starts on a cache line and ends with one spare cache line, so a kernel may load a whole vector anywhere in
-/// it.
+/// Zeroed memory that starts on a cache line and ends with one spare cache line, so a kernel may load a whole vector from any
+/// place in it.
 template <class T>
   requires std::is_trivially_copyable_v<T>
 class Buffer {

@@ -20,7 +20,7 @@ struct ConvShape {
   int stretch() const { return kernel * input.channels; }
   /// Weights of one filter: [row][column][input].
   int filter_size() const { return kernel * stretch(); }
-  /// The index in the input at which the field of output (y, x) begins.
+  /// The index in the input at which the receptive field of output (y, x) begins.
   std::size_t source(int y, int x) const {
     return static_cast<std::size_t>(y) * stride * pitch() + static_cast<std::size_t>(x) * stride * input.channels;
   }
@@ -35,15 +35,16 @@ void pack_filters(const float* filters, int channels, int size, float* packed);
 /// One row of outputs: to[x][o] = bias[o] + sum_k input[source + k] packed[k][o], with o padded to whole vectors, also in bias.
 void conv_row(const ConvShape& shape, const float* input, const float* packed, const float* bias, int y, float* to);
 
-/// The outputs of one filter in one image that a gradient reaches: for each, the index in the input at which its field begins,
-/// and its gradient. Neighbors with the same source may be merged.
+/// The outputs of one filter in one image that a gradient reaches: for each, the index in the input at which its receptive field
+/// begins, and its gradient. Neighbors with the same source may be merged.
 struct SpotList {
   const std::uint32_t* sources = nullptr;
   const float* gradients = nullptr;
   int count = 0;
 };
 
-/// Memory for the spots of `channels` filters: those of filter c begin at c * capacity, where capacity >= spot_capacity(places).
+/// Memory for the spots of `channels` filters; the spots of filter c begin at c * capacity, where capacity >=
+/// spot_capacity(places).
 struct SpotStore {
   std::uint32_t* sources;
   float* gradients;
@@ -55,8 +56,8 @@ constexpr std::size_t spot_capacity(std::size_t places) { return (places + 15) /
 
 /// Lists the non-zero gradients of one image, [place][channel] without gaps, `width` places per row. bases[place] is the source
 /// of the place's first output; winners[place][channel], with channels padded to whole vectors, selects which of the window's
-/// shifts (room for at least 16) is added to the source; if null, none is. With `values`, gradients whose value is not positive
-/// are omitted (ReLU).
+/// shifts (room for at least 16) is added to the source. If winners is null, none is added. With `values`, gradients whose value
+/// is not positive are omitted (ReLU).
 void list_spots(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                 const std::uint32_t* shifts, int window_places, std::size_t places, int width, int channels,
                 const SpotStore& store);

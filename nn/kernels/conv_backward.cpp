@@ -13,8 +13,8 @@ constexpr int kMaxVectors = kRegisters == 32 ? 20 : 12;  // vectors of a filter'
 constexpr int kMaxRows = 5;                              // rows of a small filter, summed at once
 constexpr int kMaxPickedPlaces = 16;                     // places of a pool's window whose shifts are selected from registers
 
-/// Sums kRows rows of the filter, with `tail` weights in the last of each row's kVectors vectors. With two sets of sums, even and
-/// odd spots are added separately.
+/// Sums kRows rows of the filter's gradient, with `tail` weights in the last of each row's kVectors vectors. With two sets of
+/// sums, even and odd spots are added separately.
 template <int kSets, int kRows, int kVectors>
 void filter_rows(const float* const* inputs, const SpotList* lists, int pictures, std::size_t offset, std::size_t pitch,
                  float* to, std::size_t to_stride, int tail) {
@@ -88,9 +88,9 @@ float sum_of(const float* values, int count) {
   return sum(total);
 }
 
-// Spots are listed in blocks of kSpotBlock places: each block's non-zero gradients, after adding those with the same source, as
-// neighbors in overlapping windows may have. Two lanes of a block are neighbors if they are 1 apart or, if a row of places is
-// shorter than half a block, a row's width apart; of three in a row, the first two are added. All processors do the same.
+// Spots are listed in blocks of kSpotBlock places: each block's non-zero gradients, after merging neighbors with the same source,
+// which overlapping windows may have. Two lanes of a block are neighbors if they are 1 apart or, if a row of places is shorter
+// than half a block, a row's width apart; of three in a row, the first two are merged. All processors do the same.
 constexpr int kSpotBlock = 16;
 
 #if defined(__AVX512F__)
@@ -104,7 +104,7 @@ FEDSTRIDE_INLINE IntLanes picked(Shifts shifts, const std::uint8_t* winners) {
   return reinterpret_cast<IntLanes>(_mm512_maskz_permutexvar_epi32(0xFFFF, _mm512_maskz_cvtepu8_epi32(0xFFFF, winner), shifts));
 }
 
-/// The gradients after merging: one with the same source as the spot `distance` places later is added there and zeroed here.
+/// Returns the merged gradients: one with the same source as the spot `distance` places later is added to that spot's and zeroed.
 FEDSTRIDE_INLINE __m512 merged(__m512 gradients, __m512i sources, int distance) {
   const __m512i earlier = _mm512_sub_epi32(reinterpret_cast<__m512i>(lane_numbers()), _mm512_set1_epi32(distance));
   const auto exists = static_cast<__mmask16>(0xFFFFU << distance);
@@ -327,7 +327,8 @@ void list_blocks(const float* gradients, const float* values, const std::uint32_
   }
 }
 
-/// For windows of more than kMaxPickedPlaces places; adds a gradient to the previous entry if their sources are the same.
+/// list_spots for windows of more than kMaxPickedPlaces places; adds a gradient to the previous spot's if their sources are
+/// equal.
 void list_spots_one_by_one(const float* gradients, const float* values, const std::uint32_t* bases, const std::uint8_t* winners,
                            const std::uint32_t* shifts, std::size_t places, int channels, const SpotStore& store) {
   const std::size_t padded = whole_lanes(static_cast<std::size_t>(channels));

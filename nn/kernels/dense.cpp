@@ -11,8 +11,8 @@ namespace {
 // A tile of results stays in registers: kMaxRows rows by two vectors.
 constexpr int kMaxRows = kTileRows;
 constexpr int kInputChunk = 64;  // inputs of a tile processed at once, so their weights and activations stay in L1
-// From these numbers of rows on, weights are copied to adjacent memory, one chunk of inputs at a time: the first applies if they
-// are unaligned, the second if their stride maps a chunk's inputs to four of the 64 sets of the first-level cache.
+// With at least this many rows, weights are copied to adjacent memory, one chunk of inputs at a time: the first number applies if
+// the weights are unaligned, the second if their stride maps a chunk's inputs to four of the 64 sets of the first-level cache.
 constexpr int kMinRowsToCopy = 3 * kMaxRows;
 constexpr int kMinRowsToCopyCrowded = 128;
 constexpr int kCrowdedOutputs = 256;
@@ -55,9 +55,9 @@ void forward_tile(const float* x, std::size_t x_stride, const float* w, std::siz
     forward_loop<kRows, kVectors, true>(x, x_stride, w, w_stride, depth, y, y_stride, tail);
 }
 
-/// Sums over the outputs, with kSums vectors of sums in registers: the parts of the lanes take turns on a piece of the outputs
+/// Sums over the outputs, with kSums vectors of sums in registers. The parts of the lanes take turns on a piece of the outputs
 /// that stays in the first-level cache. body(sum, o, get, put) adds outputs o, o + 1, ...; get and put touch nothing after the
-/// last one.
+/// last output.
 template <int kSums, class Body>
 FEDSTRIDE_INLINE void sum_outputs(int outputs, Lanes (&sums)[kSumParts][kSums], Body&& body) {
   constexpr int kPiece = 1024;
@@ -134,7 +134,7 @@ void weight_tile(const float* x, std::size_t x_stride, [[maybe_unused]] const in
 }
 
 /// Computes the gradients with respect to inputs and weights for two inputs, loading the output gradients once for both. sums has
-/// the form of data_tile's result; dw[i][o] = sum_r factors[r][i] dy[r][o].
+/// the layout of data_tile's result; dw[i][o] = sum_r factors[r][i] dy[r][o].
 template <int kRows>
 void both_tile(const float* factors, const float* dy, std::size_t dy_stride, const float* w, int outputs, float* sums,
                float* dw) {
@@ -188,7 +188,7 @@ void start_with(const float* bias, Rows y, int rows, int first, int last) {
       store(y[r] + o, bias == nullptr ? Lanes{} : load_first(bias + o, std::min(kLanes, last - o)));
 }
 
-/// Adds a strip of at most kStripOutputs outputs, whose weights begin at `w`.
+/// Adds the products for a strip of at most kStripOutputs outputs, whose weights begin at `w`, to y.
 FEDSTRIDE_INLINE void add_strip(const float* x, std::size_t x_stride, int rows, const float* w, int w_stride, int depth, float* y,
                                 std::size_t y_stride, int width) {
   const auto& tiles = kForwardTiles[width > kLanes ? 1 : 0];
@@ -196,7 +196,7 @@ FEDSTRIDE_INLINE void add_strip(const float* x, std::size_t x_stride, int rows, 
   tiles[rows - 1](x, x_stride, w, static_cast<std::size_t>(w_stride), depth, y, y_stride, tail);
 }
 
-/// Computes at most kWeightInputs inputs by `width` outputs, with the tile made for their number.
+/// Computes weight gradients of at most kWeightInputs inputs and `width` outputs, with the tile function for these numbers.
 void weight_tiles_of(int inputs, WeightSum sum, const float* x, std::size_t x_stride, const int* examples, const float* dy,
                      std::size_t dy_stride, int rows, float* dw, int outputs, int width) {
   const int vectors = (width + kLanes - 1) / kLanes;

@@ -31,7 +31,8 @@ double sum_of(const double* sums, std::size_t first, std::size_t last) {
   return total;
 }
 
-/// The sum of term(first channel), a vector of doubles, and of one(channel) for the remaining channels.
+/// The sum over all channels: term(c) returns a vector of doubles for the channels starting at c, and one(c) a single value for
+/// each channel left over.
 template <class Term, class One>
 FEDSTRIDE_INLINE double sum_channels(std::size_t channels, Term&& term, One&& one) {
   DoubleSums sums;
@@ -59,7 +60,7 @@ void group_norm_forward(const GroupNormShape& shape, double epsilon, const Group
   for_each_group(shape, [&](std::size_t first, std::size_t last) {
     std::fill(mean + first, mean + last, static_cast<float>(sum_of(sums, first, last) / count));
   });
-  // The variance is about the rounded mean, which is subtracted from the values, so its rounding does not matter.
+  // The variance is computed about the rounded mean, the one subtracted from the values, so the rounding does not matter.
   std::fill_n(sums, channels, 0.0);
   for (std::size_t p = 0; p < shape.places; ++p)
     for (std::size_t c = 0; c < channels; ++c) {
@@ -150,7 +151,7 @@ void layer_norm_forward(std::size_t places, std::size_t channels, std::size_t st
         channels, [&](std::size_t c) FEDSTRIDE_INLINE_LAMBDA { return load_doubles(x + c); },
         [&](std::size_t c) FEDSTRIDE_INLINE_LAMBDA { return static_cast<double>(x[c]); });
     mean[p] = static_cast<float>(total / count);
-    // The variance is about the rounded mean, which is subtracted from the values, so its rounding does not matter.
+    // The variance is computed about the rounded mean, the one subtracted from the values, so the rounding does not matter.
     const auto middle = static_cast<double>(mean[p]);
     const double squares = sum_channels(
         channels,

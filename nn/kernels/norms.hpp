@@ -21,17 +21,17 @@ struct GroupNormOutput {
   bool relu = false;
 };
 
-/// y = (x - mean) x inverse x scale + shift, or 0 after a ReLU; mean and inverse are written for every channel: its group's mean
-/// and 1 / sqrt(variance + epsilon). `sums` and `factors` are scratch, one number per channel.
+/// y = (x - mean) x inverse x scale + shift, with negative values set to 0 if there is a ReLU; mean and inverse receive, for
+/// every channel, its group's mean and 1 / sqrt(variance + epsilon). `sums` and `factors` are scratch, one number per channel.
 void group_norm_forward(const GroupNormShape& shape, double epsilon, const GroupNormOutput& output, const float* x, double* sums,
                         float* factors, float* mean, float* inverse, float* y);
 
-/// The sums over places that both backward passes need, 2 x channels: of dy, then of dy x normalized x, each where the ReLU
-/// passes dy. They are the gradients of shift and scale. `factors` is scratch, 2 x channels.
+/// Computes the sums over places that both backward passes need, 2 x channels: of dy, then of dy x normalized x, each where the
+/// ReLU passes dy. They are the gradients with respect to shift and scale. `factors` is scratch, 2 x channels.
 void group_norm_sums(const GroupNormShape& shape, const GroupNormOutput& output, const float* x, const float* dy,
                      const float* mean, const float* inverse, float* factors, double* sums);
 
-/// dx from the sums; `factors` is scratch, 3 x channels.
+/// Computes dx from the sums; `factors` is scratch, 3 x channels.
 void group_norm_data_gradient(const GroupNormShape& shape, const GroupNormOutput& output, const float* x, const float* dy,
                               const float* mean, const float* inverse, const double* sums, float* factors, float* dx);
 
@@ -43,7 +43,7 @@ void group_norm_data_gradient(const GroupNormShape& shape, const GroupNormOutput
 void layer_norm_forward(std::size_t places, std::size_t channels, std::size_t stride, double epsilon, const float* x,
                         const float* scale, const float* shift, float* mean, float* inverse, float* y);
 
-/// The gradients with respect to scale and shift, summed over places, and dx unless it is null.
+/// Computes the gradients with respect to scale and shift, summed over places, and, unless it is null, dx.
 void layer_norm_backward(std::size_t places, std::size_t channels, std::size_t stride, const float* x, const float* dy,
                          const float* scale, const float* mean, const float* inverse, float* scale_gradient,
                          float* shift_gradient, float* dx);

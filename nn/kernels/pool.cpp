@@ -14,7 +14,7 @@ FEDSTRIDE_INLINE void store_some(float* to, Lanes value, int count) {
     store_first(to, value, count);
 }
 
-/// kKernel: the window's kernel, or 0 for any.
+/// kKernel: the window's kernel size, or 0 for any size.
 template <int kKernel, bool kWinners>
 void max_pool_vectors(const float* const* rows, Window window, int width, int channels, bool relu, float* to,
                       std::uint8_t* winners) {

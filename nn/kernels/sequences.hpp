@@ -17,18 +17,18 @@ struct AttentionShape {
 /// `weights` receives these weights, heads x positions x positions.
 void attention_forward(const AttentionShape& shape, const float* input, float* weights, float* output);
 
-/// The gradient with respect to queries, keys and values. `scratch` has room for 2 x positions floats and a vector.
+/// Computes the gradient with respect to queries, keys and values. `scratch` has room for 2 x positions floats plus a vector.
 void attention_backward(const AttentionShape& shape, const float* input, const float* weights, const float* d_output,
                         float* scratch, float* d_input);
 
 // One step of a recurrent layer for one example. Gates are stored one after another, `units` values each: before the step, they
-// hold the products with the input; after it, the gates' values. `recurrent` holds the products with the last output. Gradients
-// are named d... .
+// hold the products with the input; after it, the gates' values. `recurrent` holds the products with the previous step's output.
+// Gradients are named d... .
 
 /// Input, forget, cell and output gates i, f, g, o: c = f c' + i g, h = o tanh(c).
 void lstm_forward(int units, float* gates, const float* recurrent, const float* last_cell, float* cell, float* output);
 
-/// Takes the gradient with respect to the output and, in d_cell, to this step's cell. Computes the gradient with respect to the
+/// Takes the gradients with respect to the output and, in d_cell, to this step's cell. Computes the gradients with respect to the
 /// gates' products and, in d_cell, to the previous step's cell.
 void lstm_backward(int units, const float* gates, const float* last_cell, const float* cell, const float* d_output, float* d_cell,
                    float* d_gates);
@@ -38,7 +38,7 @@ void lstm_backward(int units, const float* gates, const float* last_cell, const 
 void gru_forward(int units, float* gates, const float* recurrent, const float* last_output, float* kept, float* output);
 
 /// From the gradient with respect to the output, computes the gradients with respect to the products with the input and with the
-/// last output, and the part of the gradient with respect to the last output that bypasses the product.
+/// previous output, and the part of the gradient with respect to the previous output that bypasses the product.
 void gru_backward(int units, const float* gates, const float* last_output, const float* kept, const float* d_output,
                   float* d_gates, float* d_recurrent, float* d_last);
 

@@ -79,8 +79,8 @@ FEDSTRIDE_INLINE void for_vectors(Count count, Body&& body) {
         [=](float* to, Lanes value) FEDSTRIDE_INLINE_LAMBDA { store_first(to, value, tail); });
 }
 
-/// The sum of e^(value - largest) over `count` values; put(i, powers, some) receives the powers, with values in `some` of the
-/// lanes and 0 in the others.
+/// Returns the sum of e^(value - largest) over `count` values; put(i, powers, some) receives the powers of the `some` values
+/// starting at i, with 0 in the other lanes.
 template <class Put>
 FEDSTRIDE_INLINE float sum_of_powers(const float* values, int count, float largest, Put&& put) {
   LaneSums total;

@@ -7,8 +7,8 @@
 namespace fedstride {
 
 // 3x3 convolutions of stride 1 by Winograd's minimal filtering F(4x4, 3x3) (Lavin & Gray, CVPR 2016): outputs in tiles of 4x4,
-// each from 6x6 inputs, with 36 products per channel pair instead of 144. The relative rounding error at 64 channels is 1.1e-6;
-// for the direct sum, it is 4.5e-7.
+// each from 6x6 inputs, with 36 products per channel pair instead of 144. The relative rounding error with 64 channels is 1.1e-6;
+// that of the direct sum is 4.5e-7.
 
 /// True if the algorithm applies and pays off: enough channels make the transforms cheap compared with the products.
 bool winograd_fits(const ConvShape& shape);
@@ -30,10 +30,10 @@ class Winograd {
   /// Transforms filters packed by pack_filters.
   void transform_filters(const float* packed, float* filters) const;
 
-  /// True if an image's outputs have no gaps: whole tiles, and whole vectors of channels.
+  /// True if an image's outputs have no gaps, since they form whole tiles and whole vectors of channels.
   bool is_gapless() const { return output_size() == shape_.output.size(); }
 
-  /// to[image][y][x][o] for the inputs of `pictures` <= group() images.
+  /// Writes to[image][y][x][o], the outputs of `pictures` <= group() images.
   void forward(const float* const* inputs, int pictures, const float* filters, const float* bias, float* scratch,
                float* const* to) const;
 
@@ -44,9 +44,9 @@ class Winograd {
   bool gradient_pays() const;
   std::size_t gradient_size() const;          ///< floats in the sums, which start at zero
   std::size_t gradient_scratch_size() const;  ///< floats add_gradient() needs
-  /// Adds an image's part; dy is [y][x][output] without gaps.
+  /// Adds an image's contribution to the sums; dy is [y][x][output] without gaps.
   void add_gradient(const float* input, const float* dy, float* scratch, float* sums) const;
-  /// filter_gradient[output][row][column][input] from the sums.
+  /// Computes filter_gradient[output][row][column][input] from the sums.
   void finish_gradient(const float* sums, float* filter_gradient) const;
 
  private:

@@ -4,8 +4,8 @@
     run = fedstride.run(dataset="synthetic", rounds=5, out="runs/first")
     print(run.summary["test_accuracy"])
 
-All computation is in C++, with the GIL released. Errors are exceptions whose one-line message names the value and what would be
-valid: `Error`, and its subclass `UsageError` (also a `ValueError`) for invalid requests.
+All computation runs in C++ with the GIL released. Errors are exceptions whose one-line message names the value and says what
+would be valid: `Error`, and its subclass `UsageError` (also a `ValueError`) for invalid requests.
 """
 
 import dis

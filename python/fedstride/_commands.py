@@ -1,4 +1,4 @@
-"""Commands of the program, carried out in this process, with the same checks and results."""
+"""Carries out the program's commands in this process, with the same checks and results."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Names that people expect from other libraries and from the command line, and what they are called here."""
+"""Says what names that people expect from other libraries and from the command line are called here."""
 
 from . import _core
 

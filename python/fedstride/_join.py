@@ -1,4 +1,4 @@
-"""Carries out `fedstride join --train FILE.py`: a client trained by a file's function `train`. The program starts this module."""
+"""Implements `fedstride join --train FILE.py`: a client that trains with the file's `train` function. Started by the program."""
 
 import json
 import runpy

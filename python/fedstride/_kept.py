@@ -1,5 +1,5 @@
-"""Data sets of other libraries, converted once and kept in files in a private folder of the user (data/kept_objects.hpp), which
-are read as memory maps."""
+"""Converts data sets of other libraries once and keeps them in files in a private folder of the user (data/kept_objects.hpp). The
+files are read as memory maps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ._naming import NotNamed, digest_of
 _KIND = b"fedstride object 1\n"  # increment when conversion gives different arrays
 _PAGE = 4096  # arrays are aligned to pages, and checksums are per page
 _LIMIT, _DEFAULT_LIMIT = "FEDSTRIDE_CACHE_LIMIT", "10G"
-_WORTH = 0.2  # an object is worth keeping if its conversion takes this many seconds
+_WORTH = 0.2  # an object is worth keeping if its conversion takes at least this many seconds
 _SUFFIX, _NEW = ".object", ".new-"
 _CHANNELS = (1, 3, 4)
 _log = logging.getLogger("fedstride")
@@ -33,14 +33,14 @@ class Arrays(dict):
     turned: dict[str, list[str]] = {}
 
     def given(self, key, rows):
-        """Rows of an array as the data set gives them: in its layout, type and scale."""
+        """Returns rows of an array as the data set has them: in its layout, type and scale."""
         return _as_it_was(self[key][rows], self.turned.get(key, ()))
 
 
 def kept(parts, settings, is_plain, convert):
     """Returns convert(), or its result from an earlier run for equal parts of a data set. With `is_plain`, the arrays are exact;
-    otherwise they have an equivalent form that the program reads faster: 8 bits for 255ths, and channels first. If anything
-    fails here, the data set is converted."""
+    otherwise they have an equivalent form that the program reads faster: multiples of 1/255 as 8 bits, and channels first. If
+    keeping or reading them fails, the data set is converted."""
     limit = _limit()
     place = None
     try:
@@ -80,8 +80,8 @@ def _limit():
 
 
 def _compact(arrays):
-    """Smaller arrays that are read faster, and how each was changed: "255ths" if it held floats, "planes" if its channels were
-    last."""
+    """Returns smaller arrays that are read faster, and how each was changed: "255ths" if it held floats, "planes" if its channels
+    were last."""
     import numpy
 
     result = {key: numpy.ascontiguousarray(array) for key, array in arrays.items()}
@@ -104,7 +104,7 @@ def _has_channels_last(array):
 
 
 def _in_255ths(array):
-    """float32 numbers as bytes in units of 1/255; None if one is not a multiple, or if all are 0 or 1, which may be flags."""
+    """Converts float32 numbers to multiples of 1/255, as bytes. None if any is not one, or if all are 0 or 1 (possibly flags)."""
     import numpy
 
     result = numpy.empty(array.shape, numpy.uint8)
@@ -130,7 +130,7 @@ def _floats(bytes_):
 
 
 def _as_read(compact, turned, is_plain):
-    """The original arrays, or the kept ones, with a key that suppresses the note about channels coming first."""
+    """Returns the original arrays (`is_plain`) or the kept ones, with a key that suppresses the note about the channels."""
     import numpy
 
     if is_plain:
@@ -155,14 +155,14 @@ def _pages(size):
 
 
 def _sums(pages):
-    """The sum of each page's 64-bit words, which is computed faster than memory is read, and detects accidental damage."""
+    """Returns the sum of each page's 64-bit words, which detects accidental damage and is computed faster than memory is read."""
     import numpy
 
     return numpy.frombuffer(pages, "<u8").reshape(-1, _PAGE // 8).sum(axis=1, dtype="<u8")
 
 
 def _write(place, arrays, turned, limit, made_of):
-    """Returns False if the file would exceed the limit for all files."""
+    """Writes the arrays to a file. Returns False if it would exceed the limit for all files."""
     import numpy
 
     body = sum(_pages(array.nbytes) for array in arrays.values())
@@ -179,7 +179,7 @@ def _write(place, arrays, turned, limit, made_of):
     new = os.path.join(folder, _NEW + secrets.token_hex(8))
     file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: an unlocked new file was left by an ended process
+        fcntl.flock(file, fcntl.LOCK_EX)  # locked until it is renamed: an unlocked new file was left by a process that ended
         os.posix_fallocate(file, 0, begin + body)
         with mmap.mmap(file, begin + body) as memory:
             for key, array in arrays.items():
@@ -200,8 +200,8 @@ def _write(place, arrays, turned, limit, made_of):
 
 
 def _make_room(folder, size, limit):
-    """Removes what ended processes left, and the least recently used files until this many more bytes fit. Returns False if the
-    bytes can never fit."""
+    """Removes files left by processes that ended, then the least recently used ones until `size` more bytes fit. Returns False if
+    they can never fit."""
     if size > limit:
         return False
     found = []
@@ -210,7 +210,7 @@ def _make_room(folder, size, limit):
             if entry.name.startswith(_NEW):
                 _remove_if_left(entry.path)
             elif entry.name.endswith(_SUFFIX):
-                with contextlib.suppress(FileNotFoundError):  # another process was faster
+                with contextlib.suppress(FileNotFoundError):  # another process has removed it
                     status = entry.stat(follow_symlinks=False)
                     found.append((status.st_mtime_ns, status.st_size, entry.path))
     total = size + sum(bytes_ for _, bytes_, _ in found)
@@ -244,7 +244,7 @@ def _remove(path):
 
 
 def _read(place, is_plain):
-    """The arrays of a file; None if it is missing or damaged. Removes a damaged file."""
+    """Returns the arrays of a file; None if it is missing or damaged. Removes a damaged file."""
     try:
         file = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:

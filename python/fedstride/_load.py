@@ -1,13 +1,13 @@
 """Loads the module `_core`: the one next to this file or, in the Debian package, the one for the best instruction set that this
-processor supports, as the program's launcher does."""
+processor supports. The program's launcher chooses in the same way."""
 
 import importlib.util
 import os
 import pathlib
 import sys
 
-# From best to worst, with the flags of /proc/cpuinfo that each level adds (psABI, x86-64 supplement), except abm: some virtual
-# machines do not list it although the launcher finds it, and program and module must choose the same level.
+# From best to worst, with the flags of /proc/cpuinfo that each level adds (psABI, x86-64 supplement). The flag abm is missing:
+# some virtual machines do not list it although the launcher finds it, and program and module must choose the same level.
 _LEVELS = {
     "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
     "x86-64-v3": {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"},

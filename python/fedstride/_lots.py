@@ -19,7 +19,7 @@ class Lots:
         return self._lots.next()
 
     def release(self, drawn, gradients):
-        """The noisy gradient of the last lot drawn, from one dict of gradients or one for each part of the lot."""
+        """Returns the noisy gradient of the last lot drawn, from one dict of gradients or one dict per part of the lot."""
         parts = iter([gradients] if isinstance(gradients, Mapping) else gradients)
         if not drawn:
             self._given.update(self._form.tensors)
@@ -58,9 +58,10 @@ class Lots:
         return examples or 0, arrays
 
     def untouched(self):
-        """The tensors without a gradient from any example, which must not have changed."""
+        """Returns the names of the tensors without a gradient from any example, which must not have changed."""
         return [name for name in self._form.tensors if name not in self._given]
 
     def told(self):
-        """Counts: examples drawn, empty lots, examples with gradients, clipped and nonfinite ones; and the sum of the norms."""
+        """Returns the numbers of examples drawn, of empty lots, of examples with gradients, of clipped and of nonfinite examples;
+        and the sum of the norms."""
         return self._lots.told()

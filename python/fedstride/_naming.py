@@ -1,4 +1,4 @@
-"""What identifies a data set of another library: its classes, settings and memory, and the sizes and times of its files."""
+"""Identifies a data set of another library by its classes, settings and memory, and by the sizes and times of its files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NotNamed(Exception):
 
 
 def digest_of(*values):
-    """SHA-256 of the values' contents, the same for equal data sets in every process. Raises NotNamed."""
+    """Returns the SHA-256 of the values' contents, the same for equal data sets in every process. Raises NotNamed."""
     namer = _Namer()
     try:
         for value in values:
@@ -121,7 +121,7 @@ class _Namer:
         kinds = set(map(type, value))
         if kinds in ({int}, {float}, {bool}) and len(value) > 64:
             array = numpy.array(value)
-            if array.dtype != object:  # integers above 64 bits
+            if array.dtype != object:  # it is object for integers of more than 64 bits
                 return self._array(array)
         for one in value:
             self.put(one)
@@ -145,7 +145,7 @@ class _Namer:
                 self.hash.update(digest)
 
     def _code(self, code):
-        """Adds a class or a function by name, if its version is known."""
+        """Adds a class or a function by name. Raises NotNamed if its version is unknown."""
         own = vars(code).get("__fedstride_code__") if hasattr(code, "__dict__") else None
         module, name = getattr(code, "__module__", None) or "builtins", getattr(code, "__qualname__", repr(code))
         if own is None and ("<" in name or module.split(".")[0] not in _LIBRARIES):
@@ -160,7 +160,7 @@ class _Namer:
         if kind.__module__.startswith("torchvision.transforms") and kind.__name__ not in _STEADY | {"Lambda"}:
             raise NotNamed(f"{name} may draw another row each time")
         fingerprint = getattr(value, "_fingerprint", None)
-        if kind.__module__.split(".")[0] == "datasets" and isinstance(fingerprint, str):  # of all that it was made from
+        if kind.__module__.split(".")[0] == "datasets" and isinstance(fingerprint, str):  # covers all that it was made from
             self.text(fingerprint)
             return self.put([file["filename"] for file in getattr(value, "cache_files", ())])
         if not hasattr(value, "__dict__") or not all(base is object or base.__flags__ & _OF_PYTHON for base in kind.__mro__):

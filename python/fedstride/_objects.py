@@ -1,4 +1,4 @@
-"""Data sets of other libraries as dicts of arrays: PyTorch's, torchvision's, pandas', Hugging Face's, anything with rows."""
+"""Converts data sets of PyTorch, torchvision, pandas, Hugging Face and any other object with rows to dicts of arrays."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ._arrays import array_of
 from ._core import Error, UsageError
 from ._kept import kept
 
-# Names of input and label columns: the first one present counts if neither a setting nor the columns' types decide.
+# Usual names of input and label columns: the first one present is used if neither a setting nor the columns' types decide.
 _INPUTS = ("x", "image", "img", "pixel_values", "input_ids", "tokens")
 _LABELS = ("y", "label", "labels", "fine_label", "target")
 _TEST = ("test", "validation")
 
 
 def arrays_of_object(data, settings, is_plain=False):
-    """The arrays of a data set by their keys, or None if `data` is not an object of another library. The role of each column
+    """Returns the arrays of a data set by key, or None if `data` is not an object of another library. The role of each column
     follows from names, types and the settings `inputs`, `label` and `client_column`, never from rows. `is_plain`: as for
     _kept.kept."""
     train, test = _parts(data)
@@ -52,7 +52,7 @@ def _is_set(data):
 
 
 def _parts(data):
-    """(training part, test part or None); (None, None) if `data` is no data set."""
+    """Returns (training part, test part or None), or (None, None) if `data` is not a data set."""
     if _is_set(data):
         return data, None
     if isinstance(data, (tuple, list)) and len(data) == 2 and all(_is_set(part) for part in data):
@@ -91,7 +91,7 @@ def _tensors(data):
 
 
 def _keys(settings):
-    """The keys of inputs, labels and clients, as expected by C++."""
+    """Returns the keys of inputs, labels and clients that C++ expects."""
     return settings.get("inputs") or "x", settings.get("label") or "y", settings.get("client_column") or "client"
 
 
@@ -122,7 +122,7 @@ def _of_frame(frame, settings, where):
 
 
 def _column(data, columns, setting, chosen, names, kind, where):
-    """The name of a column: the chosen one, the only one of this type, or the first with a usual name."""
+    """Returns the name of a column: the chosen one, the only one of this type, or the first with a usual name."""
     if chosen:
         if chosen not in columns:
             raise UsageError(f"{setting} is '{chosen}'; the columns of {where} are {', '.join(map(str, columns))}")

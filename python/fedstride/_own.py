@@ -1,4 +1,4 @@
-"""What runs with the user's own code need: settings, functions for C++, a file of initial weights."""
+"""Prepares runs with the user's own code: their settings, the functions that C++ calls, and a file of initial weights."""
 
 import contextlib
 import hashlib
@@ -14,8 +14,8 @@ from .code import code_setting
 
 
 def tensors_of(model):
-    """The tensors of a module, a state dict or a dict of arrays, as a dict of float32 arrays, and their form: the order, the tensors
-    that are not floating point (fixed: not averaged, never changed), and whether all tensors are PyTorch's."""
+    """Returns the tensors of a module, a state dict or a dict of arrays as a dict of float32 arrays, and their form: the order,
+    the tensors that are not floating point (fixed: neither averaged nor changed), and whether all tensors are PyTorch's."""
     import numpy
 
     if hasattr(model, "state_dict"):
@@ -47,7 +47,7 @@ def tensor_line(arrays):
 
 @contextlib.contextmanager
 def first_weights(arrays):
-    """A file of the weights that exists while the context lasts. Its name contains their hash, which is part of the run's identity."""
+    """A file of the weights that exists while the context lasts. Its name, part of the run's identity, contains their hash."""
     from .tensors import save_tensors
 
     digest = hashlib.sha256()
@@ -92,7 +92,7 @@ class OwnCode:
             raise UsageError(f"workers is {workers}; without train it must be 1")
 
     def begin(self, **form):
-        """The functions as C++ expects them. form: order, torch and fixed of the model's tensors (Form), and the run's arrays."""
+        """Returns the functions as C++ expects them. form: order, torch and fixed, as for Form, and the run's arrays."""
         if self.train is None:
             return self.functions
         from ._training import Training

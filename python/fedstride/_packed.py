@@ -12,7 +12,8 @@ _KINDS = "biufc"
 
 
 def pack(values, what):
-    """Bytes of a dict of arrays, tensors and JSON values; empty for None. Raises UsageError for any other value, naming its key."""
+    """Converts a dict of arrays, tensors and JSON values to bytes, and None to no bytes. Raises UsageError for any other value,
+    naming its key."""
     if values is None:
         return b""
     if not isinstance(values, dict):

@@ -17,7 +17,7 @@ _VALID = "valid: a name, an object such as fedstride.Dirichlet(alpha=0.3), a fun
 
 
 def _lists(given: Any) -> list[list[int]] | None:
-    """The rows of each client as lists; None if something else was given."""
+    """Returns each client's rows as a list; None if something else was given."""
     if isinstance(given, (str, bytes)) or callable(given) or not hasattr(given, "__iter__"):
         return None
     lists = []
@@ -35,8 +35,8 @@ def _lists(given: Any) -> list[list[int]] | None:
 
 @contextlib.contextmanager
 def partition_file(settings: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Callable[[str], None] | None]]:
-    """The settings, with rows given as `partition` moved to a file that exists while the context lasts, and a function that makes
-    the configuration in a run's folder refer to the folder's own partition.json, so that the run can be resumed and repeated."""
+    """Yields the settings, with rows given as `partition` moved to a file that exists while the context lasts, and a function.
+    The function makes the configuration in a run's folder refer to the folder's own partition.json, so the run can be resumed."""
     given = settings.get("partition")
     lists = None if given is None else _lists(given)
     if lists is None:

@@ -112,8 +112,8 @@ def _section(chosen: list[dict[str, Any]]) -> str:
 
 
 def takes(choose: Callable[[], list[dict[str, Any]]], describe: bool = False) -> Callable[[Any], Any]:
-    """Decorator: the keywords in a function's ** are these settings and flags, except its named parameters. `describe`: the
-    docstring lists them."""
+    """Decorator: a function's ** takes these settings and flags as keywords, except those that are named parameters. `describe`:
+    lists them in the docstring."""
 
     def mark(function: Any) -> Any:
         own = inspect.signature(function)
@@ -143,7 +143,7 @@ def takes(choose: Callable[[], list[dict[str, Any]]], describe: bool = False) ->
 
 
 def _unnamed(function: Any, value: Any) -> str:
-    """The end of the message about a value without a name."""
+    """Returns the end of the message about a value without a name."""
     if isinstance(value, Mapping):
         return f": {function.__name__}(**settings)"
     if "data" in function.__signature__.parameters and (hasattr(value, "shape") or isinstance(value, (list, tuple))):

@@ -64,7 +64,7 @@ class Form:
 
 
 def task_of(form, client, round, described, rows_of, examples_of):
-    """The task of a client, from C++'s description."""
+    """Makes a client's task from C++'s description of it."""
     examples, seed, state, terms = described
     lots = None if terms is None else Lots(terms, form)
     return Task(client, round, examples, seed, unpack(state, "a client's state"), rows_of, examples_of, lots)
@@ -75,8 +75,8 @@ def one_line(text):
 
 
 def answer_of(train, form, start, weights, task, keeps_state, failed, into=None):
-    """Calls the function with the weights, which are views of the flat vector `start`. Returns (flat vector, examples, loss, state as
-    bytes, failure in one line, counts of its lots). failed(exception) returns the line of the failure."""
+    """Calls the function with the weights, whose flat vector is `start`. Returns (flat vector, examples, loss, state as bytes,
+    failure in one line, counts of the task's lots). failed(exception) returns the line of the failure."""
     lots = None
     try:
         answer = train(weights, task)
@@ -123,8 +123,8 @@ class Raised(NamedTuple):
 
 
 class Failures:
-    """Logs the exceptions of a run's training functions, each distinct one once, and keeps the first one of a round as `cause`.
-    `secret`: exceptions may hold rows that the user of this process must not see."""
+    """Logs the exceptions of a run's training functions, each distinct one once, and keeps a round's first one as `cause`.
+    `secret`: exceptions may contain rows that the user of this process must not see."""
 
     def __init__(self, secret):
         self.secret, self.cause, self._logged = secret, None, set()
@@ -200,7 +200,7 @@ class Training:
         return self._failures.take(task.client, task.round, Raised.of(error), error)
 
     def test(self, flat, part):
-        """(accuracy, loss, examples) from the user's evaluation."""
+        """Returns (accuracy, loss, examples) from the user's evaluation."""
         given = self.evaluate(self.form.views(flat))
         told = {"accuracy": given} if isinstance(given, (float, numpy.floating)) else given
         try:

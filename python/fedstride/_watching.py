@@ -1,4 +1,4 @@
-"""Handles C++'s reports during a run: draws the progress bar, calls the user's on_round, names the folder when interrupted."""
+"""Handles C++'s reports during a run: draws the progress bar, calls the user's on_round, and names the folder if interrupted."""
 
 from __future__ import annotations
 

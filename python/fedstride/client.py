@@ -61,8 +61,8 @@ class Client:
 
         train: as for `run`, train(weights, task) returns trained weights; with None, fedstride trains as the experiment says. If
             train raises, the client is left out of the round and the exception is logged.
-        evaluate: as for `run`; the coordinator may ask this client to test its models.
-        model: a PyTorch module or its tensors, if `train` is to receive PyTorch tensors; names and types count, values do not.
+        evaluate: as for `run`; the coordinator may ask this client to test the federation's models.
+        model: a PyTorch module or its tensors, if `train` is to receive PyTorch tensors; names and types matter, values do not.
 
         Raises Error if the coordinator rejects the client or cannot be reached; KeyboardInterrupt on Ctrl-C (the same call resumes).
         """

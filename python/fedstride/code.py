@@ -59,7 +59,7 @@ def uses_clipped_sum(function: Function) -> Function:
 
 def tracker(function: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], None]:
     """Makes an `on_round` from a function that reports a round to a tracker. If the function raises, the run continues and the
-    `fedstride` logger gets the first traceback; its return value never stops the run."""
+    `fedstride` logger gets the first traceback. The function's return value never stops the run."""
     failures = 0
 
     @functools.wraps(function)
@@ -76,7 +76,7 @@ def tracker(function: Callable[[dict[str, Any]], object]) -> Callable[[dict[str,
 
 
 def code_setting(functions: Mapping[str, Any]) -> str | None:
-    """The setting `code` of a run with these functions by key: "aggregation=median 1; train=?"; None without functions."""
+    """Returns the setting `code` for these functions by key: "aggregation=median 1; train=?"; None without functions."""
     return code_text([(key.replace("_", "-"), getattr(function, "__fedstride_code__", "?"),
                        key == "train" and getattr(function, "__fedstride_clips__", False))
                       for key, function in sorted(functions.items()) if function is not None]) or None
@@ -101,7 +101,7 @@ class Trained:
 class Lot:
     """Examples drawn under example-level privacy. A training function may use only their noisy gradient.
 
-    indices: their indices in the client's examples, int64: task.x[lot.indices]. Under Poisson sampling there may be none.
+    indices: the drawn examples' indices among the client's, int64: task.x[lot.indices]. Under Poisson sampling there may be none.
     """
 
     indices: NDArray[numpy.int64]
@@ -163,8 +163,8 @@ class Task:
         return self._both()[1]
 
     def lots(self) -> Iterator[Lot]:
-        """The client's lots in this round under `dp="example"`, as many as its ledger has reserved. All are charged, used or not.
-        Raises UsageError without example-level privacy, or if the gradient of the previous lot was not taken."""
+        """Yields the client's lots in this round under `dp="example"`, as many as its ledger has reserved. All are charged, used
+        or not. Raises UsageError without example-level privacy, or if `gradient` was not called for the previous lot."""
         if self._lots is None:
             raise UsageError("the run has no lots; they need dp='example' or dp='both'")
         while (indices := self._lots.next()) is not None:

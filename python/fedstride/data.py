@@ -24,10 +24,10 @@ _NAMES = ("x", "y", "client")
 
 @takes(of_reading, describe=True)
 def load_dataset(dataset: str | None = None, *, data: Data | None = None, **settings: Value) -> dict[str, Any]:
-    """Reads a data set into a dict of read-only arrays, which share its memory.
+    """Reads a data set into a dict of read-only arrays, which share the data set's memory.
 
     dataset: a name from `fedstride data list`; or data: your own file or arrays, as for `run`.
-    settings: where the data sets are, and how to read a file.
+    settings: these say where the data sets are, and how to read a file.
 
     Keys: x, y, x_test, y_test; client and client_test (indices into client_names) if the data identify clients; rows and
     rows_test (row numbers in the file) if some were held out as the test part; classes, class_names, client_names; mean and
@@ -43,10 +43,11 @@ def load_dataset(dataset: str | None = None, *, data: Data | None = None, **sett
 
 @takes(of_run)
 def partition(*, config: Place | None = None, data: Data | None = None, **settings: Value | Part | Rows) -> list[NDArray[numpy.uint32]]:
-    """Assigns rows to clients: a list with an array of row numbers (uint32, ascending) for each client, which `run` takes as partition=.
+    """Assigns rows to clients. Returns a list with one array of row numbers (uint32, ascending) per client, which `run` accepts
+    as partition=.
 
-    Takes the keywords of `run`; irrelevant ones are still checked. Row numbers count the training part; if a sixth of the rows of
-    a file or of arrays is held out for testing, they count the rows of the file or the arrays, as in partition.json.
+    Takes the keywords of `run`; irrelevant ones are still checked. Row numbers index the training part; if a sixth of the rows of
+    a file or of arrays is held out for testing, they index the rows of the whole file or arrays, as in partition.json.
     """
     path, arrays = split_data(data, settings, config)
     given: dict[str, Any] = {"data": path, **spread(settings)}
@@ -60,8 +61,8 @@ def _named(dataset, arrays):
 
 
 def split_data(data, settings=None, config=None):
-    """(path, None) for a file or a folder, (None, arrays by key) for arrays and objects, (None, None) for None. `settings` may
-    name an object's columns; `config`, a file of settings, may change how arrays are read."""
+    """Returns (path, None) for a file or folder, (None, arrays by key) for arrays and objects, (None, None) for None. `settings`
+    may name an object's columns; `config`, a file of settings, may change how arrays are read."""
     if data is None:
         return None, None
     if isinstance(data, (str, os.PathLike)):
@@ -89,7 +90,7 @@ def _key(key):
 
 
 def _plain(key, given):
-    """The array in C++'s form: itself if contiguous and in native byte order, otherwise a copy."""
+    """Returns the array in the form that C++ reads: itself if contiguous and in native byte order, otherwise a copy."""
     import numpy
 
     if isinstance(given, (list, tuple)) and not all(isinstance(one, (bool, int, float, str, numpy.generic)) for one in given):

@@ -80,7 +80,7 @@ class Run:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """How the rows of a file become inputs and answers of the run's model (schema.json), also used to read other data:
+        """How the rows of a file become inputs and answers of the run's model (schema.json); also used to read other data. Keys:
         "form", "columns", "classes", "missing", "mean", "deviation" and more. Raises Error if the run has not written it yet."""
         try:
             return json.loads(self._text("schema.json"))
@@ -152,9 +152,9 @@ class Run:
     def evaluate(
         self, *, data: Data | None = None, part: str = "test", threads: int = 0, **flags: Value
     ) -> dict[str, Any]:
-        """Accuracy and loss of the run's model: a dict. Keywords are the flags of `fedstride evaluate`: `part="train"`,
-        `per_client=True`, `fine_tune=1`, `threads=2`, `dataset`. data: a file or arrays, as for `run`; with arrays only `part` and
-        `threads` are valid."""
+        """Returns a dict with the accuracy and loss of the run's model. Keywords are the flags of `fedstride evaluate`:
+        `part="train"`, `per_client=True`, `fine_tune=1`, `threads=2`, `dataset`. data: a file or arrays, as for `run`; with
+        arrays only `part` and `threads` are valid."""
         settings = self.settings
         answers = self.schema.get("columns", {}).get("answers", []) if (self.folder / "schema.json").is_file() else []
         if len(answers) == 1:
@@ -190,7 +190,7 @@ class Run:
         return "finished" if summary["rounds"] >= self.settings["rounds"] else "stopped"
 
     def _standing(self) -> list[tuple[str, str]]:
-        """The state, rounds, results and privacy so far, as (heading, text)."""
+        """Returns the state, rounds, results and privacy so far, as (heading, text)."""
         records = self.rounds if (self.folder / "rounds.jsonl").is_file() else []
         state = self._state(len(records))
         has_summary = state != "running" and (self.folder / "summary.json").is_file() and self.summary["rounds"] == len(records)
@@ -230,7 +230,7 @@ def _statement(spent: dict[str, Any]) -> str:
 
 
 def _measure(names: Any) -> str:
-    """The key of the test result among these: R2 for targets that are numbers, accuracy for classes."""
+    """Returns the key of the test result among these: R2 for targets that are numbers, accuracy for classes."""
     return "test_r2" if "test_r2" in names else "test_accuracy"
 
 

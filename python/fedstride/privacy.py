@@ -41,13 +41,13 @@ def epsilon(*, details: bool = False, **question: Value) -> Any:
 
 @takes(of_command("privacy delta"), describe=True)
 def delta(*, details: bool = False, **question: Value) -> Any:
-    """The delta that an accountant proves at `epsilon`; otherwise as `epsilon()`."""
+    """The delta that an accountant proves at `epsilon`; otherwise like `epsilon()`."""
     return _answer("delta", "delta", question, details)
 
 
 @takes(of_command("privacy calibrate"), describe=True)
 def calibrate(*, details: bool = False, **question: Value) -> Any:
-    """The smallest noise multiplier for epsilon and delta, rounded up to 0.001."""
+    """The smallest noise multiplier that meets epsilon and delta, rounded up to a multiple of 0.001."""
     return _answer("calibrate", "noise_multiplier", question, details)
 
 
@@ -65,9 +65,9 @@ def compare(**question: Value) -> Any:
 
 
 def event(*, noise_multiplier: float, steps: int = 1, sampling_rate: float = 1, sampling: str | None = None, **more: Any) -> dict[str, Any]:
-    """Releases of one kind, for `composition=`: `steps` clipped sums with Gaussian noise. `sampling` is "full" at a rate of 1,
-    otherwise "poisson"; "shuffle" and "without-replacement" are the others. `more` are keys of docs/compositions.md, such as
-    schedule={"name": "linear", "target": 1000}. A change of noise or rate begins another event."""
+    """Describes releases of one kind, for `composition=`: `steps` clipped sums with Gaussian noise. By default `sampling` is
+    "full" at a sampling rate of 1, otherwise "poisson"; also valid: "shuffle", "without-replacement". `more` are keys of
+    docs/compositions.md, such as schedule={"name": "linear", "target": 1000}. Use another event if noise or rate change."""
     sampling = sampling or ("full" if sampling_rate == 1 else "poisson")
     found = {"mechanism": "gaussian", "sampling": "none" if sampling == "full" else sampling, "noise_multiplier": noise_multiplier,
              "count": steps, **more}
@@ -75,22 +75,22 @@ def event(*, noise_multiplier: float, steps: int = 1, sampling_rate: float = 1, 
 
 
 def evaluate(file: Place) -> list[dict[str, Any]]:
-    """Answers every case of a composition file (docs/compositions.md): a list of dicts. Raises Error if a case has no answer, or one
-    outside its bounds."""
+    """Answers every case of a composition file (docs/compositions.md): a list of dicts. Raises Error if a case has no answer, or
+    an answer outside its bounds."""
     return _lines(carry_out("privacy", "evaluate", file))
 
 
 @takes(of_command("privacy audit"), describe=True)
 def audit(folder: Place, **flags: Value) -> dict[str, Any]:
-    """The audit of a run's ledger: a dict of what was released and its privacy cost. Raises Error if the audit fails."""
+    """Audits a run's ledger. Returns a dict of what was released and its privacy cost. Raises Error if the audit fails."""
     return asked("privacy", "audit", folder, **flags)
 
 
 @takes(of_command("privacy measure"), describe=True)
 def measure(folder: Place | None = None, **flags: Value) -> dict[str, Any]:
-    """Trains a run's configuration again (or the one in `config=FILE`) with canaries. Returns the lower bounds on epsilon that
-    they show next to the ledger's epsilon, a dict for each of "levels" (docs/privacy-mechanisms.md). Raises Error if a bound is
-    above the ledger's epsilon."""
+    """Trains a run's configuration again (or the one in `config=FILE`) with canaries. In the dict returned, "levels" has a dict
+    per privacy level with the ledger's epsilon and the lower bounds that the canaries show (docs/privacy-mechanisms.md). Raises
+    Error if a bound is above the ledger's epsilon."""
     return asked("privacy", "measure", *([] if folder is None else [folder]), **flags)
 
 
@@ -105,14 +105,14 @@ def adaptive_clip_noise(noise_multiplier: float, clients: float, count_noise: fl
 
 def toeplitz(steps: int, bands: int = 0) -> list[float]:
     """The first column of the lower triangular Toeplitz matrix C that minimizes sensitivity times the largest error of prefix
-    sums over `steps` releases (Fichtenberger, Henzinger & Upadhyay 2023). With `bands`, C has this many bands and is for records
-    whose rounds are at least that far apart."""
+    sums over `steps` releases (Fichtenberger, Henzinger & Upadhyay 2023). With `bands`, C has this many bands, for records whose
+    rounds are at least that many rounds apart."""
     return list(_core.toeplitz(steps, bands))
 
 
 def prefix_error(coefficients: Sequence[float], steps: int) -> float:
-    """The largest standard deviation of a prefix sum's error, if step t has noise (C^-1 z)_t, where z has deviation 1. Multiplied
-    by `sensitivity`, it is the error for a noise multiplier of 1."""
+    """The largest standard deviation of a prefix sum's error, if step t has noise (C^-1 z)_t, where z has standard deviation 1.
+    Multiplied by `sensitivity`, it is the error for a noise multiplier of 1."""
     return float(_core.prefix_error([float(one) for one in coefficients], steps))
 
 
@@ -125,9 +125,9 @@ def buffered_toeplitz(buffers: int, steps: int, separation: int = 0, most: int =
 
 
 def sensitivity(values: Sequence[Any], steps: int, separation: int, most: int = 0) -> dict[str, Any]:
-    """The largest change of C x by a record, in clip bounds, if any two of its rounds are at least `separation` apart and there
-    are at most `most` (0: as many as fit). `values` are the first column of a Toeplitz C, or the rows of a lower triangular C.
-    "exact" says whether "value" is attained. Releasing all of C x with noise multiplier z costs as much as one release with
+    """The largest change of C x that one record can cause, in clip bounds, if it has at most `most` rounds (0: as many as fit),
+    any two of them at least `separation` apart. `values` are the first column of a Toeplitz C, or the rows of a lower triangular
+    C. "exact" says whether "value" is attained. Releasing all of C x with noise multiplier z costs as much as one release with
     z / value: epsilon(sampling="full", noise_multiplier=z / value, steps=1, delta=...) (Denisov et al. 2022)."""
     rows = [list(one) for one in values] if len(values) and hasattr(values[0], "__len__") else None
     flat = [float(one) for row in rows for one in row] if rows is not None else [float(one) for one in values]
@@ -136,10 +136,10 @@ def sensitivity(values: Sequence[Any], steps: int, separation: int, most: int = 
 
 
 def tree(steps: int, separation: int = 0, trees: int = 1) -> dict[str, float]:
-    """Noise of prefix sums from a binary tree (DP-FTRL, Kairouz et al. 2021) over this many steps: "depth", the nodes over one
-    step; "sensitivity", as in `sensitivity()`, for rounds at least `separation` apart (0: one round in a tree) in each of the
-    `trees`, one after another; "variance", of the last prefix sum's error for noise of variance 1 per node, and
-    "better_variance", with Honaker's estimator, both over all trees."""
+    """The noise that a binary tree over this many steps adds to prefix sums (DP-FTRL, Kairouz et al. 2021). "depth": the number
+    of nodes that cover a step. "sensitivity": as in `sensitivity()`, for rounds at least `separation` apart (0: one round per
+    tree) in each of the `trees`, one after another. "variance": of the error of the last prefix sum, over all trees, for noise of
+    variance 1 per node; "better_variance": the same with Honaker's estimator."""
     depth, moved, variance, better = _core.tree(steps, separation or steps)
     return {"depth": depth, "sensitivity": moved * trees**0.5, "variance": variance * trees, "better_variance": better * trees}
 
@@ -155,9 +155,9 @@ def balls_in_bins(noise_multiplier: float, bins: int, epochs: int = 1, *, epsilo
 
 def user_rows(noise_multiplier: float, rows: int, rate: float, releases: int = 1, *, epsilon: float | None = None,
               delta: float | None = None) -> float:
-    """The privacy of a person with at most `rows` rows, each clipped and in a lot with probability `rate` (ELS, Charles et al. 2024), by
-    the mixture-of-Gaussians pair. With `epsilon`, the delta of one release; with `delta`, the epsilon: exact for one release, by Renyi
-    divergences for more."""
+    """The privacy of a person with at most `rows` rows, each clipped and in a lot with probability `rate` (ELS, Charles et al.
+    2024), from the mixture-of-Gaussians pair. With `epsilon`, returns the delta of one release; with `delta`, the epsilon, which
+    is exact for one release and computed by Renyi divergences for more."""
     _one_of(epsilon, delta)
     if epsilon is not None and releases != 1:
         raise _core.UsageError("delta at an epsilon is for one release; use delta= for more")
@@ -166,8 +166,8 @@ def user_rows(noise_multiplier: float, rows: int, rate: float, releases: int = 1
 
 def selection(mean: float, delta: float, *, shape: float | str = 1, rho: float | None = None, noise_multiplier: float | None = None,
               sampling_rate: float = 1, steps: int = 1) -> float:
-    """The epsilon of the best of a random number of runs, `mean` on average, if only the best result is seen (Papernot & Steinke
-    2022). `shape` is the eta of the truncated negative binomial distribution (Theorem 2; 1: geometric, 0: logarithmic) or
+    """The epsilon of publishing only the best result of a random number of runs, `mean` on average (Papernot & Steinke 2022).
+    `shape` is the eta of the truncated negative binomial distribution (Theorem 2; 1: geometric, 0: logarithmic) or
     "poisson" (Theorem 6). A run has `steps` releases with `noise_multiplier` at `sampling_rate`, or is `rho`-zCDP."""
     if (rho is None) == (noise_multiplier is None):
         raise _core.UsageError("give either rho or noise_multiplier, the privacy of one run")
@@ -179,7 +179,7 @@ def selection(mean: float, delta: float, *, shape: float | str = 1, rho: float |
 
 
 def one_run(canaries: int, guesses: int, right: int, delta: float, confidence: float = 0.95) -> dict[str, float]:
-    """Lower bounds on epsilon from one run in which a fair coin put each of `canaries` in or left it out, and `right` of
+    """Lower bounds on epsilon from one run in which a fair coin included or excluded each of `canaries`, and `right` of the
     `guesses` about them are right: "epsilon" for any mechanism (Steinke, Nasr & Jagielski 2023, Theorem 5.2), "gaussian_epsilon"
     for a mechanism with a Gaussian's trade-off curve (Mahloujifar, Melis & Chaudhuri 2024)."""
     anyone, gaussian = _core.one_run(canaries, guesses, right, delta, 1 - confidence)
@@ -187,17 +187,17 @@ def one_run(canaries: int, guesses: int, right: int, delta: float, confidence: f
 
 
 def audit_scores(inside: Sequence[float], outside: Sequence[float], delta: float, confidence: float = 0.95) -> dict[str, float]:
-    """`one_run` from scores of included and excluded canaries, higher if they look included, over the thresholds at all corners
-    of the ROC curve's convex hull ("thresholds" is their number), each with significance (1 - confidence) / their number."""
+    """`one_run` from scores of included and excluded canaries (higher: looks included). The bounds are the best over thresholds
+    at the corners of the ROC curve's convex hull, each tested at significance (1 - confidence) / "thresholds", their number."""
     anyone, gaussian, thresholds = _core.audit_scores([float(one) for one in inside], [float(one) for one in outside], delta, 1 - confidence)
     return {"epsilon": anyone, "gaussian_epsilon": gaussian, "thresholds": thresholds}
 
 
 def fitted_audit(inside: Sequence[float], outside: Sequence[float], delta: float, confidence: float = 0.95) -> dict[str, float]:
-    """What canaries' scores show if they are Gaussian, as a known direction of each noisy release is (white box; Andrew et al.
-    2023): "mu", the distance between the means in standard deviations; "least_mu", its lower bound at this confidence; and
-    "epsilon", from the lower bound. Unlike `audit_scores`, it detects halved noise with a few hundred canaries, but it proves
-    nothing about other mechanisms."""
+    """What canaries' scores show if they are Gaussian, as those along a known direction of each noisy release are (white box;
+    Andrew et al. 2023): "mu", the distance between the means in standard deviations; "least_mu", its lower bound at this
+    confidence; and "epsilon", from the lower bound. Unlike `audit_scores`, it detects halved noise with a few hundred canaries,
+    but it proves nothing about other mechanisms."""
     mu, least, found = _core.fitted_audit([float(one) for one in inside], [float(one) for one in outside], delta, 1 - confidence)
     return {"mu": mu, "least_mu": least, "epsilon": found}
 

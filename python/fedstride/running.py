@@ -69,7 +69,7 @@ def run(
     on_round: called after each round with the round's dict, a line of rounds.jsonl. If it returns False, the run stops and is returned;
         an exception it raises stops the run and is raised again. Ctrl-C stops a run in the same way and raises KeyboardInterrupt, which
         names the folder. `resume` continues a stopped run.
-    progress: show a progress bar: on standard error, or as HTML in a notebook. None: if standard error is a terminal or in a notebook.
+    progress: show a progress bar: on standard error, or as HTML in a notebook. None: only on a terminal or in a notebook.
     verbose: instead, print what the command line prints.
 
     The GIL is released while C++ computes, and several threads may run at the same time. Ctrl-C stops runs on the main thread. Raises
@@ -126,11 +126,11 @@ def resume(
     verbose: bool = False,
     **settings: Value | Callable[..., Any],
 ) -> Run:
-    """Resumes the run in `folder` from its last checkpoint, with the same bits as without the interruption.
+    """Resumes the run in `folder` from its last checkpoint. The results have the same bits as without the interruption.
 
     settings: any that may change: `rounds` (not fewer than finished), `threads`, `evaluate_every` and others.
     data: for a run on arrays, the same arrays; other contents raise Error.
-    model: for a run with PyTorch tensors, the tensors or a module; names and types count, values do not.
+    model: for a run with PyTorch tensors, the tensors or a module; names and types matter, values do not.
     train, evaluate, workers, partition, cohort, aggregation, server_optimizer: as for `run`; the functions must have the same names
         and versions.
     on_round, progress, verbose: as for `run`.
@@ -155,9 +155,9 @@ def sweep(file: Place, *, dry_run: Literal[True], **flags: Value | Part) -> dict
 def sweep(file: Place, *, dry_run: Literal[False] = False, **flags: Value | Part) -> Sweep: ...
 @takes(of_command("sweep"))
 def sweep(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep | dict[str, Any]:
-    """Runs every unfinished cell of an experiment file (docs/sweeps.md) and returns the `Sweep`: its cells as runs, tables and
-    claims. With `dry_run=True`, returns a dict of the cells and their estimated time; with `accounted=True`, the statement about
-    the winner, whose run is in `out`/winner.
+    """Runs every unfinished cell of an experiment file (docs/sweeps.md) and returns the `Sweep`, which has the cells as runs, the
+    tables and the claims. With `dry_run=True`, returns a dict of the cells and their estimated time; with `accounted=True`,
+    returns the statement about the winner, whose run is in `out`/winner.
 
     Keywords are `out`, `jobs`, `threads`, `shard`, `scale`, `report` and those of `run`, which fix a setting. Raises Error if a cell
     failed, after finishing the others; `Sweep(folder)` opens the results so far. Ctrl-C stops it, and the same call resumes.
@@ -184,7 +184,7 @@ def tune(file: Place, *, dry_run: bool = False, **flags: Value | Part) -> Sweep 
 
 
 def _told_of_cells(command, file, dry_run, flags):
-    """The output of `sweep` or `tune`. A KeyboardInterrupt says how to continue."""
+    """Returns what `sweep` or `tune` prints. A KeyboardInterrupt says how to continue."""
     try:
         return asked(command, file, dry_run=dry_run, **spread(flags))
     except KeyboardInterrupt as error:
@@ -201,7 +201,7 @@ def report(*folders: Place, **flags: Value) -> str:
 
 
 def _finished(outcome, functions):
-    """The run, opened. Raises Error, from the first exception of the last round, if that round failed."""
+    """Returns the run, opened. If the last round failed, raises Error from that round's first exception."""
     if outcome["failed"]:
         training = functions.get("training")
         raise Error(outcome["failed"]) from (training and training.cause)
@@ -209,7 +209,7 @@ def _finished(outcome, functions):
 
 
 def _kept(folder):
-    """The settings of the run in a folder, which name its data's columns; empty if there is no run, an error that C++ reports."""
+    """Returns the settings of the run in a folder, which specify its data's columns; empty if there is no run, as C++ reports."""
     return Run(folder).settings if (pathlib.Path(folder) / "config.toml").is_file() else {}
 
 

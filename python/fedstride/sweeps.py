@@ -131,7 +131,7 @@ class _Tables(Mapping[str, Any]):
 
 
 def _value(text: str) -> Any:
-    """A swept value as a number or bool if the table's text is one."""
+    """Converts a swept value from the table's text to a number or bool, if it is one."""
     try:
         value = json.loads(text)
     except json.JSONDecodeError:

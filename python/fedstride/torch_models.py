@@ -1,4 +1,4 @@
-"""PyTorch modules as models of layers, which native kernels train."""
+"""Converts PyTorch modules to models of layers, which native kernels train."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _POOLS = ("MaxPool2d", "AvgPool2d")
 
 
 def _layers(module, place):
-    """(name, layer) of every layer, in order; a layer used twice appears twice."""
+    """Yields (name, layer) for every layer, in order; a layer used twice appears twice."""
     if not hasattr(module, "named_children") or not hasattr(module, "named_parameters"):
         raise UsageError(f"the model is of type {type(module).__name__}; valid: a torch.nn.Sequential or layer")
     if type(module).__name__ != "Sequential":
@@ -93,7 +93,7 @@ def _layers(module, place):
 
 
 def _converted(layers):
-    """The line's words, the weights by fedstride's names, and a map from these to the module's names."""
+    """Returns the line's words, the weights by fedstride's names, and a map from these names to the module's."""
     words, tensors, names, count = [], {}, {}, {}
     for number, (place, layer) in enumerate(layers):
         kind = type(layer).__name__
@@ -118,7 +118,7 @@ def _converted(layers):
 
 
 def _one(place, kind, setting, value):
-    """A size that PyTorch allows to differ between dimensions."""
+    """Returns a size that PyTorch allows to differ between dimensions. Raises UsageError if it differs."""
     values = value if isinstance(value, tuple) else (value, value)
     if len(set(values)) != 1 or not isinstance(values[0], int):
         raise UsageError(f"layer '{place}', {kind}: {setting} is {value}; it must be one whole number for both dimensions")
@@ -232,8 +232,8 @@ def _size(layer):
 
 
 def _example(layers):
-    """The shape and vocabulary of examples that the module can read, as its layers suggest: (channels, height, width) for images,
-    (values,) for rows, (positions,) for tokens."""
+    """Returns the shape and vocabulary of examples that the module can read, as its layers suggest: (channels, height, width) for
+    images, (values,) for rows, (positions,) for tokens."""
     kinds = [type(layer).__name__ for _, layer in layers]
     if "Embedding" in kinds:
         return (3,), layers[kinds.index("Embedding")][1].num_embeddings
@@ -249,7 +249,7 @@ def _example(layers):
 
 
 def _picture(layers, end, windows):
-    """The shape of images that the Flatten at `end` turns into the next layer's input."""
+    """Returns the shape of images that the Flatten at `end` turns into the next layer's input."""
     before = [layer for _, layer in layers[:end] if type(layer).__name__ in ("Conv2d", "GroupNorm")]
     place, after = next((place, layer) for place, layer in layers[end:] if type(layer).__name__ in _SIZES)
     count = _size(after)
@@ -324,7 +324,7 @@ class _Differs(_Unproven):
 
 
 def _ready(module):
-    """A copy to compare with, unaffected by later changes; without dropout, which is random."""
+    """Returns a copy to compare with, unaffected by later changes and without dropout, which is random."""
     try:
         ready = copy.deepcopy(module).cpu().float()
     except Exception as error:
@@ -365,7 +365,7 @@ def _normal(shape, random):
 
 
 def _redrawn(module, random):
-    """The module with random weights, scaled to preserve the size of signals."""
+    """Returns a copy of the module with random weights, scaled to preserve the size of signals."""
     import torch
 
     module = copy.deepcopy(module)
@@ -393,7 +393,7 @@ def _culprit(module, x, vocabulary, random):
 
 
 def _difference(module, x, vocabulary, random, must_reach=False):
-    """What differs on the batch x, or None. `must_reach`: no gradient may be zero."""
+    """Returns what differs on the batch x, or None. `must_reach`: no gradient may be zero."""
     try:
         _compare(module, x, vocabulary, random, must_reach)
     except _Unproven as unproven:
@@ -431,7 +431,7 @@ def _compare(module, x, vocabulary, random, must_reach):
 
 
 def _of_module(module, x, y, names):
-    """Gradients by fedstride's names, and the loss under ''."""
+    """Returns the module's gradients by fedstride's names, and its loss under ''."""
     import torch
 
     scores = module(x)
@@ -442,7 +442,7 @@ def _of_module(module, x, y, names):
 
 
 def _of_line(line, tensors, x, y, vocabulary, rate):
-    """The same for a model line, from a run of one step."""
+    """Returns the gradients and the loss of a model line, from a run of one step."""
     import numpy
 
     from ._own import first_weights

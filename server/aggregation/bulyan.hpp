@@ -7,10 +7,10 @@
 namespace fedstride {
 
 /// Bulyan over Krum (El Mhamdi, Guerraoui & Rouault 2018, section 4), for n updates and at most f = byzantine attackers, n >= 4
-/// f + 3. First, theta = n - 2 f updates are selected one by one: Krum takes the best of the r updates not yet selected, by
-/// scores computed among these alone over r - f - 2 neighbors (at least one: the last r, 2 f + 1, is too small for Krum). Then
-/// each parameter's change is the mean of the theta - 2 f selected values nearest to their median; for an even number the
-/// median is the smaller of the two middle values, and of two equally near values the smaller is taken. Weights are ignored.
+/// f + 3. First, theta = n - 2 f updates are selected one by one: Krum takes the best of the r updates not yet selected, scored
+/// among themselves with r - f - 2 neighbors (at least one, since the last r, 2 f + 1, is too small for Krum). Then each
+/// parameter's change is the mean of the theta - 2 f selected values nearest to their median. For an even number of values, the
+/// median is the smaller of the two middle ones; of two equally near values, the smaller is taken. Weights are ignored.
 struct Bulyan final : PartBase<ComparingAggregation, Bulyan, Byzantine> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "bulyan";

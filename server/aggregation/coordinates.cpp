@@ -77,7 +77,8 @@ void SortedColumns::load(const Changes& changes, std::size_t first) {
 }
 
 // Batcher's merge exchange, a sorting network for any number of rows (Knuth, The Art of Computer Programming 5.2.2, Algorithm M).
-// Its comparisons do not depend on the values, so every lane sorts one column. It takes about n (log2 n)^2 / 4 of them.
+// Its comparisons do not depend on the values, so every lane sorts one column. It takes about n (log2 n)^2 / 4
+// comparisons.
 void SortedColumns::sort() {
   if (size_ < 2) return;
   std::size_t top = 1;

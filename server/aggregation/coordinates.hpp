@@ -12,8 +12,8 @@
 
 namespace fedstride {
 
-// Tools for aggregations that compare updates. The division of work into pieces depends only on updates' number and size, and
-// each piece runs in a computing thread's floating-point mode, so the bits depend neither on threads nor on their mode.
+// Tools for aggregations that compare updates. The division of work into pieces depends only on the number and size of updates,
+// and each piece sets the floating-point mode of computing threads, so results are bit-identical on any threads.
 
 /// One or more changes of the same size, in order of clients.
 using Changes = std::vector<std::span<const float>>;
@@ -35,11 +35,11 @@ class SortedColumns {
   using Row = std::array<double, kWidth>;
 
   explicit SortedColumns(std::size_t changes) : size_(changes), values_(changes * kWidth) {}
-  /// Loads and sorts up to kWidth coordinates from `first`; coordinates beyond the end are 0.
+  /// Loads and sorts the values at kWidth coordinates, starting at `first`; coordinates beyond the end are 0.
   void load(const Changes& changes, std::size_t first);
 
   std::size_t size() const { return size_; }
-  /// The value of rank `rank` (from 0) at each coordinate.
+  /// The values of this rank (from 0), one per coordinate.
   const float* operator[](std::size_t rank) const { return values_.data() + rank * kWidth; }
 
  private:

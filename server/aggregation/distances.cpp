@@ -17,18 +17,18 @@
 namespace fedstride {
 namespace {
 
-/// Changes along one side of a tile; a tile of the matrix is one piece of work.
+/// The number of changes along one side of a tile of the matrix; each tile is one piece of work.
 constexpr std::size_t kTileSide = 64;
-/// Coordinates in one float product; products are added in double. Few enough that Eigen never splits a sum, which it would do
-/// according to the processor's cache sizes.
+/// The number of coordinates in one float product; products are added in double. Small enough that Eigen never splits a sum,
+/// which it would do according to the processor's cache sizes.
 constexpr std::size_t kCoordinatesPerProduct = 128;
-/// Coordinates of a tile's changes that fit in cache.
+/// The number of coordinates at which a tile's changes fit in cache.
 constexpr std::size_t kCoordinatesPerVisit = 1024;
 /// A distance below this share of |a|^2 + |b|^2 is computed from differences. The products' sums are off by at most 128 x 2^-24
 /// of |a|^2 + |b|^2 + 2 |ab|, which is 1e-3 of any distance above this share.
 constexpr double kCancelled = 0x1p-6;
 
-/// Some changes relative to the center, at up to kCoordinatesPerProduct coordinates, one column per change.
+/// The changes along one side of a tile, relative to the center, at up to kCoordinatesPerProduct coordinates; one column each.
 class CenteredChanges {
  public:
   CenteredChanges(const Changes& changes, const Vector& center, std::size_t first)

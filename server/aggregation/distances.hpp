@@ -17,8 +17,8 @@ class SquaredDistances {
  public:
   /// Computes distances by matrix products as |a|^2 + |b|^2 - 2 ab, with a and b relative to the coordinate-wise median, which
   /// attackers cannot move far. If the terms cancel because two changes are much nearer to each other than to the median, the
-  /// pair's differences are squared instead. Every distance has a relative error of at most 1e-3, most of 1e-6, and equal changes
-  /// have distance 0.
+  /// pair's differences are squared instead. Every distance has a relative error of at most 1e-3, most about 1e-6, and equal
+  /// changes have distance 0.
   SquaredDistances(const Changes& changes, ForEachPiece for_each_piece);
 
   std::size_t size() const { return size_; }

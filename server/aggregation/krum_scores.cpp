@@ -42,7 +42,7 @@ void KrumScores::take_term_out(std::size_t place, std::size_t taken) {
   const std::size_t farthest = candidate.others[candidate.farthest];
   const auto rank = [&](std::size_t other) { return std::pair(distances_(place, other), other); };
   const bool is_inside = rank(taken) < rank(farthest);
-  // Bounds the rounding error of the sums of all terms, before and after the subtraction.
+  // Bounds the rounding errors of summing all terms, before and after the subtraction.
   candidate.error += (std::abs(candidate.score) + candidate.error) * static_cast<double>(candidates_.size()) * 2 *
                      std::numeric_limits<double>::epsilon();
   candidate.score -= distances_(place, is_inside ? taken : farthest);

@@ -10,7 +10,7 @@
 namespace fedstride {
 
 /// Krum's scores (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, section 4): for r changes, f of them from attackers, the score
-/// of a change is the sum of squared distances to its r - f - 2 nearest neighbors (at least one, if any), added nearest first.
+/// of a change is the sum of squared distances to its r - f - 2 nearest neighbors (at least one if r > 1), added nearest first.
 /// Changes are identified by their positions in order of clients; ties go to the smaller position.
 class KrumScores {
  public:
@@ -23,8 +23,8 @@ class KrumScores {
 
  private:
   /// Removing a change removes a term from every score. The term is subtracted, and `error` bounds the difference from a fresh
-  /// sum, which is computed only if the bound leaves open which change is best. So a huge subtracted term never decides a
-  /// comparison, and removing n changes usually takes O(n^2) time.
+  /// sum, which is computed only if the bound leaves open which change is best. So rounding after subtracting a huge term
+  /// never decides a comparison, and removing n changes usually takes O(n^2) time.
   struct Candidate {
     std::vector<std::uint32_t> others;  ///< positions, nearest first
     std::size_t farthest = 0;           ///< index of the last neighbor in the score

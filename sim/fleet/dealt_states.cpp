@@ -16,7 +16,7 @@ fs::path state_store_path(const fs::path& run_folder, std::size_t process, std::
 
 namespace {
 
-// The number of stores in a folder, according to their names; 0 if there are none.
+// Returns the number of stores in a folder, according to their names; 0 if there are none.
 std::size_t stores_in(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {

@@ -14,7 +14,7 @@
 namespace fedstride {
 
 /// Trains every client in this process, on several threads. A client has only its rows and its state (in a temporary store,
-/// unless keep_in() sets another); the large objects are per thread: one Trainer each.
+/// unless keep_in() sets another); the large objects belong to one Trainer per thread.
 class InProcessFleet : public LocalFleet {
  public:
   /// The arguments must outlive the fleet. rows[k] holds client k's rows.
@@ -42,7 +42,7 @@ class InProcessFleet : public LocalFleet {
     std::string code = {};
     std::string state = {};
   };
-  /// Trains a task from the client's state, passes on its update, and returns its new state, empty if none is kept.
+  /// Trains a client from its state, passes its update to `sink`, and returns its new state; empty if no state is kept.
   std::string train(const Task& task, ClientId client, UpdateSink sink);
 
   std::size_t max_rows_ = 0;

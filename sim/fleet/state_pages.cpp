@@ -62,7 +62,7 @@ struct Tree {
 };
 static_assert(sizeof(Tree) == 48);
 constexpr std::uint16_t kIntegerKey = 0x08;
-constexpr std::uint16_t kNoSubfolder = 0x4000;  // a flag of the file, stored among the flags of its free-page table
+constexpr std::uint16_t kNoSubfolder = 0x4000;  // a flag of the file, stored with the flags of its free-page table
 
 struct Meta {
   std::uint32_t magic;
@@ -164,7 +164,7 @@ class PageCheck {
     return first.transaction < second.transaction ? second : first;
   }
 
-  /// Marks pages as used or free; each page may be marked once.
+  /// Marks pages as accounted for (in use or free); a page may be marked only once.
   void take(PageNumber first, std::uint64_t count) {
     need(first >= kMetas && first <= last_ && count >= 1 && count <= last_ - first + 1);
     for (PageNumber page = first; page < first + count; ++page) {
@@ -221,7 +221,7 @@ class PageCheck {
     return entries;
   }
 
-  /// Returns the keys, which must be in order. A branch's first key is ignored and taken as the start of the range.
+  /// Returns the keys, which must be in order. The first key of a branch page is ignored; the start of the range replaces it.
   static std::vector<std::uint64_t> keys_of(std::span<const Entry> entries, bool is_leaf, const Kind& kind,
                                             const KeyRange& range) {
     std::vector<std::uint64_t> keys;
@@ -253,7 +253,7 @@ class PageCheck {
     free_pages(entry, list);
   }
 
-  /// Reads the heads in order and with readahead, which is ten times as fast on a disk.
+  /// Reads the heads in file order with readahead, which is ten times as fast on a disk.
   void check_large_values() {
     constexpr std::size_t kAhead = 512;
     std::ranges::sort(large_values_);
@@ -276,7 +276,8 @@ class PageCheck {
     take(at, pages);
   }
 
-  /// The list is a count followed by that many page numbers in descending order; the key is the transaction that freed the pages.
+  /// `list` is a count followed by that many page numbers in descending order; the entry's key is the transaction that freed the
+  /// pages.
   void free_pages(const Entry& entry, std::span<const char> list) {
     need(part_at<std::uint64_t>(entry.key, 0) <= transaction_);
     const auto count = part_at<std::uint64_t>(list, 0);

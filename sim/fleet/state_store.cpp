@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kForm = "fedstride states 2";
 constexpr std::string_view kMarkKey = "mark";
-constexpr std::uint64_t kAddresses = std::uint64_t{1} << 40;  // bytes of the mapping; unused addresses cost nothing
+constexpr std::uint64_t kAddresses = std::uint64_t{1} << 40;  // size of the mapping in bytes; unused addresses cost nothing
 constexpr std::uint64_t kLeastAddresses = std::uint64_t{1} << 30;
-constexpr std::size_t kMostUnwritten = std::size_t{64} << 20;  // bytes of one transaction held in memory
+constexpr std::size_t kMostUnwritten = std::size_t{64} << 20;  // bytes that one transaction may hold in memory
 constexpr std::array kTables{StateTable{"marks"}, StateTable{"states", sizeof(std::uint64_t)},
                              StateTable{"slots", sizeof(ClientId)}, StateTable{"undo", sizeof(ClientId)}};
 
@@ -55,7 +55,7 @@ std::array<std::uint8_t, 8> check_of(ClientId client, std::string_view state) {
 // These are not in the anonymous namespace, since StateStore::Impl has members of these types.
 namespace state_slots {
 
-/// The slot that holds a client's state, and the first bytes of the state's hash.
+/// Which of a client's slots holds its state, and the first bytes of the state's hash.
 struct SlotEntry {
   static constexpr std::uint8_t kNoSlot = 2;
   std::uint8_t slot = kNoSlot;
@@ -125,7 +125,7 @@ struct StateStore::Impl {
     broken = true;
     std::error_code error;
     constexpr std::uintmax_t kNoRoom = 1 << 20;
-    if (code == EIO && fs::space(file.parent_path(), error).available < kNoRoom && !error) code = ENOSPC;  // LMDB reports EIO
+    if (code == EIO && fs::space(file.parent_path(), error).available < kNoRoom && !error) code = ENOSPC;  // LMDB returned EIO
     std::string why = ::mdb_strerror(code);
     if (code == MDB_MAP_FULL)
       why = "they exceed the " + std::to_string(mapped >> 30) + " GiB of address space that could be mapped";
@@ -196,7 +196,7 @@ struct StateStore::Impl {
   }
 
   void begin() {
-    // After a failure, the table `undo` may not be what this object assumes.
+    // After a failure, the table `undo` may differ from what this object assumes.
     if (broken) throw failure("the clients' states '" + file.string() + "' cannot be changed after an error");
     if (transaction != nullptr) return;
     start("change");
@@ -313,7 +313,7 @@ struct StateStore::Impl {
     if (code != MDB_NOTFOUND) require("read", code);
   }
 
-  // Refuses tables that differ from what was written, or that do not restore the checkpoint's entries.
+  // Throws if the tables differ from what was written, or if `undo` does not restore the checkpoint's entries.
   void check_sums(bool with_undo) const {
     SlotSum found;
     for_each_entry(slots, [&](ClientId client, const SlotEntry& entry) { found.add(client, entry); });
@@ -326,7 +326,7 @@ struct StateStore::Impl {
     if (found != base_sum) fail("read", MDB_CORRUPTED);
   }
 
-  // Restores the checkpoint in parts: once restored, a client no longer has an entry in `undo`.
+  // Restores the checkpoint in several transactions: once a client is restored, its entry in `undo` is removed.
   void go_back() {
     for (bool more = true; more;) {
       start("change");
@@ -444,8 +444,8 @@ struct StateStore::Impl {
   SlotSum written_sum;  ///< of the entries on disk
   Mode mode;
   mutable bool broken = false;
-  bool reads_undo = false;       ///< reads the checkpoint's state for clients in `undo`
-  bool undo_is_of_base = false;  ///< the table `undo` leads to `base`, not to an earlier checkpoint
+  bool reads_undo = false;       ///< for clients in `undo`, read() returns the checkpoint's state
+  bool undo_is_of_base = false;  ///< the table `undo` restores `base`, not an earlier checkpoint
   bool in_parts = false;         ///< part of the round is already on disk
   std::uint64_t mapped = 0;
   std::size_t unwritten = 0;

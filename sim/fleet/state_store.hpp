@@ -11,9 +11,9 @@
 
 namespace fedstride {
 
-/// Clients' states on disk, in one LMDB file (only the implementation knows LMDB). A round's changes are one transaction, or
-/// several if they are large, so memory does not grow with the number of clients or the size of their states, and a round's
-/// cost depends only on its cohort. The file is locked by one process at a time.
+/// Clients' states on disk, in one LMDB file (only the .cpp file uses LMDB). A round's changes are one transaction, or several if
+/// they are large, so memory does not grow with the number of clients or the size of their states, and a round's cost depends
+/// only on its cohort. The file is locked by one process at a time.
 ///
 /// A run continues from its last checkpoint, which is written after the transaction. The clients' states at that checkpoint
 /// therefore stay in the file until the next one is written, and a store ahead of its checkpoint is rolled back to it. States
@@ -25,7 +25,7 @@ class StateStore {
   /// round 0, creates it. Throws Error (failure) if the file is missing, truncated, damaged, in use, or belongs to another run
   /// or other rounds.
   StateStore(std::filesystem::path file, std::string run, std::uint32_t round);
-  /// Opens the store at this checkpoint, for round 1 or later, for reading; the file is not changed.
+  /// Opens the store, at its checkpoint for round `round` (1 or later), for reading only.
   static StateStore for_reading(std::filesystem::path file, std::string run, std::uint32_t round);
   /// Creates an unnamed store, which vanishes when it is destroyed or the process ends.
   static StateStore temporary();
@@ -34,10 +34,10 @@ class StateStore {
   StateStore& operator=(StateStore&&) noexcept;
 
   // These may be called from any thread, and throw Error (failure).
-  /// A client's state as last written; empty if it has none.
+  /// Returns a client's state as last written; empty if it has none.
   std::string read(ClientId client) const;
   void write(ClientId client, std::string_view state);
-  /// Calls use(client, state), in client order, for every wanted client that has a state.
+  /// Calls use(client, state), in client order, for every client that has a state and for which wants(client) is true.
   void for_each(function_ref<bool(ClientId)> wants, function_ref<void(ClientId, std::string_view)> use) const;
 
   /// Commits everything written as the states after this round.

@@ -15,8 +15,8 @@
 namespace fedstride {
 namespace {
 
-// A limit on the number of oneTBB threads, summed over all arenas. With a separate limit per arena, the smallest would apply, and
-// concurrent runs would take each other's threads.
+// A limit on the number of oneTBB threads, summed over all arenas. With a separate limit for each arena, the smallest would apply
+// to all, and concurrent runs would take each other's threads.
 class Limit {
  public:
   void change(int workers) {
@@ -39,7 +39,7 @@ Limit& limit() {
 
 }  // namespace
 
-// An arena's slots do not create threads: without a limit of our own, there are never more threads than processors.
+// An arena's slots do not create threads: without an explicit limit, oneTBB never starts more threads than there are processors.
 struct Threads::Arena {
   int count;
   tbb::task_arena arena;

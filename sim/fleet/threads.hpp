@@ -21,13 +21,13 @@ class Threads {
   int count() const { return count_; }
 
   /// Runs task(0) ... task(count - 1), each on one thread, in any order; returns when all are done. Tasks may call
-  /// for_each_piece(). An exception in a task is rethrown here after the others have ended.
+  /// for_each_piece(). If a task throws, the exception is rethrown here after all other tasks have ended.
   void for_each_task(std::size_t count, function_ref<void(std::size_t)> task);
 
   /// Runs the pieces of one task with the help of idle threads. While waiting, the calling thread runs only pieces of its own
   /// task, never another task, since its workspace is in use.
   void for_each_piece(int count, function_ref<void(int)> piece);
-  /// Equivalent to for_each_piece, so that Threads is a ForEachPiece.
+  /// The same as for_each_piece(); makes Threads usable as a ForEachPiece.
   void operator()(int count, function_ref<void(int)> piece) { for_each_piece(count, piece); }
 
   /// Runs a single task; the other threads help with its pieces.
@@ -35,7 +35,7 @@ class Threads {
     for_each_task(1, [&](std::size_t) { task(); });
   }
 
-  /// The number of pieces that ran on a thread other than their task's.
+  /// Returns the number of pieces that ran on a thread other than their task's.
   std::uint64_t pieces_helped() const { return helped_.load(std::memory_order_relaxed); }
 
  private:

@@ -19,14 +19,14 @@ enum class RequestKind : std::uint8_t { prepare, begin, train, keep, abandon, ev
 
 struct Request {
   RequestKind kind = RequestKind::dismiss;
-  std::uint64_t number = 0;  ///< for train: a counter that distinguishes late notes from current ones
+  std::uint64_t number = 0;  ///< for train: a counter that distinguishes current notes from late ones
   std::string body = {};     ///< one of the requests below, encoded
 };
 
 struct PrepareRequest {
   std::string settings;  ///< the run's settings as a TOML file
 };
-/// Everything that must be equal on all ranks.
+/// A rank's answer to `prepare`: everything that must be equal on all ranks.
 struct PrepareAnswer {
   BuildIdentity build;
   std::string command_line;  ///< MpiJob::command_line
@@ -38,8 +38,8 @@ struct PrepareAnswer {
 };
 
 struct BeginRequest {
-  std::string source = {};  ///< random source of the noise; empty without privacy
-  // The members of FleetTask with these names.
+  std::string source = {};  ///< serialized random source of the noise; empty without privacy
+  // Copies of the members of FleetTask with the same names.
   std::string folder = {};
   std::string identity = {};
   std::uint32_t round = 0;
@@ -59,7 +59,7 @@ struct TrainRequest {
   std::uint32_t checkpoint = 0;         ///< round of the last checkpoint
   double bound = 0;                     ///< Accumulator::bound
 };
-/// The answer that precedes the sums, which are reduced in a separate step.
+/// The answer to `train`. The sums follow in a separate step.
 struct TrainAnswer {
   bool interrupted = false;
   std::string error = {};
@@ -96,7 +96,7 @@ inline constexpr std::uint64_t kMaxTrainedBytes = std::uint64_t{1} << 38;
 inline constexpr std::uint64_t kMaxKeptBytes = std::uint64_t{1} << 16;
 inline constexpr std::uint64_t kMaxEvaluatedBytes = std::uint64_t{1} << 30;
 
-/// The note value that means `halted` rather than a number of examples, and the one-byte verdicts on a round.
+/// The value of a note that means "halted" instead of a number of examples, and the one-byte verdicts on a round.
 inline constexpr std::uint64_t kHaltedNote = UINT64_MAX;
 inline constexpr char kRoundKept = 'y';
 inline constexpr char kRoundAbandoned = 'n';

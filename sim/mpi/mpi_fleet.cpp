@@ -33,7 +33,7 @@ std::vector<Answer> gathered(Ranks& ranks, const Answer& own, std::uint64_t most
   return answers;
 }
 
-/// The first line that differs between two texts, as it appears in each.
+/// Returns the first line that differs between two texts, as it appears in each.
 std::pair<std::string, std::string> first_difference(const std::string& here, const std::string& there) {
   const auto a = split(here, '\n');
   const auto b = split(there, '\n');

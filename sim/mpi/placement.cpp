@@ -27,7 +27,7 @@ std::vector<std::vector<ClientId>> placed_clients(std::span<const ClientId> coho
                                                   std::size_t ranks) {
   std::vector<double> costs;
   costs.reserve(cohort.size());
-  // A client without rows also has a cost: its update is the size of the model.
+  // Even a client without rows has a cost, since its update is as large as the model.
   for (const ClientId client : cohort) costs.push_back(static_cast<double>(row_counts[client]) + 1);
   std::vector<std::vector<ClientId>> placed;
   for (const auto& numbers : placed_by_cost(costs, ranks)) {

@@ -14,7 +14,7 @@
 namespace fedstride {
 namespace {
 
-/// Permanently lowers the priority of the calling thread.
+/// Lowers the calling thread's priority permanently.
 void lower_priority() {
   constexpr int kNice = 19;
   ::setpriority(PRIO_PROCESS, 0, kNice);

@@ -15,18 +15,18 @@
 
 namespace fedstride {
 
-/// The message of an exception.
+/// Returns the exception's message.
 std::string text_of(const std::exception_ptr& thrown);
 
-/// The work of one rank in a run, including rank 0: it trains the clients assigned to it and evaluates its part of the
-/// examples.
+/// The work of one rank in a run; rank 0 works in the same way. The rank trains the clients assigned to it and evaluates its part
+/// of the examples.
 class RankWork {
  public:
-  /// The arguments must outlive it. When *stop becomes true, training is interrupted.
+  /// The arguments must outlive this object. When *stop becomes true, training is interrupted.
   RankWork(const Setup& setup, Threads& threads, const Ranks& ranks, const std::atomic<bool>* stop);
 
-  /// Trains the cohort's clients on this rank into `part`. Never throws; an answer with `error` or `interrupted` has no other
-  /// content. Calls meanwhile() on the calling thread every few milliseconds.
+  /// Trains the cohort's clients on this rank and adds their updates to `part`. Never throws; if the answer's `error` or
+  /// `interrupted` is set, its other members are empty. Calls meanwhile() on the calling thread every few milliseconds.
   TrainAnswer train(const Task& task, const std::vector<ClientId>& cohort, Accumulator& part, function_ref<void()> meanwhile);
   /// True if the round's updates are kept and can be aggregated in slices of coordinates, one for each rank.
   bool aggregates_slices() const;
@@ -38,7 +38,7 @@ class RankWork {
   /// Evaluates all examples on this rank.
   Evaluation evaluate_alone(const Vector& model, EvaluatedOn examples);
 
-  /// The clients of a cohort, grouped by rank. If states are kept, each client stays on one rank for the whole run.
+  /// Returns the clients of a cohort, grouped by rank. If states are kept, each client stays on one rank for the whole run.
   std::vector<std::vector<ClientId>> placed(const std::vector<ClientId>& cohort) const;
 
   /// If clients keep state: opens this rank's store in the run's folder, which must be visible to every rank.
@@ -47,7 +47,7 @@ class RankWork {
   void checkpointed(std::uint32_t round) { fleet_.checkpointed(round); }
   /// Commits or abandons a round in the store. Never throws.
   KeepAnswer keep(RequestKind kind, std::uint32_t round);
-  /// The rank that holds each client's state, indexed by client; empty if no state is kept.
+  /// Returns the rank that holds each client's state, indexed by client; empty if no state is kept.
   const std::vector<std::size_t>& home() const { return home_; }
   InProcessFleet& fleet() { return fleet_; }
   const InProcessFleet& fleet() const { return fleet_; }
@@ -60,7 +60,7 @@ class RankWork {
 
  private:
   Evaluator& evaluator(EvaluatedOn examples);
-  /// True if ranks share processors and another rank has more work, so this one would wait for it anyway.
+  /// True if ranks share processors and another rank has more work, for which this rank would have to wait anyway.
   bool should_yield(const std::vector<std::vector<ClientId>>& placed) const;
 
   const Setup& setup_;

@@ -26,14 +26,14 @@ constexpr int kLengthTag = 1;
 constexpr int kBytesTag = 2;
 constexpr int kNoteTag = 3;
 constexpr std::size_t kAtOnce = std::size_t{1} << 30;          // bytes per call: MPI counts are int
-constexpr std::size_t kIntegersAtOnce = std::size_t{1} << 15;  // half a megabyte: larger pieces are slower
-constexpr std::size_t kSumsInFlight = 4;                       // lets one piece be added while another is transferred
+constexpr std::size_t kIntegersAtOnce = std::size_t{1} << 15;  // integers per piece (half a megabyte); larger pieces are slower
+constexpr std::size_t kSumsInFlight = 4;                       // pieces: one can be added while another is in transit
 constexpr int kSpinPolls = 100;                                // polls before a wait starts to sleep
-constexpr int kLongSpinPolls = 100'000;                        // the same in sum(), where all ranks should be ready
+constexpr int kLongSpinPolls = 100'000;                        // the same for sum(), where all ranks should be ready
 constexpr std::chrono::microseconds kMinNap{20};
 constexpr std::chrono::microseconds kMaxNap{500};
 constexpr double kMinute = 60;
-constexpr double kSilentSeconds = 5;  // notes arrive several times per second
+constexpr double kSilentSeconds = 5;  // without notes for this long, a rank is "silent"; they are sent several times per second
 constexpr int kStoppedCode = 130;
 
 // Variables set by the launchers: OpenMPI's mpirun, and srun with PMIx or PMI.

@@ -15,7 +15,7 @@ namespace fedstride {
 
 /// A short asynchronous message between rank 0 and another rank.
 struct Note {
-  std::uint64_t subject = 0;  ///< the request it belongs to
+  std::uint64_t subject = 0;  ///< the request to which it belongs
   std::uint64_t value = 0;
 };
 
@@ -25,8 +25,8 @@ struct Note {
 /// computing ranks. The processes trust each other.
 class Ranks {
  public:
-  /// The group of all processes. Throws Error (usage) in a process that was not started by a launcher, or in a build without MPI.
-  /// Destroying this group finalizes MPI, so all other groups must be destroyed before it.
+  /// Returns the group of all processes. Throws Error (usage) in a process that was not started by a launcher, or in a build
+  /// without MPI. Destroying this group finalizes MPI, so all other groups must be destroyed before it.
   static std::unique_ptr<Ranks> join();
   ~Ranks();
   Ranks(const Ranks&) = delete;
@@ -34,23 +34,23 @@ class Ranks {
 
   int rank() const;
   int size() const;
-  /// A name such as "rank 2 (node17)", with the rank's number among all processes.
+  /// Returns a name such as "rank 2 (node17)", with the rank's number among all processes.
   std::string name(int rank) const;
-  /// The number of ranks of this group, including this one, with this rank's host name.
+  /// Returns how many ranks of this group, including this one, run on this rank's host.
   int on_this_machine() const;
 
-  /// Returns the group of the ranks that pass the same number, in their present order.
+  /// Returns the group of the ranks that pass the same number, in their current order.
   std::unique_ptr<Ranks> split(int number);
 
   /// Sets how rank 0 waits for the others: after `patience` seconds, and every minute after that, it prints to standard error
-  /// which ranks it waits for and which of them have stopped sending notes. If *stop is true and a rank does not answer for
+  /// which ranks it is waiting for and which of them have stopped sending notes. If *stop is true and a rank does not answer for
   /// kMaxStopSeconds, the job ends. Groups split off later inherit these settings.
   void watch(const std::atomic<bool>* stop, double patience);
   static constexpr double kMaxStopSeconds = 1.2;
 
   /// Copies rank 0's bytes to every rank. A message of more than `most` bytes ends the job.
   void broadcast(std::string& bytes, std::uint64_t most);
-  /// Copies rank 0's numbers to every rank; all ranks know how many there are.
+  /// Copies rank 0's numbers to every rank; all ranks must pass spans of the same size.
   void broadcast(std::span<float> numbers);
 
   /// On rank `root`, returns every rank's bytes, indexed by rank; elsewhere, returns nothing. A rank with more than `most` bytes

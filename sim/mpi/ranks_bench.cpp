@@ -11,7 +11,7 @@
 namespace fedstride {
 namespace {
 
-// Before each repetition, rank 0 broadcasts whether there will be one; no rank starts before all are ready.
+// Before each repetition, rank 0 broadcasts whether there is another; no rank starts before all are ready.
 double median_of(Ranks& ranks, double seconds, function_ref<void()> exchange) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<double> times;

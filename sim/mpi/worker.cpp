@@ -84,7 +84,7 @@ class Worker {
     ranks_.gather(encode_message(answer), kMaxPreparedBytes);
   }
 
-  // Private components need a single client, and there are no more ranks than clients, so they never exist on more than one rank.
+  // Private components need not be released here: they require a single client, and there are never more ranks than clients.
   void begin(const BeginRequest& request) {
     if (!request.source.empty()) {
       use_source(*prepared_, RandomSource::load(request.source));

@@ -144,8 +144,8 @@ class FolderAuthority {
     return utc_text(until_);
   }
 
-  /// Puts a new authority before the unexpired ones. The certificates are written before the key: if the key is never written,
-  /// the old key still finds its certificate.
+  /// Adds a new authority before the unexpired ones. Certificates are written before the key, so if the key is never written, the
+  /// old key's certificate is still in the file.
   std::string renew_authority(int days) {
     KeyHandle key = new_key();
     const std::time_t until = now_ + days * kDay;
@@ -174,7 +174,8 @@ class FolderAuthority {
     if (expiry(certificate) <= now_)
       throw failure("the authority '" + files_.certificate.string() + "' expired on " + utc_text(expiry(certificate)) +
                     "; name another folder to create a new one");
-    // It is checked alone: all authorities have the same name, and OpenSSL would mistake another one for its issuer.
+    // Checks the authority against itself alone: all authorities have the same name, so OpenSSL could mistake another for its
+    // issuer.
     std::vector<CertificateHandle> itself;
     itself.push_back(share(certificate));
     check_issued({certificate, files_.certificate}, {itself, files_.certificate}, Role::authority, now_);
@@ -220,7 +221,7 @@ class FolderAuthority {
     put(name, issue({name, role_of(name), now_ - kClockDifference, until_}, key.get(), &authority_).get());
   }
 
-  /// The authorities that have not expired, as PEM.
+  /// Returns the certificates of the unexpired authorities as PEM.
   std::string authorities_text() const {
     std::string text;
     for (const CertificateHandle& authority : authorities_)
@@ -228,7 +229,7 @@ class FolderAuthority {
     return text;
   }
 
-  /// Adds a bundle: the certificate, the authorities and, if it is in this folder, the key.
+  /// Adds a client's bundle to the files to write: the certificate, the authorities and, if it is in this folder, the key.
   void add_bundle(const std::string& name) {
     const TlsFiles files = files_of(folder_, name);
     if (name == kCoordinatorName) return;

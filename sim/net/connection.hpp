@@ -32,7 +32,7 @@ class Transport {
   std::shared_ptr<Context> context_;
 };
 
-/// A connection to a peer that exchanges frames. Everything runs on the thread of the io_context.
+/// A connection that exchanges frames with a peer. Everything runs on the thread of the io_context.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   /// The decision on a frame whose header has arrived.
@@ -43,7 +43,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
   /// The owner's handlers, called on the io thread; `ended` is called once, after all others.
   struct Handlers {
-    std::function<Verdict(const FrameHeader& header)> admit;  ///< before the body is allocated
+    std::function<Verdict(const FrameHeader& header)> admit;  ///< called before the body is allocated
     std::function<void(FrameKind kind, std::string body)> received;
     std::function<void(const std::string& reason)> ended;  ///< empty reason: this side closed the connection normally
   };
@@ -55,7 +55,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Sends frames in order. If the peer does not read, a newer `model` or `train` frame replaces a queued one of the same
   /// kind whose sending has not started, so at most one round is queued.
   virtual void send(Frame frame, FrameKind kind) = 0;
-  /// Continues after Verdict::wait.
+  /// Resumes reading after Verdict::wait.
   virtual void read_on() = 0;
   /// Ends the connection immediately or, with `flush`, once all queued frames are sent (or after a few seconds). `ended`
   /// receives `reason`.
@@ -90,7 +90,7 @@ class Listener {
   };
   struct Handlers {
     std::function<void(ConnectionPtr)> accepted;  ///< after the handshake, before start()
-    /// `connections` connections were rejected, the last one from `address`.
+    /// Reports that `connections` connections were rejected, the last one from `address`.
     std::function<void(const std::string& address, const std::string& reason, std::uint64_t connections)> failed;
   };
   /// Throws Error (failure) if it cannot listen on the address, for example because it is in use.

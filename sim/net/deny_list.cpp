@@ -14,7 +14,7 @@ constexpr std::uint64_t kMaxDenyBytes = std::uint64_t{1} << 24;
 constexpr std::string_view kSerial = "serial ";
 constexpr std::string_view kFingerprint = "fingerprint ";
 
-/// The text's hexadecimal digits in lower case, without colons; empty if it has other characters.
+/// Returns the text's hexadecimal digits in lower case, without colons; empty if the text has other characters.
 std::string hex_digits(std::string_view text) {
   std::string digits;
   for (const char c : text) {
@@ -25,7 +25,7 @@ std::string hex_digits(std::string_view text) {
   return digits;
 }
 
-/// The line's normalized entry; empty if the line is invalid.
+/// Returns the line's normalized entry; empty if the line is invalid.
 std::string entry_of(std::string_view line) {
   if (line.starts_with(kSerial)) {
     const std::string digits = hex_digits(trimmed(line.substr(kSerial.size())));

@@ -19,14 +19,14 @@ class DenyList {
   /// Throws Error (failure) that names the file and the line.
   static DenyList read(const std::filesystem::path& path);
 
-  /// The entry that denies this certificate ("client-3"); empty if none does.
+  /// Returns the entry that denies this certificate ("client-3"); empty if none does.
   std::string entry_for(const PeerCertificate& certificate) const;
   /// True if this name is denied regardless of its certificate.
   bool denies_name(const std::string& name) const { return entries_.contains(name); }
   std::size_t size() const { return entries_.size(); }
 
  private:
-  std::set<std::string> entries_;  ///< in the form above, in lower case
+  std::set<std::string> entries_;  ///< in the form above, with digits in lower case
 };
 
 }  // namespace fedstride

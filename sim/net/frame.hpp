@@ -21,7 +21,7 @@ enum class FrameKind : std::uint16_t {
   update = 6,       ///< client: the change in the weights
   received = 7,     ///< coordinator: the update has been summed, or was too late
   heartbeat = 8,    ///< both: a sign of life
-  refused = 9,      ///< both: the reason why the connection ends
+  refused = 9,      ///< both: the reason for ending the connection
   finished = 10,    ///< coordinator: the federation is finished
   evaluate = 11,    ///< coordinator: a request to evaluate the weights of a round
   evaluation = 12,  ///< client: the result
@@ -54,7 +54,7 @@ using Frame = std::shared_ptr<const std::string>;
 /// Fills in the header of a frame: `bytes` has kHeaderBytes arbitrary bytes, then the body.
 Frame make_frame(FrameKind kind, std::string bytes);
 
-/// Parses a header without checking its length. Refuses a wrong magic, version or kind.
+/// Parses a header. Refuses a wrong magic, version or kind, but accepts any body length.
 Result<FrameHeader> parse_header(std::span<const char, kHeaderBytes> bytes);
 
 /// True if the body has the length and the digest given in the header.

@@ -8,8 +8,9 @@
 
 namespace fedstride {
 
-/// A proof that a client's long-term signing key belongs to the holder of its certificate: the certificate, and a signature by
-/// its key over the name and `key`. Throws Error (failure) if the files cannot be used.
+/// Returns a proof that the holder of a client's certificate owns the long-term signing key `key`: the certificate, and a
+/// signature of the client's name and `key` made with the certificate's private key. Throws Error (failure) if the files cannot
+/// be used.
 std::string key_proof(const TlsFiles& files, ClientId client, const secagg::Bytes32& key);
 
 /// Checks key proofs against this side's authorities.
@@ -21,7 +22,7 @@ class KeyChecker {
   KeyChecker(KeyChecker&&) noexcept;
   KeyChecker& operator=(KeyChecker&&) noexcept;
 
-  /// Why the proof fails, in one line that names the client; empty if the key is the client's.
+  /// Returns why the proof fails, in one line that names the client; empty if the key is the client's.
   std::string objection(ClientId client, const secagg::Bytes32& key, const std::string& proof) const;
 
  private:

@@ -13,7 +13,7 @@ constexpr milliseconds kMinHandshakeAge{1000};  // minimum age of a handshake be
 
 }  // namespace
 
-/// A TLS handshake in progress, with a time limit. Its result is the connection, or the reason why it failed.
+/// A TLS handshake in progress, with a time limit. Its result is the connection, or the reason for the failure.
 class Handshake : public std::enable_shared_from_this<Handshake> {
  public:
   using Done = std::function<void(const Handshake* which, ConnectionPtr, const std::string& reason)>;
@@ -241,7 +241,7 @@ void Listener::close() { impl_->close(); }
 
 void connect(asio::io_context& io, const Endpoint& address, Transport transport, milliseconds longest,
              std::function<void(ConnectionPtr, const std::string& reason)> connected) {
-  // Keeps everything a call needs alive until it ends.
+  // One call of connect(): keeps alive everything the call needs until it ends.
   struct Call : std::enable_shared_from_this<Call> {
     Call(asio::io_context& io) : resolver(io), socket(io), timer(io) {}
     void fail(const std::error_code& error) {

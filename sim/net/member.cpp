@@ -63,7 +63,7 @@ class Member {
         job();
       } catch (const Interrupted&) {
       } catch (const std::exception& error) {
-        // Details of this side's files and data stay here; the coordinator learns only that the client left.
+        // Details of this client's files and data stay here; the coordinator learns only that the client has left.
         asio::post(io_, [this] { leave("it cannot continue; see its own log"); });
         throw;
       }
@@ -279,7 +279,8 @@ class Member {
     }
   }
 
-  /// Applies the changes to the model that this client holds, or unpacks a whole model; returns false if impossible.
+  /// Completes the message's model: unpacks a whole model, or applies the changes to the model held here. Returns false if
+  /// neither is possible.
   bool complete(ModelMessage& message) const {
     if (message.base == 0) {
       if (!message.changes.empty() || message.model.size() != packings_.model.size()) return false;
@@ -392,7 +393,7 @@ class Member {
   milliseconds call_time_ = kFirstCallTime;
   std::string last_reason_;
   Clock::time_point last_served_ = Clock::now();
-  std::minstd_rand jitter_{std::random_device{}()};  // only for pauses
+  std::minstd_rand jitter_{std::random_device{}()};  // only for the lengths of pauses
   std::string prepared_;
   Ready ready_;
   Packings packings_;

@@ -18,7 +18,7 @@ struct MemberRules {
   ClientId client = 0;
   Endpoint connect;
   Transport transport;
-  bool authenticated = true;  ///< whether the other side's certificate must be for "coordinator"
+  bool authenticated = true;  ///< whether the peer must have a certificate for "coordinator"
   bool accept_other_builds = false;
   double patience = 600;  ///< seconds without a coordinator after which the client gives up; 0: never
 };
@@ -28,16 +28,17 @@ struct MemberRules {
 struct MemberWork {
   /// Prepares the data for the experiment and sets the packings of its model; called again only if the experiment changes.
   std::function<Ready(const Welcome& welcome, Packings& packings)> prepare;
-  /// The last round answered, reported in Ready.
+  /// Returns the last round answered, for Ready.
   std::function<std::uint32_t()> last_round;
-  /// Trains a model; model and change are unpacked. Throws Interrupted (client/trainer.hpp) when `stop` becomes true; updates
-  /// `examples` during training.
+  /// Trains a model. The model passed and the change returned are unpacked. Throws Interrupted (client/trainer.hpp) when `stop`
+  /// becomes true; updates `examples` during training.
   std::function<UpdateMessage(const ModelMessage& model, const Train& train, std::atomic<std::uint64_t>& examples,
                               const std::atomic<bool>& stop)>
       train;
-  /// Answers a message of secure aggregation with a frame and its kind; a null frame if the attempt is over. May be empty.
+  /// Returns the answer to a message of secure aggregation (a frame and its kind), or a null frame if the attempt is over. May be
+  /// empty.
   std::function<std::pair<Frame, FrameKind>(const SecureMessage& asked)> secure = {};
-  /// Evaluates a model if the client offers that (Ready::evaluates). May be empty.
+  /// Evaluates a model. Empty if the client does not offer evaluation (Ready::evaluates).
   std::function<EvaluationMessage(const ModelMessage& model, std::uint32_t round)> evaluate = {};
 };
 

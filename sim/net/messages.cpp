@@ -118,7 +118,7 @@ void load(auto& archive, Releases& field) {
   }
 }
 
-/// The form in which a member of a report is sent.
+/// Returns a member of a report in the form in which it is sent.
 template <class Number>
 Number& as_sent(Number& number) {
   return number;

@@ -12,7 +12,7 @@ namespace fedstride {
 
 /// Maximum number of distinct releases in a report, that is, by one client in one round.
 inline constexpr std::uint32_t kMaxReleaseRuns = 1 << 16;
-/// Maximum number of rows that can be assigned to a client, and of clients whose row counts it can be sent.
+/// Maximum number of rows that can be assigned to a client, and maximum number of clients whose row counts it can receive.
 inline constexpr std::uint32_t kMaxDealtRows = 1 << 24;
 inline constexpr std::uint32_t kMaxDealtClients = 1 << 20;
 
@@ -23,7 +23,7 @@ struct BuildIdentity {
   std::uint32_t numerics = 0;  ///< kNumericsVersion
 };
 BuildIdentity build_identity();
-/// The first difference between two builds ("version '0.4.1' here, '0.4.0' there"); empty if they are the same.
+/// Returns the first difference between two builds ("version '0.4.1' here, '0.4.0' there"); empty if they are the same.
 std::string difference(const BuildIdentity& here, const BuildIdentity& there);
 
 // Each frame that has a body has a struct below. docs/reference/WIRE.md lists the fields in order. All texts except settings,
@@ -44,14 +44,15 @@ struct Welcome {
   std::string experiment;  ///< digest of everything that determines the model; identifies the experiment in a client's folder
   std::uint32_t heartbeat_ms = 0;  ///< maximum time between two frames from one side
   std::string model = {};          ///< Model::line()
-  std::string schema = {};  ///< schema_text(), for clients that supply their own rows; empty if only their code knows examples
-  // The next three are the client's rows if only the coordinator knows them (partition file); otherwise empty.
+  std::string schema = {};         ///< schema_text(), for clients that supply their own rows; empty if only their code reads them
+  // The next three describe the client's rows if only the coordinator knows them (partition file); otherwise they are empty.
   std::string partition_hash = {};
   std::vector<std::uint64_t> row_counts = {};  ///< of every client
   std::vector<std::uint32_t> rows = {};  ///< the client's training rows in order, row_counts[client] of them, then its test rows
 };
 
-/// client -> coordinator: the client's data are ready and it can be asked to train. The coordinator only compares these values.
+/// client -> coordinator: the client's data are ready and it can be asked to train. The coordinator uses these values only for
+/// comparison.
 struct Ready {
   static constexpr FrameKind kKind = FrameKind::ready;
   std::string data_hash;  ///< of the whole data set, or of the client's own rows if it has its own
@@ -64,7 +65,7 @@ struct Ready {
   std::string key_proof = {};    ///< secagg::Invitation::Invited::proof
 };
 
-/// coordinator -> client: the weights of a round, followed by the additional vector of the local objective's server, if any.
+/// coordinator -> client: the weights of a round, followed by the server's additional vector if the local objective has one.
 /// Every client receives the same bytes. On the wire, the vector is packed (sim/net/packing.hpp), as in an update; the hash
 /// covers the whole unpacked vector.
 struct ModelMessage {
@@ -95,7 +96,7 @@ struct Evaluate {
   std::string model_hash;
 };
 
-/// client -> coordinator: the client's evaluation of a model. A NaN value was not reported.
+/// client -> coordinator: the client's evaluation of a model. NaN means that a value was not reported.
 struct EvaluationMessage {
   static constexpr FrameKind kKind = FrameKind::evaluation;
   std::uint32_t round = 0;
@@ -110,8 +111,8 @@ struct UpdateMessage {
   static constexpr FrameKind kKind = FrameKind::update;
   std::uint32_t round = 0;
   std::string model_hash;  ///< of the model that training started from
-  ClientReport report;     ///< without measured members (ReportRule)
-  bool diverged = false;   ///< the change is not finite or out of range, and is not sent
+  ClientReport report;     ///< without members that are ReportRule::measured
+  bool diverged = false;   ///< true if the change, which is then not sent, is not finite or is out of range
   Vector change;           ///< empty if updates are compressed
   std::string code = {};   ///< the change, if compressed (UpdateCoding)
 };
@@ -127,7 +128,7 @@ struct Heartbeat {
   std::uint64_t examples = 0;  ///< gradient examples in the current round, for a progress bar
 };
 
-/// coordinator -> client, under secure aggregation, after the client's update: stage 0 invites it to an attempt
+/// coordinator -> client, under secure aggregation, after the client's update: stage 0 invites the client to an attempt
 /// (secagg::Invitation); stages 1 to 4 carry the Roster, Delivery, Survivors and Agreements.
 struct SecureMessage {
   static constexpr FrameKind kKind = FrameKind::secure;
@@ -167,11 +168,11 @@ struct Finished {
   std::string model_hash;
 };
 
-/// The maximum length in bytes of a body of this kind for a model of `parameters` numbers (for `masked`, the size of the padded
-/// vector); longer bodies are refused.
+/// Returns the maximum length in bytes of a body of this kind for a model or, for `masked`, a padded vector of `parameters`
+/// numbers; longer bodies are refused.
 std::uint64_t largest_body(FrameKind kind, std::uint64_t parameters);
 
-/// Why a welcome cannot be sent: its settings, schema or rows are too long; empty if it can.
+/// Returns why a welcome cannot be sent (its settings, schema or rows are too long); empty if it can.
 std::string too_long(const Welcome& welcome);
 
 /// Encodes a message as a frame; the body is a cereal portable binary archive.

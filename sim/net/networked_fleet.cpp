@@ -45,8 +45,8 @@ struct NetworkedFleet::Impl {
     std::uint32_t number;
     std::string model_hash;
     Accumulator* updates;
-    Frame model;                             // encoded from `message` when first sent
-    ModelMessage message = {};               // packed, if there are changes
+    Frame model;                             // with changes, encoded from `message` when first sent
+    ModelMessage message = {};               // packed; set only with changes
     std::vector<ModelChange> changes;        // Task::changes
     std::map<std::uint32_t, Frame> changed;  // keyed by the round whose model a client holds
     std::vector<State> state;                // indexed by client
@@ -150,7 +150,7 @@ struct NetworkedFleet::Impl {
     if (reception.is_ready(client)) held[client] = round->number;
   }
 
-  /// The round's model or, if shorter, the changes since the model that the client holds.
+  /// Returns the round's model or, if shorter, the changes since the model that the client holds.
   Frame model_for(ClientId client) {
     const auto since = changes_since(round->changes, held[client], round->number, sizeof(float) * round->message.model.size());
     if (since.empty()) {
@@ -326,7 +326,7 @@ struct NetworkedFleet::Impl {
 
   void on_left(ClientId client) {
     if (test && test->client == client) end_evaluation(std::nullopt);
-    // This is deferred, since the loss may be noticed during a call from the attempt.
+    // Deferred, since the attempt may be in the middle of a call whose sending revealed the loss.
     if (round && round->secured)
       asio::post(io, [this, client, number = round->number] {
         if (round && round->secured && round->number == number) secure->lost(client);
@@ -354,7 +354,7 @@ struct NetworkedFleet::Impl {
     if (round && is_over()) conclude();
   }
 
-  /// Why an update for the current round is refused; empty if it is accepted.
+  /// Returns why an update for the current round is refused; empty if it is accepted.
   std::string refusal(ClientId client, const UpdateMessage& message) const {
     const ClientReport& report = message.report;
     if (message.model_hash != round->model_hash) return "its update is not based on the model it was sent";
@@ -387,7 +387,7 @@ struct NetworkedFleet::Impl {
     return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client], round->told);
   }
 
-  /// The minimum number of answers needed to end a round.
+  /// Returns the minimum number of answers needed to end the round.
   std::size_t fewest() const {
     const std::size_t secured = round->secured ? secure->fewest() : 0;
     return std::max(secured, std::min(round->asked, static_cast<std::size_t>(round_rules.minimum_clients)));

@@ -18,9 +18,9 @@ namespace fedstride {
 /// The rules of a round.
 struct RoundTerms {
   double deadline = 0;                   ///< seconds; 0: none, so a round waits for every client of the cohort
-  int minimum_clients = 1;               ///< a round past its deadline continues until this many clients have answered
+  int minimum_clients = 1;               ///< a round past its deadline waits for at least this many answers
   double stage_deadline = 60;            ///< seconds allowed for each message of secure aggregation before its sender is dropped
-  std::filesystem::path survivors = {};  ///< file with the clients of a round's secure sum, written before it is unmasked
+  std::filesystem::path survivors = {};  ///< file that lists the clients in a round's secure sum; written before unmasking
   bool clients_evaluate = false;         ///< the model has no layers, so only clients can evaluate it
 };
 
@@ -28,7 +28,7 @@ struct RoundTerms {
 struct FleetStatus {
   std::vector<ClientStatus> clients;
   std::uint32_t round = 0;  ///< the current round; 0: none
-  std::size_t asked = 0;    ///< clients in the cohort of this or the last round
+  std::size_t asked = 0;    ///< clients in the cohort of the current or last round
   std::size_t answered = 0;
   double seconds_in_round = 0;
   std::uint64_t received = 0;
@@ -40,7 +40,7 @@ struct FleetStatus {
 /// updates as they arrive; at most ReceptionRules::updates_in_flight updates and one copy of the model are in memory at once.
 class NetworkedFleet : public Fleet {
  public:
-  /// Why a report contradicts the request to the client; empty if the report is consistent.
+  /// Returns why a report contradicts the request to the client; empty if it is consistent.
   using ReportCheck = std::function<std::string(std::uint32_t round, const ClientReport& report, std::uint64_t releases,
                                                 std::span<const double> told)>;
 
@@ -62,7 +62,7 @@ class NetworkedFleet : public Fleet {
   bool secures() const override { return true; }
   std::uint64_t absent() override;
   std::optional<RoundBytes> bytes() override;
-  /// Saves the last round that each client answered; clients keep their own states.
+  /// Serializes the last round that each client answered; clients keep their own states.
   std::string save() override;
   void load(const std::string& bytes) override;
 

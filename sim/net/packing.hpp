@@ -12,8 +12,8 @@ namespace fedstride {
 class Model;
 
 /// The wire layout of a model's parameters: tensors in the order of Model::parameters(), each as in memory, without the alignment
-/// padding between them. A vector of several models holds them one after another in this layout. Packing and unpacking are
-/// inverses for vectors whose padding is 0.
+/// padding between them. A vector that holds several models has them one after another, each in this layout. Packing and
+/// unpacking are inverses for vectors whose padding is 0.
 class Packing {
  public:
   Packing() = default;
@@ -39,8 +39,8 @@ class Packing {
   std::size_t spread_ = 0;
 };
 
-/// The packings of models (with the additional vector of the local objective's server) and of updates (with the clients'
-/// additional vector), and their codes if compressed.
+/// How models and updates are sent: their packings, which include the server's and the clients' additional vectors, and their
+/// codes if compressed.
 struct Packings {
   Packing model = {};
   Packing update = {};

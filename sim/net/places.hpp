@@ -14,7 +14,7 @@ namespace fedstride {
 /// machine may use all addresses of that network.
 using Source = std::uint64_t;
 
-/// The source of an IPv6 address, which may be a mapped IPv4 address (192.0.2.1 in its last four bytes).
+/// Returns the source of an IPv6 address, which may be a mapped IPv4 address (192.0.2.1 in its last four bytes).
 inline Source source_of(const std::array<std::uint8_t, 16>& address) {
   constexpr std::array<std::uint8_t, 12> kIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   const bool is_ipv4 = std::equal(kIpv4.begin(), kIpv4.end(), address.begin());
@@ -30,11 +30,11 @@ class ConnectionSlots {
  public:
   ConnectionSlots(std::size_t slots, std::chrono::milliseconds grace) : slots_(slots), grace_(grace) {}
 
-  /// Waits for a free slot and reserves it for the next take(). Returns false immediately after end().
+  /// Waits for a free slot and reserves it for the next take(). Returns false, without waiting, once end() has been called.
   bool reserve();
-  /// Takes a reserved slot. Returns false after end().
+  /// Takes a reserved slot. Returns false once end() has been called.
   bool take(int socket);
-  /// Frees the socket's slot; the socket is not touched afterwards.
+  /// Frees the socket's slot; the socket is not accessed afterwards.
   void release(int socket);
   /// Shuts all sockets down.
   void end();

@@ -26,7 +26,7 @@ struct Reception::Peer {
   enum class Stage { hello, ready, serving };
   ConnectionPtr connection;
   Stage stage = Stage::hello;
-  ClientId client = 0;  // from stage `ready` on
+  ClientId client = 0;  // valid from stage `ready`
   bool holds_slot = false;
   bool evaluates = false;
   std::uint64_t granted = kMaxFirstBytes;

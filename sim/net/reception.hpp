@@ -18,12 +18,12 @@
 
 namespace fedstride {
 
-/// The coordinator's knowledge of a client before the client connects.
+/// What the coordinator knows about a client before it connects.
 struct RosterEntry {
   std::uint64_t rows = 0;
   std::string rows_hash;
   std::string data_hash =
-      {};  ///< of the rows the client supplies; empty if its rows are from the data set of FederationTerms::data_hash
+      {};  ///< of the rows that the client supplies; empty if its rows come from the data set of FederationTerms::data_hash
 };
 
 /// The experiment as sent to clients, and the values against which their answers are checked.
@@ -34,7 +34,7 @@ struct FederationTerms {
   std::vector<RosterEntry> roster;                ///< indexed by client
   Packings packings = {};
   bool secure = false;  ///< whether clients have signing keys and mask their updates
-  /// Why a signing key is not the client's own (KeyChecker::objection); empty: every key is accepted.
+  /// Returns why a signing key is not the client's own (KeyChecker::objection). An empty function accepts every key.
   std::function<std::string(ClientId, const secagg::Bytes32& key, const std::string& proof)> key_objection = {};
   bool keeps_state = false;  ///< whether clients keep a state between rounds, which they must not lose
   /// If the coordinator assigns rows: adds a client's rows to its welcome. May be empty.
@@ -72,7 +72,7 @@ class Reception {
 
   std::uint16_t port() const { return listener_->port(); }
   bool is_ready(ClientId client) const { return ready_[client] != nullptr; }
-  /// The clients that are ready and offer to evaluate models, in ascending order.
+  /// Returns the clients that are ready and offer to evaluate models, in ascending order.
   std::vector<ClientId> evaluating() const;
   /// Replaces the deny list; connected clients on it receive the reason and are disconnected.
   void deny(DenyList list);
@@ -96,7 +96,7 @@ class Reception {
 
   void set_last_round(ClientId client, std::uint32_t round) { status_[client].last_round = round; }
   std::uint32_t last_round(ClientId client) const { return status_[client].last_round; }
-  /// The status of each client as far as known here (connection, bytes, trouble, last round), indexed by client.
+  /// Returns the fields of each client's status known here (connection, bytes, trouble, last round), indexed by client.
   std::vector<ClientStatus> status() const;
   std::uint64_t bytes_received() const;
   std::uint64_t bytes_sent() const;
@@ -122,7 +122,7 @@ class Reception {
   void release_slot(const PeerPtr& peer);
   void beat();
   std::string name(const Peer& peer) const;
-  /// Why the peer is denied; empty if it is not.
+  /// Returns why the peer is denied; empty if it is not.
   std::string denial(const Peer& peer) const;
 
   const FederationTerms& terms_;

@@ -101,7 +101,7 @@ void SecureAttempt::drop(ClientId client) {
   owing_.erase(client);
 }
 
-// A frame carries the stage that it ends.
+// The frames carry the number of the stage that ends here.
 void SecureAttempt::next() {
   const auto send_all = [&](const auto& clients, auto client, const auto& message) {
     const Frame sent = frame(secagg::encoded(message));

@@ -14,8 +14,8 @@
 
 namespace fedstride {
 
-/// The session of a networked round as both sides make it, without its cohort. `planned` is the size of the drawn cohort, of
-/// which some clients may be absent.
+/// Returns the session of a networked round, without its cohort; both sides make it with this function. `planned` is the size of
+/// the drawn cohort, of which some clients may be absent.
 secagg::Session secure_session(const SecureRules& rules, std::uint32_t round, const std::string& model_hash,
                                std::span<const double> told, std::uint32_t planned, std::uint64_t length);
 
@@ -28,14 +28,14 @@ struct DrawnClients {
 };
 
 /// Makes a client's session from its coordinator's invitation. Only this function limits an invitation's numbers. `check_key`
-/// throws for a key that does not belong to its owner. Throws Error (failure), one line without the round, if an honest
-/// coordinator could not have sent this invitation.
+/// throws for a key that is not the named client's. Throws Error (failure), whose one-line message omits the round, if no honest
+/// coordinator could have sent this invitation.
 secagg::Session invited_session(const SecureRules& rules, const secagg::Invitation& invitation, const DrawnClients& drawn,
                                 const Train& train, std::uint64_t length,
                                 const std::function<void(const secagg::Invitation::Invited&)>& check_key);
 
-/// The coordinator's side of one attempt at a round of secure aggregation over connections: tracks which clients owe a message
-/// and sends the next messages. Used by one thread.
+/// The coordinator's side of one attempt at a round of secure aggregation over the network: tracks which clients still owe a
+/// message, and sends the messages of the next stage. Used by one thread.
 class SecureAttempt {
  public:
   enum class Stage : std::uint32_t { keys = 1, shares, inputs, signatures, unmasking };
@@ -48,14 +48,14 @@ class SecureAttempt {
 
   std::uint32_t number() const { return number_; }
   Stage stage() const { return stage_; }
-  /// The clients whose message for this stage has not arrived.
+  /// Returns the clients whose message for this stage has not arrived.
   const std::set<ClientId>& owing() const { return owing_; }
   /// True if the client's masked input has arrived.
   bool has_input(ClientId client) const { return inputs_.contains(client); }
   bool takes_part(ClientId client) const { return session_.find(client) != nullptr && !gone_.contains(client); }
 
-  /// Takes a client's message. If it is refused, throws Error (failure), one line that names the client; the caller must then
-  /// drop the client.
+  /// Takes a client's message. Throws Error (failure), whose one-line message names the client, if the message is refused; the
+  /// caller must then drop the client.
   void take(ClientId client, std::uint32_t stage, const std::string& message);
   /// From now on, nothing is expected from the client or sent to it.
   void drop(ClientId client);

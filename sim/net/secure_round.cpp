@@ -58,7 +58,7 @@ std::vector<ClientId> SecureRound::take_part(const std::vector<ClientId>& cohort
   planned_ = static_cast<std::uint32_t>(cohort.size());
   try {
     minimum_ = sum_.rules().plan(planned_).minimum;
-  } catch (const Error&) {  // impossible, as the attempt will report
+  } catch (const Error&) {  // impossible for this cohort; the attempt will report why
   }
   std::vector<ClientId> all = cohort;
   std::ranges::sort(all);

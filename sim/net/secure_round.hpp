@@ -20,9 +20,9 @@ class SigningKeys {
  public:
   SigningKeys(const FederationTerms& terms, std::size_t clients) : terms_(terms), keys_(clients) {}
 
-  /// Why a client's announced signing key is refused (not its own, changed, or missing); empty if it is accepted.
+  /// Returns why a client's announced signing key is refused (not its own, changed, or missing); empty if it is accepted.
   std::string objection(ClientId client, const Ready& ready);
-  /// The invitation entry of a client that has announced its key.
+  /// Returns the invitation's entry for a client that has announced its key.
   secagg::Invitation::Invited invited(ClientId client) const { return {{client, keys_[client].key}, keys_[client].proof}; }
 
  private:
@@ -35,7 +35,7 @@ class SigningKeys {
   std::vector<Known> keys_;  ///< indexed by client
 };
 
-/// The coordinator's side of one round of secure aggregation over connections: tracks whose update is ready, and makes attempts
+/// The coordinator's side of one round of secure aggregation over the network: tracks whose update is ready, and makes attempts
 /// at the sum until one succeeds or none can. Used only by the io thread.
 class SecureRound {
  public:
@@ -60,9 +60,10 @@ class SecureRound {
               Calls calls);
   ~SecureRound();
 
-  /// Called first. The clients of this cohort that take part, in ascending order: all, unless an earlier attempt was unmasked.
+  /// Must be called first. Returns the clients that take part, in ascending order: the whole cohort, unless an earlier attempt
+  /// was unmasked.
   std::vector<ClientId> take_part(const std::vector<ClientId>& cohort);
-  /// The fewest updates that can be unmasked; with fewer, the round waits for more. 0 if no number suffices.
+  /// Returns the minimum number of updates that can be unmasked, for which the round waits; 0 if no number suffices.
   std::size_t fewest() const { return minimum_; }
   /// Called when the client's update is ready, or has failed.
   void trained(ClientId client, ClientReport report, bool failed);
@@ -95,11 +96,11 @@ class SecureRound {
   std::size_t minimum_ = 0;                   ///< Plan::minimum
   std::map<ClientId, ClientReport> trained_;  ///< reports of clients whose update is ready or has failed
   std::set<ClientId> silent_;                 ///< clients that missed a stage deadline in the attempt
-  std::vector<ClientId> kept_;                ///< clients for which an earlier attempt was unmasked; empty: none
+  std::vector<ClientId> kept_;                ///< clients in the sum of an earlier attempt that was unmasked; empty: none
   std::unique_ptr<SecureAttempt> attempt_;
   std::uint32_t attempts_ = 0;
   struct Timer;
-  std::shared_ptr<Timer> timer_;  ///< for the stage
+  std::shared_ptr<Timer> timer_;  ///< for the stage's deadline
 };
 
 }  // namespace fedstride

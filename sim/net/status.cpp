@@ -91,7 +91,7 @@ class BoundedStream : public httplib::Stream {
 class BoundedQueue : public httplib::TaskQueue {
  public:
   explicit BoundedQueue(ConnectionSlots& connections) : connections_(connections) {}
-  // Newer versions of the library expect to be told whether the task was accepted.
+  // In newer versions of the library, enqueue() returns whether it accepted the task.
   using Enqueued = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
   Enqueued enqueue(std::function<void()> task) override {
     connections_.reserve();
@@ -153,7 +153,7 @@ class HttpServer : public httplib::Server {
 
 namespace {
 
-/// The host in a Host header, in lower case, without port or brackets.
+/// Returns the host in a Host header, in lower case, without port or brackets.
 std::string host_of(std::string header) {
   std::transform(header.begin(), header.end(), header.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -166,7 +166,7 @@ void answer(httplib::Response& response, int status, const std::string& text, co
   response.set_content(text, std::string(type) + "; charset=utf-8");
 }
 
-/// The token presented by a request; empty if there is none.
+/// Returns the token presented by a request; empty if there is none.
 std::string token_of(const httplib::Request& request) {
   constexpr std::string_view kBearer = "Bearer ";
   constexpr std::string_view kBasic = "Basic ";
@@ -269,7 +269,7 @@ struct StatusServer::Server {
     return is_loopback({host_of(request.get_header_value("Host")), 0});
   }
 
-  /// Takes the same time for any length and any number of correct characters.
+  /// Compares digests in constant time, so that timing reveals nothing about the token.
   bool has_token(const httplib::Request& request) const {
     const auto shown = Hash().text(token_of(request)).digest();
     return CRYPTO_memcmp(shown.data(), token_digest.data(), token_digest.size()) == 0;
@@ -292,7 +292,7 @@ struct StatusServer::Server {
 };
 
 StatusServer::StatusServer(const Endpoint& address, std::function<FederationStatus()> status, const std::string& token) {
-  // The library ignores SIGPIPE in the whole process, which is not needed here.
+  // The library makes the whole process ignore SIGPIPE, which is not needed here, so the previous action is restored.
   struct sigaction before {};
   ::sigaction(SIGPIPE, nullptr, &before);
   struct Restore {

@@ -71,7 +71,7 @@ struct FederationStatus {
   std::uint64_t refused = 0;             ///< connections that were refused or ended with a reason
   std::uint64_t memory = 0;              ///< current memory of this process in bytes
   std::int64_t now = 0;                  ///< seconds since 1970
-  std::int64_t certificate_expires = 0;  ///< the same for the coordinator's certificate or, if earlier, its authority; 0: none
+  std::int64_t certificate_expires = 0;  ///< expiry of the coordinator's certificate or, if earlier, of its authority
   std::vector<PrivacySpent> privacy = {};
   std::vector<RoundPoint> points = {};
   std::vector<ClientStatus> clients = {};

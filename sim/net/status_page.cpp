@@ -58,7 +58,7 @@ footer { margin-top: 2rem; overflow-wrap: anywhere }
 
 bool has_ended(const FederationStatus& status) { return status.state == "finished" || status.state.starts_with("halted"); }
 
-/// Mean duration in seconds of the last 20 rounds; 0 if there are none.
+/// Returns the mean duration in seconds of the last 20 rounds; 0 if there are none.
 double mean_round_seconds(const std::vector<RoundPoint>& points) {
   const std::size_t count = std::min<std::size_t>(points.size(), 20);
   double sum = 0;
@@ -84,7 +84,8 @@ std::string progress_line(const FederationStatus& status) {
 
 enum class ShownState { late, away, asked, idle, answered, disconnected };
 
-/// A client is late after half of the deadline, or after 1.5 times the mean duration of a round plus a second.
+/// A client counts as late after half the deadline or 1.5 times the mean duration of recent rounds plus a second, whichever is
+/// earlier.
 ShownState state_of(const ClientStatus& client, const FederationStatus& status) {
   if (!client.in_cohort || client.answered)
     return !client.connected ? ShownState::disconnected : client.answered ? ShownState::answered : ShownState::idle;
@@ -187,7 +188,7 @@ std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& all) {
 
 bool is_share(const RoundPoint& point) { return point.metric == "accuracy"; }
 
-// A chart of the test metric over rounds (accuracy in percent), or a sentence if no round has been evaluated.
+// Returns a chart of the test metric over rounds (accuracy in percent), or a sentence if no round has been evaluated.
 std::string accuracy_curve(const std::vector<RoundPoint>& rounds) {
   std::vector<PlotPoint> points;
   for (const auto& point : rounds)

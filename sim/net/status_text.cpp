@@ -34,7 +34,7 @@ Json json_of(const RoundPoint& point) {
           {"model_hash", std::string(point.hash())}};
 }
 
-/// Writes an absent expiry as null.
+/// Returns an expiry as JSON; null for 0 (none).
 Json expiry_json(std::int64_t expires) { return expires != 0 ? Json(expires) : Json(); }
 
 Json json_of(const ClientStatus& client) {
@@ -108,7 +108,7 @@ class Exposition {
     add(value);
   }
 
-  /// One sample for each client.
+  /// Adds a metric with one sample for each client.
   void clients(std::string_view name, std::string_view help, const std::vector<ClientStatus>& clients, auto value) {
     if (clients.empty()) return;
     metric(name, help);

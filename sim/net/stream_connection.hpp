@@ -28,7 +28,7 @@ struct Transport::Context {
     ssl.use_private_key_file(files.key.string(), asio::ssl::context::pem);
     SSL_CTX_set_num_tickets(ssl.native_handle(), 0);  // no session is resumed; every connection authenticates again
   }
-  /// Trusts all authorities in the file, and no other certificates there.
+  /// Trusts the authorities in the file, but no other certificates in it.
   void trust(const std::filesystem::path& authorities);
   Side side;
   asio::ssl::context ssl;
@@ -41,17 +41,17 @@ inline constexpr std::size_t kPiece = std::size_t{1} << 18;  // bytes of a body 
 inline constexpr milliseconds kFlush{3000};                  // time for sending queued frames before closing
 inline constexpr std::size_t kMaxQueuedFrames = 64;          // with more, the peer counts as not reading
 
-/// The address of the peer.
+/// Returns the peer's address.
 inline std::string address_of(const auto& socket) {
   std::error_code ignored;
   const tcp::endpoint endpoint = socket.remote_endpoint(ignored);
   return Endpoint{endpoint.address().to_string(), endpoint.port()}.text();
 }
 
-/// The peer's certificate; empty if there is none.
+/// Returns the peer's certificate; empty if there is none.
 PeerCertificate peer_of(SSL* ssl);
 
-/// The reason why reading or the handshake failed.
+/// Returns the reason why reading or the handshake failed.
 inline std::string reason_of(const std::error_code& error) {
   if (error == asio::error::eof || error == asio::ssl::error::stream_truncated) return "it closed the connection";
   return error.message();
@@ -137,7 +137,7 @@ class StreamConnection final : public Connection {
     });
   }
 
-  // The stream failed: the peer or the network ended the connection.
+  // Called when the stream has failed: the peer or the network ended the connection.
   void failed(const std::error_code& error) {
     if (!ended_) end(reason_of(error), false);
   }

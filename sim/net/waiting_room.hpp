@@ -33,7 +33,7 @@ class PendingConnections : public std::enable_shared_from_this<PendingConnection
   };
   struct Events {
     std::function<void()> ready;  ///< another connection is ready for its handshake
-    /// `connections` connections were closed, the last one from `address`.
+    /// Reports that `connections` connections were closed, the last one from `address`.
     std::function<void(const std::string& address, const std::string& reason, std::uint64_t connections)> closed;
   };
   /// A connection handed over for its handshake.
@@ -46,7 +46,7 @@ class PendingConnections : public std::enable_shared_from_this<PendingConnection
   PendingConnections(asio::io_context& io, const Limits& limits, Events events)
       : limits_(limits), events_(std::move(events)), timer_(io) {}
 
-  /// The time until another connection can be added; zero: now.
+  /// Returns the time until another connection can be added; zero: now.
   milliseconds time_until_free() const {
     if (pending_.size() < limits_.connections) return milliseconds(0);
     const auto age = Clock::now() - victim()->since;
@@ -66,7 +66,7 @@ class PendingConnections : public std::enable_shared_from_this<PendingConnection
     check_later();
   }
 
-  /// Evicts the next connection in line, if any.
+  /// Evicts the connection that victim() selects, if there are any connections.
   void evict_one() {
     if (const PendingPtr pending = victim()) drop(pending);
   }
@@ -153,7 +153,7 @@ class PendingConnections : public std::enable_shared_from_this<PendingConnection
     pending_.remove(pending);
   }
 
-  /// Closes a connection, which is only counted in the next log line.
+  /// Closes a connection; the next log line only counts it.
   void drop(const PendingPtr& pending) {
     ++dropped_;
     last_dropped_ = pending->address;

@@ -33,7 +33,7 @@ struct FreeOther {
 template <class Type>
 using Handle = std::unique_ptr<Type, FreeOther>;
 
-/// Checks calls that fail only if OpenSSL itself is broken or out of memory.
+/// Throws unless `done`; for calls that fail only if OpenSSL is broken or out of memory.
 void require(bool done) {
   if (done) return;
   char reason[256];
@@ -56,7 +56,7 @@ void add_extension(X509* certificate, X509* issuer, int kind, const std::string&
   require(extension && X509_add_ext(certificate, extension.get(), -1) == 1);
 }
 
-/// The text written by write(bio).
+/// Returns the text that write(bio) writes.
 std::string written(const auto& write) {
   const Handle<BIO> bio(BIO_new(BIO_s_mem()));
   require(bio && write(bio.get()) == 1);
@@ -72,7 +72,7 @@ struct stat status_of(const fs::path& path) {
   return status;
 }
 
-/// The text of a file.
+/// Opens a file's text as a stream.
 Handle<BIO> open_text(const fs::path& path) {
   status_of(path);
   const std::string text = read_file(path, kMaxPemBytes);
@@ -84,7 +84,7 @@ Handle<BIO> open_text(const fs::path& path) {
 /// Replaces OpenSSL's callback, which prompts on the terminal.
 int no_password(char*, int, int, void*) { return -1; }
 
-/// The common name of a subject; empty if there is none.
+/// Returns a subject's common name; empty if there is none.
 std::string name_in(X509_NAME* name) {
   const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
   if (at < 0) return {};

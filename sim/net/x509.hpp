@@ -49,7 +49,8 @@ struct Request {
 };
 /// Reads PEM. Throws Error (failure) that names the file unless the file is a request signed by its own key on P-256.
 Request read_request(const std::filesystem::path& path);
-/// SHA-256 of the public key (SubjectPublicKeyInfo in DER) as 64 hexadecimal digits, for two people to compare.
+/// Returns the SHA-256 digest of the public key (SubjectPublicKeyInfo in DER) as 64 hexadecimal digits, for two people to
+/// compare.
 std::string fingerprint_of_key(EVP_PKEY* key);
 
 std::string to_pem(X509* certificate);
@@ -58,7 +59,7 @@ std::string to_pem(EVP_PKEY* key);
 /// Reads PEM. Throws Error (failure) that names the file if it is not a regular file, is larger than 1 MiB or is damaged; a key
 /// file must also be owned by the current user and readable and writable only by that user.
 CertificateHandle read_certificate(const std::filesystem::path& path);
-/// The authorities' certificates in a file, in file order. Also throws Error (failure) if there are none.
+/// Returns the authorities' certificates in a file, in file order. Also throws Error (failure) if there are none.
 std::vector<CertificateHandle> read_authorities(const std::filesystem::path& path);
 KeyHandle read_key(const std::filesystem::path& path);
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kMemoryKind = "fedstride client 3";
 constexpr std::string_view kSurvivorsKind = "fedstride kept survivors 1";
 
-// The members, in the order in which they are written.
+// Returns the members in the order in which they are written.
 auto members(auto& memory) {
   return std::tie(memory.experiment, memory.terms, memory.round, memory.model_hash, memory.state_before, memory.state_after,
                   memory.ledger.head, memory.ledger.lines);

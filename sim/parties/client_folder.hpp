@@ -23,20 +23,20 @@ struct ClientMemory {
 };
 
 /// The folder of one client of a networked federation. It holds `memory`; under privacy, also `ledger.jsonl` and `secret.key`;
-/// under secure aggregation, also `signing.key` and `survivors`. It is locked by one process at a time.
+/// under secure aggregation, also `signing.key` and `survivors`. Only one process at a time can use it (a lock).
 class ClientFolder {
  public:
-  /// Creates the folder if it does not exist. Throws FolderInUse, Error (failure).
+  /// Creates the folder if it does not exist. Throws FolderInUse or Error (failure).
   explicit ClientFolder(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  /// Returns the memory; nothing if the client has not started. Throws Error (failure) if the file is damaged.
+  /// Returns the memory; nullopt if the client has not started. Throws Error (failure) if the file is damaged.
   std::optional<ClientMemory> load() const;
   /// Writes the memory and syncs it to disk.
   void save(const ClientMemory& memory) const;
 
-  /// Under secure aggregation: the client's signing key, created when first requested, and the last list of survivors for which
-  /// the client revealed shares; keep() syncs the list to disk. Throws Error (failure).
+  /// For secure aggregation: the client's signing key, created by the first call, and the last list of survivors for which the
+  /// client revealed shares, which keep() replaces and syncs to disk. Throws Error (failure).
   secagg::Secret signing_key() const;
   std::optional<secagg::KeptList> kept() const;
   void keep(const secagg::KeptList& list) const;

@@ -62,7 +62,7 @@ void require_privacy(const PrivacySetup& privacy, RequiredPrivacy level) {
                                     : "neither"));
 }
 
-/// A one-line description of the experiment for the user.
+/// Describes the experiment to the user in one line.
 std::string terms_text(const Setup& setup, ClientId client) {
   const Configuration& configuration = setup.configuration;
   const auto level = [](const char* name, const LevelSetup& of) {
@@ -84,7 +84,7 @@ std::string terms_text(const Setup& setup, ClientId client) {
                                    : "; no privacy: its updates are sent unprotected");
 }
 
-/// The data hash sent to the coordinator; a keyed hash if the client has its own rows.
+/// Returns the data hash to send to the coordinator: a keyed hash if the client has its own rows.
 std::string sent_data_hash(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   if (configuration.partition.as<OwnRows>() == nullptr) return setup.data.hash;
@@ -208,7 +208,7 @@ class Participant {
     const bool is_secure = at.setup.rules.sum.secure.has_value();
     masking_.reset();
     input_.reset();
-    std::atomic<std::uint64_t> unseen{0};  // progress is not reported under secure aggregation
+    std::atomic<std::uint64_t> unseen{0};  // counts examples that are not reported: under secure aggregation, progress stays here
     std::atomic<std::uint64_t>& counted_examples = is_secure ? unseen : examples;
     const auto send = [&](const ClientUpdate& update) {
       if (is_secure) return prepare_input(update, train, message);
@@ -239,7 +239,7 @@ class Participant {
     std::optional<Trainer> trainer;
   };
 
-  // Both functions return the client's state after training.
+  // train_here and train_outside return the client's state after training.
   std::string train_here(Experiment& at, const Task& task, const std::string& before, const Trainer::Signals& signals,
                          UpdateSink send) {
     ClientState state;
@@ -384,7 +384,7 @@ class Participant {
     masking_ = std::move(masking);
   }
 
-  // A folder belongs to one experiment. Its memory, with the initial ledger mark, is on disk before the first round.
+  // A folder belongs to one experiment. Its memory, which includes the initial ledger mark, is on disk before the first round.
   void open_memory(const Welcome& welcome, Setup& setup) {
     bool fresh = memory_.experiment.empty();
     if (!fresh && memory_.experiment != welcome.experiment)
@@ -395,7 +395,7 @@ class Participant {
     if (changed && memory_.round > 0)
       throw failure("the coordinator changed the settings, rows or normalization of the experiment in folder '" +
                     folder_.path().string() + "'");
-    fresh = fresh || changed;  // nothing has been sent yet, and the first attempt may have had the wrong rows
+    fresh = fresh || changed;  // no round has been answered yet; an earlier session may have had the wrong rows
     const std::optional<SecretKey> key = fresh ? begin_secrets(setup, folder_.path()) : secrets_of(setup, folder_.path());
     use_secrets(setup, key);
     privacy_.emplace(setup, folder_.path(), fresh ? std::nullopt : std::optional(memory_.ledger), key, options_.client);
@@ -407,7 +407,7 @@ class Participant {
   }
 
   // A digest of the coordinator's inputs to a round's training: the model and the numbers sent with it. A client answers each
-  // round for one input only, since the noise would be the same for another.
+  // round for one input only, since another would get the same noise.
   static std::string input_digest(const Train& train) {
     if (train.told.empty()) return train.model_hash;
     return Hash().text(train.model_hash).values(std::span<const double>(train.told)).hex();
@@ -442,7 +442,7 @@ class Participant {
   ClientMemory memory_;
   std::atomic<std::uint32_t> last_round_{0};
   std::unique_ptr<Experiment> experiment_;
-  std::optional<secagg::Secret> signing_key_;       ///< this and the next two: under secure aggregation
+  std::optional<secagg::Secret> signing_key_;       ///< this and the next two: used only under secure aggregation
   std::optional<KeyChecker> key_checker_;           ///< with certificates
   std::map<ClientId, secagg::Bytes32> known_keys_;  ///< already checked
   std::optional<Input> input_;

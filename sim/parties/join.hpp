@@ -26,24 +26,25 @@ struct JoinOptions {
   std::string data = {};               ///< as Configuration::data
   std::string data_dir;                ///< as Configuration::data_dir
   int threads = 0;
-  std::filesystem::path turns = {};  ///< folder for Turns, shared with the other clients on this machine; empty: none
+  std::filesystem::path turns = {};  ///< folder of the Turns shared with the other clients on this machine; empty: no turns
   bool accept_other_builds = false;
   double patience = 600;                           ///< MemberRules::patience
   bool require_secure = false;                     ///< takes part only under secure aggregation
   std::optional<RequiredPrivacy> require_dp = {};  ///< takes part only with this protection; empty: always
-  /// The client answers only while its ledger stays within this limit, and refuses experiments without privacy; empty: no limit.
+  /// If set, the client answers only while its ledger stays within this limit, and refuses experiments without privacy.
   std::optional<PrivacyLimit> limit = {};
   NetworkLog log;
   /// User code that trains the client; empty: the client is trained as the experiment specifies. If the code fails, the client is
   /// left out of the round.
   OutsideTraining train = {};
-  std::function<Evaluation(const Vector& model)> evaluate = {};  ///< tests models for the coordinator; empty: not offered
+  std::function<Evaluation(const Vector& model)> evaluate = {};  ///< evaluates models for the coordinator; empty: not offered
   std::function<void(const Setup& setup)> prepared =
-      {};  ///< called for user code once the experiment and the client's rows are known
+      {};  ///< called once the experiment and the client's rows are known, if user code trains the client
 };
 
 /// Takes part until the coordinator ends the federation or *stop becomes true. The experiment comes from the coordinator; data,
-/// ledger and secret key are the client's own. The whole data set is read and compared; then all rows but the client's are freed.
+/// ledger and secret key are the client's own. Reads the whole data set to compare its hash with the coordinator's, and then
+/// frees all rows but the client's.
 ///
 /// An answer is on disk before it is sent. If the last round is requested again with the same model, the answer is bit-identical;
 /// requests with another model or for an earlier round are refused, so no noise address is used for two inputs. Throws Error.

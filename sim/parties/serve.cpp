@@ -33,7 +33,7 @@ Transport transport_of(const ServeOptions& options) {
   return Transport::plain();
 }
 
-// A report holds a limited number of distinct releases; a client with more could never answer.
+// Throws if a client could have more distinct releases than a report can hold, and so could never answer.
 void require_reportable(const Setup& setup) {
   for (const auto& [sizes, plan] : setup.privacy.plans) {
     const std::uint64_t releases = plan->releases_before(setup.training.epochs);
@@ -65,7 +65,8 @@ FederationTerms terms_of(const Setup& setup) {
   return terms;
 }
 
-// The number of targets of these rows that a test counts (nn/losses.cpp); in a sequence, every unmasked position is one.
+// Returns the number of these rows' targets that an evaluation counts (nn/losses.cpp); in a sequence, every unmasked position is
+// a target.
 std::uint64_t target_count(const Dataset& data, std::span<const Row> rows) {
   const std::size_t each = data.form().answers();
   if (data.targets != Targets::positions) return rows.size() * (data.targets == Targets::classes ? 1 : each);
@@ -77,7 +78,7 @@ std::uint64_t target_count(const Dataset& data, std::span<const Row> rows) {
   return answers;
 }
 
-// A client's reported releases must be a prefix of the allowed ones, since they enter the ledger.
+// A client's reported releases must be a prefix of the allowed releases, since the reported ones enter the ledger.
 std::string check_report(const Setup& setup, std::uint32_t round, const ClientReport& report, std::uint64_t releases,
                          std::span<const double> told) {
   std::uint64_t made = 0;
@@ -86,7 +87,7 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   // An epoch visits each row once, as does a gradient at the received model; a release visits each row at most once.
   const std::uint64_t passes = passes_of_round(setup.training, report.rows) + (setup.training.objective->needs_start() ? 1 : 0);
   const auto visits = static_cast<double>(setup.training.privacy ? made : passes);
-  // The number of visits by user code is unknown.
+  // How often user code visits rows is unknown.
   const double most = setup.model.has_layers() ? std::max(1.0, visits * static_cast<double>(report.rows))
                                                : std::numeric_limits<double>::infinity();
   if (static_cast<double>(std::max({report.examples, report.steps, report.empty_lots, report.nonfinite})) > most)
@@ -123,7 +124,7 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   return {};
 }
 
-/// Rereads the deny list on request, and warns once a day about a certificate that expires soon.
+/// Rereads the deny list on request, and warns once a day if the coordinator's certificate expires soon.
 class CertificateWatcher {
  public:
   CertificateWatcher(const ServeOptions& options, std::time_t expires, std::function<void(DenyList)> deny)
@@ -241,7 +242,7 @@ class RunStatus {
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-/// True if the folder has a run. Throws Error (usage) if the run's settings differ from these in more than `rounds`.
+/// True if the folder contains a run. Throws Error (usage) if the run's settings differ from these in more than `rounds`.
 bool continues_run(const Configuration& configuration) {
   std::error_code error;
   if (!fs::exists(fs::path(configuration.out) / "config.toml", error)) return false;
@@ -261,7 +262,7 @@ bool continues_run(const Configuration& configuration) {
                     "' now); use the same settings to continue it, or choose another folder");
 }
 
-/// Each connection needs a descriptor, and the usual soft limit is 1024.
+/// Raises the soft limit on descriptors, usually 1024, since each connection needs one.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -290,7 +291,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
       options.certificates.empty() ? 0 : expires_on(coordinator_files(options.certificates), kCoordinatorName);
   const DenyList denied = options.deny.empty() ? DenyList() : DenyList::read(options.deny);
   RunStatus run_status;
-  // The page outlives the run, to show how it ended; `fleet` is set while the run lasts.
+  // The page outlives the run and then shows how it ended; `fleet` is set only while the run lasts.
   std::shared_ptr<NetworkedFleet> fleet;
   std::mutex fleet_mutex;
   std::unique_ptr<StatusServer> page;
@@ -312,7 +313,7 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
         .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
         .updates_in_flight = static_cast<std::size_t>(options.updates_in_flight)};
     RoundTerms round_terms = options.round;
-    round_terms.survivors = task.folder / "survivors";  // `out` is not saved, so a resumed run does not know it
+    round_terms.survivors = task.folder / "survivors";  // set here because a resumed run's settings lack `out`
     round_terms.clients_evaluate = !setup.model.has_layers();
     FederationTerms terms = terms_of(setup);
     if (terms.secure && !options.certificates.empty())

@@ -18,7 +18,7 @@ struct ServeOptions {
   std::filesystem::path certificates;  ///< folder (coordinator_files); empty: plain TCP, on loopback only
   RoundTerms round;
   double heartbeat = 5;       ///< seconds
-  double ready_within = 300;  ///< seconds that a client may take from its welcome until it is ready
+  double ready_within = 300;  ///< maximum seconds from a client's welcome until it is ready
   int updates_in_flight = 4;
   int connections = 0;  ///< maximum open at once; 0: twice the number of clients, plus 32
   bool accept_other_builds = false;
@@ -27,7 +27,7 @@ struct ServeOptions {
   std::filesystem::path deny = {};                ///< file with a DenyList; empty: no client is denied
   const std::atomic<unsigned>* reread = nullptr;  ///< when it changes, `deny` is read again
   NetworkLog log;
-  /// Called once, when clients can connect, with the ports in use.
+  /// Called once, when clients can connect, with the actual ports.
   std::function<void(std::uint16_t port, std::optional<std::uint16_t> status_port)> listening = {};
 };
 
@@ -37,7 +37,7 @@ struct ServeOptions {
 RunSummary serve(const Configuration& configuration, const Settings& settings, const ServeOptions& options,
                  const RunObserver& observer = {});
 
-/// The settings with serve()'s default source of noise, unless one is set.
+/// Returns the settings with serve()'s default source of noise unless they already set one.
 Settings settings_to_serve(Settings settings);
 
 }  // namespace fedstride

@@ -11,7 +11,7 @@ namespace fedstride {
 namespace {
 
 // Clients with their own rows do not know the other clients' sizes, which determine the noise and the accountant, so the settings
-// sent to them fix both.
+// sent to clients fix both.
 std::string settings_for_clients(const Setup& setup) {
   Configuration configuration = lasting_configuration(setup);
   if (!setup.clients.data_hashes.empty() && setup.privacy.example)

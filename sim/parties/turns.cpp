@@ -12,7 +12,7 @@ namespace fedstride {
 namespace {
 
 constexpr std::chrono::milliseconds kTurn{100};
-constexpr std::chrono::microseconds kHandover{200};  // lets a waiting process wake up before this one asks again
+constexpr std::chrono::microseconds kHandover{200};  // lets a waiting process wake up before this one requests a place again
 
 }  // namespace
 

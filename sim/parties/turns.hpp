@@ -10,8 +10,8 @@
 namespace fedstride {
 
 /// Lets processes on one machine compute in turns of a tenth of a second if there are more processes than processors; with the
-/// kernel's slices of a few milliseconds, each would find the caches filled with another process's weights. A place is a file
-/// locked with flock, which is released if its holder is killed. Turns do not affect results.
+/// kernel's slices of a few milliseconds, each process would find the caches filled with another's weights. A place is a file
+/// locked with flock; the lock is released if its holder is killed. Turns do not affect results.
 class Turns {
  public:
   /// Creates a folder with this many places. Throws Error (failure).

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One level of one cell, with a record's possible spendings at the end of a run.
+// The privacy of one cell at one level, with the spendings that a record may have at the end of a run.
 struct CellLevel {
   Level level;
   double delta;
@@ -108,11 +108,11 @@ std::vector<Cell> cells_of(const Experiment& experiment) {
 
 // The state between runs, in a file private to its owner.
 struct ChoiceState {
-  std::string identity;    ///< hash of law, cells and settings
+  std::string identity;    ///< hash of the distribution of the number of runs, of the cells and of their settings
   std::uint64_t next = 0;  ///< number of the next run
   std::uint64_t best = 0;  ///< number of the best run so far, counted from 1; 0: none
   double score = 0;        ///< of the best run
-  std::uint64_t cell = 0;  ///< the best run's cell in the grid
+  std::uint64_t cell = 0;  ///< index in the grid of the best run's cell
 };
 
 class SecretChoice {
@@ -218,7 +218,7 @@ class SecretChoice {
         fs::remove_all(entry.path());
   }
 
-  // Makes or continues the next run; returns false if it was interrupted.
+  // Starts or continues the next run; returns false if it was interrupted.
   bool make_run() {
     RunObserver observer;
     observer.stop = options_.stop;

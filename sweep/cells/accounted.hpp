@@ -14,36 +14,36 @@ namespace fedstride {
 struct AccountedOptions {
   std::string out = {};  ///< folder; empty: sweeps/NAME
   int threads = 0;
-  Selection selection = {};  ///< the law of the number of runs
+  Selection selection = {};  ///< the distribution of the number of runs
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// The cost of the choice at one level, computed with Rényi divergences.
+/// The privacy cost of the choice at one level, computed with Rényi divergences.
 struct AccountedStatement {
   Level level = Level::example;
   double delta = 0;
   double single = 0;  ///< epsilon of one run
-  double total = 0;   ///< epsilon of the winner, including its choice
+  double total = 0;   ///< epsilon of the winner, including the choice among runs
 };
 
-/// The privacy statements for choosing among these cells. Throws Error (usage) unless all cells have the same privacy (levels,
-/// delta, neighbors and releases), so every run costs the same; secret randomness, so runs are independent; and a score that the
-/// statement covers (on public test rows, or by evaluate private).
+/// Returns the privacy statements for choosing among these cells. Throws Error (usage) unless all cells have the same privacy
+/// (levels, delta, neighbors and releases), so every run costs the same; secret randomness, so runs are independent; and a score
+/// that the statement covers (on public test rows, or by evaluate private).
 std::vector<AccountedStatement> account_choice(const Experiment& experiment, const std::vector<Cell>& cells,
                                                const Selection& selection);
 
 struct AccountedChoice {
   std::filesystem::path folder;
   bool interrupted = false;
-  std::string cell = {};  ///< the winner's point; empty if no run was drawn
+  std::string cell = {};  ///< the winner's point; empty if the number of runs drawn was 0
   std::string metric = "accuracy";
   double score = 0;  ///< NaN: unknown
   std::vector<AccountedStatement> statements = {};
 };
 
 /// Makes a random number of runs, each of a cell drawn uniformly, and keeps the run whose final model has the best score
-/// (Papernot & Steinke 2022). The number is derived from runs.key, readable only by its owner, so a killed sweep continues with
-/// the same number, which is never revealed. At the end, the folder has winner/ (the best run's folder) and statement.json;
+/// (Papernot & Steinke 2022). The number is never revealed. It is derived from runs.key, readable only by its owner, so a killed
+/// sweep continues with the same number. At the end, the folder has winner/ (the best run's folder) and statement.json;
 /// everything else, such as other runs, the key and the state, is removed. Throws Error: usage like account_choice, or if the
 /// folder belongs to another sweep or is finished; failure if a run fails.
 AccountedChoice sweep_accounted(const Experiment& experiment, const AccountedOptions& options);

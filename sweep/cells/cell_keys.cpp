@@ -21,7 +21,7 @@ std::string key_of(std::initializer_list<std::string_view> parts) {
   return hash.hex().substr(0, 16);
 }
 
-// The point without the seed; each such point is a configuration, even if points share a run.
+// Returns the point without the seed as text. Each such text is a configuration, even if several share a run.
 std::string seedless_point(const Cell& cell) {
   std::string text;
   for (const auto& [key, value] : cell.point)
@@ -35,7 +35,7 @@ std::vector<std::string> take_files(Configuration& configuration) {
   if (std::string* path = configuration.partition->reads()) files.push_back(std::exchange(*path, ""));
   if (auto* cohort = configuration.cohort.as<TraceCohort>()) files.push_back(std::exchange(cohort->trace, ""));
   std::erase(files, "");
-  // The data set's hash covers these files.
+  // These files are covered by the data set's hash.
   configuration.public_data.clear();
   configuration.words.clear();
   return files;
@@ -52,7 +52,7 @@ std::string determining_text(const Configuration& configuration) {
 
 namespace {
 
-// The non-default settings for reading the user's file, as text.
+// Returns the settings for reading the user's file that differ from their defaults, as text.
 std::string read_text(const Configuration& configuration) {
   std::string text;
   const Configuration defaults;

@@ -11,8 +11,8 @@
 
 namespace fedstride {
 
-/// The resolved settings that affect a run's results, as text. Omits the paths of files that the run reads, since their contents
-/// are hashed separately.
+/// Returns the resolved settings that affect a run's results, as text. Omits the paths of files that the run reads, since their
+/// contents are hashed separately.
 std::string determining_text(const Configuration& configuration);
 
 /// Throws Error (usage) if the experiment tunes on rows that the configuration protects. Tuning needs a public test set, or
@@ -45,14 +45,14 @@ class CellKeys {
   InputHashes raw_;  ///< unkeyed hashes of private data sets
 };
 
-/// The names of data and files in InputHashes.
+/// The names under which InputHashes holds the hashes of a configuration's data and of a file.
 std::string data_input(const Configuration& configuration);
 std::string file_input(const std::string& path);
 
-/// "run --dataset mnist ...": the words of a cell's command after the program's name.
+/// Returns the words of a cell's command after the program's name: "run", "--dataset", "mnist", ...
 std::vector<std::string> command_words(const Experiment& experiment, const Cell& cell);
 
-/// A word quoted for a POSIX shell.
+/// Returns the word, quoted for a POSIX shell if necessary.
 std::string shell_quoted(const std::string& word);
 
 }  // namespace fedstride

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxStateBytes = std::uint64_t{64} << 20;
 
-// True if a run or command left anything other than error.txt and temporary files.
+// True if the folder holds anything other than error.txt and temporary files.
 bool holds_results(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))

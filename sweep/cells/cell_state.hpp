@@ -18,11 +18,11 @@ struct CellState {
   };
   Kind kind = Kind::fresh;
   std::string why = {};      ///< reason for `damaged`
-  std::uint64_t rounds = 0;  ///< rounds of an unfinished run after its last session that was not killed
+  std::uint64_t rounds = 0;  ///< rounds of an unfinished run, as of its last session that was not killed
 };
 
-/// The state of the cell in SWEEP/cells/KEY. A run made elsewhere and copied there under this name counts if its configuration,
-/// data and numerics version match the cell's.
+/// Returns the state of the cell in SWEEP/cells/KEY. A run made elsewhere and copied there under this name counts if its
+/// configuration, data and numerics version match the cell's.
 CellState cell_state(const std::filesystem::path& sweep, const Experiment& experiment, const Cell& cell,
                      const InputHashes& inputs);
 

@@ -31,8 +31,8 @@ using Clock = std::chrono::steady_clock;
 constexpr double kMeasured = 0.7;  // seconds of training per kind of cell; less if there are many kinds
 constexpr double kMeasuredInAll = 15;
 constexpr double kMinMeasuredSeconds = 0.1;
-constexpr double kMaxGradientSeconds = 30;  // seconds to wait for a first gradient
-constexpr double kMaxCommandSeconds = 10;   // seconds to wait for another command
+constexpr double kMaxGradientSeconds = 30;  // maximum seconds to wait for the first gradient
+constexpr double kMaxCommandSeconds = 10;   // maximum seconds to wait for a command other than run
 
 // The costs of a kind of cell.
 struct Speed {
@@ -75,7 +75,7 @@ class Measurement {
   }
 
  private:
-  // `examples` lives until the run ends, that is, until its last round is over or stop_ is set here.
+  // `examples` exists until the run ends: after its last round, or when stop_ is set here.
   void watch(const std::atomic<std::uint64_t>& examples, Clock::time_point start) {
     std::unique_lock lock(mutex_);
     const auto ends_within = [&](double seconds) {
@@ -105,7 +105,7 @@ class Measurement {
   std::jthread watcher_;
 };
 
-// The configuration to measure for a cell, without budgets and settings that only scale the work.
+// Returns the configuration to measure for a cell: without budgets, and without settings that only scale the work.
 Configuration measured(Configuration configuration) {
   const auto plain_noise = [](double& noise, double& epsilon) {
     if (noise <= 0) noise = 1;
@@ -122,7 +122,7 @@ Configuration measured(Configuration configuration) {
   return configuration;
 }
 
-// The kind of a cell: cells of one kind cost the same per example.
+// Returns the kind of a cell as text; cells of one kind cost the same per example.
 std::string kind_of(const Configuration& configuration) {
   std::string text = configuration.dataset + '\n' + configuration.data + '\n' + configuration.data_dir + '\n' +
                      configuration.model + '\n' + configuration.freeze + '\n' + std::string(choice_name(configuration.augment)) +
@@ -132,7 +132,7 @@ std::string kind_of(const Configuration& configuration) {
   return text + '\n' + std::to_string(std::min(configuration.clients, 64));
 }
 
-// The number of rounds that a cell completes; its privacy budgets may end it long before the last round.
+// Returns the number of rounds that a cell will complete; privacy budgets may end it long before the last round.
 double expected_rounds(const Configuration& configuration) {
   const ExampleSettings* example = example_level(configuration.privacy);
   const ClientSettings* client = client_level(configuration.privacy);

@@ -14,8 +14,8 @@ struct CellEstimate {
 };
 
 /// Estimates the seconds that each cell would take from its start on this machine, with the options' threads and jobs. Measures
-/// each kind of cell briefly (data set, model, optimizer, batch, privacy) and scales by examples and rounds. 0 for finished
-/// cells; NaN and the error if the measured run fails.
+/// each kind of cell (by data set, model, optimizer, batch and privacy) briefly, and scales the result by examples and rounds.
+/// Returns 0 for a finished cell, and NaN with the error if the measured run fails.
 std::vector<CellEstimate> estimate(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options);
 
 }  // namespace fedstride

@@ -59,7 +59,7 @@ class Walk {
     }
   }
 
-  // The cell's value of a key: swept, set or default.
+  // Returns the cell's value of a key: swept, set or default.
   std::string value_of(const Cell& cell, const std::string& key) const {
     if (std::string label = cell.value_of(key); !label.empty()) return label;
     if (const auto setting = cell.settings.find(key); setting != cell.settings.end()) return value_text(setting->second.value);
@@ -144,11 +144,12 @@ namespace {
 
 using SweptPoint = std::map<std::string, std::string>;
 
-// A reason for refusing cells, with all those cells; for a rule, also the values of its subject.
+// A reason for refusing cells, and all cells refused for it; if the reason is a broken rule, also the values of the rule's
+// subject.
 struct Reason {
   std::string subject = {}, reason = {}, remedy = {};
   std::vector<std::string> values = {};
-  std::set<SweptPoint> points = {};  ///< over the swept keys that a rule relates
+  std::set<SweptPoint> points = {};  ///< points of the refused cells, restricted to the swept keys that the rule relates
   std::vector<Cell> cells = {};
 
   std::string text() const {
@@ -189,7 +190,7 @@ std::string exclusion(const SweptPoint& point) {
   return "{" + joined(parts) + "}";
 }
 
-// The exclusions that remove the refused cells but no valid cell.
+// Returns exclusions that match refused cells but no valid cell.
 std::vector<std::string> exclusions(const Reason& reason, const std::vector<Cell>& valid) {
   std::vector<std::string> good;
   for (const SweptPoint& point : reason.points)
@@ -198,7 +199,8 @@ std::vector<std::string> exclusions(const Reason& reason, const std::vector<Cell
   return good;
 }
 
-// Advice on where to put a setting that only some cells may have: "; [when.partition.dirichlet] sets it for those cells alone".
+// Returns advice on where to put a setting that only some cells may have: "; [when.partition.dirichlet] sets it for those cells
+// alone".
 std::string place_for(const NotOfChosenPart& error, const Experiment& experiment) {
   for (const Axis& axis : experiment.axes)
     for (std::size_t k = 0; k < axis.keys.size(); ++k)

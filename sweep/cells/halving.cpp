@@ -14,7 +14,7 @@ std::uint64_t power_of(unsigned eta, unsigned exponent) {
   return power;
 }
 
-// The largest s with eta^s <= bound.
+// Returns the largest s for which eta^s <= bound.
 unsigned floor_log(unsigned eta, std::uint64_t bound) {
   unsigned s = 0;
   for (std::uint64_t power = eta; power <= bound; power *= eta) ++s;

@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-/// One step of successive halving: this many configurations train up to this round, and the best of them enter the next step.
+/// One step of successive halving: this many configurations train up to this round, and the best continue in the next step.
 struct Rung {
   std::size_t configurations = 0;
   std::uint32_t rounds = 0;
@@ -15,14 +15,14 @@ struct Rung {
 };
 using Bracket = std::vector<Rung>;
 
-/// Successive halving (Jamieson & Talwalkar 2016) of n configurations: rung i of s + 1 trains floor(n / eta^i) configurations up
-/// to round floor(rounds / eta^(s - i)). s is as large as possible with at least `least` rounds in the first rung and at least
-/// one configuration in the last. Requires n, least > 0, least <= rounds, eta > 1.
+/// Returns the bracket of successive halving (Jamieson & Talwalkar 2016) of n configurations: rung i of s + 1 trains floor(n /
+/// eta^i) configurations up to round floor(rounds / eta^(s - i)). s is as large as possible with at least `least` rounds in the
+/// first rung and at least one configuration in the last. Requires n, least > 0, least <= rounds, eta > 1.
 Bracket halving_bracket(std::size_t n, std::uint32_t least, std::uint32_t rounds, unsigned eta);
 
-/// The brackets of Hyperband (Li et al. 2018, algorithm 1) over at most n configurations: bracket s, from the largest down to 0,
-/// begins with ceil((largest + 1) eta^s / (s + 1)) configurations. (The paper's table 1 has floor((largest + 1) / (s + 1)) eta^s,
-/// which leaves up to a fifth of the budget unused.)
+/// Returns the brackets of Hyperband (Li et al. 2018, algorithm 1) over at most n configurations: bracket s, from the largest
+/// down to 0, begins with ceil((largest + 1) eta^s / (s + 1)) configurations. (The paper's table 1 has floor((largest + 1) / (s +
+/// 1)) eta^s, which leaves up to a fifth of the budget unused.)
 std::vector<Bracket> hyperband_brackets(std::size_t n, std::uint32_t least, std::uint32_t rounds, unsigned eta);
 
 /// A score with its 95 % interval; unknown values are NaN.
@@ -32,9 +32,9 @@ struct Score {
   double high = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// The score of a share measured on this many independent rows, with Wilson's interval; the interval is NaN without rows.
+/// Returns a share measured on this many independent rows as a score with Wilson's interval, which is NaN without rows.
 Score score_of_share(double share, double rows);
-/// The mean over seeds, with Student's interval; a single seed has no interval.
+/// Returns the mean over seeds as a score with Student's interval; a single seed has no interval.
 Score score_of_seeds(const std::vector<double>& values);
 
 /// A configuration's place in a rung.
@@ -47,8 +47,8 @@ struct RungPlace {
 
 struct RungOrder {
   std::vector<RungPlace> places = {};                     ///< best first; ties go to the smaller number
-  double cut = std::numeric_limits<double>::quiet_NaN();  ///< halfway between the last promoted and the first not promoted
-  /// True if the cut is within the noise of configurations on both sides.
+  double cut = std::numeric_limits<double>::quiet_NaN();  ///< score halfway between the last promoted and the next
+  /// True if the cut is within the score intervals of configurations on both sides.
   bool is_toss_up() const;
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMaxOutputBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxErrorOutputBytes = std::size_t{1} << 16;
 
-// Reads the bytes available now; returns false at the end.
+// Reads the bytes available now; returns false at the end of the stream.
 bool take(int descriptor, std::string& text, std::size_t most) {
   std::array<char, 1 << 16> buffer{};
   const ssize_t count = uninterrupted([&] { return ::read(descriptor, buffer.data(), buffer.size()); });

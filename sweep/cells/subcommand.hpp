@@ -9,7 +9,7 @@ namespace fedstride {
 /// The output of a program.
 struct ProgramOutput {
   int code = 0;          ///< exit code; 128 + signal if a signal ended the program
-  bool stopped = false;  ///< ended by *stop, the time limit or the output limit
+  bool stopped = false;  ///< whether *stop, the time limit or the output limit ended the program
   std::string out;
   std::string err;  ///< at most 64 KiB
 };

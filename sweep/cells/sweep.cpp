@@ -35,7 +35,7 @@ struct CellOutcome {
   std::string error = {};  ///< one line, for `failed`
 };
 
-// What all cells of a sweep share.
+// The data shared by all cells of a sweep.
 struct CellWork {
   const Experiment& experiment;
   std::filesystem::path sweep;  ///< the sweep's folder
@@ -48,7 +48,7 @@ struct CellWork {
 
 Setting of_command_line(const std::string& text) { return {.value = text, .from_command_line = true}; }
 
-// The exception's message as one line.
+// Returns the exception's message as one line.
 std::string message_of(const std::exception_ptr& exception) {
   std::string line = "unknown error";
   try {
@@ -240,7 +240,7 @@ class Sweep {
     CellOutcome outcome =
         state.kind == CellState::Kind::damaged ? refuse_damaged(cell, state, work_) : carry_out(cell, state.kind, work_, round);
     if (outcome.kind == CellOutcome::Kind::failed && state_of(cell).kind == CellState::Kind::finished) {
-      std::error_code ignored;  // not a failure: another process finished it first
+      std::error_code ignored;  // not a failure: another process has already finished the cell
       std::filesystem::remove(work_.sweep / "cells" / cell.key / "error.txt", ignored);
       outcome = {};
     }
@@ -271,7 +271,7 @@ class Sweep {
   std::mutex mutex_;
 };
 
-// Counts finished cells as failed if the tables could not read their results.
+// Counts finished cells as failed if their results could not be read for the tables.
 void take_unreadable(const SweepResults& results, SweepSummary& summary) {
   std::map<std::string_view, std::string_view> errors;
   for (const CellResult& result : results.cells)

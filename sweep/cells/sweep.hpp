@@ -18,8 +18,8 @@ namespace fedstride {
 struct SweepOptions {
   std::string out = {};   ///< folder; empty: sweeps/NAME
   int jobs = 1;           ///< cells at a time; each uses threads / jobs threads
-  int threads = 0;        ///< over all jobs together; 0: one per processor
-  std::size_t shard = 0;  ///< 0 to `shards` - 1: the first of this shard's cells, which are every shards-th cell
+  int threads = 0;        ///< total over all jobs; 0: one per processor
+  std::size_t shard = 0;  ///< 0 to `shards` - 1: this shard's first cell; its others follow at intervals of `shards`
   std::size_t shards = 1;
   std::string program = {};               ///< this program, for cells of commands other than run
   InputHashes inputs = {};                ///< as filled in by expand()
@@ -42,7 +42,7 @@ struct SweepSummary {
   std::size_t cells = 0;           ///< cells of this shard
   std::size_t finished = 0;        ///< including cells finished earlier
   std::size_t held_elsewhere = 0;  ///< cells that another process is still running
-  std::size_t others = 0;          ///< folders of cells outside this grid, which are left alone
+  std::size_t others = 0;          ///< folders of cells outside this grid, which are left unchanged
   bool interrupted = false;
   std::vector<std::pair<Cell, std::string>> failed = {};  ///< each with its error
   std::vector<Cell> finished_cells = {};
@@ -55,7 +55,7 @@ struct SweepSummary {
 ///   experiment.toml, sweep.json (see write_sweep_folder)                        cells/KEY/ (a run's folder, or result.json)
 ///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt if the cell failed
 ///
-/// A cell is finished if its files say so; an unfinished cell continues from its checkpoint. Several processes may work on one
+/// A cell is finished if its files say so; an unfinished run continues from its checkpoint. Several processes may work on one
 /// folder at once (shards, or the same sweep twice): only one process at a time holds a cell or writes the tables. Throws Error
 /// (usage) if the folder belongs to another experiment or contains something else.
 SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,

@@ -28,7 +28,7 @@ std::string processor_name() {
   return "unknown";
 }
 
-// The machine and build that compute the results.
+// Describes the machine and build that compute the results.
 std::map<std::string, std::string> machine_description() {
   const BuildInfo build = build_info();
   std::map<std::string, std::string> machine{{"processor", processor_name()},
@@ -56,7 +56,7 @@ void check_sweep_folder(const fs::path& folder, const Experiment& experiment) {
   if (!fs::is_directory(folder, error))
     throw usage_error("out '" + folder.string() +
                       "' is not a folder; name a sweep's folder, or one that is empty or does not exist yet");
-  // The folder is listed before looking for sweep.json, since another rank or shard may be starting the same sweep.
+  // The folder is listed before sweep.json is looked for, since another rank or shard may be starting the same sweep.
   std::string strange;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().filename() != "cells" && entry.path() != sweep_key(folder) && entry.path().extension() != ".tmp")

@@ -6,13 +6,13 @@
 
 namespace fedstride {
 
-/// The folder of a sweep's results: `out`, or sweeps/NAME.
+/// Returns the folder of a sweep's results: `out`, or sweeps/NAME if `out` is empty.
 std::filesystem::path sweep_path(const Experiment& experiment, const std::string& out);
 
 /// Throws Error (usage) if the folder belongs to another experiment or contains something else; the folder need not exist.
 void check_sweep_folder(const std::filesystem::path& folder, const Experiment& experiment);
 
-/// The file with the key for naming a sweep's private cells; mode 0600, readable only by the sweep's owner.
+/// Returns the path of the key for naming a sweep's private cells; only the sweep's owner can read the file (mode 0600).
 std::filesystem::path sweep_key(const std::filesystem::path& folder);
 /// Creates the folder and the key if they are missing and any cell of the experiment may be private. Throws Error (failure).
 void keep_sweep_key(const std::filesystem::path& folder, const Experiment& experiment);

@@ -47,7 +47,7 @@ void check_tuned(const Experiment& experiment) {
                           " is swept, too; tune has one winner: add " + key + " to keys, or fix it with --" + key);
 }
 
-// Checks a cell's settings before any data are read; returns its rounds.
+// Checks a cell's settings before any data are read; returns its number of rounds.
 std::uint32_t checked_rounds(const Configuration& configuration) {
   if (is_private(configuration))
     throw usage_error("dp is '" + std::string(configuration.privacy.name()) +
@@ -163,7 +163,7 @@ class Tune {
                         plan_.text + ": name another folder");
   }
 
-  // Returns false unless all the bracket's rungs were decided.
+  // Carries out a bracket. Returns false unless all its rungs were decided.
   bool carry_out(std::size_t bracket) {
     std::vector<std::size_t> configurations = plan_.entries[bracket];
     const Bracket& rungs = plan_.brackets[bracket];
@@ -206,7 +206,7 @@ class Tune {
     return false;
   }
 
-  // A configuration's score after a round: the mean over its seeds.
+  // Returns a configuration's score after a round: the mean over its seeds.
   Score score_of(std::size_t configuration, std::uint32_t round) {
     std::vector<double> values;
     double rows = 0;

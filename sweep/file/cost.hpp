@@ -13,7 +13,7 @@ enum class Cost : std::uint8_t { rounds, time, bytes };
 constexpr auto choice_names(Cost) { return names("rounds", "time", "bytes"); }
 
 struct CostWords {
-  std::string_view metric;     ///< a round's metric for the cost up to its end; empty: the round's number
+  std::string_view metric;     ///< the metric of a round that has the cost up to its end; empty: the cost is the round's number
   std::string_view axis;       ///< axis label
   std::string_view title;      ///< "Test accuracy by ..."
   std::string_view to_target;  ///< name of the metric after test_ or validation_
@@ -34,7 +34,7 @@ struct Target {
 };
 inline constexpr int kEvaluationsInARow = 3;
 
-/// True for metrics that a run lacks if it missed its target.
+/// True for metrics that a run lacks if it did not reach its target.
 constexpr bool is_to_target(std::string_view metric) { return metric.ends_with("_to_target"); }
 /// True for metrics whose lowest value is the best.
 constexpr bool is_best_lowest(std::string_view metric) { return metric.ends_with("loss") || is_to_target(metric); }

@@ -47,7 +47,7 @@ void read_texts(const Document& document, Experiment& experiment) {
                              "' is not valid; it must be \"run\" or a command with --json, such as \"privacy epsilon\"");
 }
 
-// Drops exclusions of values that the scale or the command line replaced.
+// Reads [sweep] exclude. Drops exclusions of values that the scale or the command line replaced.
 void read_exclusions(const Document& document, const ExperimentDraft& draft, Experiment& experiment) {
   if (draft.exclude == nullptr) return;
   if (draft.exclude->list() == nullptr)
@@ -103,7 +103,7 @@ void check_tuning(const Document& document, const Experiment& experiment) {
         "[tune] chooses on the validation split, but validation-fraction is 0; set it, or set on = \"test\" and why");
 }
 
-// Turns flags that sweep.json stored as text back into booleans.
+// Converts flags, which sweep.json stores as text, back to booleans.
 Settings with_flags(Settings settings) {
   for (const KeyInfo& key : all_keys()) {
     const auto found = key.is_flag ? settings.find(key.name) : settings.end();

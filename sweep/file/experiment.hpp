@@ -15,20 +15,21 @@
 
 namespace fedstride {
 
-/// The table [tune]: the keys whose values compete, and the metric that ranks the values. The best is chosen on the validation
-/// split, or on the test set if the source did so; epsilon does not include a choice made on private data.
+/// The table [tune]: the keys whose values compete, and the metric that ranks the values. The best value is chosen on the
+/// validation split, or on the test set if the reproduced paper did so. Epsilon does not include the cost of a choice made on
+/// private data.
 struct Tuning {
   std::vector<std::string> keys = {};
   std::string on = "validation";  ///< "validation" or "test"
   /// "accuracy" or "r2" (highest), "loss" or "..._to_target" (lowest); replaced by "r2" if models have no accuracy
   std::string metric = "accuracy";
   std::string why = {};  ///< reason for using the test set
-  /// "test_accuracy": the metric's name in the results.
+  /// Returns the metric's name in the results, such as "test_accuracy".
   std::string metric_name() const { return on + "_" + metric; }
 };
 
-/// The table [table]: the swept keys that name the rows of result tables, and the keys that name their columns. The kind of a key
-/// in neither list decides where it goes (sweep/results/comparison.hpp).
+/// The table [table]: the swept keys that name the rows of result tables, and the keys that name their columns. A key in neither
+/// list is placed according to its kind (sweep/results/comparison.hpp).
 struct TableRequest {
   std::vector<std::string> rows = {};
   std::vector<std::string> columns = {};
@@ -38,8 +39,9 @@ struct TableRequest {
 struct ResultQuantity {
   std::string metric;
   std::map<std::string, std::string> where = {};  ///< swept key to value as text ("0.0" and "0" are the same number)
-  std::string pick = {};  ///< selects among several configurations: best, second, worst, mean, lowest, highest
-  /// `pick` compares results at these values ("the rate that was best at noise 2"); empty: at each configuration's own values.
+  std::string pick = {};  ///< how to select among several configurations: best, second, worst, mean, lowest, highest
+  /// `pick` compares results at these values ("the learning rate that was best at noise 2"); empty: at each configuration's own
+  /// values.
   std::map<std::string, std::string> pick_where = {};
   std::optional<std::uint32_t> round = {};   ///< empty: after the last round
   std::optional<std::uint32_t> client = {};  ///< empty: the whole federation
@@ -57,15 +59,15 @@ struct Expectation {
   double within = 0;                         ///< tolerance of "equals"
   double margin = 0;                         ///< "above" and "below" must hold by more than this
   std::string scale = "full";                ///< the scale at which the claim is checked: "full", "quick" or "both"
-  std::string reason = {};                   ///< known reason for a failure, shown with it
+  std::string reason = {};                   ///< known reason for a failure, shown if the claim fails
 };
 
-/// The kinds of [[figure]]; sweep/report/figures.cpp implements each.
+/// The kinds of [[figure]]; sweep/report/figures.cpp lists the function that draws each.
 inline constexpr std::string_view kFigureKinds[] = {
     "lines",         "accuracy-by-round", "loss-by-round",    "accuracy-by-key",     "accuracy-by-rate", "step-sizes",
     "client-spread", "rejected-share",    "epsilon-by-round", "accuracy-by-epsilon", "partition",        "time"};
 
-/// One [[figure]]: lines of `y` against `x`.
+/// One [[figure]], for example `y` against `x`.
 struct FigureRequest {
   std::string kind;
   std::string title = {};
@@ -76,14 +78,14 @@ struct FigureRequest {
   std::vector<int> ranks = {1};  ///< ranks of a tuned grid to draw
   std::optional<bool> log_x = {};
   std::optional<bool> log_y = {};
-  std::optional<Cost> by = {};  ///< for figures by round; empty: as for the experiment
+  std::optional<Cost> by = {};  ///< cost on the x axis of figures by round; empty: Experiment::by
 };
 
 /// One axis of the grid. It has several keys if lists are zipped. Each value is a group of settings.
 struct Axis {
   struct Value {
-    Settings settings;                ///< settings of the axis's keys; for [variant.NAME], of all keys in that table
-    std::vector<std::string> labels;  ///< for each key, its value as text, or the variant's name
+    Settings settings;                ///< settings of the axis's keys or, for [variant.NAME], of all keys in that table
+    std::vector<std::string> labels;  ///< one per key: its value as text; for a variant, its name
   };
   std::vector<std::string> keys;
   std::vector<Value> values = {};
@@ -127,7 +129,7 @@ struct Experiment {
   std::vector<std::string> replaced = {};  ///< notes on lists in [sweep] that lack the value set on the command line
 };
 
-/// Reads a file at a scale, "quick" or "full". `fixed` comes from the command line and overrides the file; a fixed key is no
+/// Reads an experiment file at a scale, "quick" or "full". `fixed`, from the command line, overrides the file; a fixed key is no
 /// longer an axis. Throws Error: usage, naming file and line; failure if the file cannot be read.
 Experiment read_experiment(const std::string& path, const std::string& scale, const Settings& fixed = {});
 Experiment parse_experiment(const std::string& text, const std::string& path, const std::string& scale,
@@ -135,7 +137,7 @@ Experiment parse_experiment(const std::string& text, const std::string& path, co
 
 /// True if the values are equal as text or are the same number, such as "0.0" and "0".
 bool same_value(std::string_view a, std::string_view b);
-/// The canonical spelling of a value, the same for all its spellings.
+/// Returns the canonical spelling of a value, the same for all its spellings.
 std::string canonical_value(std::string_view text);
 
 /// One point of the grid.
@@ -143,27 +145,27 @@ struct Cell {
   std::vector<std::pair<std::string, std::string>> point = {};  ///< swept keys and values as text, in the order of the axes
   Settings settings = {};                                       ///< settings of all keys
   std::string key = {};                                         ///< 16 hexadecimal digits, see cell_keys; names the cell's folder
-  std::string configuration = {};  ///< like `key`, for run and point without the seed; results are means over its cells
+  std::string configuration = {};  ///< like `key`, but without the seed; results are means over the cells that share it
   std::string command = {};        ///< reproduces the cell: "fedstride run --dataset ..."
   std::string value_of(std::string_view wanted) const;  ///< from `point`; "" if the cell has no such key
 };
 
-/// The cell's point, such as "random-fraction 0, optimizer sgd, seed 1"; "the only cell" for a grid without axes.
+/// Returns the cell's point as text, such as "random-fraction 0, optimizer sgd, seed 1"; "the only cell" for a grid without axes.
 std::string point_text(const Cell& cell);
 
-/// The number of cells in the grid. Throws Error (usage) if there are none or more than a million, or if an exclusion matches no
-/// cell.
+/// Returns the number of cells in the grid. Throws Error (usage) if there are none or more than a million, or if an exclusion
+/// matches no cell.
 std::size_t cell_count(const Experiment& experiment);
 
 /// Hashes of the cells' inputs (data sets and files) by name: SHA-256, or an HMAC under the sweep's key for the data of private
 /// cells. They are stored with a sweep, so cell keys can be computed on a machine without the data.
 using InputHashes = std::map<std::string, std::string>;
 
-/// All cells of the grid, the last axis varying fastest, with key, configuration and command filled in. Points that give the same
-/// run share its key and folder. Throws Error: usage for an invalid cell, naming its point, and like cell_count; failure for data
-/// that cannot be read. Call check_cells (sweep/cells/grid.hpp) first to report all invalid cells at once; the overload without
-/// inputs does so itself. Takes known hashes from `inputs` and adds new ones. Keys of private cells are reproducible only with
-/// the key in `sweep_key` (keep_sweep_key); without that file, they are provisional.
+/// Returns all cells of the grid, the last axis varying fastest, with key, configuration and command filled in. Points that yield
+/// the same run share a key and a folder. Throws Error: usage for an invalid cell, naming its point, and like cell_count; failure
+/// for data that cannot be read. Call check_cells (sweep/cells/grid.hpp) first to report all invalid cells at once; the overload
+/// without inputs does so itself. Uses the hashes already in `inputs` and adds new ones. Keys of private cells are reproducible
+/// only with the key in `sweep_key` (keep_sweep_key); without that file, they are provisional.
 std::vector<Cell> expand(const Experiment& experiment, InputHashes& inputs, const std::filesystem::path& sweep_key = {});
 std::vector<Cell> expand(const Experiment& experiment);
 

@@ -38,7 +38,7 @@ Axis axis_of(const Document& document, const std::string& key, const DocumentNod
   return axis;
 }
 
-// The keys of each zip that still have lists.
+// Returns, for each zip, those of its keys that still have lists.
 std::vector<std::vector<std::string>> read_zips(const Document& document, const ExperimentDraft& draft) {
   std::vector<std::vector<std::string>> zips;
   if (draft.zip == nullptr) return zips;
@@ -91,7 +91,7 @@ Axis tied_axis(const Document& document, const ExperimentDraft& draft, const std
 void add_swept(const Document& document, const ExperimentDraft& draft, std::vector<Axis>& axes) {
   const auto zips = read_zips(document, draft);
   for (const auto& [key, node] : draft.swept) {
-    // Renamed, since Clang 14 cannot capture a structured binding.
+    // The capture renames `key`, since Clang 14 cannot capture a structured binding.
     const auto zip =
         std::ranges::find_if(zips, [&name = key](const auto& keys) { return std::ranges::find(keys, name) != keys.end(); });
     if (zip == zips.end())

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxExpectations = 10'000;  // from one for-each
 
-// Common wrong names for a run's numbers, and the right names. Others are not checked: parts may report their own numbers.
+// Common wrong names for a run's numbers, each with the right name. Other names are not checked, since parts may report numbers
+// of their own.
 constexpr std::pair<std::string_view, std::string_view> kMisnamed[] = {{"accuracy", "test_accuracy"},
                                                                        {"acc", "test_accuracy"},
                                                                        {"test_acc", "test_accuracy"},
@@ -51,7 +52,7 @@ class TableReader {
     if (find(key) == nullptr) throw document_.wrong(node_, name_ + " has no " + key + "; add " + key + " = \"...\"");
     return text(key, choices);
   }
-  // Refuses a name that is neither a result's number nor a swept key.
+  // Refuses a common wrong name for a run's number (kMisnamed), unless it is a swept key.
   void check_number_name(const std::string& key, const ExperimentDraft& draft) const {
     const std::string name = text(key);
     const auto* const misnamed = std::ranges::find(kMisnamed, name, [](const auto& names) { return names.first; });
@@ -111,7 +112,7 @@ Error not_swept(const Document& document, const DocumentNode& at, const std::str
   return document.wrong(at, key + " is not swept; swept keys: " + (names.empty() ? "none" : joined(names)));
 }
 
-// The swept keys in a list, except keys fixed by the scale or the command line.
+// Returns the swept keys in a list, except keys fixed by the scale or the command line.
 std::vector<std::string> swept_keys(const Document& document, const DocumentNode::List& list, const ExperimentDraft& draft) {
   std::vector<std::string> keys;
   for (const DocumentNode& node : list) {
@@ -124,7 +125,7 @@ std::vector<std::string> swept_keys(const Document& document, const DocumentNode
   return keys;
 }
 
-// A condition on swept keys. Drops keys that are fixed to the required value, since every cell meets them.
+// Reads a condition on swept keys. Drops keys that are fixed to the required value, since every cell has that value.
 std::map<std::string, std::string> swept_where(const Document& document, const DocumentNode* node, const std::string& name,
                                                const ExperimentDraft& draft) {
   if (node == nullptr) return {};
@@ -204,7 +205,7 @@ void narrow(ResultQuantity& quantity, const std::string& key, const std::string&
   for (ResultQuantity& over : quantity.over) narrow(over, key, value);
 }
 
-// A key's values in [sweep] as text; for "variant", the variants' names.
+// Returns a key's values in [sweep] as text; for "variant", the variants' names.
 std::vector<std::string> swept_values(const Document& document, const DocumentNode& at, const std::string& key,
                                       const ExperimentDraft& draft) {
   if (key == "variant") return draft.variants();
@@ -218,7 +219,7 @@ std::vector<std::string> swept_values(const Document& document, const DocumentNo
   return values;
 }
 
-// The expectation in one table; with for-each, one expectation for every combination of the listed keys' values.
+// Returns the expectation in one table or, with for-each, one expectation for every combination of the listed keys' values.
 std::vector<Expectation> read_expectations_of(const Document& document, const DocumentNode& node, const ExperimentDraft& draft) {
   std::vector<Expectation> all{read_expectation(document, node, draft)};
   const DocumentNode* each = find_entry(*node.table(), "for-each");

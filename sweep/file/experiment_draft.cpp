@@ -126,7 +126,7 @@ void erase_everywhere(ExperimentDraft& draft, const std::string& key) {
   draft.overridden.insert(key);
 }
 
-// Replaces the entry with this name, or appends it.
+// Replaces the entry with this name; appends it if there is none.
 void put(Entries& entries, const std::string& key, const DocumentNode& node) {
   const auto found = std::ranges::find(entries, key, &Entries::value_type::first);
   if (found == entries.end())
@@ -169,7 +169,7 @@ void note_replaced(ExperimentDraft& draft, const std::string& key, const std::st
   draft.replaced.push_back("--" + key + " " + fixed + " replaces the list of [sweep]: " + joined(values));
 }
 
-// Like `resolve`, drops the keys of a part that the command line replaces.
+// Drops the settings of a part that the command line replaces, as `resolve` does.
 void drop_replaced_parts(ExperimentDraft& draft, const Settings& fixed) {
   for (const KeyInfo& key : all_keys()) {
     if (key.parts.empty() || fixed.contains(key.name)) continue;
@@ -191,7 +191,7 @@ void check_overlaps(const Document& document, const ExperimentDraft& draft) {
                                        std::to_string(swept->line) + "; keep one of them");
 }
 
-// Refuses a condition that no cell can meet: it must be a misspelling, unless an override caused it.
+// Refuses a condition that no cell can meet, which must be a misspelling unless an override caused it.
 void check_conditions(const Document& document, const ExperimentDraft& draft, bool is_run) {
   for (const Section& section : draft.sections) {
     if (section.key == "variant" || draft.overridden.contains(section.key)) continue;

@@ -27,13 +27,13 @@ struct ExperimentDraft {
   const DocumentNode* zip = nullptr;
   const DocumentNode* exclude = nullptr;
   Settings fixed = {};  ///< from the command line
-  /// Keys that the scale or the command line overrides; other parts of the file that name these keys may be unused.
+  /// Keys that the scale or the command line overrides; tables of the file that refer to these keys may then be unused.
   std::set<std::string, std::less<>> overridden = {};
-  bool is_run = true;                      ///< the keys are those of `fedstride run`, and the numbers its results
+  bool is_run = true;                      ///< whether keys and results are those of `fedstride run`
   std::vector<std::string> replaced = {};  ///< as in Experiment
 
   std::vector<std::string> variants() const;
-  /// All keys that are an axis for some cell: swept keys, lists under a condition, and "variant".
+  /// Returns all keys that are axes for some cell: swept keys, lists under a condition, and "variant".
   std::set<std::string, std::less<>> axis_keys() const;
 };
 
@@ -41,7 +41,7 @@ struct ExperimentDraft {
 /// draft. `is_run`: the keys belong to `fedstride run`. Throws Error (usage) with the line.
 ExperimentDraft draft_experiment(const Document& document, const std::string& scale, const Settings& fixed, bool is_run);
 
-/// The entry with this name, or nullptr.
+/// Returns the entry with this name, or nullptr.
 const DocumentNode* find_entry(const DocumentNode::Table& table, std::string_view key);
 
 /// "[when.optimizer.sgd]"
@@ -51,8 +51,8 @@ std::string section_name(const ExperimentDraft::Section& section);
 void require_known(const Document& document, const DocumentNode::Table& table, const std::string& where,
                    const std::vector<std::string>& names);
 
-/// The axes of a draft: "variant" first, "seed" last, the others in the file's order, but each after the axes on which its
-/// conditions depend. A single setting under a condition is an axis with one value and no keys. Throws Error (usage).
+/// Returns a draft's axes: "variant" first, "seed" last, the others in the file's order, except that each follows the axes on
+/// which its conditions depend. A single setting under a condition is an axis with one value and no keys. Throws Error (usage).
 std::vector<Axis> build_axes(const Document& document, const ExperimentDraft& draft);
 
 // The functions below read [target], [tune], [table], [[expect]] and [[figure]], and throw Error (usage) with the line.
@@ -63,7 +63,7 @@ TableRequest read_table(const Document& document, const ExperimentDraft& draft);
 std::vector<Expectation> read_expectations(const Document& document, const ExperimentDraft& draft);
 std::vector<FigureRequest> read_figures(const Document& document, const ExperimentDraft& draft);
 
-/// Reads {key = value, ...}, with values as text. `name` is used in errors.
+/// Reads {key = value, ...}, with values as text. Errors mention `name`.
 std::map<std::string, std::string> read_where(const Document& document, const DocumentNode& node, const std::string& name);
 
 }  // namespace fedstride

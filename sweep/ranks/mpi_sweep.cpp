@@ -97,7 +97,7 @@ SweepSummary lead_sweep(SweepGroups& groups, const MpiJob& job, SweepPlan plan, 
     if (error.empty() && theirs != digest)
       mismatch = leaders.name(leader) + " has other cells; all ranks need the same build, files and command line";
   }
-  if (!mismatch.empty()) lists.clear();  // empty lists abort the sweep
+  if (!mismatch.empty()) lists.clear();  // empty lists make every leader abort the sweep
   std::string bytes = bytes_of_message(lists);
   leaders.broadcast(bytes, kMaxSweepBytes);
   if (!mismatch.empty()) throw failure(mismatch);
@@ -114,7 +114,7 @@ SweepSummary lead_sweep(SweepGroups& groups, const MpiJob& job, SweepPlan plan, 
       if (std::ranges::find(summary.failed, plan.cells.at(cell).key, [](const auto& one) { return one.first.key; }) ==
           summary.failed.end())
         summary.failed.emplace_back(plan.cells.at(cell), error);
-  // Another group may have finished cells that this group found held.
+  // Other groups may since have finished cells that they held when this group tried them.
   summary.finished_cells.clear();
   for (const Cell& cell : plan.cells)
     if (cell_state(summary.folder, plan.experiment, cell, plan.options.inputs).kind == CellState::Kind::finished)

@@ -27,9 +27,9 @@ class SweepGroups {
   SweepGroups(const SweepGroups&) = delete;
   SweepGroups& operator=(const SweepGroups&) = delete;
 
-  /// This rank's group, led by its rank 0.
+  /// Returns this rank's group, whose rank 0 leads it.
   Ranks& own() { return *own_; }
-  /// The leaders of all groups; for leaders only.
+  /// Returns the leaders of all groups. Only leaders may call this.
   Ranks& leaders() { return *leaders_; }
   bool leads() const { return own_->rank() == 0; }
   bool leads_all() const { return leads() && leaders_->rank() == 0; }
@@ -46,10 +46,10 @@ class SweepGroups {
 /// lists. Throws Error if another leader has read different cells.
 SweepSummary lead_sweep(SweepGroups& groups, const MpiJob& job, SweepPlan plan, const SweepObserver& observer);
 
-/// On the other leaders: takes part in the sweep, or returns if the first leader aborts it. read() reads the same experiment.
+/// On the other leaders: takes part in the sweep, or returns if the first leader aborts it. read() must read the same experiment.
 void follow_sweep(SweepGroups& groups, const MpiJob& job, const std::function<SweepPlan()>& read);
 
-/// The order in which a group tries all cells: its own list, then the other groups' lists from their ends.
+/// Returns the order in which a group tries all cells: its own list, then the other groups' lists from their ends.
 std::vector<std::size_t> order_of_group(const std::vector<std::vector<std::size_t>>& lists, std::size_t group);
 
 }  // namespace fedstride

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMaxTableRows = 500;
 constexpr std::size_t kMaxTableColumns = 10;
 
-// The main columns for runs; for other commands, as many columns as fit.
+// Returns the main columns for runs; for other commands, as many columns as fit.
 std::vector<std::string> columns_of(const SweepResults& sweep, const std::map<std::string, int, std::less<>>& known) {
   std::vector<std::string> columns;
   if (sweep.experiment.command == "run") {
@@ -114,7 +114,7 @@ std::string configurations(const SweepResults& sweep) {
     html += " The first " + std::to_string(kMaxTableRows) + " of " + std::to_string(all.size()) +
             " configurations; see summary.csv for all.";
   html += "</p>\n";
-  // The table of results already has the main numbers.
+  // A long table is folded: the table of results already has the main numbers.
   constexpr std::size_t kMaxOpenRows = 12;
   return all.size() > kMaxOpenRows ? folded("All configurations", html) : "<h2>Configurations</h2>\n" + html;
 }

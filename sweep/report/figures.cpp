@@ -21,7 +21,7 @@ Requests each_key(const FigureData& data) {
   Requests requests;
   const std::string metric = main_metric(data);
   if (data.rows(metric).empty()) return requests;
-  const bool has_rates = metric.starts_with("test_");  // accuracy-by-rate draws the rates
+  const bool has_rates = metric.starts_with("test_");  // accuracy-by-rate then draws the learning rates
   for (const auto& key : data.numeric_keys())
     if (!data.is_tuned(key) && !(has_rates && key == "learning-rate")) requests.push_back({.kind = "accuracy-by-key", .x = key});
   return requests;
@@ -52,7 +52,7 @@ bool varies_by_client(const FigureData& data, const char* metric) {
   return false;
 }
 
-// True if any step was rejected, and the share is known for more than one client or round.
+// True if any step was rejected and the share of rejected steps is known for more than one client or round.
 bool has_rejected_steps(const FigureData& data) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> points;
   bool any = false;

@@ -16,7 +16,7 @@ struct Figure {
   std::string kind;
   std::string title;
   std::string caption;
-  std::vector<Plot> plots = {};  ///< if empty, the caption says why
+  std::vector<Plot> plots = {};  ///< if empty, the caption states the reason
 };
 
 /// A sweep's summary rows by metric. The results must outlive it.
@@ -32,9 +32,10 @@ class FigureData {
   std::vector<std::string> metrics() const;
   bool has_rounds(std::string_view metric) const;   ///< has the metric after two or more rounds of one configuration
   bool has_clients(std::string_view metric) const;  ///< has the metric for two or more clients
-  /// A key's values in the finished configurations, in the order of the configurations.
+  /// Returns a key's values in the finished configurations, in the order of the configurations.
   std::vector<std::string> values(std::string_view key) const;
-  /// Swept keys except the seed, in the order of the axes. numeric_keys(): the keys with at least two values, all numeric.
+  /// Returns the swept keys except the seed, in the order of the axes. numeric_keys() returns those that have at least two
+  /// values, all numeric.
   const std::vector<std::string>& keys() const { return keys_; }
   std::vector<std::string> numeric_keys() const;
   bool is_tuned(std::string_view key) const;
@@ -45,17 +46,18 @@ class FigureData {
   std::vector<std::string> keys_;
 };
 
-/// The value of a key at a point of the grid; "" if missing.
+/// Returns the value of a key at a point of the grid; "" if missing.
 std::string value_at(const FigureData::Point& point, std::string_view key);
 
-/// The main measure of models in the results: accuracy or R2 on test rows, otherwise on validation rows; test accuracy if none.
+/// Returns the main measure of models in the results: accuracy or R2 on test rows or, failing that, on validation rows; test
+/// accuracy if the results have neither.
 std::string main_metric(const FigureData& data);
 
 /// True if a configuration has a tuned key, and so competes with configurations that differ only in tuned keys.
 bool competes(const Tuning& tuning, const FigureData::Point& point);
 
-/// One kind of figure. If the experiment file requests no figures, the kind is drawn for each of `requests`; without `requests`,
-/// once if `is_usual`.
+/// One kind of figure. If the experiment file requests no figures, one figure is drawn for each entry of `requests`; without
+/// `requests`, one figure if `is_usual`.
 struct FigureKind {
   std::string_view name;
   bool (*is_usual)(const FigureData& data);
@@ -63,13 +65,14 @@ struct FigureKind {
   std::vector<FigureRequest> (*requests)(const FigureData& data) = nullptr;
 };
 
-/// All kinds, in page order.
+/// Returns all kinds, in page order.
 std::span<const FigureKind> figure_kinds();
 
-/// The figures requested by the experiment file, or the default figures. Throws Error (usage) for an unknown kind or key.
+/// Returns the figures requested by the experiment file, or else the default figures. Throws Error (usage) for an unknown kind or
+/// key.
 std::vector<Figure> figures_of(const SweepResults& results);
 
-// The drawing functions of each kind.
+// The functions that draw each kind.
 Figure draw_by_round(const FigureData& data, const FigureRequest& request);
 Figure draw_by_key(const FigureData& data, const FigureRequest& request);
 Figure draw_lines(const FigureData& data, const FigureRequest& request);

@@ -34,7 +34,7 @@ std::string number_for_people(double value) {
 std::string spread_for_people(double mean, double spread) {
   if (!std::isfinite(spread)) return number_for_people(mean);
   if (spread == 0) return number_for_people(mean) + " ± 0";
-  // Rounds the spread to two digits, and the mean to the same decimal place.
+  // Rounds the spread to two significant digits, and the mean to the same decimal place.
   const int place = static_cast<int>(std::floor(std::log10(spread))) - 1;
   char buffer[80];
   if (place >= 0 && std::fabs(mean) < 1e15)

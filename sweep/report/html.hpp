@@ -7,13 +7,13 @@
 
 namespace fedstride {
 
-/// The path as a link target.
+/// Returns the path as a link target.
 std::string url_of(std::string_view path);
 
-/// Contents that a reader can unfold; omitted in print.
+/// Returns contents that a reader can unfold; omitted in print.
 std::string folded(std::string_view title, const std::string& contents);
 
-/// Text such as "0.4421" and "0.4421 ± 0.0032", with as many digits as the spread justifies. A NaN spread is omitted.
+/// Return text such as "0.4421" and "0.4421 ± 0.0032", with as many digits as the spread justifies. A NaN spread is omitted.
 std::string number_for_people(double value);
 std::string spread_for_people(double mean, double spread);
 

@@ -6,12 +6,12 @@
 #include "sweep/report/metrics.hpp"
 #include "sweep/report/samples.hpp"
 
-// Figures over a swept key, after the last round.
+// Figures of results after the last round, plotted against a swept key.
 
 namespace fedstride {
 namespace {
 
-// A key's label without its unit.
+// Returns a key's label without its unit.
 std::string words(const std::string& key) {
   const std::string label = key_label(key);
   return label.substr(0, label.find(" ("));

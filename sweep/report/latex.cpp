@@ -12,19 +12,19 @@
 namespace fedstride {
 namespace {
 
-constexpr std::size_t kMaxColumns = 5;  // that fit side by side on a page
+constexpr std::size_t kMaxColumns = 5;  // maximum that fits side by side on a page
 
 // Settings that a reader of the paper needs even at their defaults.
 constexpr std::string_view kAlwaysSaid[] = {"batch", "clients", "local-epochs", "rounds"};
 
-/// A number, or half the width of an interval, for math mode: 1.0e-05 becomes 1.0 \times 10^{-5}.
+/// Returns a number, or half the width of an interval, for math mode: 1.0e-05 becomes 1.0 \times 10^{-5}.
 std::string number_latex(const std::string& text) {
   const auto at = text.find('e');
   if (at == std::string::npos) return text;
   return text.substr(0, at) + " \\times 10^{" + std::to_string(std::atoi(text.c_str() + at + 1)) + "}";
 }
 
-// A cell fills two columns, so that means end and intervals begin at the same position.
+// A cell fills two LaTeX columns, so that all means end, and all intervals begin, at the same position.
 std::string cell_latex(const GridCell& cell) {
   if (cell.mean.empty()) return "-- &";
   const std::string mean = number_latex(cell.mean);
@@ -41,7 +41,7 @@ std::string spanning(std::size_t columns, const std::string& text) {
   return "\\multicolumn{" + std::to_string(2 * columns) + "}{c}{" + latex_text(text) + "}";
 }
 
-// A rule below both LaTeX columns of each of these grid columns.
+// Returns a rule below grid columns `from` to `end` - 1, of two LaTeX columns each.
 std::string rule_below(const ResultGrid& grid, std::size_t from, std::size_t end) {
   const std::size_t left = grid.row_keys.size();
   return "\\cmidrule(l){" + std::to_string(left + 2 * from + 1) + "-" + std::to_string(left + 2 * end) + "}";

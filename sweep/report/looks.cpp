@@ -31,7 +31,7 @@ void Looks::assign(Plot& plot) {
     else
       left.push_back(&line);
   }
-  // Reuses the look of a known identity that exactly one line matches.
+  // A line that matches exactly one known look takes it, unless another line matches the same look.
   std::map<std::size_t, std::vector<PlotLine*>> meant;
   for (PlotLine* line : left)
     if (const auto looks = alike(line->is_part, key_of(*line).second); looks.size() == 1 && !taken.contains(looks.front()))
@@ -48,7 +48,7 @@ void Looks::assign(Plot& plot) {
     std::size_t best = kLooks.size();
     for (std::size_t look = first; look < first + kMaxLines; ++look)
       if (!taken.contains(look) && (best == kLooks.size() || uses_[look] < uses_[best])) best = look;
-    if (best == kLooks.size()) best = first;  // more lines than a plot allows
+    if (best == kLooks.size()) best = first;  // more lines than a plot can distinguish
     taken.insert(best);
     line->look = best;
     if (known_.try_emplace(key_of(*line), best).second) ++uses_[best];

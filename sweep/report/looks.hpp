@@ -11,9 +11,9 @@
 
 namespace fedstride {
 
-/// Gives each identity one look on the whole page. An identity that extends a known identity, or is extended by it ("adadp" in a
-/// panel of share 0, later "share 0, adadp"), takes its look unless that is ambiguous. If looks run out, they are reused, but
-/// not within a plot.
+/// Assigns each identity one look for the whole page. An identity that extends a known identity, or is extended by it ("adadp" in
+/// a panel of share 0, later "share 0, adadp"), takes the known identity's look unless several looks match. If looks run out,
+/// they are reused, but not within a plot.
 class Looks {
  public:
   void assign(Plot& plot);

@@ -7,7 +7,7 @@
 #include "sweep/report/metrics.hpp"
 #include "sweep/report/samples.hpp"
 
-// Figures without lines: the partition, and time and speed.
+// Figures other than line plots: maps of the partition, and bar charts of time and speed.
 
 namespace fedstride {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::uint32_t kMaxMapClients = 100;
 constexpr std::size_t kMaxMaps = 6;
 constexpr std::size_t kMaxBars = 40;
 
-// A configuration's name, made of its values of the keys that vary.
+// Returns a configuration's name, made of its values for the keys that vary.
 std::string name_of(const FigureData& data, const FigureData::Point& point) {
   std::string name;
   for (const auto& [key, value] : point)
@@ -35,7 +35,7 @@ std::vector<std::string> class_names(const FigureData& data, std::string_view co
 Figure draw_partition(const FigureData& data, const FigureRequest& request) {
   Figure figure{
       .kind = request.kind, .title = request.title.empty() ? "Classes held by each client" : request.title, .caption = {}};
-  // Sorted by class number, since by name rows_of_class_10 would come before rows_of_class_2.
+  // Sorted by class number: sorted by name, rows_of_class_10 would precede rows_of_class_2.
   std::map<int, std::string> classes;
   constexpr std::string_view start = "rows_of_class_";
   for (const auto& metric : data.metrics())
@@ -53,7 +53,7 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
       if (*row->client < kMaxMapClients) rows.emplace_back(label, row);
     }
   std::map<std::vector<double>, std::size_t> seen;
-  std::vector<FigureData::Point> points;  // points of the configurations that share a map
+  std::vector<FigureData::Point> points;  // points of the configurations shown in one map
   std::size_t maps = 0;
   for (const auto configuration : order) {
     const auto& rows = of[configuration];
@@ -125,7 +125,7 @@ Figure draw_time(const FigureData& data, const FigureRequest& request) {
     }
     if (means.empty()) continue;
     configurations = std::max(configurations, means.size());
-    // The figure's title already says this.
+    // Drops words that repeat the figure's title.
     std::string label = metric_label(metric);
     if (const auto at = label.find(", on this machine"); at != std::string::npos) label.erase(at, 17);
     Plot plot{.style = Plot::Style::bars, .panel = label};

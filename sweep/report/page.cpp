@@ -90,7 +90,7 @@ void convert(const fs::path& svg, const std::string& format, const std::string& 
     throw failure("rsvg-convert cannot write '" + target + "': " + joined(split(trimmed(output.err), '\n'), " "));
 }
 
-// `files`: folder for the figure's files; empty: no files.
+// Returns a figure as HTML; writes its files to `files` unless empty.
 std::string figure_html(const Figure& figure, const fs::path& page, const fs::path& files, const std::string& id) {
   std::string html = "<figure>\n<h3>" + escaped(figure.title) + "</h3>\n", links;
   std::string label = figure.title + ".";
@@ -133,7 +133,7 @@ void write_report(const std::vector<SweepResults>& sweeps, const std::string& pa
     std::string drawn, of_time = times(sweep);
     for (std::size_t f = 0; f < figures.size(); ++f) {
       const std::string name = (sweeps.size() > 1 ? id + "-" : "") + "figure" + std::to_string(f + 1);
-      // Times describe the machine rather than the sweep, unless requested.
+      // Unless requested, times are put aside: they describe the machine, not the sweep.
       const bool is_aside = figures[f].kind == "time" && sweep.experiment.figures.empty();
       (is_aside ? of_time : drawn) += figure_html(figures[f], page, files, name);
     }

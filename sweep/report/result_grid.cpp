@@ -34,7 +34,7 @@ double middle_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Two digits of the median half interval; without intervals, four of the median absolute mean.
+/// Shows two significant digits of the median half-interval or, without intervals, four of the median absolute mean.
 Decimals decimals_of(const std::vector<Compared>& column) {
   std::vector<double> halves, sizes;
   for (const Compared& one : column) {
@@ -64,13 +64,13 @@ std::string interval_text(const SeedStatistics& all, const Decimals& decimals) {
 
 bool excludes_zero(const SeedStatistics& all) { return all.n > 1 && (all.low > 0 || all.high < 0); }
 
-/// True if the interval of the best method's lead over every other method excludes 0.
+/// True if, for every other method, the interval of the best method's lead excludes 0.
 bool is_led(const std::vector<Compared>& column) {
   return std::ranges::all_of(column,
                              [](const Compared& one) { return one.is_best || one.statistics.n == 0 || excludes_zero(one.lead); });
 }
 
-/// `leads`: the column's best may be marked, because its intervals justify it or single seeds have none.
+/// `leads`: the column's best may be marked, because intervals justify it or, with single seeds, there are no intervals.
 GridCell cell_of(const Compared& entry, const Decimals& decimals, bool is_compared, bool leads) {
   const SeedStatistics& all = entry.statistics;
   if (entry.never > 0) return {.mean = "never", .detail = counted(static_cast<std::uint64_t>(entry.never), "seed") + " never"};
@@ -191,7 +191,7 @@ std::string name_of(const std::vector<std::string>& keys, const Values& values, 
   return name.empty() ? "the default" : name;
 }
 
-/// Makes the sentences about one metric.
+/// Writes the sentences about one metric.
 class Sentences {
  public:
   Sentences(const MethodTable& table, const std::string& metric) : table_(table), comparison_(compare(table, metric)) {
@@ -247,7 +247,7 @@ class Sentences {
                       : " (95 % interval " + interval_text(all, decimals) + ", " + std::to_string(all.n) + " seeds)");
   }
 
-  // States the best method and its lead over the next.
+  // States a condition's best method and its lead over the next.
   std::string winner(std::size_t condition, std::size_t best) const {
     const auto& column = comparison_.entries[condition];
     const std::string number = with_interval(column[best].statistics);
@@ -277,7 +277,7 @@ class Sentences {
     return text + ". The difference is " + (other.p < kSignificant ? "" : "not ") + "significant (" + p_text(other.p) + ").";
   }
 
-  // Without competing methods, states the only number, or the highest and lowest.
+  // Without competing methods: states the only number, or the highest and lowest.
   std::vector<std::string> without_methods() const {
     std::vector<std::pair<const SeedStatistics*, std::string>> all;
     for (std::size_t c = 0; c < table_.conditions.size(); ++c)
@@ -312,7 +312,7 @@ std::string padded(const std::string& text, std::size_t width, bool right, std::
   return right ? room + text : text + room;
 }
 
-// A dash if the configuration lacks the key.
+// Returns a key's value, or a dash if the configuration lacks the key.
 std::string shown_value(const std::string& value) { return value.empty() ? "–" : value; }
 
 template <class Member>
@@ -322,7 +322,7 @@ std::size_t widest(const std::vector<GridCell>& cells, Member member) {
   return width;
 }
 
-// "0.920 ± 0.025", padded so that the decimals of a column align.
+// Returns text such as "0.920 ± 0.025", padded so that the decimals of a column align.
 std::string cell_text(const GridCell& cell, std::size_t mean, std::size_t half, std::string_view blank) {
   if (cell.mean.empty()) return "–";
   std::string text = padded(cell.mean, mean, true, blank);

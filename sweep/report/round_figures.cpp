@@ -5,12 +5,12 @@
 #include "sweep/report/metrics.hpp"
 #include "sweep/report/samples.hpp"
 
-// Figures over rounds: accuracy and loss, clients, epsilon, and accuracy by epsilon spent.
+// Figures plotted by round (metrics of the model and of clients, epsilon), and accuracy by epsilon.
 
 namespace fedstride {
 namespace {
 
-// A round is called an epoch if there is one client, which passes over its data once.
+// Returns "round", or "round (one epoch each)" if a single client passes over its data once per round.
 std::string round_label(const FigureData& data) {
   const auto& settings = data.results().experiment.settings;
   const auto is_one = [&](const char* key, bool absent) {
@@ -37,7 +37,8 @@ class RoundAxis {
   std::string label() const { return by_ == Cost::rounds ? round_label(data_) : std::string(words_.axis); }
   std::string title(const std::string& what) const { return what + " by " + std::string(words_.title); }
 
-  // Appends a round's row unless the run's cost up to that round is unknown. `key` and `value` are added to the line's identity.
+  // Appends a sample for a round's row unless the run's cost up to that round is unknown. Adds `key` and `value`, if given, to
+  // the line's identity.
   void add(std::vector<Sample>& samples, const SummaryRow& row, const char* key = nullptr, const std::string& value = {}) const {
     const std::string round = std::to_string(*row.round);
     Sample sample{.row = &row,
@@ -75,7 +76,7 @@ bool needs_log(const std::vector<Sample>& samples) {
   return spans_decades(values);
 }
 
-// Every key and the rank in the tuned grid, which give one panel per configuration.
+// Returns all keys and "rank"; split by them, a figure has one panel per configuration.
 std::vector<std::string> each_configuration(const FigureData& data) {
   std::vector<std::string> keys = data.keys();
   keys.push_back("rank");
@@ -116,7 +117,7 @@ Figure draw_clients(const FigureData& data, const FigureRequest& request) {
     else
       left_out.insert(*row->client);
   }
-  // Constant rates are drawn only on request.
+  // Configurations whose values never change are drawn only on request.
   if (request.where.empty())
     std::erase_if(draft.samples, [&](const Sample& sample) { return rates.at(sample.row->configuration).size() < 2; });
   if (is_rate && !request.log_y && !draft.samples.empty()) draft.model.log_y = needs_log(draft.samples);

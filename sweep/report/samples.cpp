@@ -58,7 +58,7 @@ bool are_distinct(const std::vector<Sample>& samples, const std::vector<std::str
                              [&](const Sample& sample) { return seen.emplace(only(sample.identity, keys), sample.slot).second; });
 }
 
-// The keys that name the lines.
+// Returns the keys whose values name the lines.
 std::vector<std::string> naming_keys(const std::vector<Sample>& samples, const FigureRequest& request) {
   std::vector<std::string> varying, named;
   for (const auto& key : keys_of(samples))
@@ -87,8 +87,8 @@ Lines grouped(const std::vector<Sample>& samples, const std::vector<std::string>
   return lines;
 }
 
-// The key whose values make the fewest panels without overfilling any; empty if there is none. Prefers numeric keys, since names
-// are better compared within a panel, and keys that every line has.
+// Returns the key whose values make the fewest panels without overfilling any; empty if there is none. Prefers keys that every
+// line has, and numeric keys, since named values are better compared within a panel.
 std::string splitting_key(const Lines& lines, const std::vector<std::string>& keys) {
   std::string best;
   std::size_t fewest = 3 * kMaxPanels;
@@ -113,7 +113,7 @@ std::string splitting_key(const Lines& lines, const std::vector<std::string>& ke
 // Clients and accountants are parts of a run.
 bool is_part(const Point& identity) { return !value_at(identity, "client").empty() || !value_at(identity, "accountant").empty(); }
 
-// The identity shared by all samples of a line, without its panel's keys, tuned keys and keys that never vary.
+// Returns the identity shared by all samples of a line, without its panel's keys, tuned keys and keys that never vary.
 Point thing_of(const FigureData& data, const std::vector<const Sample*>& samples, const Point& panel) {
   Point thing;
   for (const auto& part : samples.front()->identity) {
@@ -129,7 +129,7 @@ Point thing_of(const FigureData& data, const std::vector<const Sample*>& samples
   return is_part(thing) ? only(thing, {"client", "accountant"}) : thing;
 }
 
-// Distinguishes lines that differ only in tuned keys within a panel.
+// Makes lines of a panel distinct that differ only in tuned keys.
 void make_distinct(std::vector<PlotLine>& lines) {
   std::map<std::string, int> counts;
   for (const auto& line : lines) ++counts[line.thing];
@@ -221,7 +221,8 @@ std::vector<Plot> plots_of(const FigureData& data, const FigureDraft& draft, con
   return plots;
 }
 
-// "Mean of 3 seeds; bars: ... Drawn at the best learning-rate, chosen by accuracy on the test set (as in the paper)."
+// Returns a caption such as "Mean of 3 seeds; bars: ... Drawn at the best learning-rate, chosen by accuracy on the test set (as
+// in the paper)."
 std::string caption_of(const FigureData& data, const FigureDraft& draft) {
   const Tuning& tuning = data.results().experiment.tuning;
   int least = 1 << 30, most = 0;

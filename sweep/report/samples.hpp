@@ -17,17 +17,18 @@ struct Sample {
   bool is_reference = false;   ///< whether its configuration lacks the key
 };
 
-/// True if a row meets a request's conditions and, unless `all_ranks`, has one of the request's ranks.
+/// True if a row meets a request's conditions and, unless `all_ranks` is true, has one of the request's ranks.
 bool is_wanted(const SummaryRow& row, const FigureRequest& request, bool all_ranks);
 
-/// The identity of a configuration's line: its point without `left_out`, and its rank if several ranks are drawn.
+/// Returns the identity of a configuration's line: its point without `left_out`, and its rank if several ranks are drawn.
 FigureData::Point identity_of(const FigureData& data, const SummaryRow& row, const FigureRequest& request,
                               const std::vector<std::string>& left_out);
 
-/// Tooltip: "variant adadp, random-fraction 0.33\nround 10\ntest accuracy (share of examples) 0.4421\n95 %: 0.43 to 0.45, n = 3"
+/// Returns a tooltip: "variant adadp, random-fraction 0.33\nround 10\ntest accuracy (share of examples) 0.4421\n95 %: 0.43 to
+/// 0.45, n = 3"
 std::string point_text(const SummaryRow& row, const std::string& x_label, const std::string& x);
 
-/// An empty plot of a metric, with labels and bounds.
+/// Returns an empty plot of a metric, with labels and bounds.
 Plot metric_plot(const std::string& x_label, const std::string& metric, const FigureRequest& request);
 
 /// True if the values span so many decades that a linear axis would hide the small ones.
@@ -40,13 +41,13 @@ struct FigureDraft {
   std::vector<Sample> samples = {};
   Plot model = {};                           ///< template for every panel
   std::vector<std::string> panel_keys = {};  ///< keys by which the figure is always split into panels
-  bool is_chosen = true;                     ///< whether it is drawn at the best tuned values
+  bool is_chosen = true;                     ///< whether the samples are limited to the best tuned values
   std::string before = {}, after = {};       ///< text before and after the standard caption
 };
 
 /// Draws the samples as lines named by the keys that vary (or by the request's keys, plus as many others as needed to distinguish
-/// the lines). Splits into panels by `panel_keys`, or by another key if there are more than kMaxLines lines. The caption states
-/// the number of seeds, what was tuned on which data, and every omission.
+/// the lines). Splits the figure into panels by `panel_keys`, or by another key if there are more than kMaxLines lines. The
+/// caption states the number of seeds, what was tuned and on which data, and what the figure omits.
 Figure figure_of(const FigureData& data, const FigureRequest& request, FigureDraft draft);
 
 }  // namespace fedstride

@@ -72,7 +72,7 @@ std::string claims(const SweepResults& sweep) {
   return html + "</tbody></table></div>\n";
 }
 
-// True if the run, even if unfinished, has spent privacy at the level. Its statement may lack a number.
+// True if the run has spent privacy at the level, even if it is unfinished or its statement has no epsilon.
 bool has_spent(const CellResult& cell, std::string_view level) {
   const bool client = level == "client";
   const std::string key = client ? "privacy_client" : "privacy_example", said = cell.text(key + "_level");
@@ -80,7 +80,7 @@ bool has_spent(const CellResult& cell, std::string_view level) {
          (said.empty() ? (client ? "client" : "example") : said) == level;
 }
 
-// The total privacy cost of reading the results of all private runs, by basic composition.
+// Returns the total privacy cost of reading the results of all private runs, by basic composition.
 std::string cost_of_looking(const SweepResults& sweep) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   std::string text;

@@ -21,7 +21,7 @@ std::string claims(const SweepResults& sweep);
 std::string configurations(const SweepResults& sweep);
 /// Notes on tuning, and on the meaning of epsilon.
 std::string notes(const SweepResults& sweep);
-/// Rounds in which no step was kept, with advice.
+/// Remarks on rounds in which no step was kept, with advice.
 std::string remarks(const SweepResults& sweep);
 /// Training and evaluation time of all cells.
 std::string times(const SweepResults& sweep);

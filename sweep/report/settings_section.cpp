@@ -26,7 +26,7 @@ std::string listed(const std::vector<std::string>& values) {
          (values.size() > kMaxListedValues ? " and " + std::to_string(values.size() - kMaxListedValues) + " more" : "");
 }
 
-// The differing settings of runs that are named by folder because too many settings differ.
+// Returns a table of the settings that differ between runs that are named by folder (axis "run").
 std::string differing_settings(const SweepResults& sweep) {
   const auto& axes = sweep.experiment.axes;
   if (std::ranges::none_of(axes, [](const Axis& axis) { return !axis.keys.empty() && axis.keys.front() == "run"; })) return {};

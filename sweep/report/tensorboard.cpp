@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxRunName = 180;  // file systems allow 255 bytes
 
-/// Keys whose values differ between cells, in the order of the axes.
+/// Returns the keys whose values differ between cells, in the order of the axes.
 std::vector<std::string> varying_keys(const SweepResults& results) {
   const auto& cells = results.cells;
   std::vector<std::string> keys = swept_keys(results);
@@ -33,7 +33,7 @@ std::vector<std::string> varying_keys(const SweepResults& results) {
   return keys;
 }
 
-/// A valid folder name: letters, digits and a few symbols.
+/// Returns a valid folder name made from the text: letters, digits and a few symbols.
 std::string folder_name(const std::string& text) {
   std::string name;
   for (const char c : text) {

@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-/// The result of an export.
+/// The result of export_tensorboard().
 struct TensorBoardExport {
   std::vector<std::string> runs = {};  ///< names of the folders written
   std::size_t without_rounds = 0;      ///< number of cells without a round yet
@@ -18,8 +18,8 @@ struct TensorBoardExport {
 
 /// Writes FOLDER/RUN/events.out.tfevents.fedstride, one step per round, for every run that has a round; replaces existing files.
 /// A sweep's cell is named after the settings that vary ("optimizer=adadp,seed=1"), a single run after its folder. Wall times are
-/// as in an uninterrupted run that ends with the last round. Throws Error: usage for results of commands other than run; failure
-/// if a file cannot be written.
+/// those of an uninterrupted run that ended when the last round was written. Throws Error: usage for results of commands other
+/// than run; failure if a file cannot be written.
 TensorBoardExport export_tensorboard(const SweepResults& results, const std::filesystem::path& folder);
 
 }  // namespace fedstride

@@ -45,8 +45,8 @@ void feed(Hash& hash, const Spending& spending) {
   }
 }
 
-/// The values of all accountants at one level. Cells that differ in seed or rate often have equal spending, so the process caches
-/// results.
+/// Returns epsilon by every accountant at one level. Results are cached in the process, since cells that differ only in seed or
+/// learning rate often have equal spending.
 Numbers ask_all(Level level, double delta, const SpendingTotals& totals) {
   std::vector<const Spending*> histories;
   if (level == Level::client) {
@@ -97,7 +97,7 @@ Accounts compute(const fs::path& path, const LedgerMark& mark, std::string_view 
   LedgerReader reader(path, key);
   std::optional<LedgerBook> book;
   Accounts accounts;
-  std::uint32_t round = 0;  // the latest round with a reservation
+  std::uint32_t round = 0;  // the latest round for which a reservation has been read
   bool marked = mark.lines == 0;
   const auto look = [&] {
     if (std::ranges::binary_search(wanted, round)) accounts[round] = ask_all(*book);

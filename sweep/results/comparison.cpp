@@ -77,7 +77,7 @@ MethodTable method_table(const SweepResults& results) {
   MethodTable table;
   const Sorter sorter(results.experiment);
   for (const auto& key : swept_keys(results)) {
-    std::set<std::string> values;  // a configuration without the key also differs in another key
+    std::set<std::string> values;  // ignores configurations without the key: they also differ in another key
     for (const Seeds& seeds : finished)
       if (const std::string value = seeds.front()->cell.value_of(key); !value.empty()) values.insert(value);
     if (key == "seed" || values.size() < 2 || has_key(results.experiment.tuning.keys, key)) continue;

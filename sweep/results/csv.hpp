@@ -21,7 +21,7 @@ class CsvFile {
 
   /// Writes the next field; a row ends after as many fields as there are columns.
   CsvFile& text(std::string_view contents);
-  CsvFile& number(double value);  ///< writes the shortest text that reads back exactly; empty unless finite
+  CsvFile& number(double value);  ///< writes the shortest text that reads back as the same number; an empty field unless finite
   CsvFile& whole(std::uint64_t value);
   CsvFile& nothing() { return text({}); }
   void finish();

@@ -27,7 +27,7 @@ std::string short_number(double value) {
 
 struct Value {
   double number = 0;
-  std::string chosen = {};  ///< with `pick`, the values that identify the chosen configuration
+  std::string chosen = {};  ///< with `pick`, text that names the chosen configuration by its values
 };
 
 class Checker {
@@ -78,8 +78,8 @@ class Checker {
     return value;
   }
 
-  // The cells that `where` selects, by configuration. All must be finished, since the best of the finished cells would be a
-  // different claim.
+  // Returns the cells that `where` selects, by configuration. All must be finished: the best of only the finished cells would be
+  // a different claim.
   std::vector<Seeds> selected(const ResultQuantity& quantity) const {
     std::vector<Seeds> left;
     std::vector<const CellResult*> missing;
@@ -149,7 +149,7 @@ class Checker {
     return value;
   }
 
-  // The configurations whose results decide the pick among `left`: `left` itself, or their counterparts at pick_where.
+  // Returns the configurations whose results decide the pick among `left`: `left` itself, or its counterparts at pick_where.
   std::vector<Seeds> judged(const ResultQuantity& quantity, const std::vector<Seeds>& left) const {
     if (quantity.pick_where.empty()) return left;
     ResultQuantity at = quantity;

@@ -9,7 +9,8 @@
 
 namespace fedstride {
 
-/// A map from metric to value, as a sorted vector because a sweep has millions of entries. (Boost's flat_map compiles slowly.)
+/// A map from metric to value, stored as a sorted vector because a sweep has millions of entries. (Boost's flat_map compiles
+/// slowly.)
 class Numbers {
  public:
   using value_type = std::pair<std::string, double>;

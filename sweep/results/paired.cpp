@@ -11,7 +11,7 @@
 namespace fedstride {
 namespace {
 
-/// The finished cells' values, keyed by seed.
+/// Returns the finished cells' values of the metric, keyed by seed.
 std::map<std::string, double> numbers_by_seed(const Seeds& seeds, std::string_view metric) {
   std::map<std::string, double> numbers;
   for (const CellResult* cell : seeds) {
@@ -63,7 +63,8 @@ std::vector<Compared> compared(const std::vector<Seeds>& configurations, std::st
     if (all[i].lead.n >= kMinTestedPairs) all[i].p = paired_p(differences);
     if (!std::isnan(all[i].p)) tested.push_back(i);
   }
-  // Holm: multiplies the smallest p by the number of tests, the next by one less, and so on; no p may fall below the previous.
+  // Holm's method: multiplies the smallest p-value by the number of tests, the next by one less, and so on; no p-value may fall
+  // below the previous one.
   std::ranges::stable_sort(tested, {}, [&](std::size_t i) { return all[i].p; });
   double before = 0;
   for (std::size_t k = 0; k < tested.size(); ++k) {

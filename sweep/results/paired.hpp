@@ -11,8 +11,8 @@ namespace fedstride {
 /// A configuration compared with others by one metric after the last round.
 struct Compared {
   SeedStatistics statistics = {};  ///< n = 0: no finished seed has the metric, or a seed never reached the target
-  bool is_best = false;            ///< has the best mean of at least two configurations
-  SeedStatistics lead = {};        ///< lead of the best over this one, seed by seed; n: seeds in common with the best
+  bool is_best = false;            ///< has the best mean among two or more configurations
+  SeedStatistics lead = {};        ///< lead of the best over this configuration, seed by seed; n: number of seeds in common
   double p = 0;                    ///< p-value against the best, with Holm's correction; NaN: no test
   int never = 0;                   ///< for a metric to a target, number of seeds that missed the target
 };
@@ -20,13 +20,13 @@ struct Compared {
 /// Minimum number of common seeds for a test; with fewer, the spread of the differences would be too uncertain.
 inline constexpr int kMinTestedPairs = 5;
 
-/// Compares configurations; one entry for each, in order. The test is Student's two-sided paired t-test over common seeds; it
-/// needs kMinTestedPairs pairs whose differences are not all equal. Holm's method (1979) corrects for the number of tests. The
-/// best is chosen by the same numbers, so the p-values are only a guide.
+/// Compares configurations; returns one entry for each, in order. The test is Student's two-sided paired t-test over common
+/// seeds; it needs kMinTestedPairs pairs whose differences are not all equal. Holm's method (1979) corrects for the number of
+/// tests. The best is chosen from the same numbers, so the p-values are only a guide.
 std::vector<Compared> compared(const std::vector<Seeds>& configurations, std::string_view metric, bool highest);
 
-/// Two-sided p-value of the paired t-test of mean difference 0; NaN for fewer than two differences, or if all are equal but
-/// nonzero; 1 if all are 0.
+/// Returns the two-sided p-value of the paired t-test that the mean difference is 0; 1 if all differences are 0; NaN if they are
+/// all equal but nonzero, or fewer than two.
 double paired_p(std::span<const double> differences);
 
 }  // namespace fedstride

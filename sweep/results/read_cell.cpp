@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxSummaryBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMaxErrorBytes = std::uint64_t{1} << 16;
-constexpr std::uint64_t kMaxBytesForClients = std::uint64_t{256} << 20;  // of rounds.jsonl: about 1 GB of numbers
+constexpr std::uint64_t kMaxBytesForClients = std::uint64_t{256} << 20;  // limit on rounds.jsonl: about 1 GB in memory
 
 Json read_object(const fs::path& path) {
   Json json = parse_json(read_file(path, kMaxSummaryBytes));
@@ -41,7 +41,7 @@ void take_text(const Json& json, const char* key, CellResult& result) {
   if (found->is_number_integer()) result.texts[key] = dump_json(*found);
 }
 
-// Takes one line of text for each privacy statement, and its epsilon and delta.
+// Reads one line of text for each privacy statement, and its epsilon and delta.
 void take_statements(const Json& summary, CellResult& result) {
   const auto statements = summary.find("privacy");
   if (statements == summary.end() || !statements->is_array()) return;
@@ -75,7 +75,7 @@ std::string under(const std::string& path, std::string name) {
   return path.empty() ? name : path + '_' + name;
 }
 
-// The label of an entry of a list.
+// Returns the label of an entry in a list.
 std::string label_of(const Json& entry, std::size_t place) {
   if (entry.is_object())
     for (const char* key : {"name", "accountant", "level", "who"})
@@ -83,9 +83,9 @@ std::string label_of(const Json& entry, std::size_t place) {
   return std::to_string(place);
 }
 
-// Takes all numbers (true and false as 1 and 0) and strings of a JSON object, each named by its path joined with '_', '-'
-// becoming '_': {"a": {"b-c": 1}} gives a_b_c. A list entry is named by its name, accountant, level or who, if present, otherwise
-// by its index. Skips lists of more than 100 entries, and numbers after the first 10,000.
+// Reads all numbers (true and false as 1 and 0) and strings in a JSON object. Each is named by its path joined with '_', and '-'
+// becomes '_': {"a": {"b-c": 1}} gives a_b_c. A list entry is named by its "name", "accountant", "level" or "who" if it has one,
+// otherwise by its index. Skips lists of more than 100 entries, and numbers after the first 10,000.
 void take_all(const Json& json, const std::string& path, int depth, Numbers& numbers, std::map<std::string, std::string>& texts) {
   if (depth > kMaxDepth || numbers.size() >= kMaxNumbers) return;
   if (json.is_object()) {
@@ -103,7 +103,7 @@ void take_all(const Json& json, const std::string& path, int depth, Numbers& num
 
 constexpr std::size_t kMaxCounts = std::size_t{1} << 24;
 
-/// Takes JSON events up to the end of rows_per_class, then stops the parser.
+/// Handles JSON events up to the end of rows_per_class, then stops the parser.
 struct Counts final : JsonEvents {
   std::vector<std::vector<std::uint64_t>> rows = {};
   std::size_t counts = 0;
@@ -145,7 +145,7 @@ struct Counts final : JsonEvents {
   }
 };
 
-// The rows per class of each client from a partition.json; empty if the file is only a summary, as for large partitions.
+// Returns each client's rows per class from a partition.json; empty if the file is only a summary, as for large partitions.
 std::vector<std::vector<std::uint64_t>> read_partition_counts(const fs::path& path) {
   std::ifstream file = opened_stream(path);
   Counts counts;
@@ -156,7 +156,7 @@ std::vector<std::vector<std::uint64_t>> read_partition_counts(const fs::path& pa
   return std::move(counts.rows);
 }
 
-// Takes the results so far from the rounds; values from summary.json may replace them later.
+// Sets the results so far from the rounds; values from summary.json may replace them later.
 void take_rounds(CellResult& result) {
   if (result.rounds.empty()) return;
   result.numbers = result.rounds.back().numbers;
@@ -247,7 +247,7 @@ void read_command(const fs::path& folder, CellResult& result) {
   Numbers numbers;
   take_all(read_object(path), "", 0, numbers, result.texts);
   result.status = "finished";
-  // Values of the point that the command merely echoes are not results.
+  // Removes values of the point that the command merely echoes; they are not results.
   for (const auto& [key, text] : result.cell.point) {
     std::string name = key;
     std::ranges::replace(name, '-', '_');

@@ -25,7 +25,7 @@ std::string data_status(const std::string& dataset, const std::string& data_dir)
 }
 
 Json data_of(const SweepResults& results) {
-  std::map<std::string, std::string> folders;  // each data set's folder
+  std::map<std::string, std::string> folders;  // from a data set's name to its folder
   std::set<std::string> hashes;
   for (const CellResult& cell : results.cells) {
     const auto settings = resolved_settings(cell.cell);
@@ -39,7 +39,7 @@ Json data_of(const SweepResults& results) {
   return Json{{"sets", std::move(data)}, {"hashes", std::vector<std::string>(hashes.begin(), hashes.end())}};
 }
 
-// Writes one mean per line, so changes are readable as a diff.
+// Writes one mean per line, so that changes are readable as a diff.
 std::string values_of(const SweepResults& results) {
   std::vector<std::string> values;
   for (const SummaryRow& row : results.summary) {
@@ -58,7 +58,7 @@ std::string values_of(const SweepResults& results) {
   return joined(values, ",");
 }
 
-// What another machine can repeat: each cell's point, model hash and seconds here.
+// Lists each cell's point, model hash and seconds here, for reproduction on another machine.
 std::string cells_of(const SweepResults& results) {
   std::vector<std::string> cells;
   for (const CellResult& cell : results.cells) {

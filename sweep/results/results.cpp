@@ -29,7 +29,7 @@ std::map<std::string, std::string> texts_at(const Json& json, const char* key) {
   return texts;
 }
 
-// Reads the files that sweep() wrote: the experiment as run, and the machine.
+// Reads the files that sweep() wrote, which hold the experiment as run and the machine.
 std::vector<Cell> read_sweep(const fs::path& folder, SweepResults& results, InputHashes& inputs) {
   constexpr std::uint64_t kMaxSweepFileBytes = std::uint64_t{1} << 24;
   const fs::path path = folder / "sweep.json";
@@ -64,8 +64,8 @@ std::vector<Cell> read_run(const fs::path& folder, SweepResults& results) {
            .command = "fedstride run --config " + file.string()}};
 }
 
-/// The rounds of long runs that need not be kept: rounds without an evaluation, if any round has one. An asynchronous run may
-/// have a round per update.
+/// Returns the rounds of long runs that need not be kept: those without an evaluation, if any round has one. An asynchronous run
+/// may have a round per update.
 std::set<std::uint32_t> unevaluated_rounds(const std::vector<CellResult>& cells) {
   constexpr std::size_t kLongRun = 1000;
   std::set<std::uint32_t> without;
@@ -83,7 +83,7 @@ std::set<std::uint32_t> unevaluated_rounds(const std::vector<CellResult>& cells)
   return any ? without : std::set<std::uint32_t>{};
 }
 
-/// Collects the summary's rows, and drops a kind of row once there are more than `most` rows of that kind.
+/// Collects the summary's rows. Drops all rows of a kind (such as clients by round) once that kind has more than `most` rows.
 class HeldSummary {
  public:
   HeldSummary(const Experiment& experiment, std::size_t most) : most_(most) {
@@ -144,7 +144,7 @@ class HeldSummary {
   std::string left_out_;
 };
 
-// Models of numeric targets have no accuracy, so R2 replaces it.
+// Replaces accuracy as the tuning metric by R2 for numeric targets, which have no accuracy.
 void choose_measure(SweepResults& results) {
   Tuning& tuning = results.experiment.tuning;
   const auto any_has = [&](const std::string& name) {
@@ -153,7 +153,7 @@ void choose_measure(SweepResults& results) {
   if (tuning.metric == "accuracy" && !any_has(tuning.on + "_accuracy") && any_has(tuning.on + "_r2")) tuning.metric = "r2";
 }
 
-// Corrects the cell's status: its folder may contain only part of the cell's run, or another run.
+// Corrects the cell's status if its folder contains only part of the cell's run, or another run.
 void check_state(CellResult& cell, const CellState& state, const fs::path& folder) {
   if (state.kind == CellState::Kind::unfinished) cell.status = "unfinished";
   if (state.kind != CellState::Kind::damaged) return;

@@ -18,7 +18,7 @@ namespace fedstride {
 
 using NameSet = std::set<std::string, std::less<>>;
 
-/// Adds the names of the numbers of these rounds, clients or cells.
+/// Adds the name of every number in these rounds, clients or cells to `names`.
 template <class Entries>
 void add_names(const Entries& entries, NameSet& names) {
   for (const auto& entry : entries)
@@ -41,11 +41,11 @@ struct CellResult {
   Cell cell;
   std::string status = "missing";  ///< "finished", "unfinished", "failed" or "missing"
   std::string error = {};
-  Numbers numbers = {};                           ///< after the last round; for commands other than run, all of their numbers
+  Numbers numbers = {};                           ///< after the last round; for other commands, all numbers in their output
   std::map<std::string, std::string> texts = {};  ///< hashes, version, compiler, instruction set, privacy notes
   std::vector<Round> rounds = {};
   std::vector<Client> clients = {};
-  std::vector<std::vector<std::uint64_t>> rows_per_class = {};  ///< one list per client; empty if not published
+  std::vector<std::vector<std::uint64_t>> rows_per_class = {};  ///< [client][class]; empty if not published
   std::vector<std::string> class_names = {};                    ///< empty if the data have none, or not published
 
   std::string text(const std::string& name) const {
@@ -63,10 +63,10 @@ struct SummaryRow {
   std::optional<std::uint32_t> client = {};  ///< empty: the federation
   int n = 0;                                 ///< number of seeds
   double mean = 0;
-  double deviation = 0;  ///< standard deviation with n - 1; NaN for n = 1
+  double deviation = 0;  ///< standard deviation with divisor n - 1; NaN for n = 1
   double low = 0;        ///< 95 % interval by Student's t; NaN for n = 1
   double high = 0;
-  int rank = 0;  ///< rank in the tuned grid, 1: best; 0: nothing is tuned
+  int rank = 0;  ///< rank in the tuned grid; 1: best; 0: nothing is tuned
 };
 
 struct ExpectationResult {
@@ -87,7 +87,7 @@ struct SweepResults {
   std::vector<ExpectationResult> expectations = {};
   std::map<std::string, std::string> machine = {};  ///< processor, cores, memory, version, compiler; commit if known
   bool rounds_left_out = false;                     ///< whether cells lack rounds, clients and rows_per_class
-  std::vector<std::string> round_metrics = {};      ///< metrics of any round; used with rounds_left_out
+  std::vector<std::string> round_metrics = {};      ///< metrics of any round; used if rounds_left_out
   std::vector<std::string> client_metrics = {};     ///< metrics of any client
   std::string left_out = {};                        ///< one line that names the rows found only in summary.csv; empty: none
 };
@@ -102,17 +102,18 @@ struct ReadLimits {
 /// Error (usage) if the folder contains neither.
 SweepResults read_results(const std::filesystem::path& folder, const ReadLimits& limits = {});
 
-/// The swept keys in the order of the axes, without repetition.
+/// Returns the swept keys in the order of the axes, without repetition.
 std::vector<std::string> swept_keys(const SweepResults& results);
 
-/// The accuracy of always answering the most common class of the test rows, if it is the same in all cells that have one.
+/// Returns the accuracy of always predicting the test rows' most common class, if it is the same in all cells that have one.
 std::optional<double> chance_accuracy(const SweepResults& results);
 
-/// Checks the experiment's claims; returns one result each, in order. Never throws: a claim that cannot be checked is "not run".
+/// Checks the experiment's claims; returns one result for each claim, in order. Never throws: a claim that cannot be checked is
+/// "not run".
 std::vector<ExpectationResult> check(const Experiment& experiment, const std::vector<CellResult>& cells,
                                      const std::vector<SummaryRow>& summary);
 
-/// Adds `megabytes` to each round, the amount sent and received up to its end, if known.
+/// Adds the number `megabytes`, the amount sent and received up to the round's end, to each round for which it is known.
 void add_megabytes(CellResult& cell);
 
 /// Adds test_target_reached (1 or 0) to a cell's numbers and, if it is 1, test_rounds_to_target, test_seconds_to_target and

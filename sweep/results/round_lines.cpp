@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMaxLineBytes = std::size_t{256} << 20;
 constexpr std::size_t kBlock = std::size_t{1} << 18;
 
-/// Calls visit(line) for every complete line. Holds one line in memory.
+/// Calls visit(line) for every complete line. Holds only one line in memory.
 template <class Visitor>
 void for_each_line(const std::filesystem::path& path, Visitor&& visit) {
   std::ifstream file = opened_stream(path);
@@ -54,7 +54,7 @@ class RoundLine final : public JsonEvents {
     round_.numbers.reserve(round_size_);
     first_client_ = result_.clients.size();
     if (!sax_parse_json(line, *this) || line_round_ != round) return false;
-    // A line without individual clients (--client-reports) already has these totals.
+    // A line without its clients' entries (--client-reports) already has these totals.
     if (!round_.numbers.contains("participants"))
       totals_.visit([&](std::string_view name, double value, bool) {
         if (!std::isnan(value)) round_.numbers[std::string(name)] = value;

@@ -14,7 +14,7 @@ constexpr std::string_view kExecutionKeys[] = {"out", "quiet", "threads", "data"
 
 using TextSettings = std::map<std::string, std::string>;
 
-// An axis with the key's values in the cells, in order of appearance.
+// Returns an axis with the key's values in the cells, in order of appearance.
 Axis axis_of(const std::string& key, const std::vector<CellResult>& cells) {
   Axis axis{.keys = {key}};
   std::set<std::string> seen;
@@ -24,7 +24,7 @@ Axis axis_of(const std::string& key, const std::vector<CellResult>& cells) {
   return axis;
 }
 
-// Names of the folders; full paths if several folders share a name.
+// Returns the folders' names, or full paths for folders that share a name.
 std::vector<std::string> names_of(const std::vector<SweepResults>& runs) {
   std::map<std::string, int> counts;
   for (const auto& run : runs) ++counts[run.experiment.name];
@@ -33,14 +33,14 @@ std::vector<std::string> names_of(const std::vector<SweepResults>& runs) {
     const std::string& name = run.experiment.name;
     names.push_back(counts[name] == 1 ? name : run.folder.string());
   }
-  // If a folder is given more than once, numbers its names.
+  // Numbers the names of a folder that is given more than once.
   std::map<std::string, int> used;
   for (auto& name : names)
     if (const int times = ++used[name]; times > 1) name += " (" + std::to_string(times) + ")";
   return names;
 }
 
-// The default of a chosen part's setting.
+// Returns the default of a chosen part's setting.
 std::optional<std::string> default_of_part(const TextSettings& settings, const std::string& key) {
   const Configuration defaults;
   for (const ChosenPart* chosen : chosen_parts(defaults)) {

@@ -10,8 +10,8 @@
 
 namespace fedstride {
 
-/// Every setting of a run's cell as text, including defaults but not output, data folders or threads. Empty for cells of another
-/// command, and for settings that this version does not know.
+/// Returns every setting of a run's cell as text, including defaults but not output, data folders or threads. Empty for cells of
+/// another command, and for cells with settings that this version does not know.
 std::map<std::string, std::string> resolved_settings(const Cell& cell);
 
 struct FixedSetting {
@@ -19,13 +19,13 @@ struct FixedSetting {
   std::string value;
   bool is_default = false;  ///< whether it is the default of the program or the chosen part
 };
-/// The nonempty settings that all cells share, by name; for commands other than run, the experiment file's settings. Looks at
-/// the first kMaxCellsResolved configurations.
+/// Returns the nonempty settings that all cells share, by name; for commands other than run, the experiment file's settings.
+/// Examines only the first kMaxCellsResolved configurations.
 std::vector<FixedSetting> fixed_settings(const SweepResults& results);
 inline constexpr std::size_t kMaxCellsResolved = 200;
 
-/// The settings of each method and condition of a table, such as "prox: mu 0.1; scaffold: learning-rate 0.05", except settings
-/// that are in the table, common to all its cells, tuned, or the program's defaults.
+/// Returns the settings of each method and condition of a table, such as "prox: mu 0.1; scaffold: learning-rate 0.05", except
+/// settings that are in the table, common to all its cells, tuned, or the program's defaults.
 std::string settings_of_methods(const SweepResults& results, const MethodTable& table);
 
 /// True if the results come from the folder of a single run.

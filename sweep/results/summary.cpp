@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-/// Half the width of the 95 % interval, in standard errors of the mean.
+/// Returns half the width of the 95 % interval over n seeds, in standard errors of the mean.
 double t_quantile(int n) {
   constexpr int kMaxTabulatedSeeds = 1000;
   static const std::vector<double> known = [] {
@@ -23,7 +23,7 @@ double t_quantile(int n) {
   return n <= kMaxTabulatedSeeds ? known[static_cast<std::size_t>(n)] : student_t_quantile(0.05, n - 1);
 }
 
-/// Visits each name in several sorted lists of numbers, with the values found.
+/// Visits each name that occurs in any of these lists, in ascending order, with its values.
 void merge_numbers(std::span<const Numbers* const> lists, function_ref<void(std::string_view, std::span<const double>)> visit) {
   std::vector<std::pair<Numbers::const_iterator, Numbers::const_iterator>> heads;
   for (const Numbers* list : lists) heads.emplace_back(list->begin(), list->end());
@@ -140,7 +140,7 @@ std::optional<Standing> standing(const std::string& metric, const Seeds& seeds) 
 
 bool is_tuned(const Tuning& tuning, const std::string& key) { return std::ranges::find(tuning.keys, key) != tuning.keys.end(); }
 
-// The point without tuned keys and seed; configurations with the same text compete.
+// Returns the point without tuned keys and seed as text; configurations with the same text compete.
 std::string contest(const Tuning& tuning, const Cell& cell) {
   std::string text;
   for (const auto& [key, value] : cell.point)

@@ -15,18 +15,18 @@ namespace fedstride {
 /// The cells of one configuration, one per seed, in the grid's order.
 using Seeds = std::vector<const CellResult*>;
 
-/// Means, intervals and ranks over the finished cells. Timings are omitted.
+/// Returns means, intervals and ranks over the finished cells, without timings.
 std::vector<SummaryRow> summarize(const Experiment& experiment, const std::vector<CellResult>& cells);
 
-/// Configurations in order of first appearance.
+/// Groups the cells by configuration, in order of first appearance.
 std::vector<Seeds> by_configuration(const std::vector<CellResult>& cells);
 
-/// Indices of configurations from best to worst, by the mean over finished seeds of the tuning metric after the last round.
-/// Configurations that lack the metric for some seed (the loss is not finite) come last; those that lack it for all seeds are
-/// omitted. Ties keep the given order.
+/// Returns indices of configurations from best to worst, by the mean over finished seeds of the tuning metric after the last
+/// round. Configurations that lack the metric for some seed (the loss is not finite) come last; those that lack it for all seeds
+/// are omitted. Ties keep the given order.
 std::vector<std::size_t> ordered(const Tuning& tuning, const std::vector<Seeds>& configurations);
 
-/// The rank of each configuration among configurations that differ only in tuned keys; 1: best.
+/// Returns each configuration's rank among configurations that differ only in tuned keys; 1: best.
 std::unordered_map<std::string, int> places(const Experiment& experiment, const std::vector<CellResult>& cells);
 
 struct SeedStatistics {
@@ -36,7 +36,7 @@ struct SeedStatistics {
   double low = 0;
   double high = 0;
 };
-/// Sums in the order of the values, so that results are reproducible to the bit.
+/// Sums the values in the given order, so results are reproducible bit for bit.
 SeedStatistics statistics(std::span<const double> values);
 
 /// A row of the summary without the fields that all rows of its configuration share.
@@ -52,13 +52,13 @@ struct SummaryKinds {
   bool rounds = true;                        ///< the federation by round
   bool clients = true;                       ///< clients after the last round
   bool client_rounds = true;                 ///< clients by round
-  std::set<std::uint32_t> some_rounds = {};  ///< the federation after these rounds, even without `rounds`
+  std::set<std::uint32_t> some_rounds = {};  ///< the federation after these rounds, even if not `rounds`
 };
 
 /// Visits the lines of one configuration's finished cells: after the last round (federation, clients), then by round.
 void summarize_configuration(const Seeds& seeds, const SummaryKinds& kinds, function_ref<void(const SummaryLine&)> visit);
 
-/// The summary row of one line.
+/// Returns the summary row for one line.
 SummaryRow summary_row(const Cell& cell, int rank, const SummaryLine& line);
 
 /// Columns whose values differ from run to run.

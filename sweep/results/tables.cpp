@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// The first columns of a table, in this order; other columns follow, sorted by name.
+// The metrics that come first in a table, in this order; others follow, sorted by name.
 constexpr std::string_view kFirst =
     "rounds_done test_accuracy test_r2 test_loss validation_accuracy validation_r2 validation_loss train_loss rows loss accuracy "
     "examples steps "
@@ -188,7 +188,7 @@ class Tables {
       const Names point = values_of(cell, seedless);
       const auto rank = ranks.find(cell.configuration);
       summarize_configuration(seeds, {}, [&](const SummaryLine& line) {
-        if (line.round && line.client && line.statistics.n < 2) return;  // this line is in clients.csv
+        if (line.round && line.client && line.statistics.n < 2) return;  // clients.csv already has this number
         summary.text(cell.configuration);
         write_texts(summary, point);
         summary.text(line.metric);
@@ -227,7 +227,7 @@ class Tables {
       std::vector<CellResult> cells;
       for (const CellResult* known : configurations[i]) {
         cells.push_back(read_cell(known->cell, cell_folder(results_.folder, known->cell), results_.experiment));
-        if (cells.back().status != known->status) cells.back() = *known;  // the folder has changed, or belongs to another run
+        if (cells.back().status != known->status) cells.back() = *known;  // the folder has changed
       }
       return cells;
     };

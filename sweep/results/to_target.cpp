@@ -6,8 +6,8 @@
 namespace fedstride {
 namespace {
 
-// The first of kEvaluationsInARow consecutive evaluated rounds that meet the target; null if none. A round evaluated without the
-// metric, because it was not finite, does not meet the target.
+// Returns the first of kEvaluationsInARow consecutive evaluated rounds that meet the target; null if there are none. A round
+// evaluated without the metric, because it was not finite, does not meet the target.
 const CellResult::Round* reached(const Target& target, const std::string& split, const CellResult& cell, bool& is_evaluated) {
   const CellResult::Round* first = nullptr;
   int in_a_row = 0;

@@ -114,7 +114,7 @@ TEST_CASE("what each word of the field stands for runs") {
     const Words words = command_of(word, folder, folder / ("run-" + std::to_string(number++)));
     const Outcome outcome = words.front() == "launch" || words.back() == "--help-all" ? run_program(words) : run_copy(words);
     CHECK_MESSAGE(outcome.code == 0, outcome.err);
-    if (words.back() == "--help-all") CHECK(names(outcome.out, {word.here}));
+    if (words.back() == "--help-all") CHECK(outcome.out.find("\n  " + std::string(word.here) + " ") != std::string::npos);
   }
 }
 

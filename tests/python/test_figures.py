@@ -1,10 +1,11 @@
-"""docs/results.svg shows nothing but what recorded results and the program itself say."""
+"""docs/results.svg, and pages next to links to experiments, show nothing but what records and the program itself say."""
 import json
 import re
 import statistics
 import subprocess
 import sys
 
+import pytest
 from conftest import PROGRAM, SOURCE
 
 sys.path.insert(0, str(SOURCE / "tools" / "bench"))
@@ -56,3 +57,34 @@ def test_the_page_on_speed_has_the_table_of_the_record():
     page = (SOURCE / "tools" / "bench" / "README.md").read_text()
     assert "\n".join(compare.table(SPEEDS)) in page
     assert SPEEDS["date"] in page and SPEEDS["machine"]["processor"] in page
+
+
+# docs/replicated.md is made from its records (test_replicated.py).
+PAGES = [SOURCE / "README.md", *(page for page in sorted((SOURCE / "docs").glob("*.md")) if page.name != "replicated.md")]
+
+
+def decimals(text):
+    """The decimal fractions of a text without its code and links."""
+    text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", " ", text, flags=re.S)
+    return re.findall(r"(?<![\w.^-])\d+\.\d+(?![\w.]*\d)", text)
+
+
+def linked(page):
+    """Each paragraph or list item of a page that links experiments: its numbers, and what their folders say."""
+    for part in re.split(r"\n\s*\n|\n(?=- )", page.read_text()):
+        files = [(page.parent / target).resolve() for target in re.findall(r"\]\(([^)#]*experiments/[^)#]*)", part)]
+        folders = {file if file.is_dir() else file.parent for file in files}
+        said = "\n".join(file.read_text() for folder in folders for name in ("README.md", "results.json")
+                         for file in [folder / name] if file.exists())
+        yield part, decimals(part) if folders else [], said
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_numbers_beside_a_link_to_an_experiment_stand_there(page):
+    for part, numbers, said in linked(page):
+        for number in numbers:
+            assert re.search(rf"(?<![\d.]){re.escape(number)}0*(?!\d)", said), f"{page.name}: {number} in: {part}"
+
+
+def test_some_page_has_numbers_of_experiments():
+    assert sum(len(numbers) for page in PAGES for _, numbers, _ in linked(page)) > 3

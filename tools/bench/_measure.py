@@ -1,4 +1,4 @@
-"""Shared by the scripts in this folder: runs of the program, their rounds, medians with ranges, command-line arguments."""
+"""Used by the scripts in this folder: runs the program, formats medians with ranges, and reads command-line arguments."""
 import json
 import statistics
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def command(program, subcommand="run", **settings):
-    """The words of a command: data_dir=X becomes --data-dir X, True a bare flag, and None is omitted."""
+    """Returns the words of a command: data_dir=X becomes --data-dir X, True becomes a bare flag, and None is omitted."""
     words = [str(program), subcommand]
     for name, value in settings.items():
         if value is not None:
@@ -39,8 +39,8 @@ def spread(values, form=".3f"):
 
 
 def words(usage, needed, *defaults):
-    """The command-line arguments: the required ones unchanged, then numbers with these defaults. Exits with the usage if there
-    are too few or too many."""
+    """Returns the command-line arguments: the required ones unchanged, then numbers with these defaults. Exits with the usage if
+    there are too few or too many."""
     given = sys.argv[1:]
     if not needed <= len(given) <= needed + len(defaults):
         sys.exit(usage)

@@ -10,20 +10,20 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"  # Debian's Python, with Debian's PyTorch
 WORKER = Path(__file__).with_name("pytorch.py")
 SID = ROOT / "build" / "sid"  # made by tools/bench/sid
-# PyTorch's users do not have a BLAS below this share of the core's peak in a large product. Good libraries reach 0.6 to 0.9,
-# Debian's reference BLAS 0.03.
+# A BLAS that reaches less than this share of the core's peak in a large product is not one that PyTorch's users have. Good
+# libraries reach 0.6 to 0.9, Debian's reference BLAS 0.03.
 LEAST_SHARE = 1 / 3
 INSTALL = "tools/bench/compare.py --install installs faster ones"
 
 
 def bench(program, model, batch, seconds):
-    """The results of `fedstride bench` for a model."""
+    """Returns the results of `fedstride bench` for a model."""
     words = [program, "bench", "--model", model, "--batch", str(batch), "--seconds", str(seconds), "--json"]
     return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
 
 
 def measured_peak(program):
-    """The peak of one core, in operations per second, from a loop of independent multiply-adds in registers, without a BLAS."""
+    """Returns one core's peak in operations per second, from a loop of independent multiply-adds in registers, without a BLAS."""
     return bench(program, "logistic", 10, 0.01)["peak_flops_per_second"]
 
 
@@ -49,7 +49,7 @@ class Peer:
         self.flops = self.about["product_flops_per_second"]
 
     def ask(self, **job):
-        """The answer, or None if this PyTorch lacks the feature."""
+        """Returns the answer to a job, or None if this PyTorch lacks the feature."""
         try:
             self.process.stdin.write(json.dumps(job) + "\n")
             line = self.process.stdout.readline()
@@ -72,8 +72,8 @@ def in_words(peer):
 
 
 def fast_enough(peers, peak):
-    """The peers that are fast enough to compare with. Exits with an error if there are none: a ratio against a slow BLAS says
-    nothing about PyTorch."""
+    """Returns the peers that are fast enough to compare with. Exits with an error if there are none: a ratio against a slow BLAS
+    says nothing about PyTorch."""
     fast = [peer for peer in peers if peer.flops >= LEAST_SHARE * peak]
     if not fast:
         found = "; ".join(in_words(peer) for peer in peers) or "no BLAS"

@@ -51,7 +51,7 @@ class Federation:
     cohorts: list[list[int]]   # the clients of each round
     steps: list[int]           # local steps of each client in a round
     importance: np.ndarray     # w_k: rows of a client, or 1
-    rate: float                # eta, the local rate
+    rate: float                # eta, the local learning rate
     momentum: float            # rho, of heavy-ball clients; 0: SGD
 
     def gradient(self, client: int, weights: Weights) -> Weights:
@@ -226,7 +226,7 @@ def accumulation(steps: int, rate: float, rho: float, mu: float) -> float:
 
 
 def nova(federation: Federation, mu: float = 0.0) -> Weights:
-    """FedNova, Wang et al. 2020, equation (6): theta -= tau_eff sum p_k rate d_k, d_k = -Delta_k / (rate |a_k|_1).
+    """FedNova, Wang et al. 2020, equation (6): theta -= tau_eff sum p_k rate d_k, with d_k = -Delta_k / (rate |a_k|_1).
 
     tau_eff = sum p_k |a_k|_1 is its value in federated averaging (equation 4), so only the bias is removed.
     (If mu is above 0, the authors' code uses sum p_k tau_k, steps instead of norms; the paper leaves tau_eff free.)
@@ -456,7 +456,7 @@ class Comparison:
                           np.array([1.0 if case.equal else len(r) for r in rows]), case.rate, case.momentum)
 
     def compare(self, name: str, case: Case) -> tuple[float, float, float]:
-        """Errors relative to the weights and to their movement, and the distance from plain averaging relative to the
+        """Returns the error relative to the weights and to their movement, and the distance from plain averaging relative to the
         movement."""
         out = self.run(name, case)
         federation = self.federation(case, out)

@@ -3,7 +3,7 @@
 
 Both train resnet20-gn on CIFAR-10 with SGD (momentum 0.9, batch 32, crops and flips); one client has every image. The learning
 rate falls linearly from epoch to epoch, because at a constant rate single epochs differ by percentage points. The random numbers
-differ, so the two agree only as two seeds do.
+differ, so the two agree only as closely as two seeds do.
 
     /usr/bin/python3 tools/bench/central_agreement.py build/release/fedstride FOLDER-OF-CIFAR-10 [EPOCHS [SEED]]      (Debian: python3-torch)
 """
@@ -29,7 +29,7 @@ def normalized(data):
 
 
 def cropped(data, random):
-    """Pads by 4 black pixels per side and takes a random 32 x 32 crop, mirrored half of the time: in 8 bits, as in fedstride."""
+    """Pads each side by 4 black pixels and takes a random 32 x 32 crop, mirrored half of the time, in 8 bits as in fedstride."""
     padded = np.pad(data, ((0, 0), (0, 0), (4, 4), (4, 4)))
     result = np.empty_like(data)
     for i, (y, x, mirror) in enumerate(zip(random.integers(0, 9, len(data)), random.integers(0, 9, len(data)), random.random(len(data)))):

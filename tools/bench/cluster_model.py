@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """What a round costs on many ranks: a model, not a measurement.
 
-A round on P ranks takes the longest rank's training, then messages (Hockney's alpha-beta model: alpha seconds per message, beta
-seconds per byte). The two collectives are as in OpenMPI 4.1's nonblocking implementation; s is ceil(log2 P):
+A round on P ranks takes as long as the slowest rank's training plus the messages (Hockney's alpha-beta model: alpha seconds per
+message, beta seconds per byte). The two collectives are as in OpenMPI 4.1's nonblocking implementation; s is ceil(log2 P):
 
     model to all, 4 n bytes    P <= 4: (P - 1) (alpha + 4 n beta), in sequence; otherwise a tree: s (alpha + 4 n beta)
     sum of 16 n bytes          a tree, rank 0 receives s whole sums: s (alpha + 16 n beta + n gamma)
     reports of every rank      s alpha + c r beta
 
 n: parameters; gamma: seconds to add two 128-bit integers; c clients in a round send r bytes each. Clients train for t seconds
-each and are dealt evenly, so the longest rank has ceil(c / P) of them. The constants of one machine come from
-`mpirun -n 2 fedstride bench --fleet mpi` and a run's rounds.jsonl; the constants of a network come from its makers.
+each and are dealt evenly, so the slowest rank has ceil(c / P) of them. The constants of one machine come from
+`mpirun -n 2 fedstride bench --fleet mpi` and a run's rounds.jsonl; the constants of a network come from its vendor.
 """
 import argparse
 import math

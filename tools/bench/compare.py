@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares fedstride and PyTorch on the same work, one thread, in turn: examples per second of processor time and the ratio, as
-medians over pairs.
+"""Compares fedstride and PyTorch on the same work, on one thread, in turn. Reports examples per second of processor time and the
+ratio, as medians over pairs.
 
     tools/bench/compare.py build/release/fedstride                     (Debian: python3-torch; `--install` installs its BLAS)
     tools/bench/compare.py build/release/fedstride --rows 'logistic 10|adadp-cnn 10' --pairs 1 --seconds 0.3
@@ -33,7 +33,7 @@ from _measure import run, spread
 Row = namedtuple("Row", "work name batch optimizer")
 STEPS = ("adadp-cnn", "pfl-cnn", "femnist-cnn", "resnet20-gn", "resnet8-gn", "adadp-mlp", "logistic", "leaf-lstm", "small-transformer")
 ROUNDS = ("adadp-cnn sgd", "adadp-cnn adadp", "logistic private", "adadp-mlp private", "adadp-cnn private", "resnet8-gn private")
-CLIENTS, ROWS = 5, 100  # clients in a round, rows of each
+CLIENTS, ROWS = 5, 100  # clients per round, rows per client
 
 
 def rows_of(batches, pattern):
@@ -51,7 +51,7 @@ def fedstride_step(program, row, seconds):
 
 
 def processor_seconds(program, row, rounds):
-    """Processor seconds of a run, including start and final evaluation, and the rounds' lines."""
+    """Returns the processor seconds of a run, including start and final evaluation, and the lines of its rounds."""
     private = dict(dp="example", noise_multiplier=1, clip=1) if row.optimizer == "private" else {}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     lines, _ = run(program, dataset="synthetic", model=row.name, optimizer="adadp" if row.optimizer == "adadp" else "sgd",
@@ -62,7 +62,7 @@ def processor_seconds(program, row, rounds):
 
 
 def fedstride_round(program, row, seconds):
-    """Examples per second of all rounds except the first, including checkpoints: a long run minus a run of one round."""
+    """Returns the examples per second of all rounds but the first, with checkpoints: from a long run minus a run of one round."""
     once, lines = processor_seconds(program, row, 1)
     more = math.ceil(max(2, 2 * seconds / lines[0]["seconds"]))
     while True:
@@ -74,7 +74,7 @@ def fedstride_round(program, row, seconds):
 
 
 def ask_time(peer, row, seconds, setting, quick=False):
-    """PyTorch's seconds per example, or None for a setting that it lacks for this model."""
+    """Returns PyTorch's seconds per example, or None if it lacks the setting for this model."""
     round_of = {"clients": 1 if quick else CLIENTS, "rows": ROWS} if row.work == "round" else {}
     return peer.ask(**row._asdict(), **round_of, seconds=seconds / 8 if quick else seconds, setting=setting, quick=quick)
 
@@ -84,7 +84,7 @@ def settings_in_words(setting):
 
 
 def fastest_setting(peer, row, seconds):
-    """The fastest in short tests of each setting, repeated for the three fastest; None if this PyTorch cannot do the work."""
+    """Returns the fastest setting in short tests, repeated for the three fastest; None if this PyTorch cannot do the work."""
     def look(setting):
         return ask_time(peer, row, seconds, setting, quick=True)
     looks = [(look(setting), setting) for setting in peer.ask(work="settings", name=row.name, optimizer=row.optimizer)]
@@ -93,7 +93,7 @@ def fastest_setting(peer, row, seconds):
 
 
 def measured(program, peers, row, pairs, seconds):
-    """A row of the results. In each system, the fastest library counts."""
+    """Returns a row of the results. In each system, the fastest library counts."""
     found = [(peer, fastest_setting(peer, row, seconds)) for peer in peers]
     found = [(peer, setting) for peer, setting in found if setting is not None]
     ours = []
@@ -122,12 +122,12 @@ def in_words(row):
 
 
 def counting(row):
-    """The peer that counts in each system, in the order of the systems' names."""
+    """Returns the peer that counts in each system, in the order of the systems' names."""
     return {peer["system"]: peer for peer in sorted(row["peers"], key=lambda peer: peer["system"]) if peer["counts"]}
 
 
 def table(results):
-    """A results file as lines of Markdown: for each kind of work, medians and ranges of the ratios."""
+    """Returns a results file as lines of Markdown: for each kind of work, medians and ranges of the ratios."""
     rows = results["rows"]
     batches = list(dict.fromkeys(row["batch"] for row in rows))
     versions = {system: peer["pytorch"].split("+")[0] for row in rows for system, peer in counting(row).items()}
@@ -157,7 +157,7 @@ def head(program, peak, peers, fast):
 
 
 def minutes(rows, peers, systems, pairs, seconds):
-    """Approximate minutes on an idle machine: PyTorch takes a second or more per round and is timed for at least three."""
+    """Estimates the minutes on an idle machine: PyTorch takes a second or more per round and is timed for at least three."""
     looks = peers * 11 * (seconds / 8 + 0.1)
     steps = sum(row.work == "step" for row in rows)
     rounds = len(rows) - steps

@@ -23,7 +23,7 @@ from pathlib import Path
 
 
 def cpu_of(command, **options):
-    """Exit status and CPU seconds (user and system, including child processes) of a command."""
+    """Returns the exit status and CPU seconds (user and system, including child processes) of a command."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     status = subprocess.run(command, **options).returncode
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

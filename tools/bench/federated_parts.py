@@ -7,7 +7,9 @@
 - Server optimizers: one client with one row; the milliseconds that a step adds to a round.
 A round's time is the median of the run's own `seconds`, including averaging but not evaluation; results are medians over pairs.
 
-    python3 tools/bench/federated_parts.py build/release/fedstride FOLDER-OF-CIFAR-10 [PAIRS [ROWS-A-CLIENT]]      (minutes a pair)
+    python3 tools/bench/federated_parts.py build/release/fedstride FOLDER-OF-CIFAR-10 [PAIRS [ROWS-PER-CLIENT]]
+
+A pair takes minutes.
 """
 from _measure import round_seconds, run, spread, words
 

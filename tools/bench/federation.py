@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A federated round compared with a bare PyTorch loop of the same steps, on the same cores, in turn.
+"""Compares a federated round with a bare PyTorch loop of the same steps, on the same cores, in turn.
 
 The federation is pfl-research's benchmark: 1,000 clients with 50 CIFAR-10 images each, 50 clients per round, one epoch in batches
 of 10, SGD, pfl-cnn. The loop does only what the round must: for each of 50 clients it loads the global weights, takes five steps
@@ -62,7 +62,7 @@ def train(clients, layout, onednn, threads, barrier, seconds):
 
 
 def timed(processes, threads, clients, layout, onednn):
-    """Seconds of a round of this many clients: the median of three."""
+    """Returns the seconds that a round of this many clients takes: the median of three."""
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
         seconds = manager.list()

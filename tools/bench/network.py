@@ -20,7 +20,7 @@ from _measure import command, round_seconds, rounds_of, run, spread
 
 
 def compare_rounds(program, arguments):
-    """Pairs of consecutive runs; the first round of each, which starts threads and processes, is omitted."""
+    """Compares pairs of consecutive runs, without the first round of each, which starts threads and processes."""
     ratios, hashes = [], set()
     for pair in range(arguments.pairs):
         seconds = {}

@@ -10,7 +10,7 @@ It reads jobs, one JSON object per line, and answers each with a line. A job's `
   TorchScript; for private steps torch.func's vmap or the expanded weights;
 - `step`: forward, backward and SGD on a batch that is in memory;
 - `round`: clients load the global weights and train on rows in memory, and their changes are averaged; the optimizer is sgd,
-  adadp or private (per-example gradients of all parameters are clipped and summed, with normal noise, for an SGD step).
+  adadp or private (per-example gradients of all parameters are clipped and summed, with Gaussian noise, for an SGD step).
 
 A time is the median of many, in seconds per example. torch.compile is not tried: it needs a compiler and minutes per model.
 """
@@ -156,7 +156,7 @@ def is_convolutional(name):
 
 
 def settings_of(name, optimizer):
-    """The settings to try: keywords of step_work() and round_work()."""
+    """Returns the settings to try: keywords of step_work() and round_work()."""
     layouts, others = [False, True] if is_convolutional(name) else [False], [True, False]
     if optimizer == "private":
         return [dict(channels_last=layout, onednn=onednn, per_example=way)
@@ -167,7 +167,7 @@ def settings_of(name, optimizer):
 
 
 def built(name, rows, channels_last, onednn, script=False):
-    """The model, its inputs and labels."""
+    """Returns the model, its inputs and labels."""
     build, shape = MODELS[name]
     torch.manual_seed(0)
     torch.backends.mkldnn.enabled = onednn
@@ -193,8 +193,8 @@ def sgd_step(model, parameters, rate, foreach):
 
 
 def adadp_step(model, parameters, rate):
-    """Compares a full step with two half steps (Koskela & Honkela 2020), at tolerance 0.1; undone steps cost as much. Takes two
-    batches."""
+    """Compares a full step with two half steps (Koskela & Honkela 2020), at tolerance 0.1; undone steps cost as much as others.
+    Takes two batches."""
     loss, state = nn.CrossEntropyLoss(), {"rate": rate}
 
     def gradient(inputs, labels):
@@ -219,7 +219,7 @@ def adadp_step(model, parameters, rate):
 
 
 def per_example_gradients(model, parameters, way):
-    """A function of a batch that returns, for each parameter, a tensor whose first dimension is the example."""
+    """Returns a function of a batch that returns, for each parameter, a tensor whose first dimension is the example."""
     if way == "expanded":
         from torch.nn.utils._per_sample_grad import call_for_per_sample_grads
         loss = nn.CrossEntropyLoss(reduction="sum")
@@ -263,14 +263,14 @@ def private_step(model, parameters, rate, way, clip=1.0, noise=1.0):
 
 
 def step_work(name, batch, optimizer, foreach, **setting):
-    """One step, and its number of examples. The rate is so small that neither the weights nor the share of zeros changes."""
+    """Returns a step and its number of examples. Its learning rate is too small to change the weights or the share of zeros."""
     model, inputs, labels = built(name, batch, **setting)
     step = sgd_step(model, list(model.parameters()), 1e-6, foreach)
     return lambda: step(inputs, labels), batch
 
 
 def round_work(name, batch, optimizer, clients, rows, foreach=True, per_example=None, **setting):
-    """A round of this many clients with this many rows each, and its number of examples."""
+    """Returns a round of this many clients with this many rows each, and its number of examples."""
     model, inputs, labels = built(name, rows, **setting)
     parameters = list(model.parameters())
     start = [p.detach().clone() for p in parameters]
@@ -296,7 +296,7 @@ def round_work(name, batch, optimizer, clients, rows, foreach=True, per_example=
 
 
 def median_time(work, seconds, warm, least):
-    """Processor time of one call: the median over this many seconds and at least `least` measurements."""
+    """Returns the processor time of one call: the median over this many seconds and at least `least` measurements."""
     for _ in range(warm):
         start = time.thread_time()
         work()
@@ -312,7 +312,7 @@ def median_time(work, seconds, warm, least):
 
 
 def product_flops(seconds=0.3):
-    """The speed of the fastest product of two square matrices, in operations per second; compute-bound in any good BLAS."""
+    """Returns the operations per second of the fastest product of two square matrices; compute-bound in any good BLAS."""
     torch.backends.mkldnn.enabled = False
     a, b = torch.randn(PRODUCT, PRODUCT), torch.randn(PRODUCT, PRODUCT)
     times, end = [], time.thread_time() + seconds
@@ -329,7 +329,7 @@ def version_of(package):
 
 
 def blas_in_use():
-    """The library file that products run in, and its package with version."""
+    """Returns the library file that products run in, and its package with version."""
     torch.mm(torch.ones(2, 2), torch.ones(2, 2))
     with open("/proc/self/maps") as maps:
         path = next((os.path.realpath(line.split()[-1]) for line in maps if "libblas" in line), None)
@@ -349,7 +349,7 @@ def hello():
 
 
 def answer(work, seconds=0.0, setting=None, quick=False, **job):
-    """A quick answer, which ranks settings, takes fewer calls after the first, which also warms up."""
+    """Answers a job. A quick answer, which ranks settings, takes fewer calls after the first call, which also warms up."""
     if work == "hello":
         return hello()
     if work == "settings":

@@ -1,5 +1,5 @@
-// The yardstick of tools/bench/compile_cost.py: a unit that uses only the standard library, never changed, so that the cost of a
-// build can be given as a multiple of it on any machine. It is compiled, never linked.
+// The yardstick of tools/bench/compile_cost.py: a unit that uses only the standard library and never changes. The cost of a build
+// can thus be given as a multiple of the unit's on any machine. The unit is compiled, never linked.
 #include <algorithm>
 #include <functional>
 #include <map>

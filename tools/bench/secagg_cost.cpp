@@ -17,7 +17,7 @@ using namespace fedstride::secagg;
 
 namespace {
 
-// Processor time, which excludes other programs.
+// Processor time, which other programs do not affect.
 double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 Secret secret_of(const std::string& text) { return Secret(Hash().text(text).digest()); }
 

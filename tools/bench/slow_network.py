@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs mpirun over a network slower than one machine's memory: each rank is in its own network namespace, and a switch in
-this process, between them, delays each packet as cables would. Needs root; touches nothing outside.
+this process, between them, delays each packet as cables would. Needs root; changes nothing outside the namespaces.
 
     tools/bench/slow_network.py --ranks 4 --delay 5e-5 --rate 1e9 build/release/fedstride bench --fleet mpi --model adadp-cnn
 

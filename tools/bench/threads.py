@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Two threads against one, measured in turn: the speed-ups of whole runs and of their rounds, and the speed-up that the two cores
-allow: two one-thread runs at once against one after the other. The machine must be idle.
+"""Compares two threads with one, in turn: the speed-ups of whole runs and of their rounds. Also measures the speed-up that two
+cores allow, with two one-thread runs at once and one after the other. The machine must be idle.
 
     python3 tools/bench/threads.py build/release/fedstride FOLDER-OF-CIFAR-10 [PAIRS]      (a minute per pair)
 """
@@ -28,7 +28,7 @@ def start(program, folder, **settings):
 
 
 def measured(program, runs, **settings):
-    """Seconds that this many runs take at once, and the seconds of one run's rounds."""
+    """Returns the seconds that this many runs take at once, and the seconds of one run's rounds."""
     with tempfile.TemporaryDirectory() as place:
         begun = time.perf_counter()
         for process in [start(program, Path(place, str(one)), **settings) for one in range(runs)]:

@@ -1,4 +1,4 @@
-# The target `api` makes pages of the headers' comments with Doxygen, in build/.../api/html. A warning is an error.
+# The target `api` makes pages from the headers' comments with Doxygen, in build/.../api/html. A warning is an error.
 find_package(Doxygen QUIET)
 if(NOT DOXYGEN_FOUND)
   return()

@@ -1,4 +1,4 @@
-# Libraries that CMake does not find well: HDF5's C library (the serial one if several), as FEDSTRIDE_HDF5_INCLUDE and the target
+# Finds libraries that CMake does not: HDF5's C library (the serial one if several), as FEDSTRIDE_HDF5_INCLUDE and the target
 # fedstride::hdf5, because CMake's own module needs a C compiler; libjpeg-turbo's simple interface, as fedstride::turbojpeg.
 find_path(FEDSTRIDE_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial REQUIRED)
 find_library(FEDSTRIDE_HDF5_LIBRARY NAMES hdf5_serial hdf5 REQUIRED)

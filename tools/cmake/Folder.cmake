@@ -50,7 +50,7 @@ function(fedstride_compile target)
   target_compile_options(${target} PRIVATE ${FEDSTRIDE_WARNINGS} ${level} ${sanitized})
   fedstride_headers(${target} ${COMPILE_HEADERS} "${level}" "${sanitized}")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Lets GCC collect garbage only from 200 MB on, which saves 7 to 20 % of the time.
+    # Lets GCC collect garbage only above 200 MB, which saves 7 to 20 % of the time.
     target_compile_options(${target} PRIVATE --param=ggc-min-expand=300 --param=ggc-min-heapsize=200000)
   endif()
   if(FEDSTRIDE_UNITY)
@@ -64,7 +64,7 @@ endfunction()
 # fedstride_folder(NAME [DEPENDS folder...] [LINK library...] [OPTIMIZE level] [HOT file...] [COLD file...] [PARTS file...] [UNIT_OF folder] [BATCH files]
 #                  [EXCEPT file...])
 # Makes a static library of all .cpp files of the folder and its subfolders without a CMakeLists.txt (kernels/ has its own
-# target), linked with exactly the folders it may include, each specified by its last word. HOT files are on the training path:
+# target), linked with exactly the folders it may include, each given by its last path component. HOT files are the training path:
 # fully optimized at any folder level. COLD files in a fully optimized folder are off the training path or only call hot code.
 # PARTS list the parts of families, which are compiled with them, fully optimized: a new part recompiles no other file. Each of
 # the three is its own unit. UNIT_OF an earlier folder: compiled in that folder's unit, at its level, because the headers that

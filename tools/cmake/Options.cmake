@@ -3,7 +3,7 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-# Position-independent, because the Python module (python/) uses the same libraries. Hidden names make this free: no call goes
+# Position-independent, because the Python module (python/) uses the same libraries. Hidden symbols make this free: no call goes
 # through a table.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
