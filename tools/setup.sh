@@ -60,7 +60,7 @@ need_packages() {
     say "installing ${#missing[@]} packages: ${missing[*]}"
     local apt=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 apt-get -y -q -o DPkg::Lock::Timeout=300)
     local get=("${apt[@]}" install --no-install-recommends "${missing[@]}")
-    # If the package lists are missing or old, fetches them once.
+    # If it fails, perhaps because the package lists are missing or old, fetches these and tries once more.
     "${get[@]}" </dev/null >"$log" 2>&1 ||
       { "${apt[@]}" update </dev/null >>"$log" 2>&1 && "${get[@]}" </dev/null >>"$log" 2>&1; } ||
       { grep -E '^(E|Err|W):' "$log" | tail -n 5 >&2

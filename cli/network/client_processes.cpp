@@ -80,7 +80,7 @@ void ClientProcesses::watch(const std::stop_token& stop) {
   const auto reap = [&] {
     for (int client = 0; client < rules_.clients; ++client) {
       const auto place = static_cast<std::size_t>(client);
-      // Limits the restarts of a client that is killed repeatedly.
+      // Limits how often a client that is killed repeatedly is restarted.
       const bool young = Clock::now() - started_[place] < kShortLife && !ending_;
       if (young) continue;
       if (const auto code = children_[place].ended()) ended(client, *code);

@@ -47,7 +47,7 @@ RunClients remote_clients(std::vector<std::uint64_t> row_counts, std::string par
 
 // --- rows dealt here ---
 
-// Refuses a partition that deals rows by class if the targets are not classes. The default partition then deals them at random.
+// Refuses a partition that deals rows by class if the targets are not classes; the default partition deals them at random.
 void check_suits(const Configuration& configuration, const Dataset& train, std::vector<std::string>& notes) {
   const Partitioner& partition = configuration.partition;
   if (train.targets == Targets::classes || partition->dealing() != Dealing::labels) return;
@@ -65,8 +65,8 @@ void check_suits(const Configuration& configuration, const Dataset& train, std::
                     "; valid: " + joined(others));
 }
 
-// Sets the number of clients of a partition by natural clients: all in the data, or the first ones if fewer are wanted. Erases
-// the others' rows from `rows`, the rows to deal, to which the input points.
+// For a partition by natural clients: takes all that the data have, or the first ones if fewer are wanted, and erases the others'
+// rows from `rows`, the rows to deal, to which the input points.
 void choose_natural_clients(DataSetup& setup, PartitionInput& input, std::vector<Row>& rows) {
   const std::vector<std::uint32_t> present = natural_clients(input);
   std::size_t each = 1;
@@ -86,7 +86,7 @@ void choose_natural_clients(DataSetup& setup, PartitionInput& input, std::vector
   check_together(setup.configuration);
 }
 
-// Moves a random share of each client's rows from training to testing. At least one row is left to train on.
+// Moves a share of each client's rows, drawn at random, from training to testing. At least one row is left to train on.
 void set_client_test_aside(const Configuration& configuration, RunClients& clients) {
   const RandomSource source(configuration.seed);
   Assignment training(clients.rows.size()), test(clients.rows.size());
@@ -188,7 +188,7 @@ void check_assigned_rows(const ToldRows& told, ClientId client, std::size_t clie
 
 DataSetup prepare_partition(const Configuration& given) {
   if (given.partition.as<OutsideRows>() != nullptr || given.partition.as<OwnRows>() != nullptr)
-    given.partition->assign({});  // throws
+    given.partition->assign({});  // always throws
   DataSetup setup{.configuration = given, .data = load(given)};
   const Configuration& configuration = setup.configuration;
   const Dataset& train = setup.data.train;
@@ -255,7 +255,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
     throw usage_error("client is " + std::to_string(client) + "; this experiment has clients 0 to " +
                       std::to_string(configuration.clients - 1));
   DataOptions options = data_options(configuration);
-  // As in the roster, hash only the rows, regardless of the facts set by the experiment.
+  // As for the roster, hash the rows alone, without the facts that the experiment sets.
   DataOptions plain = options;
   plain.read = {
       .format = options.read.format,
@@ -281,7 +281,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
   setup.clients = remote_clients(std::vector<std::uint64_t>(clients), {});
   setup.clients.row_counts[client] = rows.size();
   setup.clients.rows = ClientRows::only(client, clients, std::move(rows));
-  // Every gradient depends on the schema: noise drawn for one schema must not be used for another.
+  // Every gradient depends on the schema, so noise drawn for one schema must not be used for another.
   setup.clients.partition_hash = Hash().text(partition_hash(setup.clients.rows)).text(schema_text(schema)).hex();
   return setup;
 }

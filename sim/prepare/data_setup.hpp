@@ -23,7 +23,7 @@ struct RunClients {
   std::vector<std::uint64_t> row_counts = {};  ///< each client's number of rows
   std::string partition_hash = {};
   ClientRows test = {};                       ///< rows of client_test_data on which each client is tested; empty: none
-  bool test_is_of_test_part = false;          ///< `test` has rows of data.test, by natural client
+  bool test_is_of_test_part = false;          ///< true if `test` has rows of data.test, by natural client
   std::size_t unused_rows = 0;                ///< training rows of data.train that no client holds
   std::vector<std::string> data_hashes = {};  ///< partition own: a hash of each client's rows, which are not in data.train
 
@@ -66,7 +66,7 @@ DataSetup prepare_told_data(const Configuration& configuration, ClientId client,
 
 /// The weight of each client's update in a round's mean.
 std::vector<std::uint64_t> client_weights(const DataSetup& setup);
-/// The data that the rows of clients.test index.
+/// The data set whose rows clients.test lists.
 const Dataset& client_test_data(const DataSetup& setup);
 
 /// The manifest that --partition file reads. write_partition writes it to a file (write_manifest), plus two more files if it is

@@ -28,7 +28,7 @@ Trained trained(const Setup& setup) {
   return found;
 }
 
-// Total deviation of correlated noise at the falling rates, relative to independent noise.
+// The standard deviation of the sum of correlated noise at the falling rates, relative to independent noise.
 double correlated_share(const Setup& setup) {
   const Correlation& correlation = setup.privacy.client_release.correlation;
   if (correlation.is_independent()) return 1;

@@ -68,7 +68,7 @@ void add_beside(const DataSetup& setup, LevelSetup& level, const Spending& compo
   level.evaluate_every = static_cast<std::uint32_t>(configuration.evaluate_every);
 }
 
-// Each client's numbers of rows and units. Units of users require that the rows are in this process.
+// Each client's numbers of rows and units. If the units are users, the rows must be in this process.
 std::vector<LotSizes> lot_sizes(const DataSetup& setup, const PrivateRules& rules) {
   std::vector<LotSizes> sizes;
   const Dataset& data = setup.data.train;
@@ -91,8 +91,8 @@ std::set<LotSizes> kinds_of(const std::vector<LotSizes>& sizes) {
   return kinds;
 }
 
-// The accountant for lots under these rules. One epoch of every client size is probed, since a lot may have all rows of the
-// smallest client.
+// The accountant for lots under these rules. Probes one epoch for every client size, since a lot of the smallest client may have
+// all its rows.
 Accountant accountant_of_lots(const ExampleSettings& settings, const PrivateRules& rules, const Optimizer& optimizer,
                               const std::set<LotSizes>& sizes, const Spending& beside) {
   Spending any = beside;
@@ -100,7 +100,7 @@ Accountant accountant_of_lots(const ExampleSettings& settings, const PrivateRule
   return accountant_for(settings.accountant, any);
 }
 
-// The sampling rate depends on the client's size; the client that spends most determines the noise for all.
+// The sampling rate depends on the client's size, so the client that spends most determines the noise for all.
 double noise_of_lots(const Accountant& accountant, PrivateRules rules, const Optimizer& optimizer,
                      const std::set<LotSizes>& sizes, const Spending& beside, double epsilon, double delta) {
   double least = 0;
@@ -109,7 +109,7 @@ double noise_of_lots(const Accountant& accountant, PrivateRules rules, const Opt
       rules.noise.noise_multiplier = noise_multiplier;
       return planned(PrivatePlan(rules, optimizer, size), rules.target_epochs, beside);
     };
-    // Curves of draws and mixtures are slow to compute; most sizes need no more noise than an earlier size.
+    // Privacy curves of draws and mixtures are slow to compute; most sizes need no more noise than an earlier size.
     const bool is_slow = draw_of(rules.sampling).has_curve() || rules.unit == LotUnit::some_examples;
     if (is_slow && least > 0 && meets(accountant, spending(least), epsilon, delta)) continue;
     least = std::max(least, calibrate(accountant, spending, epsilon, delta));
@@ -117,8 +117,8 @@ double noise_of_lots(const Accountant& accountant, PrivateRules rules, const Opt
   return least;
 }
 
-// Chooses the units of users' lots from public sizes alone: the units with less noise on the mean at the same epsilon. Returns
-// a note for the user.
+// Sets the unit of users' lots: as configured or, if automatic, the unit with less noise on the mean at the same epsilon, by
+// public sizes alone. Returns a note for the user on an automatic choice.
 std::string choose_user_lots(const UserSettings& settings, const DataSetup& setup, PrivateRules& rules) {
   if (setup.data.train.clients.empty())
     throw usage_error(
@@ -131,7 +131,7 @@ std::string choose_user_lots(const UserSettings& settings, const DataSetup& setu
   if (rules.bound == 1) return text + ", who bring the mean of all their examples at the cost of one example each";
   const Optimizer& optimizer = setup.configuration.optimizer;
   double epsilon = settings.noise_multiplier > 0 ? 0 : settings.epsilon;
-  const auto deviation_of = [&](LotUnit unit) {  // of the noise on the mean, in clip bounds; infinite if no noise suffices
+  const auto deviation_of = [&](LotUnit unit) {  // noise on the mean, in clip bounds; infinite if none suffices
     PrivateRules tried = rules;
     tried.unit = unit;
     const std::vector<LotSizes> sizes = lot_sizes(setup, tried);
@@ -192,15 +192,15 @@ void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Mode
   level.accountant = accountant_of_lots(settings, probe, optimizer, sizes, beside);
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
-    // Yu et al., Algorithm 1, line 2: with a target, noise is calibrated for a constant clip; what a falling clip saves pays for
-    // steps beyond the target.
+    // Yu et al., Algorithm 1, line 2: with a target, noise is calibrated for a constant clip; the budget that a falling clip
+    // saves pays for steps beyond the target.
     if (settings.target_epochs > 0) probe.noise.clip_schedule = ClipSchedule::constant;
     level.noise_multiplier = noise_of_lots(level.accountant, probe, optimizer, sizes, beside, level.epsilon, level.delta);
   }
   rules.noise.noise_multiplier = level.noise_multiplier;
   for (const LotSizes& size : sizes) {
     const auto plan = privacy.plans.emplace(size, std::make_shared<const PrivatePlan>(rules, optimizer, size)).first;
-    static_cast<void>(plan->second->count_noise());  // throws
+    static_cast<void>(plan->second->count_noise());  // throws if the noise on the count is too small
   }
   privacy.example = std::move(level);
 }
@@ -218,7 +218,7 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));
   const Correlation correlation = plan_correlation(*settings.mechanism(), static_cast<std::uint64_t>(settings.minimum_separation),
                                                    static_cast<std::uint64_t>(configuration.rounds));
-  const double rate = configuration.cohort->rate(setup.clients.size());  // within a group, if any
+  const double rate = configuration.cohort->rate(setup.clients.size());  // within a group, if clients are in groups
   privacy.shares = plan_shares(setup, model);
   const Sampling sampling = rate < 1 ? cohort_sampling(configuration) : Sampling::full;
   Releases release{.sampling = sampling,

@@ -62,8 +62,8 @@ struct PrivacySetup {
 };
 
 /// Calibrates unspecified noise, chooses accountants and plans the clients' lots. Throws Error (usage) for a configuration that
-/// cannot be accounted for: a layer that mixes examples, sampling and neighbors without a sound accountant, or a budget that no
-/// noise can meet.
+/// cannot be accounted for: a layer that mixes examples, a sampling and neighbor relation without a sound accountant, or a budget
+/// that no noise can meet.
 PrivacySetup make_privacy(const DataSetup& setup, const Model& model);
 
 /// Throws Error (usage) if one of the layers (variants of kinds with kTraits) mixes the examples of a batch.

@@ -24,7 +24,7 @@ void add_row(const Dataset& data, Row row, bool is_bounded, std::vector<double>&
   const std::size_t at = data.place(row) * size;
   const double share = 1 / static_cast<double>(plane);
   for (std::size_t i = 0; i < size; ++i) {
-    // Images are stored plane by plane, numbers with channels innermost.
+    // Images are stored plane by plane; in numeric inputs, channels are innermost.
     const std::size_t channel = data.is_pictures() ? i / plane : i % channels;
     const double value = data.is_pictures() ? data.pixels[at + i] / 255.0 : static_cast<double>(data.features[at + i]);
     const double x = is_bounded ? value : std::clamp((value - data.mean[channel]) / data.deviation[channel], -1.0, 1.0);
@@ -44,8 +44,8 @@ void bound_to_one(std::span<double> values, double bound) {
     for (double& value : values) value /= std::sqrt(squares);
 }
 
-/// Sets each channel's mean and deviation from noisy means of x and x^2, in units of their bounds. Adds the noise's deviation to
-/// the variance, so a channel with less signal than noise is not magnified.
+/// Sets each channel's mean and deviation from noisy means of x and x^2, in units of their bounds. Adds the standard deviation of
+/// the noise to the variance, so a channel with less signal than noise is not magnified.
 void take_bounded(Dataset& train, std::span<const double> released, const MomentBounds& bounds, double noise) {
   const std::size_t channels = released.size() / 2;
   for (std::size_t c = 0; c < channels; ++c) {
@@ -125,7 +125,7 @@ void release_moments(DataSetup& setup, const RandomSource& source) {
   const std::uint64_t records = by_client ? setup.clients.rows.size() : setup.clients.rows.row_count();
   const std::vector<double> released =
       mean.release(setup.configuration.normalize_noise, records, source, {.purpose = Purpose::moment_noise});
-  constexpr double kLeastVariance = 1e-4;  // of inputs in [-1, 1]; with noise it may be smaller, or negative
+  constexpr double kLeastVariance = 1e-4;  // for inputs in [-1, 1]; a noisy variance may be smaller, or negative
   if (bounds)
     take_bounded(train, released, *bounds,
                  std::numbers::sqrt2 * setup.configuration.normalize_noise / static_cast<double>(records));

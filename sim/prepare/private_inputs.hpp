@@ -16,7 +16,7 @@ void release_moments(DataSetup& setup, const RandomSource& source);
 
 /// Throws Error (usage) for data that cannot have this many private components. Does nothing without private components.
 void check_components(const DataSetup& setup);
-/// The form of the model's inputs: the data set's, with the number of private components, if any, as its shape.
+/// The form of the model's inputs: the data set's form; with private components, their number is its shape.
 ExampleForm input_form(const DataSetup& setup);
 /// Replaces training and test examples with their projections on the training rows' private components: each row is scaled to
 /// unit norm, projected on k directions and multiplied by sqrt(k). Does nothing without private components.

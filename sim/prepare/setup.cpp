@@ -108,7 +108,7 @@ Initialization initialization(const Configuration& configuration) {
   return named != nullptr ? named->initialization : Initialization::fan_in;
 }
 
-/// Refuses other column names and notes other class names, since weights belong to inputs and classes by position.
+/// Refuses column names that differ and notes class names that differ, since weights belong to inputs and classes by position.
 void compare_names(const RunData& data, const SafeTensors& model, const std::string& init, std::vector<std::string>& notes) {
   const auto text = model.metadata.find(kSchemaKey);
   if (text == model.metadata.end()) return;

@@ -14,17 +14,17 @@
 namespace fedstride {
 
 /// The objects of a run, built from a configuration in this order: data and clients, model, privacy, training, round rules. All
-/// checks precede the creation of a folder and the first step. Afterwards only the source of noise changes (use_secrets), and the
-/// data, through releases (sim/prepare/private_inputs.hpp) and attackers (poison).
+/// checks are made before a folder is created or a step is taken. Afterwards, use_secrets changes the source of noise, and
+/// releases (sim/prepare/private_inputs.hpp) and attackers (poison) change the data.
 struct Setup : DataSetup {
   Model model;
   PrivacySetup privacy;
   LocalTraining training;
   RoundRules rules;
-  ModelCoding broadcast;       ///< how the server codes its model
+  ModelCoding broadcast;       ///< how the server encodes its model
   Vector initial;              ///< the initial weights, from `init` or drawn
-  std::string time_hash = {};  ///< hash of files that determine virtual time; empty without them, and where no cohorts are drawn
-  std::string cohort_hash;     ///< hash of the file that determines cohorts; empty without one, and where no cohorts are drawn
+  std::string time_hash = {};  ///< hash of files that determine virtual time; empty without any, or where no cohorts are drawn
+  std::string cohort_hash;     ///< hash of the file that determines cohorts; empty without one, or where no cohorts are drawn
 };
 
 /// The source of a run's initial weights.
@@ -44,13 +44,13 @@ void poison(Setup& setup);
 
 /// The configuration with only the settings that must not change when a run continues; others have their defaults.
 Configuration lasting_configuration(const Setup& setup);
-/// The same, but always keeps the given number of rounds.
+/// Like lasting_configuration(Setup), but always keeps the given number of rounds.
 Configuration lasting_configuration(const Configuration& given);
 /// The lasting configuration as text, the same from any folder: input files appear by name, without their folders.
 std::string lasting_settings(const Setup& setup);
 
-/// Digest of everything that determines the results, including the numerics version but not the number of rounds. A run continues
-/// only if its digest is unchanged.
+/// Digest of everything that determines the results, including the numerics version and, if it decides the noise, the number of
+/// rounds. A run continues only if its digest is unchanged.
 std::string identity(const Setup& setup);
 
 /// Digest of everything that determines a run's releases except the models of its rounds: identity, noise and clips. It depends
@@ -60,12 +60,12 @@ std::string releases_identity(const Setup& setup);
 /// releases_identity as stored in a run's folder; with a key, an HMAC that also covers the program's version.
 std::string run_identity(const Setup& setup, const std::optional<SecretKey>& key);
 
-/// The source of noise, lots and cohorts. Its key is derived from the seed, or the secret key and the version, and from
-/// releases_identity, so different data, settings or builds draw different noise even if no check notices, and the same run
+/// The source of noise, lots and cohorts. Its key is derived from releases_identity and from the seed, or from the secret key and
+/// the version. Different data, settings or builds therefore draw different noise even if no check notices, and the same run
 /// repeats its draws.
 RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& key);
 
-/// Set the source of noise, lots and cohorts; under privacy, use_secrets sets it to private_source.
+/// Set the source of noise, lots and cohorts; use_secrets sets it to private_source under privacy, and otherwise does nothing.
 void use_source(Setup& setup, const RandomSource& source);
 void use_secrets(Setup& setup, const std::optional<SecretKey>& key);
 /// The source in use, for another process of the same run. Requires setup.privacy.on().

@@ -10,8 +10,8 @@
 
 namespace fedstride {
 
-/// Carries out the consecutive rounds of a training and holds everything that they change, with any fleet. Between rounds, a run
-/// evaluates and saves; a measurement scores its canaries.
+/// Carries out the rounds of a training run, one after another, with any fleet, and holds everything that they change. Between
+/// rounds, a run evaluates and saves, and a privacy measurement counts the sums that scored its canaries.
 struct Drive {
   /// Continues from this state (round 0: the initial weights). Setup, privacy and folder must outlive the object.
   Drive(const Setup& setup, RunPrivacy& privacy, Server fresh, const FleetMaker& maker, const std::filesystem::path& folder,

@@ -22,7 +22,7 @@
 namespace fedstride {
 namespace {
 
-/// Settings for reading a file: the given values, otherwise the run's.
+/// The settings for reading a file: the given value of each setting if it is not the default, otherwise the run's.
 ReadSettings merged(const ReadSettings& given, ReadSettings settings) {
   const Configuration nothing;
   Configuration from;
@@ -44,7 +44,7 @@ ReadSettings without_normalization(ReadSettings settings) {
   return all;
 }
 
-/// Sets the schema with which the model was trained, if any, and its constants unless others are given.
+/// Sets the schema with which the model was trained, if it has one, and its constants unless others are given.
 void read_through_model(const SafeTensors& model, const std::string& name, const ReadSettings& given, ReadSettings& settings) {
   const auto text = model.metadata.find(kSchemaKey);
   if (text == model.metadata.end()) return;
@@ -63,7 +63,7 @@ void read_through_model(const SafeTensors& model, const std::string& name, const
   settings.deviation = given.deviation;
 }
 
-/// True if the run's own guarantee protects the rows on which it is evaluated, so no release covers the results.
+/// True if the run's own guarantee protects the rows on which the run is evaluated, so no release covers the results.
 bool tests_protected_rows(const Configuration& run, bool training_part) {
   if (run.privacy.as<NoPrivacy>() != nullptr || run.partition.as<OwnRows>() != nullptr) return false;
   return training_part || !names_public_test(run.dataset, run);
@@ -78,7 +78,7 @@ void require_covered(const Configuration& run, const std::string& folder, bool t
         "(--data FILE), or a run with evaluate private");
 }
 
-// R^2 is relative to the mean over all clients' rows, but a client evaluated alone used the mean over its own rows.
+// R^2 is relative to the mean over all clients' rows, but evaluating a client alone uses the mean over its own rows.
 void compare_with_all(std::vector<GroupEvaluation>& clients, const std::vector<GroupEvaluation>& together) {
   for (std::size_t client = 0; client < clients.size(); ++client) {
     GroupEvaluation& one = clients[client];

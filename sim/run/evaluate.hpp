@@ -23,14 +23,14 @@ struct ModelEvaluation {
 };
 
 /// Evaluates a model.safetensors, or the model in a run's folder, on the test (or training) examples of a data set. An empty
-/// `dataset` means the model's training data set; then, for a run's folder, empty `options.data` and `options.data_dir` mean the
-/// run's own, and its settings for reading files apply unless `options.read` overrides them. `options.data` implies data set
-/// 'file': it is read through the model's schema (data/schema.hpp), and every row of a file without a test part is tested.
-/// Throws Error.
+/// `dataset` means the model's training data set. For a run's folder, empty `options.data` and `options.data_dir` then mean the
+/// run's own paths, and the run's settings for reading files apply unless `options.read` overrides them. `options.data` implies
+/// data set 'file': it is read through the model's schema (data/schema.hpp), and every row of a file without a test part is
+/// tested. Throws Error.
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
                               int threads);
 
-/// Accuracy, loss, examples and accuracy per class as JSON.
+/// Accuracy, loss, number of examples and accuracy per class, as JSON.
 std::string evaluation_json(const ModelEvaluation& result);
 
 /// The evaluation of a finished run on each client's own test rows.
@@ -40,7 +40,7 @@ struct ClientsEvaluation {
   std::string_view metric = "accuracy";          ///< the name of `accuracy`, as in Evaluation
   std::vector<GroupEvaluation> global = {};      ///< the run's model, by client
   std::vector<GroupEvaluation> fine_tuned = {};  ///< after local epochs on the client's training rows; empty if not requested
-  std::vector<GroupEvaluation> personal = {};    ///< the clients' personal models; empty if there are none here
+  std::vector<GroupEvaluation> personal = {};    ///< the clients' personal models; empty if the folder has none
   std::vector<std::vector<std::uint64_t>> confusion =
       {};                  ///< of the run's model on the whole test part, [actual][predicted]; empty if targets are not classes
   bool is_covered = true;  ///< false: the run's guarantee protects the rows but not the results

@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-/// A fleet of clients trained by user code, whose answers include client states; these are kept if client-state is keep.
+/// A fleet of clients trained by user code. Its answers include client states, which are kept if client-state is keep.
 class OutsideFleet : public LocalFleet {
  public:
   OutsideFleet(const Setup& setup, OutsideTraining train, OutsideEvaluation evaluate)
@@ -45,7 +45,7 @@ class OutsideFleet : public LocalFleet {
   OutsideEvaluation evaluate_;
 };
 
-/// Gives the fleet the store of the clients' states in the run's folder.
+/// Makes the fleet keep the clients' states in the run's folder.
 void keep_states(LocalFleet& fleet, const FleetTask& task) {
   deal_out_states(task.folder, task.identity, task.round, std::vector<std::size_t>(task.setup.clients.rows.size()), 1);
   fleet.keep_in(StateStore(state_store_path(task.folder, 0, 1), task.identity, task.round));

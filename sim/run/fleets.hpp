@@ -39,12 +39,12 @@ std::shared_ptr<Fleet> in_process_fleet(const FleetTask& task);
 
 // --- user code (client/outside_training.hpp) ---
 
-/// Settings for a federation whose model consists of the tensors in a safetensors file, which are also its initial weights. The
-/// clients' examples are outside too, unless the settings specify a data set or a partition. Throws Error: usage if the settings
+/// Settings for a federation whose model consists of the tensors in a safetensors file, which are also its initial weights.
+/// Partition outside is set too, unless the settings specify a data set or a partition. Throws Error: usage if the settings
 /// specify a model or init, failure for an invalid file.
 Settings with_parameters(Settings settings, const std::filesystem::path& file);
 
-/// Adds the metric of the setup's targets to an evaluation by user code. Throws Error (usage) for impossible values.
+/// Completes an evaluation by user code with the metric for the setup's targets. Throws Error (usage) for impossible values.
 Evaluation checked_evaluation(Evaluation told, const DataSetup& setup);
 
 /// Evaluation by user code.

@@ -231,7 +231,7 @@ std::map<std::string, std::string> recorded_settings(const Configuration& config
   Configuration lasting = lasting_configuration(configuration);
   std::map<std::string, std::string> settings;
   for_each_setting(lasting, [&](const SettingInfo& info, const void* owner) {
-    // Readers of a ledger must not see the seed if noise is drawn from it. The header has the number of clients.
+    // Readers of a ledger must not learn the seed, from which noise may be drawn. The header has the number of clients.
     if (may_change(info.shapes) || shapes_output(info.shapes) || info.name == "seed" || info.name == "clients") return;
     const std::string value = value_text(info.get(owner));
     settings.emplace(info.name, info.valid.place == Place::none ? value : std::filesystem::path(value).filename().string());

@@ -10,7 +10,8 @@
 namespace fedstride {
 
 /// The event file of a run in progress, DIR/NAME/events.out.tfevents.fedstride: NAME is the run's folder name, and each round is
-/// a step, written as soon as it is done. Under privacy the file has only covered numbers, even if rounds.jsonl has more.
+/// a step, written as soon as the round is done. Under privacy the file has only numbers that the guarantee covers, even if
+/// rounds.jsonl has more.
 class LiveBoard {
  public:
   /// Begins a new file or continues the file of the run's earlier sessions: steps up to `rounds_done` stay, and steps that are
@@ -20,7 +21,7 @@ class LiveBoard {
   /// Adds a round, given its line of rounds.jsonl.
   void add(std::string_view line);
 
-  /// The reason why the file could not be written; empty if it could. A run continues without its board.
+  /// Why the file could not be written; empty if it could. The run then continues without its board.
   const std::string& failure() const { return failure_; }
 
  private:

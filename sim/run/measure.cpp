@@ -26,18 +26,18 @@
 namespace fedstride {
 namespace {
 
-// Canaries that take part as clients, numbered after the other clients, with data of the last round.
+// Canaries that take part as clients, numbered after the other clients, and what is known of the last round.
 struct ClientCanaries {
   Canaries canaries;
   ClientId first;  ///< client number of the first canary
   double weight;
   std::vector<std::uint32_t> drawn = {};
   Vector known = {};  ///< sum of the other clients' updates
-  double bound = 0;   ///< in the round
+  double bound = 0;   ///< bound on updates in that round
 };
 
-// Passes the other clients to the run's own fleet and adds the canaries' updates, of `size` numbers, in the same way as any
-// client's.
+// Lets the run's own fleet train the other clients, and adds the canaries' updates, which have `size` numbers, like those of any
+// client.
 class CanaryFleet final : public Fleet {
  public:
   CanaryFleet(std::shared_ptr<Fleet> fleet, ClientCanaries& clients, double clip, std::size_t size)
@@ -77,7 +77,7 @@ class CanaryFleet final : public Fleet {
   std::size_t size_;
 };
 
-// The run's aggregation, which also scores the canaries on its noisy sum. It is in no list of parts, so it cannot be chosen.
+// The run's aggregation, which also scores the canaries on its noisy sum. It is registered nowhere, so it cannot be chosen.
 struct ScoredAggregation final : PartBase<SummingAggregation, ScoredAggregation> {
   static constexpr std::string_view kName{"scored"};
   static constexpr std::string_view kSummary = "the run's aggregation; canaries see what it sees";
@@ -92,7 +92,7 @@ struct ScoredAggregation final : PartBase<SummingAggregation, ScoredAggregation>
   Aggregation inner = {};
   ClientCanaries* clients = nullptr;
   double denominator = 1;
-  double deviation = 1;  ///< of the noise under the first round's bound
+  double deviation = 1;  ///< of the noise, for the first round's bound
   double bound = 1;
 };
 
@@ -167,8 +167,8 @@ MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& le
     found.bounds.push_back({std::move(view), std::move(method), epsilon, 1 - each});
   };
 
-  // The fit spends half of its significance on noise and bound, over all groups, and half on the rate, over all canaries
-  // together and each one separately.
+  // Half of the significance is spent on noise and bound, over all groups, and half on the rate, over all canaries together and
+  // each canary separately.
   const std::vector<ScoreFit>& fits = canaries.fits();
   const double of_group = each / 2 / static_cast<double>(fits.size());
   found.ratio = fits.front().ratio();
@@ -234,7 +234,7 @@ class Measuring {
     release_moments(setup_, once);
     project_on_components(setup_, once);
     poison(setup_);
-    // Coins must differ from a client's own draws; nothing else draws for this purpose.
+    // The coins must differ from the clients' own draws; only canaries draw for their purpose.
     coins_ = source_of(setup_);
     place_among_clients();
     place_in_lots();

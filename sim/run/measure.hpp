@@ -11,12 +11,12 @@
 namespace fedstride {
 
 struct MeasureOptions {
-  std::uint64_t canaries = 0;  ///< for each level; 0: kExampleCanaries, kClientCanaries
+  std::uint64_t canaries = 0;  ///< number of canaries at each level; 0: kExampleCanaries, kClientCanaries
   double confidence = 0.99;    ///< joint confidence of all bounds
   const std::atomic<bool>* stop = nullptr;
 
   static constexpr std::uint64_t kExampleCanaries = 1000;
-  static constexpr std::uint64_t kClientCanaries = 200;  ///< each adds a whole update
+  static constexpr std::uint64_t kClientCanaries = 200;  ///< fewer, since each adds a whole update
 };
 
 /// One lower bound on epsilon.
@@ -32,10 +32,10 @@ struct MeasuredLevel {
   PrivacyStatement ledger = {};  ///< the upper bound
   std::uint64_t canaries = 0;
   std::uint64_t releases = 0;       ///< number of scored releases
-  double ratio = 0;                 ///< mean score of a canary in the noise, divided by the claimed one; 1 if the claim holds
-  double least_ratio = 0;           ///< largest lower confidence bound over the groups of canaries
+  double ratio = 0;                 ///< mean score of a canary in the noise, divided by the claimed score; 1 if the claim holds
+  double least_ratio = 0;           ///< largest lower confidence bound on the ratio, over the groups of canaries
   double rate = 0;                  ///< share of releases that an included canary was in
-  double least_rate = 0;            ///< largest lower confidence bound, for all canaries and for each
+  double least_rate = 0;            ///< largest lower confidence bound on the rate, for all canaries together and for each
   double largest_contribution = 0;  ///< largest contribution of a row to a sum, in clip bounds; 0: none was measured
   std::vector<LowerBound> bounds = {};
   std::string contradiction = {};  ///< one line; empty if nothing contradicts the ledger
@@ -47,8 +47,8 @@ struct Measurement {
   double seconds = 0;  ///< total time of the rounds
 };
 
-/// Trains as run() does, with the program's own rounds, cohorts, lots, clips, sums and noise, but with canaries among the rows of
-/// one client (example level) or among the clients (client level), and without evaluations, in a temporary folder. The canaries'
+/// Trains as run() does, with the program's own rounds, cohorts, lots, clips, sums and noise, but in a temporary folder and
+/// without evaluations. Canaries are added to the rows of one client (example level) or to the clients (client level). Their
 /// scores yield lower bounds on epsilon, which must not exceed the epsilon in this training's ledger. Throws Error (usage) if the
 /// configuration has no privacy, or if its noisy releases are not made in this process in plain rounds.
 Measurement measure_privacy(const Configuration& configuration, const MeasureOptions& options = {});

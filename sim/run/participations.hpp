@@ -30,7 +30,8 @@ class Participations {
   std::vector<std::vector<ClientId>> clients_ = {{}};  // by version
 };
 
-/// Throws Error (usage) with a valid value if the minimum separation would leave a version of a buffered run without clients.
+/// Throws Error (usage), naming a valid value, if the minimum separation would leave a version of a buffered run short of
+/// clients.
 void check_separation(const Setup& setup);
 
 /// True if clients are charged for the versions they take part in: the coordinator's ledger of a buffered run at client level.

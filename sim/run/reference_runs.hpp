@@ -16,9 +16,9 @@ struct ReferenceRun {
   std::size_t line = 0, column = 0;  ///< position of the hash in the file, from 1
 };
 
-/// Reads a file of reference runs, TOML: `numerics-version`, a table [common] with settings of all runs, and for each run a
+/// Reads a TOML file of reference runs: `numerics-version`, a table [common] with settings of all runs, and for each run a
 /// table [run.NAME] with its own settings and its hash. Data files are expected next to the file. Throws Error (usage) if
-/// the file has another form or numerics version. With `to_update`, any version is accepted, but its hashes must be where
+/// the file has another form or numerics version. With `to_update`, any version is accepted, but the hashes must be where
 /// update_reference_runs can replace them.
 std::vector<ReferenceRun> read_reference_runs(const std::string& path, bool to_update = false);
 

@@ -18,7 +18,7 @@
 namespace fedstride {
 namespace {
 
-// Adds keys that begin with `name`, such as "test_accuracy" and "test_loss".
+// Adds an evaluation under keys that begin with `name`, such as "test_accuracy" and "test_loss".
 void add_evaluation(Json& json, const std::string& name, const std::string& metric, const std::optional<Evaluation>& evaluation) {
   json[name + "_" + metric] = evaluation ? number_or_null(evaluation->accuracy) : Json(nullptr);
   json[name + "_loss"] = evaluation ? number_or_null(evaluation->loss) : Json(nullptr);
@@ -73,8 +73,8 @@ constexpr std::string_view kOfSummary[] = {
     "compiler", "instruction_set", "randomness",    "privacy",       "ledger_head", "ledger_lines", "metric"};
 constexpr std::string_view kOfRound[] = {"round",      "test_accuracy",   "test_r2",        "test_loss",
                                          "model_hash", "example_privacy", "client_privacy", "clip"};
-// The covered fields of a client if only examples are protected. Rates and undone steps follow from noisy gradients. Under
-// client-level privacy every field belongs to one client and reveals that it was drawn, so none is covered.
+// The covered fields of a client if only examples are protected. Learning rates and undone steps follow from noisy gradients.
+// Under client-level privacy every field belongs to one client and reveals that it was drawn, so none is covered.
 std::vector<std::string_view> covered_of_client() {
   std::vector<std::string_view> names{"accepted"};
   for_each_report_field([&](const auto& field) {
@@ -106,7 +106,7 @@ std::vector<std::string> uncovered_of_round(const Json& json, bool clients_prote
   return names;
 }
 
-// Removes the fields in `names`, and the clients if they have no field left.
+// Removes the fields in `names`, and the clients' entries if no field is left in any of them.
 void leave_out(Json& json, const std::vector<std::string>& names) {
   constexpr std::string_view kClients = "clients.";
   for (const std::string& name : names) {
@@ -196,7 +196,7 @@ Json entry_of(const RoundRecord& record, const ClientReport& report, const std::
   return client;
 }
 
-// Adds the totals of a round that readers otherwise compute from its clients' entries.
+// Adds the totals of a round, which readers otherwise compute from the clients' entries.
 void add_totals(Json& json, const RoundRecord& record) {
   ClientTotals totals;
   for (const ClientReport& client : record.clients)
@@ -209,7 +209,7 @@ void add_totals(Json& json, const RoundRecord& record) {
   });
 }
 
-// Adds what is known about a round whose reports were summed.
+// Adds what is known about a round whose reports the server receives only as a sum.
 void add_secure(Json& json, const RoundRecord& record) {
   json["participants"] = record.clients.size();
   if (!record.totals.is_told) return;
@@ -370,7 +370,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["model"] = setup.model.line();
   json["parameters"] = setup.model.parameter_count();
   if (setup.configuration.is_secure()) json["secure_aggregation"] = choice_name(setup.configuration.secure_aggregation);
-  if (!setup.privacy.on()) {  // with such a hash, anyone who knows all rows but one could test a guess of that row
+  if (!setup.privacy.on()) {  // with a hash of the data, anyone who knows all rows but one could test a guess of that row
     json["data_hash"] = setup.data.hash;
     json["partition_hash"] = setup.clients.partition_hash;
     if (const auto chance = chance_accuracy(setup.data.test)) json["chance_accuracy"] = *chance;

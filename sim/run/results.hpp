@@ -24,7 +24,7 @@ struct Spread;
 /// One finished round: a line of rounds.jsonl.
 struct RoundRecord {
   std::uint32_t round = 0;
-  std::string_view metric = "accuracy";       ///< its evaluations' metric (Evaluation::metric)
+  std::string_view metric = "accuracy";       ///< the metric of the evaluations (Evaluation::metric)
   std::optional<Evaluation> test = {};        ///< in evaluated rounds
   bool test_is_covered = false;               ///< `test` depends on public rows only, or is an accounted release
   std::optional<Evaluation> validation = {};  ///< in evaluated rounds, with a validation split
@@ -34,7 +34,7 @@ struct RoundRecord {
   std::vector<GroupEvaluation> client_test = {};  ///< by client, on its own test rows; empty without them or without `test`
   std::vector<double> client_accuracy = {};       ///< test accuracy weighted by the client's mix of classes; empty without `test`
   std::vector<NamedNumber> numbers = {};          ///< Server::numbers
-  RoundBytes bytes = {};                          ///< bytes of its frames, actual or planned
+  RoundBytes bytes = {};                          ///< bytes of the round's frames, actual or planned
   double seconds = 0;                             ///< training and averaging, without evaluation
   double evaluation_seconds = 0;                  ///< 0 in rounds without evaluation
   std::string model_hash = {};
@@ -42,7 +42,7 @@ struct RoundRecord {
   std::optional<SpentSoFar> client_spent = {};   ///< client-level privacy
   std::optional<RoundTime> time = {};            ///< with virtual time
 
-  /// True if clients took steps and all were undone, so only their learning rates changed.
+  /// True if clients took steps and all steps were undone, so only the clients' learning rates changed.
   bool is_idle() const { return totals.sums.steps > 0 && totals.sums.rejected == totals.sums.steps; }
   /// The number of clients whose update was left out.
   std::uint64_t failures() const;
@@ -81,21 +81,22 @@ Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double Gro
 /// itself has sums and means over all clients.
 std::string round_json(const RoundRecord& record, bool publishable, const ClientReports& reports = {});
 
-/// "in 2 of 3 rounds clients were left out, 7 updates in all: its training diverged (7)"
+/// The note "in 2 of 3 rounds clients were left out, 7 updates in all: its training diverged (7)"
 std::string failures_text(const RunSummary& summary);
 
-/// "cannot write 'FILE': No space left on device; the run went on without TensorBoard"
+/// The note "cannot write 'FILE': No space left on device; the run went on without TensorBoard"
 std::string board_failure_text(const RunSummary& summary);
 
-/// "in 3 of 40 rounds every step of every client was undone; start with a --learning-rate below 0.1, ...": the number of idle
-/// rounds (RoundRecord::is_idle) with advice, or only the advice.
+/// The note "in 3 of 40 rounds every step of every client was undone; start with a --learning-rate below 0.1, ...": the number of
+/// idle rounds (RoundRecord::is_idle) and advice. idle_rounds_advice returns only the advice.
 std::string idle_rounds_text(const Configuration& configuration, std::uint64_t idle, std::uint64_t rounds);
 std::string idle_rounds_advice(const Configuration& configuration);
 
 /// The fields of a summary under privacy that no guarantee covers.
 std::vector<std::string> uncovered_of_summary(const Json& summary, bool test_is_covered);
 
-/// The text of summary.json: results, build and machine; under privacy as in round_json, and without hashes of the data.
+/// The text of summary.json: results, build and machine. Under privacy, uncovered fields are treated as in round_json, and hashes
+/// of the data are left out.
 std::string summary_json(const Setup& setup, const RunSummary& summary, const std::string& model_hash);
 
 }  // namespace fedstride

@@ -61,7 +61,7 @@ Server make_server(const Setup& setup) {
 
 namespace {
 
-// A checkpoint waits for the disk several times, a millisecond each, which is as long as a short training round.
+// Writing a checkpoint waits for the disk several times, about a millisecond each, in all as long as a short round.
 constexpr double kCheckpointSeconds = 1;
 
 // One session of a run, from its checkpoint (round 0: the initial weights) to its last round.
@@ -240,7 +240,7 @@ class Session {
     Vector model = {};
   };
 
-  const StopLater until_written_{};  // a stopped round still leaves a summary
+  const StopLater until_written_{};  // a stopped session still writes its summary
   const Setup& setup_;
   RunFolder& folder_;
   RunPrivacy& privacy_;
@@ -276,7 +276,8 @@ struct Start {
 };
 
 // Writes a run's initial state, once its configuration is on disk; from then on, the run can continue after being killed. The
-// checkpoint precedes the first reservation, so a ledger with a reservation but no checkpoint means that the checkpoint was lost.
+// checkpoint precedes the first reservation, so if a ledger has a reservation but there is no checkpoint, the checkpoint was
+// lost.
 Start begin(Setup& setup, const RunFolder& folder) {
   const std::optional<SecretKey> key = begin_secrets(setup, folder.path());
   Start start{.checkpoint = {}, .privacy{setup, folder.path(), std::nullopt, key}};

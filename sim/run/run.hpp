@@ -27,8 +27,8 @@ struct RunObserver {
   std::uint32_t pause_after = 0;
 };
 
-/// Carries out a new run in a new folder (configuration.out, or a free name under runs/). `settings` is the source of the
-/// configuration. Throws Error: usage if the folder is not empty, failure for errors during the run; FailedRound if more clients
+/// Carries out a new run in a new folder (configuration.out, or a free name under runs/). The configuration was resolved from
+/// `settings`. Throws Error: usage if the folder is not empty, failure for errors during the run; FailedRound if more clients
 /// failed than accept-failures allows. Finished rounds stay on disk.
 RunSummary run(const Configuration& configuration, const Settings& settings, const RunObserver& observer,
                const FleetMaker& make_fleet);

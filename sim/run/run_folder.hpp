@@ -15,7 +15,7 @@
 
 namespace fedstride {
 
-/// Checkpoint::results_hash after another line, given the hash before it.
+/// Returns Checkpoint::results_hash after this line, given the hash before it.
 std::string results_hash_after(const std::string& before, std::string_view line);
 
 /// The file of the model with the lowest test loss, for a run under client-level privacy that ended because its clients failed.

@@ -265,8 +265,8 @@ std::uint64_t RunPrivacy::allowed(const Class& alike, std::uint32_t round) const
   return most < planned.step ? 0 : most;
 }
 
-// If clients are protected, nothing published may reveal who is in a cohort: every client is charged as if it took part in
-// every round, so that no budget, epsilon or end of the run depends on the draw.
+// If clients are protected, nothing published may reveal who is in a cohort. Every client is therefore charged as if it took part
+// in every round, so no budget, epsilon or end of the run depends on the draw.
 std::vector<ClientId> RunPrivacy::charged_clients(std::uint32_t round) const {
   if (own_) return {*own_};
   const std::size_t clients = setup_.clients.rows.size();
@@ -424,7 +424,7 @@ double rounds_within_budget(const Setup& setup) {
     };
     const auto all = static_cast<std::uint64_t>(setup.configuration.rounds);
     std::uint64_t most = 0;
-    std::uint64_t evaluated = all;  // a client without a step left cannot pay for an evaluation, which ends the run
+    std::uint64_t evaluated = all;  // the run ends if a client without a step left cannot pay for one
     for (const auto& size : privacy.plans) {
       const std::uint64_t last = largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); });
       most = std::max(most, last);

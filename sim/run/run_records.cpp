@@ -58,7 +58,7 @@ double epsilon_of(const Json& line) {
   return epsilon != nullptr && epsilon->is_number() ? epsilon->get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// The fields of a round's line that a summary repeats from the last round, and those that it sums.
+/// The fields of a round's line that a summary repeats from the last round, and the fields that it sums over the rounds.
 constexpr std::string_view kRepeated[] = {"test_accuracy", "test_r2", "test_loss"};
 constexpr std::string_view kAddedUp[] = {"examples", "uplink_bytes", "downlink_bytes", "wasted_bytes"};
 
@@ -76,7 +76,7 @@ std::string difference(const std::string& name, const Json& told, const Json& ri
   return name + ' ' + shortened(dump_json(told)) + "; " + by + ' ' + shortened(right.is_null() ? "none" : dump_json(right));
 }
 
-/// The ledger lines that reserve and close a round; 0: none.
+/// The numbers of the ledger lines that reserve and close a round; 0: none.
 struct RoundLines {
   std::uint64_t reserved = 0;
   std::uint64_t closed = 0;

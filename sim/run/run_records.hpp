@@ -25,10 +25,10 @@ class RunRecords {
   /// The ledger positions that the files record.
   std::vector<LedgerMark> marks() const;
 
-  /// Adds a failure for each contradiction with the ledger or among the files, and a note on missing files. Without settings, the
-  /// rounds' models are not compared with the models in summary.json and model.safetensors. The claims of summary.json are
-  /// recomputed: statements, whose text must be identical, from the ledger up to its mark, results from the rounds, and the model
-  /// from its file. Throws Error (failure) like read_ledger.
+  /// Adds a failure to `audit` for each contradiction with the ledger or among the files, and a note on missing files. Without
+  /// settings, the rounds' models are not compared with the models in summary.json and model.safetensors. Recomputes the claims
+  /// of summary.json: statements (whose text must be identical) from the ledger up to the summary's mark, results from the
+  /// rounds, and the model from its file. Throws Error (failure) like read_ledger.
   void compare(const std::filesystem::path& ledger, std::string_view key, const std::optional<Configuration>& settings,
                Audit& audit) const;
 

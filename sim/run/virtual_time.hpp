@@ -32,11 +32,11 @@ class VirtualTime {
   /// damaged or from another run; empty bytes are the state of a run that has not begun.
   std::string save() const;
   void load(const std::string& bytes, std::uint32_t round);
-  /// Called before a checkpoint is written, to write the models that it needs, and afterwards, to remove the others.
+  /// write_versions writes the models that a checkpoint needs, before it is written; drop_versions removes the others afterwards.
   void write_versions();
   void drop_versions();
 
-  /// write_timeline writes the run's tasks in Chrome's trace format, at most kMaxEvents, for all rounds with a timeline.
+  /// write_timeline writes at most kMaxEvents of the run's tasks in Chrome's trace format, from all rounds run with a timeline.
   static constexpr std::size_t kMaxEvents = 1'000'000;
   void write_timeline(const std::filesystem::path& file) const;
 

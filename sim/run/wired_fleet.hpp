@@ -15,8 +15,8 @@
 
 namespace fedstride {
 
-/// The maximum number of bytes that one client sends and receives in a round. Depends only on the settings and the model; used
-/// before a round begins, and under privacy, where savings by compression may depend on rows.
+/// The maximum numbers of bytes that a client receives and sends in a round. They depend only on the settings and the model, and
+/// are used before a round begins, and under privacy, where savings by compression may depend on rows.
 TransferBytes transfer_bytes(const Setup& setup);
 
 /// A fleet treated as if on a network: if the server compresses, clients train from the model that they hold, and every frame of
@@ -28,7 +28,7 @@ class WiredFleet final : public Fleet {
 
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
   void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) override;
-  /// The bytes of the last round, with these reports and, in virtual time, these tasks: each client received the model, and sent
+  /// The bytes of the last round, with these reports and, in virtual time, these tasks. Each client received the model, and sent
   /// an update if its task ended in time. Tasks outside the sum are not carried out, so their planned bytes are counted.
   RoundBytes bytes_of(std::span<const ClientReport> reports, std::span<const TimedTask> tasks);
 
@@ -48,8 +48,8 @@ class WiredFleet final : public Fleet {
  private:
   const Setup& setup_;
   const std::shared_ptr<Fleet> fleet_;
-  std::uint64_t model_bytes_;             ///< size of the floats of a whole model
-  std::optional<Broadcast> broadcast_;    ///< if the server compresses
+  std::uint64_t model_bytes_;             ///< bytes of a whole model's floats
+  std::optional<Broadcast> broadcast_;    ///< set if the server compresses
   std::vector<std::uint32_t> held_ = {};  ///< by client: the round whose model the client holds; 0: none
   std::uint64_t downlink_ = 0;
   std::uint64_t whole_ = 0;  ///< bytes for a client that receives the whole model

@@ -43,8 +43,8 @@ bool is_open(const Settings& settings, std::string_view key) {
   return !settings.contains(key) || is_text(settings, key, kAutomatic);
 }
 
-// The first given optimizer key that `pooled` lacks and that `adadp` has (of_adadp) or also lacks. If the command line sets auto,
-// a file's keys for the optimizer that the file specified do not count.
+// Returns the first given key of an optimizer that `pooled` lacks and `adadp` has (of_adadp) or also lacks. If the command line
+// sets auto, a file's keys for the optimizer that it chose do not count.
 std::optional<std::string> optimizer_key(const Settings& settings, bool of_adadp) {
   const auto asked = settings.find("optimizer");
   const bool replaces = asked != settings.end() && asked->second.from_command_line;
@@ -61,7 +61,7 @@ std::optional<std::string> optimizer_key(const Settings& settings, bool of_adadp
 
 Settings with(Settings settings, const Candidate& candidate) {
   for (const auto& [key, value] : candidate) {
-    // A name that replaces "auto" on the command line overrides a file, as "auto" did.
+    // A value that replaces "auto" from the command line overrides a file, as "auto" did.
     const auto given = settings.find(key);
     const bool from_command_line = given != settings.end() && given->second.from_command_line;
     if (given == settings.end() || is_text(settings, key, kAutomatic))
@@ -75,7 +75,7 @@ Settings with(Settings settings, const Candidate& candidate) {
 std::optional<std::string> refused(const Settings& settings) {
   try {
     const Configuration configuration = resolve_named(settings);
-    // User code makes the steps, so an optimizer's plan for them has no meaning.
+    // User code takes the steps, so an optimizer that plans them is meaningless.
     if ((is_trained_outside(configuration) || is_tensor_line(configuration.model)) &&
         !(configuration.optimizer.name() == "adadp" && !configuration.optimizer->is_told()))
       return "";
@@ -94,7 +94,7 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
             auto_note("optimizer", "adadp, since " + *key + " is given", "--optimizer")};
   const bool protects_clients = is_text(settings, "dp", "client") || is_text(settings, "dp", "both");
   const auto candidates = protects_clients ? std::span<const Candidate>(kClients) : std::span<const Candidate>(kExamples);
-  // If neither optimizer has a given key, the error names the optimizer that is the first choice.
+  // If a given key belongs to neither optimizer, the error names the first-choice optimizer.
   if (optimizer_key(settings, false)) return {with(settings, candidates.front())};
   std::string first;
   for (const Candidate& candidate : candidates) {
@@ -104,7 +104,7 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
       if (&candidate == &candidates.front()) first = *why;
       continue;
     }
-    if (first.empty()) return choice;  // also for user code, which replaces the optimizer
+    if (first.empty()) return choice;  // no note for user code either, which replaces the optimizer
     std::string chosen;
     for (const auto& [key, value] : candidate)
       chosen +=

@@ -19,8 +19,8 @@ struct ClientReports {
   /// Reads "all", "none" or a number of clients. Throws Error (usage) for anything else.
   static ClientReports of(std::string_view text, std::uint64_t seed);
 
-  /// Returns the indices in `reports` of the reports to write, ascending. If there are more than `most`, keeps those with the
-  /// smallest draws at (client_reports, client), which favor the same clients in every round.
+  /// Returns the indices in `reports` of the reports to write, ascending. If there are more than `most`, keeps the clients with
+  /// the smallest draws at (client_reports, client), which are the same in every round.
   std::vector<std::size_t> chosen(std::span<const ClientReport> reports) const;
 };
 
@@ -28,9 +28,9 @@ struct ClientReports {
 class ClientTotals {
  public:
   ClientTotals();
-  /// Adds one client's value by its name in rounds.jsonl; ignores values that are not finite or that rounds do not report.
+  /// Adds one client's value of the field with this name; ignores values that are not finite and fields without a total.
   void add(std::string_view name, double value);
-  /// Calls visit(name, value, whether it is a sum) for each name added; the value is NaN if none was finite.
+  /// Calls visit(name in rounds.jsonl, value, whether it is a sum) for each field added; the value is NaN if none was finite.
   void visit(function_ref<void(std::string_view, double, bool)> visit) const;
 
  private:

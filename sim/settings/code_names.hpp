@@ -6,8 +6,8 @@
 
 namespace fedstride {
 
-/// The names and versions of user code in a run, as in the setting `code`:
-/// "aggregation=median 1; train=mover 2 (clipped sum)". Text in any other form is one piece without a part.
+/// The names and versions of user code in a run, as in the setting `code`: "aggregation=median 1; train=mover 2 (clipped sum)".
+/// Text without "=" is a piece without a part.
 struct CodeNames {
   struct Piece {
     std::string part;    ///< "train", or the family of the part it implements
@@ -18,9 +18,9 @@ struct CodeNames {
 
   static CodeNames read(std::string_view text);
   std::string text() const;
-  /// The code that implements a part; null if none.
+  /// Returns the code for a part; null if there is none.
   const Piece* of(std::string_view part) const;
-  /// The first part whose code has no name; empty if all code has one.
+  /// Returns the first part whose code has no name; empty if all code is named.
   std::string_view unnamed() const;
 };
 

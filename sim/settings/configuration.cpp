@@ -91,7 +91,7 @@ std::vector<std::string> key_names() {
   return names;
 }
 
-// "tolerance does not go with optimizer 'sgd'; it goes with --optimizer adadp"
+// The error "tolerance does not go with optimizer 'sgd'; it goes with --optimizer adadp"
 NotOfChosenPart does_not_apply(const std::string& name, const Configuration& configuration) {
   const KeyInfo& key = *find_key(name);
   std::string chosen;
@@ -106,7 +106,7 @@ NotOfChosenPart does_not_apply(const std::string& name, const Configuration& con
           key.group, key.parts};
 }
 
-// --data implies data set 'file'. If a file sets one of data and dataset and the command line the other, the command line wins.
+// --data implies data set 'file'. If a file sets one of data and dataset, and the command line sets the other, the latter wins.
 void choose_data(const Settings& settings, Configuration& configuration) {
   const auto data = settings.find("data");
   const auto set = settings.find("dataset");
@@ -156,7 +156,7 @@ DataOptions data_options(const Configuration& configuration) {
     options.read.users_are_clients = is_by_natural_clients(configuration) && configuration.client_column.empty();
   }
   options.read.rows_are_protected = is_private(configuration) && configuration.partition.as<OwnRows>() == nullptr;
-  options.read.finds_offsets = configuration.partition.as<OwnRows>() == nullptr;  // clients know only specified offsets
+  options.read.finds_offsets = configuration.partition.as<OwnRows>() == nullptr;  // clients know only the offsets in settings
   return options;
 }
 
@@ -199,8 +199,8 @@ Error unknown_key(const std::string& key) {
 
 bool is_private(const Configuration& configuration) { return configuration.privacy.as<NoPrivacy>() == nullptr; }
 
-// "auto" means the optimizer's default if every client takes part in every round; a single client then always keeps its state,
-// as in training without a federation.
+// With "auto", clients keep state only if every client takes part in every round, and either the optimizer keeps state or there
+// is only one client, as in training without a federation.
 bool keeps_state(const Configuration& configuration) {
   if (configuration.client_state != ClientStateRule::automatic) return configuration.client_state == ClientStateRule::keep;
   if (configuration.cohort.as<AllClients>() == nullptr || configuration.mode->is_asynchronous()) return false;
@@ -339,7 +339,7 @@ const KeyInfo* find_key(std::string_view name) {
 Configuration resolve_named(const Settings& settings) {
   Configuration configuration;
   std::set<std::string, std::less<>> used;
-  // Keys of families whose part the command line chose; a file's values for other parts are ignored.
+  // Keys of all parts of families whose part the command line chose; a file's values for parts not chosen are ignored.
   std::set<std::string, std::less<>> replaced;
 
   for (ChosenPart* chosen : chosen_parts(configuration)) {

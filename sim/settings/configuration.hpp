@@ -44,13 +44,13 @@ constexpr auto choice_names(OverNorm) { return names("refuse", "clip"); }
 /// How test rows are evaluated: plainly, or, if they are protected, by an accounted release.
 enum class EvaluateRule { plain, privately };
 constexpr auto choice_names(EvaluateRule) { return names("plain", "private"); }
-/// Whether and how updates are added without revealing individual ones. ring: with the same arithmetic as real, but no masks.
+/// Whether and how updates are summed without revealing individual ones. ring: the arithmetic of real, but without masks.
 enum class SecureAggregation { none, ring, real };
 constexpr auto choice_names(SecureAggregation) { return names("none", "ring", "real"); }
 enum class Randomness { seeded, secret };
 constexpr auto choice_names(Randomness) { return names("seeded", "secret"); }
 
-/// The data set of a run whose examples are known only to the clients' own code (partition outside).
+/// The name of the data set if only the clients' own code knows the examples (partition outside).
 inline constexpr std::string_view kNoDataset = "none";
 
 /// Selects a model that fits the examples (sim/prepare/setup.cpp).
@@ -166,7 +166,7 @@ std::array<const ChosenPart*, 15> chosen_parts(const Configuration& configuratio
 /// Calls visit(setting, its owner) for each setting of the run and then of the chosen parts, in file order.
 void for_each_setting(Configuration& configuration, function_ref<void(const SettingInfo&, void*)> visit);
 
-/// True if the clients are those named in the data, or groups of them.
+/// True if the clients are the natural clients named in the data, or groups of them.
 bool is_by_natural_clients(const Configuration& configuration);
 /// True if examples or clients are protected.
 bool is_private(const Configuration& configuration);
@@ -174,7 +174,7 @@ bool is_private(const Configuration& configuration);
 bool has_time(const Configuration& configuration);
 /// The average share of clients that contribute an update to a round.
 double participation_rate(const Configuration& configuration, std::size_t clients);
-/// The minimum number of rounds between two rounds of the same client.
+/// The minimum distance, in rounds, between two rounds of the same client.
 std::uint64_t minimum_separation(const Configuration& configuration);
 /// The maximum number of updates in a round: the largest cohort or, in asynchronous modes, the buffer.
 std::size_t most_updates(const Configuration& configuration, std::size_t clients);
@@ -182,11 +182,12 @@ std::size_t most_updates(const Configuration& configuration, std::size_t clients
 bool keeps_state(const Configuration& configuration);
 /// True if a client's weight is its number of examples.
 bool weighs_examples(const Configuration& configuration);
-/// The number of attackers, if the number of clients is known; a fractional setting above 1 is returned unchanged.
+/// The number of attackers: a setting below 1 is a share of the clients, whose number must then be known.
 double attackers_among(const Configuration& configuration);
 /// True if user code trains the clients of this process.
 bool is_trained_outside(const Configuration& configuration);
-/// True if that code declares that it uses examples only through sums that fedstride clips and noises (client/outside_lots.hpp).
+/// True if that user code declares that it uses examples only through sums that fedstride clips and noises
+/// (client/outside_lots.hpp).
 bool is_clipped_outside(const Configuration& configuration);
 
 /// Throws Error (usage) if the number of clients must be read from the data, which is impossible over a network.
@@ -198,8 +199,8 @@ bool is_about_reading(std::string_view key);
 /// True for settings that determine how inputs are normalized, which apply to any data set.
 bool is_about_normalizing(std::string_view key);
 
-/// The options for reading a configuration's data set. Under dp the rows are protected, unless clients hold their own rows and
-/// the coordinator's rows belong to no client.
+/// The options for reading a configuration's data set. Under dp the rows are protected, unless the clients hold their own: the
+/// coordinator's rows then belong to no client.
 DataOptions data_options(const Configuration& configuration);
 
 /// The configuration with every input path (not the output path) made absolute, so that it is valid from any folder.
@@ -208,34 +209,35 @@ Configuration with_absolute_paths(Configuration configuration);
 /// Throws Error (usage) for settings that are valid separately but not together (sim/settings/rules.hpp). resolve() calls it.
 void check_together(const Configuration& configuration);
 
-/// The configuration with defaults for every setting that does not count or has no effect under the other settings, so
-/// configurations with the same results become equal. By default, settings that shape the model or set the rounds count.
+/// Returns the configuration with every setting that does not count, or has no effect under the other settings, at its default,
+/// so that configurations with the same results become equal. By default, a setting counts if it shapes the model or the number
+/// of rounds.
 Configuration determining(Configuration configuration, function_ref<bool(Shapes)> counts = shapes_rounds);
 
 /// A key that the user can set.
 struct KeyInfo {
   std::string name;
   std::string help;
-  std::string default_text;  ///< one per part that has the key, if they differ
+  std::string default_text;  ///< one default per part that has the key, if they differ
   std::string valid_text;
-  std::string group;               ///< "run", or the family that the key selects from or whose parts have it
+  std::string group;               ///< "run", or the family whose part the key chooses or whose parts have the key
   std::vector<std::string> parts;  ///< the parts that have the key; empty for keys of the run and of families
   bool is_number = false;
   bool is_flag = false;       ///< needs no value, like --quiet
-  Place place = Place::none;  ///< for a path
+  Place place = Place::none;  ///< the kind of path, if the value is one
   Shapes shapes = Shapes::model;
   Question question = {};
   Shown shown = Shown::seldom;        ///< the most prominent value among the parts
   std::vector<KnownName> known = {};  ///< all valid values, or some of them (names of models)
 };
 
-/// "key 'runds' is unknown; did you mean 'rounds'? ..."
+/// The error "key 'runds' is unknown; did you mean 'rounds'? ..."
 Error unknown_key(const std::string& key);
 
-/// All keys of the run, the families and their parts. Earlier results stay valid when parts are added. May be called from any
-/// thread.
+/// All keys of the run, the families and their parts. Spans returned earlier stay valid when parts are added. May be called from
+/// any thread.
 std::span<const KeyInfo> all_keys();
-/// The key of this name, or nullptr.
+/// The key with this name, or nullptr.
 const KeyInfo* find_key(std::string_view name);
 /// What a key shapes. Throws Error (usage) for an unknown key.
 Shapes shapes_of(std::string_view key);
@@ -260,10 +262,10 @@ Settings read_settings(const std::string& path);
 Settings parse_settings(std::string_view toml, const std::string& name);
 
 /// Every key with its value as TOML; parsing, resolving and writing it again yields the same text. Output settings such as `out`
-/// and `quiet` are written only if `settings`, the source of the configuration, has them from a file.
+/// and `quiet` are written only if a file set them in `settings`, from which the configuration was resolved.
 std::string write_settings(const Configuration& configuration, const Settings& settings);
-/// The keys with non-default values. With kNumericsVersion they form the identities of runs and the keys of cells, so a new
-/// setting changes none of these while unused.
+/// The keys with non-default values, as TOML. With kNumericsVersion they form the identities of runs and the keys of cells, so a
+/// new setting changes neither while it has its default.
 std::string identity_settings(const Configuration& configuration);
 
 }  // namespace fedstride

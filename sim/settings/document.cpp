@@ -40,7 +40,7 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// Advice on a line that is not valid TOML: how to write the first unquoted word used as a value; empty if there is none.
+// Advice on a line that is not valid TOML: how to write the first unquoted word used as a value; empty if it has no such word.
 std::string advice_on_line(std::string_view line) {
   const auto equals = line.find('=');
   if (equals == line.npos || line.substr(0, equals).find_first_of("\"'#") != line.npos) return {};

@@ -34,7 +34,7 @@ struct Document {
   std::string name;
   DocumentNode root;
 
-  /// "'NAME', line N: what"
+  /// The error "'NAME', line N: what" for a mistake at this node.
   Error wrong(const DocumentNode& at, const std::string& what) const;
 };
 

@@ -6,9 +6,9 @@
 
 namespace fedstride {
 
-// Determines the neighbor relations for which a guarantee can hold. For add-remove, adding a row or client must move no other: if
-// it does (rows are dealt by their number, lots or cohorts have a fixed size), the sum changes by more than one clip bound, and
-// only zero-out (with public sizes) or replace-one holds. docs/privacy.md lists the sensitivities.
+// Determines the neighbor relations for which a guarantee can hold. For add-remove, adding a row or client must not move any
+// other. Otherwise (if rows are dealt by number, or lots or cohorts have a fixed size), the sum changes by more than one clip
+// bound, and only zero-out (with public sizes) or replace-one holds. docs/privacy.md lists the sensitivities.
 
 /// Returns why adding a row moves others; empty if it does not. Requires example level.
 std::string moves_others(const Configuration& configuration);
@@ -17,17 +17,17 @@ std::string moves_other_clients(const Configuration& configuration);
 /// True if a row's contents decide which client gets it, so that replacing a row moves others.
 bool is_dealt_by_contents(const Configuration& configuration);
 
-/// The neighbor relation at example level: as set, or for `auto` the strongest whose sensitivity is one clip bound (add-remove
-/// if every row is placed independently of the others, otherwise zero-out); replace-one for draws with no bound under zero-out.
-/// Requires example level; the rules refuse relations that do not hold (sim/settings/rules.cpp).
+/// The neighbor relation at example level: as set; for `auto`, the strongest whose sensitivity is one clip bound (add-remove if
+/// rows are placed independently of each other, otherwise zero-out), or replace-one for draws with no bound under zero-out. For
+/// users, always zero-out. Requires example level; the rules refuse relations that do not hold (sim/settings/rules.cpp).
 Neighbours example_neighbours(const Configuration& configuration);
 
 /// The neighbor relation at client level: replace-one if each client adds the noise itself, since an observer can compare its
-/// message with any other; otherwise as set, or for `auto` add-remove if each client takes part independently of the others and
-/// no attackers are drawn, else zero-out. Requires client level.
+/// message with any other. Otherwise as set; for `auto`, add-remove if clients take part independently of each other and no
+/// attackers are drawn, else zero-out. Requires client level.
 Neighbours client_neighbours(const Configuration& configuration);
 
-/// The sampling by which cohorts amplify privacy, if clients are protected and drawn independently and the draw stays secret;
+/// The sampling by which cohorts amplify privacy if clients are protected and drawn independently, and the draw stays secret;
 /// otherwise full.
 Sampling cohort_sampling(const Configuration& configuration);
 

@@ -16,13 +16,13 @@ namespace fedstride {
 /// The accountant that proves a level's epsilon; automatic: the tightest that applies.
 enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basic };
 constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic"); }
-/// How a client's lots are sampled: the index of a draw in the list without `full`.
+/// How a client's lots are drawn: an index into the list of draws without `full`.
 enum class LotSampling {};
 constexpr auto choice_names(LotSampling) { return all_but<Sampling>(FullDraw::kName); }
 constexpr Sampling sampling_of(LotSampling lots) { return *find_choice<Sampling>(choice_name(lots)); }
 enum class ClipPer { model, layer };
 constexpr auto choice_names(ClipPer) { return names("model", "layer"); }
-/// The law of clients' noise shares under client-noise distributed: the index of a law in the list without the Gaussian.
+/// The law of clients' noise shares under client-noise distributed: an index into the list of laws without the Gaussian.
 enum class ShareLaw {};
 constexpr auto choice_names(ShareLaw) { return all_but<NoiseLaw>(GaussianLaw::kName); }
 constexpr NoiseLaw law_named_by(ShareLaw share) { return *find_choice<NoiseLaw>(choice_name(share)); }
@@ -167,7 +167,8 @@ struct BothSettings : ExampleSettings, ClientSettings {
                      ClientSettings::kBothFields);
 };
 
-/// How users' lots are drawn: individual examples, or whole users, each with the mean gradient of its examples.
+/// What a lot is drawn from under user-level privacy: individual examples, or whole users, each contributing the mean gradient of
+/// its examples.
 enum class UserSampling { automatic, examples, users };
 constexpr auto choice_names(UserSampling) { return names("auto", "examples", "users"); }
 
@@ -248,7 +249,7 @@ struct UserPrivacy final : PartBase<PrivacyPart, UserPrivacy, UserSettings> {
 
 using Privacy = Chosen<PrivacyPart>;
 
-/// The settings of a level, or nullptr if it is off.
+/// The settings of a level; nullptr if the level is off.
 inline const ExampleSettings* example_level(const Privacy& privacy) { return privacy->example(); }
 inline const UserSettings* user_level(const Privacy& privacy) { return privacy->users(); }
 inline const ClientSettings* client_level(const Privacy& privacy) { return privacy->client(); }

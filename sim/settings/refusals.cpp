@@ -13,7 +13,7 @@
 namespace fedstride {
 namespace {
 
-// A key of a configuration, which belongs to the run, a family or a chosen part. `name` is the key in this configuration.
+// A key of a configuration; it belongs to the run, a family or a chosen part. `name` is the key in this configuration.
 struct Key {
   std::string_view name;
   ChosenPart* chosen = nullptr;       ///< the family's chosen part, or the part that has the setting; null: a setting of the run
@@ -45,7 +45,7 @@ std::string quoted(const SettingValue& value) {
   return std::holds_alternative<std::string>(value) ? "'" + text + "'" : text;
 }
 
-// Replaces {optimizer} with "optimizer 'adam'" and adds the key to `keys`.
+// Expands placeholders: {optimizer} becomes "optimizer 'adam'", and its key is added to `keys`.
 std::string expanded(std::string_view reason, Configuration& configuration, std::vector<std::string>& keys) {
   std::string text;
   while (true) {
@@ -100,7 +100,7 @@ Configuration with(Configuration configuration, std::string_view name, const Set
 bool is_broken(const Rule& rule, const Configuration& configuration) {
   try {
     return rule.breaks(configuration);
-  } catch (const Error&) {  // for example a cohort larger than the federation
+  } catch (const Error&) {  // for example, a cohort larger than the federation
     return true;
   }
 }
@@ -125,7 +125,7 @@ Refusal make_refusal(const Rule& rule, RuleScope scope, const Configuration& con
   if (subject && subject->chooses_a_name()) keys.push_back(rule.subject);
   for (const std::string_view key : keys)
     if (const auto found = find_key(own, key)) made.keys.emplace_back(found->name);
-  // A remedy must not break a rule that this configuration keeps.
+  // A remedy must not break a rule that this configuration satisfies.
   std::vector<const Rule*> kept{&rule};
   for (const RuleScope checked : {RuleScope::anywhere, scope})
     for (const Rule& other : rules(checked))

@@ -278,7 +278,7 @@ const Rule kCommonRules[] = {
     {"evaluate", [](C c) { return is_evaluated_privately(c) && has_users(c); },
      ", whose releases count rows one by one; {dp} protects users"},
 
-    // Privacy: draws with their own curve, which covers only equal releases.
+    // Privacy: draws that have their own privacy curve, which covers only equal releases.
     {"neighbours", [](C c) { return has_lot_curve(c) && !lot_draw(c).has_bound(example_neighbours(c)); },
      "; with {sampling} no bound is proven for them", "sampling"},
     {"clip-schedule", [](C c) { return has_lot_curve(c) && example_level(c.privacy)->clip_schedule != ClipSchedule::constant; },

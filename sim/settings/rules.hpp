@@ -18,14 +18,14 @@ enum class RuleScope {
   own_code,   ///< user code trains the clients
   no_code,    ///< this process has no user code
   rows_here,  ///< the clients' rows are in this process or its ranks
-  network     ///< clients are other processes
+  network     ///< clients run in other processes
 };
 
 /// A constraint on the settings of a configuration, which can be checked without data.
 struct Rule {
   std::string_view subject;              ///< the key to refuse; "client-clip" means "clip" if dp is 'client'
-  bool (*breaks)(const Configuration&);  ///< the condition
-  std::string_view reason;  ///< continues "SUBJECT is VALUE"; {key} becomes the key with its value, "optimizer 'adam'"
+  bool (*breaks)(const Configuration&);  ///< true if a configuration breaks the rule
+  std::string_view reason;  ///< continues "SUBJECT is VALUE"; {key} becomes a key with its value, such as "optimizer 'adam'"
   /// Keys whose other values may help, separated by spaces; a subject that chooses among names is always tried. The valid values
   /// are found by trying every name, or the default of a number or text.
   std::string_view remedies = {};
@@ -55,14 +55,15 @@ class RefusedByRule : public Error {
   Refusal refusal;
 };
 
-/// Returns the refusal for the first rule in this scope that the configuration breaks, if any.
+/// Returns the refusal for the first rule in this scope that the configuration breaks; empty if it breaks none.
 std::optional<Refusal> refusal(const Configuration& configuration, RuleScope scope = RuleScope::anywhere);
-/// "SUBJECT is VALUE, which ...", without a remedy, for the first rule of scope `anywhere` that the configuration breaks, if any.
+/// Returns "SUBJECT is VALUE, which ...", without a remedy, for the first rule of scope `anywhere` that is broken; or nothing.
 std::optional<std::string> broken_rule(const Configuration& configuration);
-/// Throws RefusedByRule if refusal() returns one.
+/// Throws RefusedByRule if refusal() returns a refusal.
 void check_rules(const Configuration& configuration, RuleScope scope = RuleScope::anywhere);
 
-/// "valid: optimizer sgd, ema, or scaffold-option one": other values of these keys with which `holds` is true. Empty if none.
+/// Returns "valid: optimizer sgd, ema, or scaffold-option one": other values of these keys for which `holds` is true. Empty if
+/// none.
 std::string valid_values(const Configuration& configuration, std::span<const std::string_view> keys,
                          const std::function<bool(const Configuration&)>& holds);
 

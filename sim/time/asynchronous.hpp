@@ -18,8 +18,8 @@ struct SummedUpdates {
 };
 
 /// The base of an asynchronous run. A version of its model is made like a round (server/round.hpp), from the updates that an
-/// EventSchedule selects, each trained from its task's initial version. Keeps in memory the models of versions from which running
-/// tasks began, at most `concurrency`, and the updates that the fleet trained ahead.
+/// EventSchedule selects, each trained from the version that was current when its task began. Keeps in memory the models of
+/// versions from which running tasks began, at most `concurrency`, and the updates that the fleet trained ahead.
 class AsynchronousRun : public TimedRun {
  public:
   explicit AsynchronousRun(std::unique_ptr<EventSchedule> schedule) : schedule_(std::move(schedule)) {}
@@ -31,9 +31,9 @@ class AsynchronousRun : public TimedRun {
   std::set<std::uint32_t> needed_versions() const final;
 
  private:
-  /// Task::scale of an update.
+  /// Task::scale of an update with this staleness.
   virtual double scale(std::uint32_t /*staleness*/) const { return 1; }
-  /// The change that a version makes to the model, given its mean update.
+  /// The change that a version makes to the model, given the mean of its updates.
   virtual Vector change(Vector mean, const SummedUpdates& updates, const Vector& model) = 0;
 
   std::unique_ptr<EventSchedule> schedule_;

@@ -74,7 +74,7 @@ PresenceIntervals read_presence(const std::string& path, double period) {
   return table;
 }
 
-// Reads each file once.
+// Returns a file's intervals; reads each file only once.
 std::shared_ptr<const PresenceIntervals> presence_of(const std::string& path, double period) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, double>, std::shared_ptr<const PresenceIntervals>> known_tables;

@@ -16,8 +16,8 @@ namespace fedstride {
 
 /// How a client's absence affects its task.
 enum class WhenAway : std::uint8_t {
-  lost,      ///< the task is lost, which is known at once
-  deadline,  ///< the task is lost, which is known at the deadline
+  lost,      ///< the task is lost, and the server learns this at once
+  deadline,  ///< the task is lost, and the server learns this at the deadline
   resume     ///< the task continues when the client is back
 };
 constexpr auto choice_names(WhenAway) { return names("lost", "deadline", "resume"); }
@@ -75,7 +75,7 @@ struct DayNightSettings : AwaySettings {
                  Field{"day-share", &DayNightSettings::day_share, "share of a day that a client is there",
                        Valid{.low = 0, .high = 1, .low_included = false, .high_included = false}}});
 };
-/// Each client is available for the same share of every day, from its own hour, drawn uniformly.
+/// Each client is available for the same share of every day, starting at an hour of its own, drawn uniformly.
 struct DayNight final : SometimesThere<DayNight, DayNightSettings> {
   using SometimesThere::SometimesThere;
   static constexpr std::string_view kName = "day-night";
@@ -130,7 +130,7 @@ struct TaskEnd {
   bool is_late = false;  ///< lost because it would have ended after the deadline, not because its client went away
 };
 
-/// The end of a task that starts at `start`, when its client is available, and takes `length`; `deadline` is an instant, or
+/// The end of a task that starts at `start`, when its client is available, and takes `length`. `deadline` is an instant, or
 /// kNever if there is none. A task that is not done by the deadline is lost.
 TaskEnd end_of_task(const AvailabilityPart& availability, ClientId client, Nanoseconds start, Nanoseconds length,
                     Nanoseconds deadline, std::uint64_t seed);

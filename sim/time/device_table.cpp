@@ -13,7 +13,7 @@ namespace {
 
 struct DeviceColumn {
   std::string name;
-  std::vector<double> values = {};  // in order
+  std::vector<double> values = {};  // ascending
 };
 
 constexpr double kPercentiles[] = {0, 10, 50, 90, 100};

@@ -71,7 +71,7 @@ constexpr TableUnit kTableUnits[] = {{"seconds_per_example", &Device::example_se
 struct DeviceTable {
   std::vector<Device> devices = {};
   bool is_by_client = false;
-  bool has_flops = false;  // example_seconds are gigaflops
+  bool has_flops = false;  // `example_seconds` holds gigaflops
   std::string hash = {};
 };
 
@@ -133,7 +133,7 @@ DeviceTable read_device_table(const std::string& path) {
   return table;
 }
 
-// Reads each file once.
+// Returns a file's table, read only once.
 std::shared_ptr<const DeviceTable> device_table_of(const std::string& path) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const DeviceTable>> known_tables;

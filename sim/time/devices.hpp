@@ -36,7 +36,7 @@ class DevicesPart : public Part {
   virtual bool has_time() const { return true; }
   /// The client's device, which depends only on the question. Throws Error if a file lacks the client.
   virtual Device device(const DeviceQuestion& question) const = 0;
-  /// The deviation in exp(deviation x normal), the factor by which each task's training time varies.
+  /// The standard deviation of the logarithm of the lognormal factor by which each task's training time varies.
   virtual double jitter() const { return 0; }
   /// The hash of the file that the part reads; empty if none. Throws Error if the file lacks clients.
   virtual std::string file_hash(std::size_t /*clients*/) const { return {}; }

@@ -22,7 +22,7 @@ class ModePart : public Part {
 
   /// True if clients start and end independently; a round of the run is then one version of the server's model.
   bool is_asynchronous() const { return buffer() > 0; }
-  virtual int buffer() const { return 0; }  ///< updates in a version; 0: the mode has rounds
+  virtual int buffer() const { return 0; }  ///< maximum number of updates in a version; 0: the mode has rounds
   /// The events of an asynchronous run; null for other modes. The terms must outlive them. Throws like begin.
   virtual std::unique_ptr<EventSchedule> schedule(const TimeTerms& terms) const;
   virtual int concurrency() const { return 0; }           ///< clients at work at once; 0: no such setting

@@ -9,7 +9,7 @@ namespace fedstride {
 /// The numbers of a CSV file with a header, or of a NumPy archive (.npz) with an array for each column.
 struct NumberTable {
   std::vector<std::string> columns = {};
-  std::vector<std::vector<double>> lines = {};  ///< finite numbers from 0
+  std::vector<std::vector<double>> lines = {};  ///< finite numbers, none below 0
 };
 
 /// Reads the file `path`, given by the setting `key`. Throws Error (usage), with the line and value, if the file is a pickle or

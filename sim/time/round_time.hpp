@@ -54,7 +54,7 @@ struct TimeTotals {
   std::uint64_t abandoned = 0;  ///< number of rounds
   std::uint64_t staleness = 0;  ///< sum over arrived tasks
   std::uint32_t largest_staleness = 0;
-  std::array<std::uint64_t, 10> by_speed = {};  ///< arrivals by tenth of clients by device speed, the fastest first
+  std::array<std::uint64_t, 10> by_speed = {};  ///< arrivals from each tenth of the clients by device speed, the fastest first
 
   template <class Archive>
   void serialize(Archive& archive) {

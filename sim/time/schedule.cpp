@@ -34,7 +34,7 @@ bool BufferSchedule::start_one() {
                                     .client = static_cast<std::uint32_t>(begun_ >> 32),
                                     .step = static_cast<std::uint32_t>(begun_)});
   const auto drawn_below = [&](std::size_t count) { return static_cast<ClientId>(random.below(count)); };
-  constexpr int kMostTries = 64;  // then all are listed: the draw is uniform either way
+  constexpr int kMostTries = 64;  // then all idle clients are listed; the draw is uniform either way
   ClientId client = drawn_below(terms_.clients);
   for (int tries = 1; tries < kMostTries && !may_start(client); ++tries) client = drawn_below(terms_.clients);
   if (!may_start(client)) {

@@ -33,7 +33,7 @@ struct Flight {
 };
 
 /// The events of an asynchronous run: when tasks begin and end, and which tasks make each version. They depend only on TimeTerms
-/// and are computed on demand. Memory holds only the tasks at work and a number for each client that has worked.
+/// and are computed on demand. Memory holds only the tasks at work and a counter for each client that has worked.
 class EventSchedule {
  public:
   EventSchedule() = default;
@@ -67,7 +67,7 @@ struct BufferRules {
   std::size_t concurrency = 0;      ///< clients at work at once
   std::size_t buffer = 1;           ///< updates in a version
   std::uint32_t staleness_cap = 0;  ///< 0: none
-  bool waits = false;               ///< whether to wait for an update that would exceed the cap, or to drop it
+  bool waits = false;               ///< true: wait for an update that would exceed the cap; false: drop it
 };
 
 /// `concurrency` clients are at work at once. When a task ends, another client begins, drawn uniformly from the available clients

@@ -24,7 +24,7 @@ struct TimeTerms {
   Nanoseconds deadline = kNever;  ///< for a round, or for an asynchronous task
   std::uint64_t seed = 0;
   std::size_t clients = 0;
-  std::uint64_t separation = 1;  ///< minimum number of versions between two with updates of the same client
+  std::uint64_t separation = 1;  ///< minimum distance in versions between two updates of the same client
   std::size_t cohort_goal = 0;   ///< updates at which a synchronous round closes; 0: the whole cohort
   double flops = 0;              ///< example_flops
   TransferBytes traffic = {};
@@ -34,7 +34,7 @@ struct TimeTerms {
   Device device(ClientId client) const { return devices->device({client, seed, flops}); }
   /// The time that a task takes while its client is available. Throws Error if it exceeds the limit of nanoseconds().
   Nanoseconds length(ClientId client, std::uint32_t count) const;
-  /// The first instant from `time` on at which the client is available; kNever if there is none.
+  /// The first instant at or after `time` at which the client is available; kNever if there is none.
   Nanoseconds next_there(ClientId client, Nanoseconds time) const;
   bool is_there(ClientId client, Nanoseconds time) const {
     return availability->is_always() || availability->at(client, time, seed).is_there;
@@ -44,8 +44,8 @@ struct TimeTerms {
   }
 };
 
-/// Returns the tier of each client by the length of its first task; tier 0 is the fastest. There are this many tiers of similar
-/// size, but at most one per client.
+/// Divides clients into this many tiers of similar size, but at most one per client, by the length of each client's first task.
+/// Returns the tier of each client; tier 0 is the fastest.
 std::vector<std::uint16_t> tiers_by_speed(const TimeTerms& terms, std::size_t tiers);
 
 /// Describes how fast a run's clients are, from at most 100,000 evenly spaced clients: percentiles of the seconds per example,

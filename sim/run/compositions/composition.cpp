@@ -32,7 +32,7 @@ Releases drawn_as(const CompositionEvent& event, Neighbours neighbours) {
   return {.sampling = event.sampling, .neighbours = neighbours, .rate = event.rate, .adaptive = event.adaptive};
 }
 
-/// `sought` is the noise multiplier for events that omit it.
+/// Adds event `at` of a case to the spending. `sought` is the noise multiplier for events that omit it.
 void add_event(Spending& spending, const CompositionCase& one, std::size_t at, std::optional<double> sought) {
   const CompositionEvent& event = one.events[at];
   const auto refuse = [&](const std::string& what) { throw usage_error("event " + std::to_string(at + 1) + ": " + what); };

@@ -29,7 +29,7 @@ enum class CompositionAsk {
 struct CompositionAskRow {
   CompositionAsk ask;
   std::string_view name;
-  std::string_view needs;  ///< required keys, separated by spaces; other keys in this column are not allowed
+  std::string_view needs;  ///< required keys, separated by spaces; no other keys that occur in this column are allowed
 };
 inline constexpr CompositionAskRow kCompositionAsks[] = {
     {CompositionAsk::epsilon, "epsilon", "accountant delta"},

@@ -18,8 +18,8 @@ namespace {
 
 namespace keys = composition_keys;
 
-/// Quotes NaN, Infinity and numbers beyond the largest double, so that they become an error of their case instead of making the
-/// parser reject the file.
+/// Quotes NaN, Infinity and numbers beyond the largest double, so that each is reported as an error in its own case, instead of
+/// making the parser reject the whole file.
 std::string with_odd_numbers_quoted(const std::string& text) {
   std::string result;
   result.reserve(text.size());
@@ -79,7 +79,7 @@ ParsedFile parsed(const std::string& path) {
   return file;
 }
 
-/// The value as in the file, shortened.
+/// The value as in the file, shortened if long.
 std::string shown(const Json& value) {
   constexpr std::size_t kMaxShown = 40;
   std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
@@ -170,7 +170,7 @@ std::optional<std::uint64_t> whole_at(const Json& object, std::string_view name)
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
 }
 
-/// Throws Error (usage) unless the object's keys among `governed` are exactly those in `needs`. `what` names the reason.
+/// Throws Error (usage) unless the object's keys among `governed` are exactly those in `needs`. `what` states the reason.
 void check_goes_with(const Json& object, std::string_view governed, std::string_view needs, const std::string& what,
                      const std::string& where) {
   const auto needed = split(needs, ' ');
@@ -221,7 +221,7 @@ CompositionEvent read_event(const Json& object, const std::string& where) {
   return event;
 }
 
-/// The number of releases with a separate noise multiplier.
+/// The number of an event's releases that have their own noise multiplier.
 std::size_t listed_in(const CompositionEvent& event) {
   constexpr std::uint64_t kMaxFixed = 1000;  // releases after which schedules without a target are constant
   if (!event.schedule) return event.noise_multipliers.size();

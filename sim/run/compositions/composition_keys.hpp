@@ -30,7 +30,7 @@ struct CompositionKey {
   Needed needed;
   Valid valid = {};                                ///< for numbers
   std::size_t most = 0;                            ///< for lists, the largest number of elements
-  std::span<const std::string_view> choices = {};  ///< for text; any text if empty
+  std::span<const std::string_view> choices = {};  ///< for text, the valid values; empty: any text
 };
 
 namespace composition_keys {
@@ -100,7 +100,7 @@ inline constexpr CompositionKey kSchedule[] = {
 struct CompositionScheduleRow {
   std::string_view name;
   bool of_clip;
-  std::string_view needs;  ///< required keys, separated by spaces; others are not allowed
+  std::string_view needs;  ///< required keys, separated by spaces; no others are allowed
 };
 inline constexpr CompositionScheduleRow kCompositionSchedules[] = {
     {"hyperbolic", true, "target"}, {"linear", true, "target"},         {"linear-1000", true, ""},

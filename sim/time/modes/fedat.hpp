@@ -11,8 +11,9 @@ struct FedAtSettings : TieredSettings {
                      std::tuple{Field{"tier-cohort", &FedAtSettings::tier_cohort,
                                       "clients of a round of a tier, at most all of it", Valid{.low = 1, .high = 1e7}}});
 };
-/// x <- sum_m T_(M+1-m) / T x_m over M tiers, the fastest first: x_m is the model of tier m, the mean of its clients' models
-/// after its last round, T_m the number of its rounds, and T the sum of T_m. The paper's proximal term is local-objective prox.
+/// x <- sum_m T_(M+1-m) / T x_m over M tiers, the fastest first. x_m is the model of tier m, the mean of its clients' models
+/// after the tier's last round; T_m is the tier's number of rounds, and T the sum of T_m. The paper's proximal term is
+/// local-objective prox.
 struct FedAt final : PartBase<ModePart, FedAt, FedAtSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "fedat";

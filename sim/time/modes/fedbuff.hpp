@@ -14,7 +14,8 @@ struct FedBuffSettings : AsynchronousSettings {
           Field{"normalized-staleness", &FedBuffSettings::normalized_staleness,
                 "divide by the sum of the staleness weights, not by the number of updates"}});
 };
-/// x <- x + rate (1 / K) sum s(t_i) D_i over a buffer of K updates, each relative to its client's initial version.
+/// x <- x + eta (1 / K) sum s(t_i) D_i over a buffer of K updates, each relative to its client's initial version; eta is the
+/// server's learning rate.
 struct FedBuff final : AsynchronousMode<FedBuff, FedBuffSettings> {
   using AsynchronousMode::AsynchronousMode;
   static constexpr std::string_view kName = "fedbuff";

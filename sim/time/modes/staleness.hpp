@@ -21,7 +21,7 @@ constexpr auto choice_names(OverCap) { return names("drop", "wait"); }
 enum class StalenessWeight : std::uint8_t {
   constant,    ///< 1
   polynomial,  ///< (1 + t)^-a
-  hinge        ///< 1 up to b, then 1 / (a (t - b) + 1)
+  hinge        ///< 1 for t up to b, then 1 / (a (t - b) + 1)
 };
 constexpr auto choice_names(StalenessWeight) { return names("constant", "polynomial", "hinge"); }
 
@@ -51,7 +51,7 @@ struct AsynchronousSettings {
     }
     return 1;
   }
-  /// The mean of the staleness weights over the updates in a version's sum; 1 if there are none.
+  /// The mean staleness weight of the updates in a version's sum, each weighted as in the sum; 1 if there are no updates.
   double mean_weight(const SummedUpdates& updates) const {
     double sum = 0;
     for (const SummedUpdates::Update& update : updates.all) sum += update.weight * weight(update.staleness);

@@ -13,10 +13,10 @@
 namespace fedstride {
 
 /// Draws the tier of each round of tifl (Chai et al. 2020, Section 4.4, Algorithm 2). Every I rounds, if the loss of the last
-/// round's tier is no lower than I rounds ago, tiers are weighted by the rank of their losses: of n tiers, the highest loss has
-/// weight n, the lowest 1. A tier's loss is the mean of its clients' last reports; a tier without reports ranks first. (The paper
-/// ranks accuracies on test rows, which the coordinator does not have.) A tier is drawn at most as often as it has credits, until
-/// all tiers have used their credits.
+/// round's tier is no lower than I rounds ago, tiers are weighted by the rank of their losses: of n tiers, the tier with the
+/// highest loss has weight n, the tier with the lowest 1. A tier's loss is the mean of its clients' last reports; a tier without
+/// reports ranks first. (The paper ranks accuracies on test rows, which the coordinator does not have.) A tier is drawn at most
+/// as often as it has credits, until all tiers have used theirs.
 class TierDraw {
  public:
   /// `tier_of` is indexed by client. If `every` is 0, the draws are uniform; if `credits` is 0, a tier may have any number of
