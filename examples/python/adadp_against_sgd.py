@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""CIFAR-10 in a pathological partition (two classes per client): ADADP, which adapts its learning rate, against SGD at two
-learning rates.
+"""CIFAR-10, two classes per client: ADADP, which adapts its learning rate, against SGD at two learning rates.
 
     python3 adadp_against_sgd.py [ROUNDS [ROWS_PER_CLIENT]]
 
