@@ -3,8 +3,7 @@
 
     python3 adadp_against_sgd.py [ROUNDS [ROWS_PER_CLIENT]]
 
-Takes two minutes per run and round on one core; writes the figure to adadp-against-sgd.svg.
-"""
+Takes two minutes per run and round on one core; writes the figure to adadp-against-sgd.svg."""
 
 # %% Three runs with the same data and seed
 import sys
