@@ -97,9 +97,12 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   start_ = std::chrono::steady_clock::now();
   std::uint64_t held = 0;
   for (const std::uint64_t rows : setup.clients.row_counts) held += rows;
-  const Configuration& of = setup.configuration;
-  examples_a_round_ = of.local_steps > 0 ? static_cast<std::uint64_t>(of.local_steps) * of.batch * setup.clients.row_counts.size()
-                                         : held * static_cast<std::uint64_t>(of.local_epochs);
+  const Configuration& configuration = setup.configuration;
+  const bool by_steps = configuration.local_steps > 0;
+  const int passes = by_steps ? configuration.local_steps : configuration.local_epochs;
+  const std::uint64_t examples_a_pass =
+      by_steps ? setup.clients.row_counts.size() * static_cast<std::uint64_t>(configuration.batch) : held;
+  examples_a_round_ = examples_a_pass * static_cast<std::uint64_t>(passes);
   std::printf("%s: %s on %s, %s%s; partition %s\n%s", setup.data.train.name.c_str(), counted(held, "training row").c_str(),
               counted(setup.clients.rows.size(), "client").c_str(), counted(setup.data.test.size(), "test row").c_str(),
               setup.data.evaluation_rows.empty()
@@ -108,11 +111,9 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
               std::string(setup.configuration.partition.name()).c_str(),
               setup.data.train.size() > 0 ? partition_text(setup).c_str() : "");
   std::printf("model: %s (%s)\n", setup.model.line().c_str(), counted(setup.model.parameter_count(), "parameter").c_str());
-  const Configuration& configuration = setup.configuration;
-  const bool by_steps = configuration.local_steps > 0;
   std::printf("optimizer: %s%s; batch %d, local %s %d, seed %s\n", std::string(configuration.optimizer.name()).c_str(),
-              rate_text(configuration.optimizer).c_str(), configuration.batch, by_steps ? "steps" : "epochs",
-              by_steps ? configuration.local_steps : configuration.local_epochs, number_text(configuration.seed).c_str());
+              rate_text(configuration.optimizer).c_str(), configuration.batch, by_steps ? "steps" : "epochs", passes,
+              number_text(configuration.seed).c_str());
   const auto privacy = [](const char* whose, const LevelSetup& level) {
     std::printf("privacy of %s: clip %s, noise multiplier %s%s, delta %s%s\n", whose, number_text(level.clip).c_str(),
                 number_text(level.noise_multiplier).c_str(), level.calibrated ? " (calibrated)" : "",
