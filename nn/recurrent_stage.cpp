@@ -34,6 +34,7 @@ class RecurrentStage final : public RowStageWithParameters {
     product_.prepare_training();
     last_outputs_ = Buffer<float>(max_rows_ * positions_ * unit_stride());
     if (!kIsLstm) d_recurrent_ = Buffer<float>(max_rows_ * positions_ * gate_stride());
+    by_lane_ = Buffer<float>(packed_by_lane_size(units_, kGates * units_));
     d_output_ = Buffer<float>(max_rows_ * unit_stride());
     d_carried_ = Buffer<float>(max_rows_ * unit_stride());
   }
@@ -45,6 +46,7 @@ class RecurrentStage final : public RowStageWithParameters {
     weights_ = weights;
     product_.begin(weights);
     pack_weights(weights_ + weight_.offset, units_, kGates * units_, packed_.data());
+    if (by_lane_.size() > 0) pack_weights_by_lane(weights_ + weight_.offset, units_, kGates * units_, by_lane_.data());
   }
   void forward(const Signal& in, const Signal& out, RowRange range, const Batch*) override {
     const std::size_t unit = unit_stride(), gate = gate_stride();
@@ -91,8 +93,8 @@ class RecurrentStage final : public RowStageWithParameters {
       }
       if (t == 0) break;
       const Signal product = product_out(in);
-      dense_data_gradient({product.gradient[range.first] + t * gate, product.gradient.stride}, count, weights_ + weight_.offset,
-                          kGates * units_, {d_output, unit}, 0, units_);
+      dense_data_gradient_packed({product.gradient[range.first] + t * gate, product.gradient.stride}, count, by_lane_.data(),
+                                 units_, kGates * units_, {d_output, unit});
       if constexpr (!kIsLstm)
         for (int row = range.first; row < range.last; ++row)
           add_scaled(d_output_.data() + row * unit, d_carried_.data() + row * unit, 1.0F, static_cast<std::size_t>(units_));
@@ -154,6 +156,7 @@ class RecurrentStage final : public RowStageWithParameters {
   Buffer<float> zeros_;
   // only for training
   Buffer<float> last_outputs_;
+  Buffer<float> by_lane_;      ///< the recurrent weights, for data gradients
   Buffer<float> d_recurrent_;  ///< GRU only
   Buffer<float> d_output_;     ///< at one position, including contributions of later ones
   Buffer<float> d_carried_;    ///< gradient: LSTM: of the cell; GRU: of the previous output, bypassing the product

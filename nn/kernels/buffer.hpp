@@ -54,6 +54,7 @@ constexpr std::size_t row_stride(std::size_t size) {
 
 enum class Scratch {
   call,      ///< for one call of a stage
+  packed,    ///< for weights that a kernel packs
   gradients  ///< for the signals between stages, in the backward pass over some rows
 };
 

@@ -1,6 +1,8 @@
 #include "nn/kernels/dense.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 
 #include "nn/kernels/tiles.hpp"
@@ -17,17 +19,34 @@ constexpr int kMinRowsToCopy = 3 * kMaxRows;
 constexpr int kMinRowsToCopyCrowded = 128;
 constexpr int kCrowdedOutputs = 256;
 constexpr int kStripOutputs = 2 * kLanes;
+constexpr int kLaneInputs = 2 * kLanes;  // inputs of a tile whose vectors run along them, in the data gradient
+constexpr int kLaneDepth = std::bit_width(static_cast<unsigned>(kSumLanes)) - 1;
 constexpr int kCopiedInputs = 128;
+constexpr int kRowBlock = 64 * kMaxRows;  // rows on which copied weights take turns
+// With at least a row for this many outputs, a data gradient packs its weights, at most kPackedFloats at a time, and lets them take
+// turns on kLaneRows rows.
+constexpr int kOutputsPerRow = 3;
+constexpr int kPackedFloats = 1 << 18;
+constexpr int kLaneRows = 16 * kMaxRows;
 constexpr int kPrefetchInputs = 4;  // number of inputs to prefetch ahead, in the backward pass
 
+/// Weights of a strip of outputs. `next` is the distance to those that will be used soon, which are prefetched; 0: none. (A
+/// prefetch past the end of mapped memory searches the page tables in vain every time: a product took eight times as long.)
+struct WeightStrip {
+  const float* data;
+  std::size_t stride;
+  std::size_t next = 0;
+};
+
 template <int kRows, int kVectors, bool kTail>
-void forward_loop(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride, int depth, float* y,
-                  std::size_t y_stride, [[maybe_unused]] int tail) {
+void forward_loop(const float* x, std::size_t x_stride, WeightStrip strip, int depth, float* y, std::size_t y_stride,
+                  [[maybe_unused]] int tail) {
+  const float* w = strip.data;
   Lanes sum[kRows][kVectors];
   load_tile(sum, y, y_stride);
   for (int i = 0; i < depth; ++i) {
-    prefetch(w + kInputChunk * w_stride);  // the next inputs' weights for the same outputs
-    prefetch(w + kInputChunk * w_stride + kLanes);
+    prefetch(w + strip.next);
+    prefetch(w + strip.next + kLanes);
     Lanes weight[kVectors];
     unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
       if constexpr (kTail && v + 1 == kVectors)
@@ -39,7 +58,7 @@ void forward_loop(const float* x, std::size_t x_stride, const float* w, std::siz
       const Lanes value = broadcast(x[r * x_stride]);
       unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] = fma(value, weight[v], sum[r][v]); });
     });
-    w += w_stride;
+    w += strip.stride;
     ++x;
   }
   store_tile(sum, y, y_stride);
@@ -47,12 +66,11 @@ void forward_loop(const float* x, std::size_t x_stride, const float* w, std::siz
 
 /// y[r][o] += sum_i x[r][i] w[i][o] for `depth` inputs; `tail` outputs in the last vector.
 template <int kRows, int kVectors>
-void forward_tile(const float* x, std::size_t x_stride, const float* w, std::size_t w_stride, int depth, float* y,
-                  std::size_t y_stride, int tail) {
+void forward_tile(const float* x, std::size_t x_stride, WeightStrip w, int depth, float* y, std::size_t y_stride, int tail) {
   if (tail == kLanes)
-    forward_loop<kRows, kVectors, false>(x, x_stride, w, w_stride, depth, y, y_stride, tail);
+    forward_loop<kRows, kVectors, false>(x, x_stride, w, depth, y, y_stride, tail);
   else
-    forward_loop<kRows, kVectors, true>(x, x_stride, w, w_stride, depth, y, y_stride, tail);
+    forward_loop<kRows, kVectors, true>(x, x_stride, w, depth, y, y_stride, tail);
 }
 
 /// Sums over the outputs, with kSums vectors of sums in registers. The parts of the lanes take turns on a piece of the outputs
@@ -99,6 +117,59 @@ void data_tile(const float* dy, std::size_t dy_stride, const float* w, int outpu
   Lanes packed[kPacked];
   packed_sums(sums, packed);
   unrolled<kPacked>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { store(to + i * kLanes, packed[i]); });
+}
+
+/// The numbers below kSumLanes in the order in which sum() adds the lanes: every number's bits are reversed.
+constexpr auto kLaneOrder = [] {
+  std::array<int, kSumLanes> order{};
+  for (int bit = 1; bit < kSumLanes; bit *= 2)
+    for (int i = 0; i < bit; ++i) {
+      order[static_cast<std::size_t>(i)] *= 2;
+      order[static_cast<std::size_t>(i + bit)] = order[static_cast<std::size_t>(i)] + 1;
+    }
+  return order;
+}();
+
+/// dx[r][i] = sum_o dy[r][o] w[i][o] for kLaneInputs inputs, of which `width` are stored, from weights packed by
+/// pack_weights_by_lane(). Each lane of the sums is a product of its own, with inputs along the vectors; the lanes are then added
+/// pairwise, as sum() does.
+template <int kRows>
+void lane_tile(const float* dy, std::size_t dy_stride, const float* w, int outputs, float* dx, std::size_t dx_stride, int width) {
+  constexpr int kVectors = kLaneInputs / kLanes;
+  constexpr std::size_t kTile = kRows * kLaneInputs;
+  alignas(64) float waiting[kLaneDepth * kTile];  // sums of 1, 2, 4 ... lanes that still need their partner
+  Lanes sum[kRows][kVectors];
+  int done = 0;
+  for (const int lane : kLaneOrder) {
+    unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] = Lanes{}; });
+    });
+    const float* from = dy + lane;
+    for (int o = lane; o < outputs; o += kSumLanes, from += kSumLanes, w += kLaneInputs) {
+      Lanes weight[kVectors];
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { weight[v] = load(w + v * kLanes); });
+      unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+        const Lanes value = broadcast(from[r * dy_stride]);
+        unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] = fma(value, weight[v], sum[r][v]); });
+      });
+    }
+    int waits = 0;
+    for (; (done >> waits & 1) != 0; ++waits)
+      unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+        unrolled<kVectors>(
+            [&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[r][v] += load(waiting + waits * kTile + r * kLaneInputs + v * kLanes); });
+      });
+    if (++done < kSumLanes) store_tile(sum, waiting + waits * kTile, kLaneInputs);
+  }
+  const int whole = width / kLanes, tail = width % kLanes;
+  unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
+      if (v < whole)
+        store(dx + r * dx_stride + v * kLanes, sum[r][v]);
+      else if (v == whole && tail > 0)
+        store_first(dx + r * dx_stride + v * kLanes, sum[r][v], tail);
+    });
+  });
 }
 
 enum class WeightSum {
@@ -171,6 +242,7 @@ constexpr auto weight_tiles() {  // indexed by WeightSum
 constexpr auto kForwardTiles = tile_table<2, kMaxRows>([]<int kVectors, int kRows>() { return &forward_tile<kRows, kVectors>; });
 constexpr auto kDataTiles = tile_table<2, kMaxRows>([]<int kInputs, int kRows>() { return &data_tile<kRows, kInputs>; });
 constexpr auto kBothTiles = tile_table<1, kMaxRows>([]<int, int kRows>() { return &both_tile<kRows>; })[0];
+constexpr auto kLaneTiles = tile_table<1, kMaxRows>([]<int, int kRows>() { return &lane_tile<kRows>; })[0];
 constexpr auto kWeightTiles1 = weight_tiles<1>();
 constexpr auto kWeightTiles4 = weight_tiles<kWeightInputs>();
 
@@ -188,12 +260,12 @@ void start_with(const float* bias, Rows y, int rows, int first, int last) {
       store(y[r] + o, bias == nullptr ? Lanes{} : load_first(bias + o, std::min(kLanes, last - o)));
 }
 
-/// Adds the products for a strip of at most kStripOutputs outputs, whose weights begin at `w`, to y.
-FEDSTRIDE_INLINE void add_strip(const float* x, std::size_t x_stride, int rows, const float* w, int w_stride, int depth, float* y,
+/// Adds the products for a strip of at most kStripOutputs outputs to y.
+FEDSTRIDE_INLINE void add_strip(const float* x, std::size_t x_stride, int rows, WeightStrip w, int depth, float* y,
                                 std::size_t y_stride, int width) {
   const auto& tiles = kForwardTiles[width > kLanes ? 1 : 0];
   const int tail = width > kLanes ? width - kLanes : width;
-  tiles[rows - 1](x, x_stride, w, static_cast<std::size_t>(w_stride), depth, y, y_stride, tail);
+  tiles[rows - 1](x, x_stride, w, depth, y, y_stride, tail);
 }
 
 /// Computes weight gradients of at most kWeightInputs inputs and `width` outputs, with the tile function for these numbers.
@@ -238,26 +310,31 @@ void packed_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int 
 void dense_forward(Rows x, int rows, int inputs, const float* w, int outputs, const float* bias, bool relu, Rows y, int first,
                    int last) {
   start_with(bias, y, rows, first, last);
+  const auto stride = static_cast<std::size_t>(outputs);
+  const auto add = [&](int i, int depth, int row, int count, int o, WeightStrip strip) {
+    add_strip(x[row] + i, x.stride, count, strip, depth, y[row] + o, y.stride, std::min(kStripOutputs, last - o));
+  };
   const bool copies =
       (rows >= kMinRowsToCopy && outputs % kLanes != 0) || (rows >= kMinRowsToCopyCrowded && outputs % kCrowdedOutputs == 0);
-  const int chunk = copies ? kCopiedInputs : kInputChunk;
-  for (int i = 0; i < inputs; i += chunk) {
-    const int depth = std::min(chunk, inputs - i);
-    const auto add = [&](int row, int count, int o, const float* from, int stride) {
-      add_strip(x[row] + i, x.stride, count, from, stride, depth, y[row] + o, y.stride, std::min(kStripOutputs, last - o));
-    };
-    const float* weights = w + static_cast<std::size_t>(i) * outputs;
-    if (copies) {
-      alignas(64) float copy[kCopiedInputs * kStripOutputs];
-      for (int o = first; o < last; o += kStripOutputs) {
-        copy_columns(weights + o, outputs, depth, std::min(kStripOutputs, last - o), copy);
-        for_blocks(rows, kMaxRows, [&](int row, int count) { add(row, count, o, copy, kStripOutputs); });
-      }
-    } else {
+  if (!copies) {
+    for (int i = 0; i < inputs; i += kInputChunk) {
+      const std::size_t next = i + kInputChunk < inputs ? kInputChunk * stride : 0;  // the next inputs' weights, same outputs
       for_blocks(rows, kMaxRows, [&](int row, int count) {
-        for (int o = first; o < last; o += kStripOutputs) add(row, count, o, weights + o, outputs);
+        for (int o = first; o < last; o += kStripOutputs)
+          add(i, std::min(kInputChunk, inputs - i), row, count, o, {w + i * stride + o, stride, next});
       });
     }
+  } else {
+    alignas(64) float copy[kCopiedInputs * kStripOutputs];
+    for (int begin = 0; begin < rows; begin += kRowBlock)
+      for (int i = 0; i < inputs; i += kCopiedInputs)
+        for (int o = first; o < last; o += kStripOutputs) {
+          const int depth = std::min(kCopiedInputs, inputs - i);
+          copy_columns(w + i * stride + o, outputs, depth, std::min(kStripOutputs, last - o), copy);
+          for_blocks(std::min(kRowBlock, rows - begin), kMaxRows, [&](int row, int count) {
+            add(i, depth, begin + row, count, o, {copy, kStripOutputs});
+          });
+        }
   }
   if (relu)
     for (int r = 0; r < rows; ++r)
@@ -279,13 +356,23 @@ void dense_forward_packed(Rows x, int rows, int inputs, const float* packed, int
     for (int i = 0; i < inputs; i += kCopiedInputs) {
       const float* const weights = packed + static_cast<std::size_t>(o) * inputs + static_cast<std::size_t>(i) * kStripOutputs;
       for_blocks(rows, kMaxRows, [&](int row, int count) {
-        add_strip(x[row] + i, x.stride, count, weights, kStripOutputs, std::min(kCopiedInputs, inputs - i), y[row] + o, y.stride,
-                  std::min(kStripOutputs, outputs - o));
+        add_strip(x[row] + i, x.stride, count, {weights, kStripOutputs}, std::min(kCopiedInputs, inputs - i), y[row] + o,
+                  y.stride, std::min(kStripOutputs, outputs - o));
       });
     }
 }
 
 void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last) {
+  if (rows >= outputs / kOutputsPerRow) {
+    const int group = std::max(1, kPackedFloats / (kLaneInputs * outputs)) * kLaneInputs;
+    for (int i = first; i < last; i += group) {
+      const int inputs = std::min(group, last - i);
+      float* const packed = thread_scratch<Scratch::packed>(packed_by_lane_size(inputs, outputs));
+      pack_weights_by_lane(w + static_cast<std::size_t>(i) * outputs, inputs, outputs, packed);
+      dense_data_gradient_packed(dy, rows, packed, inputs, outputs, {dx.data + i, dx.stride});
+    }
+    return;
+  }
   alignas(64) float sums[whole_lanes(2 * kMaxRows)];
   for_blocks(rows, kMaxRows, [&](int row, int count) {
     for (int i = first; i < last; i += 2) {
@@ -297,6 +384,39 @@ void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx
         for (int r = 0; r < count; ++r) dx[row + r][i + 1] = sums[count + r];
     }
   });
+}
+
+std::size_t packed_by_lane_size(int inputs, int outputs) {
+  return static_cast<std::size_t>((inputs + kLaneInputs - 1) / kLaneInputs) * kLaneInputs * static_cast<std::size_t>(outputs);
+}
+
+void pack_weights_by_lane(const float* w, int inputs, int outputs, float* to) {
+  const auto stride = static_cast<std::size_t>(outputs);
+  std::array<int, kSumLanes> first{};  // the place of each lane's first output
+  for (int next = 0; const int lane : kLaneOrder) {
+    first[static_cast<std::size_t>(lane)] = next;
+    next += (outputs - lane + kSumLanes - 1) / kSumLanes;
+  }
+  for (int i = 0; i < inputs; i += kLaneInputs, to += kLaneInputs * stride)
+    for (int v = 0; v < kLaneInputs; v += kLanes)
+      for (int o = 0; o < outputs; o += kLanes) {
+        Lanes block[kLanes];
+        const int here = std::min(kLanes, outputs - o);
+        for (int k = 0; k < kLanes; ++k)
+          block[k] = i + v + k < inputs ? load_first(w + static_cast<std::size_t>(i + v + k) * stride + o, here) : Lanes{};
+        transpose(block);
+        for (int k = 0; k < here; ++k)
+          store(to + (first[static_cast<std::size_t>((o + k) % kSumLanes)] + (o + k) / kSumLanes) * kLaneInputs + v, block[k]);
+      }
+}
+
+void dense_data_gradient_packed(Rows dy, int rows, const float* packed, int inputs, int outputs, Rows dx) {
+  for (int begin = 0; begin < rows; begin += kLaneRows)
+    for (int i = 0; i < inputs; i += kLaneInputs)
+      for_blocks(std::min(kLaneRows, rows - begin), kMaxRows, [&](int row, int count) {
+        kLaneTiles[count - 1](dy[begin + row], dy.stride, packed + static_cast<std::size_t>(i) * outputs, outputs,
+                              dx[begin + row] + i, dx.stride, std::min(kLaneInputs, inputs - i));
+      });
 }
 
 void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw) {
@@ -349,7 +469,15 @@ OutputGradients scaled_gradients(Rows dy, int rows, int outputs, const float* fa
 }
 
 void column_sums(const OutputGradients& dy, int outputs, float* sums) {
-  for (int o = 0; o < outputs; o += kLanes) {
+  constexpr int kVectors = 8;  // a row's adjacent lines are read together
+  int o = 0;
+  for (; o + kVectors * kLanes <= outputs; o += kVectors * kLanes) {
+    Lanes total[kVectors] = {};
+    for (int r = 0; r < dy.count; ++r)
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { total[v] += load(dy.values[r] + o + v * kLanes); });
+    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(sums + o + v * kLanes, total[v]); });
+  }
+  for (; o < outputs; o += kLanes) {
     Lanes total{};
     for (int r = 0; r < dy.count; ++r) total += load(dy.values[r] + o);
     store(sums + o, total);

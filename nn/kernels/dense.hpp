@@ -33,6 +33,12 @@ void dense_forward_packed(Rows x, int rows, int inputs, const float* packed, int
 /// dx[r][i] = sum_o dy[r][o] w[i][o] for inputs [first, last).
 void dense_data_gradient(Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last);
 
+/// Packs weights for many calls of dense_data_gradient_packed(), into packed_by_lane_size() floats.
+std::size_t packed_by_lane_size(int inputs, int outputs);
+void pack_weights_by_lane(const float* w, int inputs, int outputs, float* to);
+/// dense_data_gradient() for all inputs.
+void dense_data_gradient_packed(Rows dy, int rows, const float* packed, int inputs, int outputs, Rows dx);
+
 /// Gradients of a layer's outputs, for all examples in order or for some of them.
 struct OutputGradients {
   Rows values;

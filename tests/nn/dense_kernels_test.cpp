@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -16,7 +17,8 @@ struct Case {
 };
 
 /// Few and many rows, more of both than a cache or a copy holds, and no multiples of a vector.
-constexpr Case kCases[] = {{1, 1, 1}, {5, 7, 3}, {19, 131, 33}, {130, 9, 100}, {140, 70, 256}, {300, 66, 130}, {40, 130, 259}};
+constexpr Case kCases[] = {{1, 1, 1},      {5, 7, 3},      {19, 131, 33},  {130, 9, 100},
+                           {140, 70, 256}, {300, 66, 130}, {40, 130, 259}, {420, 33, 1030}};
 
 struct Matrix {
   Matrix(int count, int size, std::uint32_t number)
@@ -82,6 +84,37 @@ TEST_CASE("a dense layer's weight gradient is the sum in the order of the rows, 
       CHECK(others == 0);
       CHECK(dw.back() == 9.0F);
     }
+  }
+}
+
+TEST_CASE("a dense layer's data gradient is the sum over lanes of outputs, with weights as they lie or packed") {
+  for (const Case& one : kCases) {
+    INFO(one.rows << " rows, " << one.inputs << " inputs, " << one.outputs << " outputs");
+    Matrix dy(one.rows, one.outputs, 1), dx(one.rows, one.inputs, 2), dx_packed(one.rows, one.inputs, 2);
+    const std::vector<float> w = random_weights(one);
+    // All inputs but the first and the last.
+    const int first = one.inputs > 2 ? 1 : 0, last = one.inputs > 2 ? one.inputs - 1 : one.inputs;
+    const std::vector<float> before(dx.rows()[0], dx.rows()[0] + one.inputs);
+    dense_data_gradient(dy.rows(), one.rows, w.data(), one.outputs, dx.rows(), first, last);
+    Buffer<float> packed(packed_by_lane_size(one.inputs, one.outputs));
+    pack_weights_by_lane(w.data(), one.inputs, one.outputs, packed.data());
+    dense_data_gradient_packed(dy.rows(), one.rows, packed.data(), one.inputs, one.outputs, dx_packed.rows());
+    int others = 0;
+    for (int r = 0; r < one.rows; ++r)
+      for (int i = 0; i < one.inputs; ++i) {
+        std::array<float, kSumLanes> lanes{};
+        for (int o = 0; o < one.outputs; ++o) {
+          float& lane = lanes[static_cast<std::size_t>(o % kSumLanes)];
+          lane = fma(dy.rows()[r][o], w[static_cast<std::size_t>(i) * one.outputs + o], lane);
+        }
+        for (std::size_t step = kSumLanes / 2; step > 0; step /= 2)
+          for (std::size_t lane = 0; lane < step; ++lane) lanes[lane] += lanes[lane + step];
+        others += dx_packed.rows()[r][i] != lanes[0];
+        if (i >= first && i < last) others += dx.rows()[r][i] != lanes[0];
+      }
+    CHECK(others == 0);
+    if (first > 0) CHECK(dx.rows()[0][0] == before[0]);
+    if (last < one.inputs) CHECK(dx.rows()[0][last] == before[static_cast<std::size_t>(last)]);
   }
 }
 
