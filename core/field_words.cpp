@@ -1,7 +1,6 @@
 #include "core/field_words.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 #include "core/text.hpp"
@@ -189,9 +188,8 @@ constexpr FieldWord kFieldWords[] = {
 std::string comparable(std::string_view name) {
   std::string text;
   for (const char letter : name)
-    if (letter != '-' && letter != '_' && letter != ' ')
-      text += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return text;
+    if (letter != '-' && letter != '_' && letter != ' ') text += letter;
+  return lower_case(text);
 }
 
 // The name as spelled in `word.words`; empty if it is not there.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/locale/utf.hpp>
-#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +11,9 @@
 
 namespace fedstride {
 namespace {
+
+// Independent of the locale.
+char lower_case(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
 
 std::string with_four_digits(double number, int direction) {
   if (!std::isfinite(number)) return "infinite";
@@ -49,6 +51,12 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) letter = lower_case(letter);
+  return lower;
+}
+
 std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
@@ -70,7 +78,7 @@ namespace {
 // other; case is ignored, and _ equals -.
 std::size_t edits(std::string_view one, std::string_view other) {
   const auto same = [](char a, char b) {
-    const auto folded = [](char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c))); };
+    const auto folded = [](char c) { return c == '_' ? '-' : lower_case(c); };
     return folded(a) == folded(b);
   };
   std::vector<std::vector<std::size_t>> rows(one.size() + 1, std::vector<std::size_t>(other.size() + 1));

@@ -17,6 +17,9 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 /// The text without leading and trailing white space.
 std::string_view trimmed(std::string_view text);
 
+/// The text with ASCII letters in lower case.
+std::string lower_case(std::string_view text);
+
 /// The parts joined into one text: "a, b, c".
 template <class Texts>
 std::string joined(const Texts& parts, std::string_view separator = ", ") {

@@ -15,7 +15,7 @@ struct GaussianAttackSettings : Attackers {
 /// Attackers send Gaussian noise instead of their updates (Blanchard, El Mhamdi, Guerraoui & Stainer 2017, Section 5).
 struct GaussianAttack final : AttackBase<GaussianAttack, GaussianAttackSettings> {
   static constexpr std::string_view kName = "gaussian";
-  static constexpr std::string_view kSummary = "attackers send normal noise (Blanchard et al. 2017)";
+  static constexpr std::string_view kSummary = "attackers send Gaussian noise (Blanchard et al. 2017)";
 
   bool falsifies() const override { return true; }
   void falsify(const AttackRound& round, std::uint32_t client, std::span<float> change) const override {

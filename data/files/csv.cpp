@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -91,10 +90,8 @@ bool is_nameless(std::string_view name) {
 
 /// True for a name that marks a column as the target.
 bool names_target(std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   constexpr std::string_view kNames[] = {"label", "target", "y", "class"};
-  return std::ranges::find(kNames, lower) != std::end(kNames);
+  return std::ranges::find(kNames, lower_case(name)) != std::end(kNames);
 }
 
 /// True for a field that stands for a missing value.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <istream>
@@ -26,8 +25,7 @@ constexpr std::size_t kMaxTextLength = 1 << 16;  // characters per example
 bool names_a_picture(std::string_view text) {
   const std::size_t dot = text.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || text.find_first_of(" \n\t") != std::string_view::npos) return false;
-  std::string ending(text.substr(dot + 1));
-  for (char& letter : ending) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  const std::string ending = lower_case(text.substr(dot + 1));
   constexpr std::string_view kEndings[] = {"jpg", "jpeg", "png", "bmp", "gif", "tif", "tiff", "webp"};
   return std::ranges::find(kEndings, ending) != std::end(kEndings);
 }

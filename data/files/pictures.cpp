@@ -2,7 +2,6 @@
 #include <turbojpeg.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <optional>
 
@@ -79,8 +78,7 @@ Picture picture_of(const fs::path& file, int channels) {
 }
 
 bool has_picture_name(const fs::path& file) {
-  std::string ending = file.extension().string();
-  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string ending = lower_case(file.extension().string());
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 

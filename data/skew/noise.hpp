@@ -48,7 +48,7 @@ struct NoiseSettings {
 struct NoiseSkew final : PartBase<FeatureSkewPart, NoiseSkew, NoiseSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "noise";
-  static constexpr std::string_view kSummary = "normal noise that grows with the client number";
+  static constexpr std::string_view kSummary = "Gaussian noise that grows with the client number";
 
   std::string objection(const Dataset& data) const override {
     const bool has_numbers = !data.pixels.empty() || !data.features.empty();

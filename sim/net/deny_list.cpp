@@ -20,9 +20,9 @@ std::string hex_digits(std::string_view text) {
   for (const char c : text) {
     if (c == ':') continue;
     if (std::isxdigit(static_cast<unsigned char>(c)) == 0) return {};
-    digits += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    digits += c;
   }
-  return digits;
+  return lower_case(digits);
 }
 
 /// Returns the line's normalized entry; empty if the line is invalid.

@@ -155,8 +155,7 @@ namespace {
 
 /// Returns the host in a Host header, in lower case, without port or brackets.
 std::string host_of(std::string header) {
-  std::transform(header.begin(), header.end(), header.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  header = lower_case(header);
   if (header.starts_with('[')) return header.substr(1, header.find(']') - 1);
   return header.substr(0, header.find(':'));
 }

@@ -34,12 +34,6 @@ DocumentNode converted(const toml::node& node) {
   return result;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 // Advice on a line that is not valid TOML: how to write the first unquoted word used as a value; empty if it has no such word.
 std::string advice_on_line(std::string_view line) {
   const auto equals = line.find('=');

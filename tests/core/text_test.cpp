@@ -11,6 +11,12 @@ namespace {
 
 using Pieces = std::vector<std::string_view>;
 
+TEST_CASE("only ASCII letters have a lower case") {
+  CHECK(lower_case("AZ_az-09 [`{@") == "az_az-09 [`{@");
+  CHECK(lower_case("\xc3\x84") == "\xc3\x84");
+  CHECK(lower_case("").empty());
+}
+
 TEST_CASE("splitting keeps empty pieces") {
   CHECK(split("a|b|c", '|') == Pieces{"a", "b", "c"});
   CHECK(split("|a||", '|') == Pieces{"", "a", "", ""});

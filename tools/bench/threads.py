@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares two threads with one, in turn: the speed-ups of whole runs and of their rounds. Also measures the speed-up that two
-cores allow, with two one-thread runs at once and one after the other. The machine must be idle.
+"""Compares two threads with one, in turn: the speed-ups of whole runs and sweeps, and of a run's rounds. Also measures the speed-up
+that two cores allow, with two one-thread runs at once and one after the other. The machine must be idle.
 
     python3 tools/bench/threads.py build/release/fedstride FOLDER-OF-CIFAR-10 [PAIRS]      (a minute per pair)
 """
@@ -20,15 +20,23 @@ WORKS = {
                                                      optimizer="adadp"),
     "adadp-cnn, CIFAR-10, private": dict(dataset="cifar10", model="adadp-cnn", clients=5, limit_per_client=200, rounds=2, dp="example",
                                          noise_multiplier=1, optimizer="sgd", partition="iid"),
+    "sweep of eight cells, adadp-mlp, five clients": dict(sweep="seed = [1, 2, 3, 4, 5, 6, 7, 8]", model="adadp-mlp", clients=5, rounds=3),
+    "sweep of 200 tiny cells": dict(sweep=f"seed = {list(range(1, 201))}", model="logistic", clients=5, limit_per_client=20, rounds=1),
 }
 
 
-def start(program, folder, **settings):
-    return subprocess.Popen(command(program, quiet=True, out=folder, **settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def start(program, folder, sweep=None, **settings):
+    """Starts a run, or a sweep over `sweep`, the lines of a [sweep] table; with two threads, two cells run at a time."""
+    words = command(program, "sweep" if sweep else "run", quiet=True, out=folder, **settings)
+    if sweep:
+        file = Path(f"{folder}.toml")
+        file.write_text(f'name = "threads"\n[sweep]\n{sweep}\n')
+        words[2:2] = [str(file), "--jobs", str(settings["threads"])]
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def measured(program, runs, **settings):
-    """Returns the seconds that this many runs take at once, and the seconds of one run's rounds."""
+    """Returns the seconds that this many runs take at once, and the seconds of one run's rounds, 0 for a sweep."""
     with tempfile.TemporaryDirectory() as place:
         begun = time.perf_counter()
         for process in [start(program, Path(place, str(one)), **settings) for one in range(runs)]:
@@ -47,9 +55,11 @@ def main():
             two, two_rounds = measured(program, 1, threads=2, **settings, **data)
             both, _ = measured(program, 2, threads=1, **settings, **data)
             runs.append(one / two)
-            rounds.append(one_rounds / two_rounds)
+            if two_rounds:
+                rounds.append(one_rounds / two_rounds)
             allowed.append(2 * one / both)
-        print(f"{name}: runs {spread(runs, '.2f')}, rounds {spread(rounds, '.2f')}, allowed {spread(allowed, '.2f')}; {one:.1f} s", flush=True)
+        print(f"{name}: whole {spread(runs, '.2f')}" + (f", rounds {spread(rounds, '.2f')}" if rounds else ""),
+              f", allowed {spread(allowed, '.2f')}; {one:.1f} s", sep="", flush=True)
 
 
 if __name__ == "__main__":
