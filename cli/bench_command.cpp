@@ -31,7 +31,7 @@ struct BenchFlags {
   static constexpr int kBatch = 10;
 };
 
-/// Returns the form of the examples that a named model expects, or 32x32 images for any other model line.
+/// Returns the form of the examples that a named model expects, or 32x32 color images in 10 classes for any other line.
 ExampleForm form_for(std::string_view model) {
   const NamedModel* named = find_named_model(model);
   return named == nullptr ? ExampleForm{{32, 32, 3}, 10} : named->form;
@@ -40,7 +40,7 @@ ExampleForm form_for(std::string_view model) {
 // A network and the examples it is measured on.
 struct Case {
   std::string name;
-  int batch = 0;  ///< size, for private steps
+  int batch = 0;  ///< batch size of a private step
   std::string line = name;
   ExampleForm form = form_for(line);
   const char* frozen = "";
@@ -101,7 +101,7 @@ Json measure_private_steps(const BenchFlags& flags) {
   return rows;
 }
 
-// Compares each part of a family with plain SGD, on a network whose weights exceed a core's private caches.
+// Compares each part of a family with SGD under the plain objective, on a network whose weights exceed a core's private caches.
 template <class Family>
 Json measure_parts(const BenchFlags& flags, const char* title, const auto& measure_part) {
   const Model model = Model::parse("adadp-cnn", {32, 32, 3}, 10);
@@ -136,7 +136,7 @@ Json measure_codes(const BenchFlags& flags) {
 }
 
 Json measure_noises(const BenchFlags& flags) {
-  if (!flags.json) std::printf("Noise of a release of a million weights, compared with independent noise, in pairs:\n");
+  if (!flags.json) std::printf("Noise of a release of a million weights, compared with independent noise, measured in pairs:\n");
   Json rows = Json::array();
   for (const auto& part : MechanismPart::family().parts() | std::views::drop(1)) {  // skips independent noise
     const OptimizerSpeed speed = measure_noise(static_cast<const MechanismPart&>(*part), flags.seconds);
@@ -180,10 +180,11 @@ void bench(const BenchFlags& arguments) {
   } else {
     for (const Case& one : kCases) measure_batches(one);
     json["optimizers"] = measure_parts<Optimizer>(
-        arguments, "Optimizers: a gradient and its share of the step compared with SGD, adadp-cnn, batch %d, in pairs:\n",
+        arguments,
+        "Optimizers: a gradient and its share of the step compared with SGD, adadp-cnn, batch %d, measured in pairs:\n",
         measure_optimizer);
     json["objectives"] = measure_parts<LocalObjective>(
-        arguments, "Local objectives: an SGD step compared with the plain objective, adadp-cnn, batch %d, in pairs:\n",
+        arguments, "Local objectives: an SGD step compared with the plain objective, adadp-cnn, batch %d, measured in pairs:\n",
         measure_objective);
     json["private_steps"] = measure_private_steps(arguments);
     json["compression"] = measure_codes(arguments);
@@ -200,11 +201,10 @@ void add_bench_command(CLI::App& app) {
                               "Example: fedstride bench --model pfl-cnn --batch 50",
                               [](const BenchFlags& given) { given.fleet.on_ranks() ? bench_ranks(given) : bench(given); });
   add_flag(command, "--model", flags.model, {.word = "NAME", .known = known_models()},
-           "a named model, or layers for 32x32x3 images (default: seven named models)");
+           "a named model, or layers for 32x32x3 images (default: seven models in turn)");
   add_number_flag(command, "--batch", flags.batch, {.low = 1, .high = 100000},
-                  "examples in a batch (default: 10, 50 and 100 in turn)");
-  add_number_flag(command, "--seconds", flags.seconds, {.low = 0, .high = 600, .low_included = false},
-                  "seconds for each measurement");
+                  "examples per batch (default: 10, 50 and 100 in turn)");
+  add_number_flag(command, "--seconds", flags.seconds, {.low = 0, .high = 600, .low_included = false}, "seconds per measurement");
   add_json_switch(command, flags.json);
   add_fleet_flags(command, flags.fleet);
 }

@@ -26,11 +26,11 @@
 namespace fedstride {
 namespace {
 
-constexpr const char* kDescription = "Federated learning with adaptive steps: exact, reproducible, fast on a CPU.";
+constexpr const char* kDescription = "Federated learning with adaptive steps: exact, reproducible, and fast on a CPU.";
 
 int complain(const std::string& message, int code) {
   std::fflush(stdout);
-  // A message may quote a whole damaged file. Its beginning says what is wrong, and its end what would be valid.
+  // A message may quote a whole damaged file. The message's beginning says what is wrong, and its end what would be valid.
   constexpr std::size_t kBegin = 1500, kEnd = 400;
   std::string line = in_own_name(one_line(message));
   if (line.size() > kBegin + kEnd + 5) line.replace(kBegin, line.size() - kBegin - kEnd, " ... ");
@@ -45,7 +45,7 @@ int orientation() {
                   "  fedstride run                 train on the built-in data; the results go to a new folder under runs/\n"
                   "  fedstride run --help          the most common settings\n"
                   "  fedstride data list           all data sets, and which are on this machine\n"
-                  "  fedstride help                all commands; 'fedstride help privacy' and others explain a subject\n")
+                  "  fedstride help                all commands; 'fedstride help privacy', for example, explains a subject\n")
           .c_str(),
       stderr);
   return 2;
@@ -69,7 +69,7 @@ void check_command(const CLI::App& app, int argc, char** argv) {
   }
 }
 
-// CLI11's message, or our own if CLI11's omits what was typed.
+// CLI11's message, or our own if there is a better one.
 std::string explained(const CLI::ParseError& error, CLI::App& app) {
   CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
@@ -81,7 +81,7 @@ std::string explained(const CLI::ParseError& error, CLI::App& app) {
   return text + "; see '" + full_name(*command) + " --help'";
 }
 
-// Lost output, for example on a full disk, must not count as success.
+// Flushes the output and returns the exit code: lost output, for example on a full disk, must not count as success.
 int written() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return 0;
@@ -157,7 +157,7 @@ bool takes_words(const CLI::App& command) {
   return std::ranges::any_of(command.get_options(), [](const CLI::Option* option) { return option->get_positional(); });
 }
 
-// True if the named command has all the flags given and no help for it is requested: then no other flags are needed.
+// True if the named command has all the flags given and no help for it is requested: then no other flags need be created.
 bool has_flags(const CLI::App& app, int argc, char** argv) {
   const CLI::App* command = &app;
   for (int i = 1; i < argc; ++i) {
@@ -168,7 +168,7 @@ bool has_flags(const CLI::App& app, int argc, char** argv) {
       const bool is_help = word == "-h" || word == "--help" || word == "--help-all";
       if (is_help ? command != &app : command->get_option_no_throw(word.substr(0, word.find('='))) == nullptr) return false;
     } else if (*argv[i - 1] != '-' && !takes_words(*command)) {
-      return false;  // an extra word, which may stand for a flag
+      return false;  // an unexpected word: the hint needs all flags
     }
   }
   return true;

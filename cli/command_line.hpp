@@ -9,9 +9,9 @@ struct CommandInfo;
 /// main.
 int command_line(int argc, char** argv);
 
-/// The same for programs that handle errors themselves: throws Stopped, and Error, also for an invalid command line. May be
-/// called any number of times, from any thread. Returns 0, or the exit status of a command that has already printed its error to
-/// std::cerr.
+/// The same for programs that handle errors themselves: throws Stopped or Error, the latter also for an invalid command line. May
+/// be called any number of times, from any thread. Returns 0, or the exit status of a command that has already printed its error
+/// to std::cerr.
 int carry_out_command_line(int argc, char** argv);
 
 /// All commands and their flags (cli/manual/manual.hpp).

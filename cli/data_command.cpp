@@ -102,7 +102,7 @@ std::string class_name(const Dataset& data, std::size_t label) {
 struct Clients {
   std::vector<std::uint64_t> train;
   std::vector<std::uint64_t> test;
-  std::vector<std::uint64_t> sorted;  ///< sizes of the clients that have training rows
+  std::vector<std::uint64_t> sorted;  ///< numbers of training rows of the clients that have any, ascending
   std::size_t tested = 0;
 };
 
@@ -190,7 +190,7 @@ void show(const DataFlags& flags) {
   print_classes(pair);
   print_clients(pair);
   for (const std::string& note : pair.notes) std::cout << "note: " << one_line(note) << "\n";
-  if (!sheet.empty()) std::cout << "pictures: " << one_line(sheet) << "\n";
+  if (!sheet.empty()) std::cout << "images: " << one_line(sheet) << "\n";
 }
 
 void verify(const DataFlags& flags) {
@@ -310,9 +310,9 @@ void add_data_command(CLI::App& app) {
     const FlagValue set{.word = "NAME", .known = known};
     if (name == "show") {
       add_flag(command, "PATH", flags->path, Place::file, "a file, or a folder with train and test files");
-      add_flag(command, "--dataset", flags->name, set, "a data set of 'fedstride data list' instead");
+      add_flag(command, "--dataset", flags->name, set, "a data set from 'fedstride data list', instead of PATH");
     } else if (!known.empty())
-      add_flag(command, "NAME", flags->name, set, "a data set of 'fedstride data list'", Needed::yes);
+      add_flag(command, "NAME", flags->name, set, "a data set from 'fedstride data list'", Needed::yes);
     if (name == "verify" || name == "roster") add_data_flag(command, flags->options.data);
     if (name != "get" && name != "list" && name != "forget") add_reading_flags(command, flags->settings);
     if (name != "forget") add_data_folder_flag(command, flags->options.data_dir);
@@ -334,12 +334,13 @@ void add_data_command(CLI::App& app) {
   CLI::App& getting = add("get", "Download a data set and check its SHA-256; an interrupted download resumes.", "get cifar10",
                           downloadable_datasets(), get);
   getting.add_option("--url", flags->url, "mirror: URL of the archive, or of the folder that holds the files");
-  add_switch(getting, "--replace", flags->replace, "replace files that are there and are not as published");
+  add_switch(getting, "--replace", flags->replace, "replace existing files that differ from the published ones");
   CLI::App& forgetting =
-      add("forget", "Remove data sets of Python objects that were converted and kept (docs/python.md), all or one.",
+      add("forget", "Remove data sets that were converted from Python objects and kept (docs/python.md): all, or one.",
           "forget --dry-run", {}, forget);
-  add_flag(forgetting, "NAME", flags->name, FlagValue{.word = "NAME"}, "the one whose name begins like that; without: all");
-  add_switch(forgetting, "--dry-run", flags->dry_run, "list them, and remove nothing");
+  add_flag(forgetting, "NAME", flags->name, FlagValue{.word = "NAME"},
+           "the start of the name of the one to remove (default: all)");
+  add_switch(forgetting, "--dry-run", flags->dry_run, "list them and remove nothing");
 }
 
 }  // namespace fedstride

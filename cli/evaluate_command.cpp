@@ -49,7 +49,8 @@ void print_confusion(const ClientsEvaluation& result) {
 
 void print_not_covered() {
   std::printf(
-      "note: these rows are protected by the run; no privacy guarantee covers this result, so do not publish or select by it\n");
+      "note: these rows are protected by the run; no privacy guarantee covers this result, so do not publish it or use it for "
+      "selection\n");
 }
 
 void evaluate_per_client(const EvaluateFlags& arguments) {
@@ -123,22 +124,23 @@ void evaluate(const EvaluateFlags& arguments) {
 void add_evaluate_command(CLI::App& app) {
   const auto [command, flags] = add_command<EvaluateFlags>(
       app, "evaluate", "Report a model's accuracy and loss on a data set.",
-      "Accuracy is a share of the examples; loss is the mean softmax cross-entropy in nats. For regression they are R2 and\n"
+      "Accuracy is a share of the examples; loss is the mean softmax cross-entropy in nats. For regression, they are R2 and\n"
       "the mean squared error.\n"
       "Example: fedstride evaluate runs/quickstart/model.safetensors",
       evaluate);
   add_flag(command, "MODEL", flags.model, Place::file, "a .safetensors file written by fedstride, or the folder of a run",
            Needed::yes);
   add_flag(command, "--dataset", flags.dataset, {.word = "NAME", .known = known_datasets()},
-           "data set (default: the one it was trained on)");
+           "data set (default: the one the model was trained on)");
   add_data_flag(command, flags.options.data);
   add_reading_flags(command, flags.reading);
   add_data_folder_flag(command, flags.options.data_dir);
   add_choice_flag(command, "--part", flags.part, {"test", "train"}, "part of the data set");
   add_number_flag(command, "--threads", flags.threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
-  add_switch(command, "--per-client", flags.per_client,
-             "evaluate each client of the run on its own test rows (--client-test), with its personal model if it has one; print "
-             "a confusion matrix");
+  add_switch(
+      command, "--per-client", flags.per_client,
+      "evaluate each client of the run on its own test rows (--client-test), with its personal model if it has one, and print "
+      "a confusion matrix");
   add_number_flag(command, "--fine-tune", flags.fine_tune, {.low = 0, .high = 1000000},
                   "with --per-client: local epochs of fine-tuning by each client; 0: none");
   add_json_switch(command, flags.json);

@@ -23,7 +23,7 @@ struct ExplainFlags {
   bool json = false;
 };
 
-/// A column of the output: a number from a line of rounds.jsonl.
+/// A column of the output: a number that a line of rounds.jsonl contains or implies.
 struct ExplainedNumber {
   const char* key;
   const char* head;
@@ -35,12 +35,12 @@ constexpr ExplainedNumber kExplained[] = {
     {"learning_rate", "rate", "of the clients' next steps, on average"},
     {"lowest_rate", "lowest", "of these rates"},
     {"highest_rate", "highest", "of these rates"},
-    {"undone_share", "undone", "share of the clients' steps, whose error was above the tolerance"},
-    {"tolerance", "tolerance", "noise that one step may add to the weights, at the round's start"},
-    {"tolerance_bound", "bound", "on the tolerance, before its fall in the second half"},
-    {"pooled_noise", "V", "squared noise of a step at rate 1, as the clients were told: rate = tolerance / sqrt(V)"},
-    {"round_noise", "V here", "the same as measured in this round"},
-    {"noise_directions", "directions", "in which that noise points"},
+    {"undone_share", "undone", "share of the clients' steps that were undone because their error exceeded the tolerance"},
+    {"tolerance", "tolerance", "noise that one step may add to the weights, at the start of the round"},
+    {"tolerance_bound", "bound", "on the tolerance, before its decrease in the second half of the run"},
+    {"pooled_noise", "V", "squared noise of a step at rate 1, as sent to the clients: rate = tolerance / sqrt(V)"},
+    {"round_noise", "V here", "the same, as measured in this round"},
+    {"noise_directions", "directions", "number of directions in which that noise points"},
     {"server_rate", "gamma", "factor on the mean change"},
     {"client_length", "|D_k|", "root mean square length of the clients' changes"},
     {"mean_length", "|D|", "length of their mean"},
@@ -148,7 +148,7 @@ ExplainedRun read_explained(const std::string& folder) {
       for (std::size_t i = 0; i < kExplainedNumbers; ++i) round.numbers[i] = number_in(json, kExplained[i].key);
       add_steps(json, run, round);
     } catch (const JsonError&) {
-      throw failure("'" + path + "' has a damaged line, that of round " + std::to_string(number));
+      throw failure("'" + path + "' is damaged: see the line of round " + std::to_string(number));
     }
   }
   if (run.rounds.empty()) throw failure("'" + folder + "' has no finished round yet; there is nothing to explain");
@@ -185,8 +185,8 @@ void diagnose_steps(const ExplainedRun& run, std::vector<std::string>& text) {
                                       std::to_string(std::lround(100 * most)) + " %."));
   if (idle > 0)
     text.push_back("In " + std::to_string(idle) + " of " + counted(run.rounds.size(), "round") +
-                   " every step was undone, so that the model did not move: a smaller --learning-rate to begin with, or a larger "
-                   "--tolerance, helps.");
+                   " every step was undone, so the model did not move; a smaller initial --learning-rate or a larger --tolerance "
+                   "helps.");
   const auto at = [&](const ExplainedRound& round, std::string_view key) { return round.numbers[place_of(key)]; };
   const ExplainedRound &first = run.rounds.front(), &last = run.rounds.back();
   if (std::isnan(at(first, "learning_rate")) || std::isnan(at(last, "learning_rate"))) return;
@@ -194,7 +194,7 @@ void diagnose_steps(const ExplainedRun& run, std::vector<std::string>& text) {
                       std::to_string(first.round) + " and " + shown(at(last, "learning_rate")) + " after round " +
                       std::to_string(last.round);
   if (const double low = at(last, "lowest_rate"), high = at(last, "highest_rate"); high > low)
-    rates += ", there from " + shown(low) + " to " + shown(high);
+    rates += ", where they ranged from " + shown(low) + " to " + shown(high);
   text.push_back(rates + "; each follows the error of its client's own steps.");
 }
 
@@ -208,22 +208,23 @@ std::vector<std::string> diagnosis(const ExplainedRun& run) {
     text.push_back("The bound on the tolerance was in force at the start of " + std::to_string(bounded) + all + ".");
     const int grown = run.count_if([](auto of) { return of("round_noise") > 1.5 * of("pooled_noise"); });
     text.push_back("In " + std::to_string(grown) + all +
-                   " clients measured more than 1.5 times the noise they were told; these took smaller steps for the rest of "
-                   "the round.");
+                   " clients measured more than 1.5 times the noise sent to them; they took smaller steps for the rest of the "
+                   "round.");
   }
   if (run.has("server_rate")) {
     const double share = run.mean("mean_length") / run.mean("client_length");
-    text.push_back("Averaging left " + shown(100 * share) + " % of the clients' length, and the server moved the model by " +
+    text.push_back("Averaging left " + shown(100 * share) +
+                   " % of the length of the clients' changes, and the server moved the model by " +
                    shown(run.mean("server_rate")) +
                    " times the mean change, on average. The smaller that share, the less "
-                   "clients agree; with k clients that do not agree at all it is 1 / sqrt(k).");
+                   "clients agree; with k clients that do not agree at all, it is 1 / sqrt(k).");
   }
   if (run.has("change_cosine")) {
     const double cosine = run.mean("change_cosine");
     text.push_back("Consecutive changes have a cosine of " + shown(cosine) + " on average" +
-                   (cosine > 0.3    ? ": the model still moves in one direction, and more rounds would move it on."
-                    : cosine < -0.1 ? ": the model goes back and forth, so that steps were too long for the end of a run."
-                                    : ": neither a common direction nor going back and forth."));
+                   (cosine > 0.3    ? ": the model still moves in one direction, and more rounds would move it further."
+                    : cosine < -0.1 ? ": the model oscillates, so the steps were too long for the end of a run."
+                                    : ": the model neither moves in one direction nor oscillates."));
   }
   std::vector<std::pair<double, std::uint64_t>> far;
   for (const auto& [client, sum] : run.lengths) far.emplace_back(sum.first / sum.second, client);
@@ -236,7 +237,7 @@ std::vector<std::string> diagnosis(const ExplainedRun& run) {
   }
   if (text.empty())
     text.emplace_back(
-        "Neither the local optimizer nor the server optimizer of this run finds a rate in a way that its files explain; "
+        "Neither the local optimizer nor the server optimizer of this run adapts a rate in a way that the run's files explain; "
         "'pooled', "
         "'adadp' and 'restore' do.");
   return text;
@@ -279,7 +280,7 @@ void explain(const ExplainFlags& arguments) {
     std::printf("\n");
   }
   if (run.rounds.size() > kMostRoundsShown)
-    std::printf("%zu of %zu rounds, evenly spread; --json has every one\n", kMostRoundsShown, run.rounds.size());
+    std::printf("%zu of %zu rounds, evenly spaced; --json lists all\n", kMostRoundsShown, run.rounds.size());
   std::printf("\n");
   for (const ExplainedNumber* column : columns) std::printf("  %-11s %s\n", column->head, column->meaning);
   std::printf("\n");
@@ -292,11 +293,11 @@ void explain(const ExplainFlags& arguments) {
 
 void add_explain_command(CLI::App& app) {
   const auto [command, flags] = add_command<ExplainFlags>(
-      app, "explain", "Explain the rates of a run, and its model.",
-      "Shows, over the rounds, the numbers from which the local optimizer and the server optimizer found their rates, and what\n"
-      "they say: noise, tolerance and its bound, the server's factor, how much clients agree, how consecutive changes point;\n"
-      "of ADADP, the clients' rates and their undone steps. A long run is shown in 16 rounds; --json has all.\n"
-      "Of a finished run it says what its model needs: inputs, classes, normalization, metric, privacy.\n"
+      app, "explain", "Explain a run's rates and describe its model.",
+      "Shows, over the rounds, the numbers from which the local optimizer and the server optimizer derived their rates, and\n"
+      "what they mean: noise, the tolerance and its bound, the server's factor, how much clients agree, and whether consecutive\n"
+      "changes point the same way; for ADADP, the clients' rates and undone steps. At most 16 rounds are shown; --json lists\n"
+      "all. For a finished run, also describes the model: inputs, classes, normalization, metric and privacy.\n"
       "Example: fedstride explain runs/pooled",
       explain);
   add_flag(command, "DIR", flags.folder, Place::folder, "folder of a run", Needed::yes);

@@ -15,8 +15,9 @@ namespace {
 
 thread_local const std::set<std::string, std::less<>>* given_only = nullptr;
 
-// CLI11 can attach only named validators to an option. Ours accepts everything, and its description carries a note. The note has
-// a line with the kind of path, one that says when the help shows the flag, and one per known name, with its summary after a tab.
+// The only data that CLI11 can attach to an option are named validators. Ours accepts everything; its description holds a note,
+// which has a line with the kind of path, one that says when the help shows the flag, and one per known name, with its summary
+// after a tab.
 constexpr const char* kNoteName = "takes";
 constexpr std::string_view kPlaceNames[] = {"", "file", "folder", "output"};
 
@@ -309,7 +310,7 @@ void check_values(CLI::App& command, CLI::Option& option) {
   if (other == values.end()) return;
   const std::string& name = option.get_lnames().front();
   throw usage_error("flag '--" + name + "' is given twice: " + values.front() + " and " + *other +
-                    (name == "dp" ? "; both levels are --dp both" : ""));
+                    (name == "dp" ? "; for both levels, use --dp both" : ""));
 }
 
 }  // namespace
@@ -332,7 +333,7 @@ void check_flags(CLI::App& command) {
     const std::string value = option->results().back();
     const bool is_output = value_of(*option).place == Place::output;
     if (value.empty() && (is_output || std::ranges::find(kNeverEmpty, name) != std::end(kNeverEmpty)))
-      throw usage_error(name + " is ''; it must name a file or folder (or leave the flag out)");
+      throw usage_error(name + " is ''; it must name a file or folder (or be left out)");
     if (is_output) check_output(value, option == out ? "" : own);
   }
   const auto unknown = command.remaining();

@@ -54,7 +54,7 @@ CLI::Option& add_choice_flag(CLI::App& command, const std::string& name, std::st
                              const std::vector<std::string>& names, const std::string& help);
 
 /// Adds a flag that takes a number; an invalid number throws Error (usage), as for a setting. Number is int, ClientId or double,
-/// or, for a flag without a default, std::optional of double or std::uint64_t.
+/// or, for a flag without a default, std::optional of int, double or std::uint64_t.
 template <class Number>
 CLI::Option& add_number_flag(CLI::App& command, const std::string& name, Number& number, const Valid& valid,
                              const std::string& help, const std::string& word = "NUMBER");
@@ -119,7 +119,7 @@ CLI::Option& add_json_switch(CLI::App& command, bool& on);
 /// Prints JSON results.
 void print_json(const Json& json);
 
-/// The flags of the commands that carry out a run: run, serve and launch.
+/// The flags of the commands that take every setting of a run: run, serve, launch and devices.
 struct RunFlags {
   Settings settings;
   std::string config;
@@ -146,8 +146,8 @@ Command<Flags> add_command(CLI::App& parent, const std::string& name, const std:
   return {add_command(parent, name, summary, footer, [flags, carry_out](CLI::App&) { carry_out(*flags); }), *flags};
 }
 
-/// Throws Error (usage) for an unknown flag (naming the nearest known one), for a flag given two different values, and for an
-/// empty path, most likely an unset variable in a script. Throws like check_output() for an output that cannot be written.
+/// Throws Error (usage) for an unexpected word, an unknown flag (naming the nearest known one), a flag given two different values
+/// or an empty path, most likely an unset variable in a script. Throws like check_output() for an output that cannot be written.
 void check_flags(CLI::App& command);
 /// "flag '--dp' needs a value; valid: ..."
 std::string needs_value(const CLI::App& command, CLI::Option& option);

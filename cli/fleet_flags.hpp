@@ -20,7 +20,7 @@ struct FleetFlags {
 };
 void add_fleet_flags(CLI::App& command, FleetFlags& flags);
 
-/// Joins the MPI job and watches its ranks (Ranks::watch). Throws Error (usage).
+/// Joins the MPI job and watches its ranks (Ranks::watch). Throws Error (usage) if this process is not part of an MPI job.
 std::unique_ptr<Ranks> join_ranks(const FleetFlags& flags, const std::atomic<bool>* stop);
 
 /// Returns MpiJob::command_line: the settings that all ranks must share, and other words of the command ({"config", "a.toml"}).

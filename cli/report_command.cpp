@@ -41,12 +41,13 @@ void report(const ReportFlags& arguments) {
   if (arguments.folders.size() > 1 && !has_out)
     throw usage_error("a report on " + std::to_string(arguments.folders.size()) + " folders needs --out FILE.html" +
                       (arguments.latex && arguments.folders.back().ends_with(".tex")
-                           ? "; '" + arguments.folders.back() + "' is no folder, and --latex takes no name"
+                           ? "; '" + arguments.folders.back() + "' is not a folder, and --latex takes no value"
                            : ""));
   const std::string out = has_out ? arguments.out : (std::filesystem::path(arguments.folders.front()) / "report.html").string();
   const std::string tables = arguments.latex ? std::filesystem::path(out).replace_extension(".tex").string() : "";
   if (arguments.latex && target_of(out).kind == FileTarget::Kind::written_into)
-    throw usage_error("--latex writes its tables beside the page, and out '" + out + "' is no regular file; name one");
+    throw usage_error("--latex writes its tables beside the page, but out '" + out +
+                      "' is not a regular file; name a regular file");
   if (arguments.latex) check_output(tables);
   std::vector<SweepResults> sweeps;
   for (const auto& folder : arguments.folders) {
@@ -63,7 +64,8 @@ void report(const ReportFlags& arguments) {
     sweeps.insert(sweeps.begin(), joined_runs(runs));
   }
   if (!arguments.record.empty() && sweeps.size() > 1)
-    throw usage_error("record is '" + arguments.record + "', of one sweep; " + std::to_string(sweeps.size()) + " were given");
+    throw usage_error("record is '" + arguments.record + "', but a record describes one sweep; " + std::to_string(sweeps.size()) +
+                      " were given");
   write_report(sweeps, out);
   if (arguments.latex) write_file(tables, latex_tables(sweeps));
   if (!arguments.record.empty()) write_file(arguments.record, results_record(sweeps.front(), day_of_record()));
@@ -92,9 +94,10 @@ void add_report_command(CLI::App& app) {
   add_flag(command, "--out", flags.out, Place::output, "the page (default: DIR/report.html)");
   add_by_flag(command, flags.by);
   add_switch(command, "--latex", flags.latex,
-             "also write LaTeX tables (booktabs) beside the page: means, 95 % intervals, paired tests against the best");
-  add_flag(command, "--record", flags.record, Place::output,
-           "also write a finished sweep's results with rule, settings, data, machine and day, to be kept beside its experiment");
+             "also write LaTeX tables (booktabs) beside the page: means, 95 % intervals, and paired tests against the best");
+  add_flag(
+      command, "--record", flags.record, Place::output,
+      "also write a finished sweep's results with its rule, settings, data, machine and date, to keep beside the experiment");
   add_json_switch(command, flags.json);
 }
 

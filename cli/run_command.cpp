@@ -25,11 +25,11 @@ void carry_out(const RunCommandFlags& arguments, CLI::App& command, const FleetM
     if (const char* processes = std::getenv(name);
         !arguments.fleet.on_ranks() && processes != nullptr && std::string_view(processes) != "1")
       throw usage_error("fleet is 'in-process', but MPI started " + std::string(processes) +
-                        " processes, each of which would carry out the whole run; give --fleet mpi, or start one");
+                        " processes, each of which would carry out the whole run; give --fleet mpi, or start only one");
   if (!arguments.resume.empty() && !arguments.run.config.empty())
-    throw usage_error("--resume and --config exclude each other: a run resumes with its own configuration");
+    throw usage_error("--resume and --config cannot be combined: a run resumes with its own configuration");
   if (!arguments.resume.empty() && arguments.run.settings.contains("out"))
-    throw usage_error("--resume and --out exclude each other: a run resumes in its own folder");
+    throw usage_error("--resume and --out cannot be combined: a run resumes in its own folder");
   const Settings settings = merged(arguments.run.config, arguments.run.settings);
   ProgressBar progress(arguments.run.json);
   const RunObserver observer = progress.observer(stop_on_signals());
@@ -59,12 +59,13 @@ void carry_out_on_ranks(const RunCommandFlags& arguments, CLI::App& command) {
 void add_run_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("run", "Train a federation in this process, or on the ranks of an MPI job.");
   command.footer(
-      "Learning rates are in the mean-gradient unit. A new run needs a new or empty --out folder, and writes config.toml,\n"
+      "Learning rates are for mean gradients. A new run needs a new or empty --out folder, and writes config.toml,\n"
       "partition.json, rounds.jsonl, checkpoint, model.safetensors and summary.json to it.\n"
       "Example: fedstride run --dataset cifar10 --partition interpolated --random-fraction 0.33 --optimizer adadp \\\n"
       "           --rounds 30 --out runs/cifar");
   auto arguments = std::make_shared<RunCommandFlags>();
-  add_flag(command, "--resume", arguments->resume, Place::folder, "resume the run in this folder, to a larger --rounds if given")
+  add_flag(command, "--resume", arguments->resume, Place::folder,
+           "resume the run in this folder, up to a larger --rounds if given")
       .group(title_of(Question::output));
   add_run_flags(command, arguments->run);
   add_fleet_flags(command, arguments->fleet);

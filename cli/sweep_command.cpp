@@ -214,8 +214,9 @@ Selection selection_of(const SweepFlags& arguments) {
   if (arguments.accounted_shape == "poisson")
     selection.runs = SelectionRuns::poisson;
   else if (!parse_number(arguments.accounted_shape, selection.shape))
-    throw usage_error("accounted-shape is '" + arguments.accounted_shape +
-                      "'; valid: poisson, or the shape of a truncated negative binomial law (1: geometric, 0: logarithmic)");
+    throw usage_error(
+        "accounted-shape is '" + arguments.accounted_shape +
+        "'; valid: poisson, or the shape of a truncated negative binomial distribution (1: geometric, 0: logarithmic)");
   return selection;
 }
 
@@ -223,7 +224,7 @@ Selection selection_of(const SweepFlags& arguments) {
 void choose(const SweepFlags& arguments, CLI::App& command) {
   check_flags(command);
   if (arguments.jobs != 1 || arguments.shard != "1/1" || arguments.dry_run || arguments.report || !arguments.by.empty())
-    throw usage_error("--accounted shows one winner only: it does not go with --jobs, --shard, --dry-run, --report and --by");
+    throw usage_error("--accounted shows one winner only: it does not go with --jobs, --shard, --dry-run, --report or --by");
   const StopLater until_told;
   const AccountedChoice choice = sweep_accounted(
       read_experiment(arguments.file, arguments.scale, arguments.fixed),
@@ -241,7 +242,7 @@ void choose(const SweepFlags& arguments, CLI::App& command) {
     std::printf("winner: %s, test %s %s, in %s\n", choice.cell.c_str(), choice.metric.c_str(), number_text(choice.score).c_str(),
                 (choice.folder / "winner").c_str());
   for (const AccountedStatement& one : choice.statements)
-    std::printf("%s level: epsilon %s at delta %s, the choice included (one run: %s); all other runs are deleted\n",
+    std::printf("%s level: epsilon %s at delta %s, including the choice (a single run: %s); all other runs are deleted\n",
                 std::string(name_of(one.level)).c_str(), rounded_up(one.total).c_str(), number_text(one.delta).c_str(),
                 rounded_up(one.single).c_str());
 }
@@ -265,7 +266,7 @@ void carry_out_on_ranks(const SweepFlags& arguments, CLI::App& command) {
     refuse("shard is '" + arguments.shard + "'; it does not go with --fleet mpi, which runs all cells");
   if (ranks->size() % arguments.ranks_per_cell != 0)
     refuse("ranks-per-cell is " + std::to_string(arguments.ranks_per_cell) + "; there are " + std::to_string(ranks->size()) +
-           " ranks, and it must divide them");
+           " ranks, and it must divide that number");
   const MpiJob job{.command_line = {}, .data_dir = {}, .stop = stop};
   SweepGroups groups(*ranks, arguments.ranks_per_cell, job);
   if (!groups.leads()) return work_for_rank_0(groups.own(), job);
@@ -289,20 +290,21 @@ void add_sweep_command(CLI::App& app) {
   add_cells_flags(command, *arguments, "sweep");
   add_flag(command, "--shard", arguments->shard, {.word = "I/N"}, "run only every N-th cell, starting with the I-th");
   add_by_flag(command, arguments->by);
-  add_switch(command, "--dry-run", arguments->dry_run, "print the cells and the estimated time, and run nothing");
+  add_switch(command, "--dry-run", arguments->dry_run, "print the cells and the estimated time, but run nothing");
   add_switch(command, "--yes", arguments->yes, "allow more than 10000 cells");
   add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
   add_switch(command, "--report", arguments->report, "write report.html to the sweep's folder when the cells are done");
   add_json_switch(command, arguments->json);
   add_switch(command, "--accounted", arguments->accounted,
-             "make a secret, random number of private runs, show and keep the best, account for the choice");
+             "make a secret, random number of private runs, show and keep only the best, and account for the choice");
   add_number_flag(command, "--accounted-mean", arguments->accounted_mean, {.low = 0, .high = 1e6},
                   "--accounted: expected number of runs");
   add_flag(command, "--accounted-shape", arguments->accounted_shape, {.word = "SHAPE"},
-           "--accounted: law of the number: shape of a truncated negative binomial (1: geometric, 0: logarithmic), or poisson");
+           "--accounted: distribution of that number: shape of a truncated negative binomial (1: geometric, 0: logarithmic), or "
+           "poisson");
   add_fleet_flags(command, arguments->fleet);
   add_number_flag(command, "--ranks-per-cell", arguments->ranks_per_cell, {.low = 1, .high = 1e6},
-                  "MPI ranks that work on one cell together, with --fleet mpi");
+                  "with --fleet mpi: MPI ranks that work on one cell together");
   command.callback([arguments, &command] {
     if (arguments->accounted) {
       if (arguments->fleet.on_ranks()) throw usage_error("--accounted does not go with --fleet mpi");

@@ -43,7 +43,7 @@ std::string score_text(const Score& score) {
   char text[80];
   if (std::isnan(score.value)) return "none";
   if (std::isnan(score.low))
-    std::snprintf(text, sizeof text, "%.4f, its noise is unknown with one seed", score.value);
+    std::snprintf(text, sizeof text, "%.4f (with one seed, its noise is unknown)", score.value);
   else
     std::snprintf(text, sizeof text, "%.4f (%.4f to %.4f)", score.value, score.low, score.high);
   return text;
@@ -100,7 +100,7 @@ void show_winner(const TunePlan& plan, const TuneSummary& summary) {
   std::printf("winner: %s, %s %s\n", plan.name_of(first.configuration).c_str(), summary.metric.c_str(),
               score_text(first.score).c_str());
   if (const std::string noise = noise_text(summary.final); !noise.empty()) std::printf("  %s\n", noise.c_str());
-  std::printf("its run: %s; again with: fedstride run --config %s\n", summary.run.c_str(),
+  std::printf("its run: %s; repeat it with: fedstride run --config %s\n", summary.run.c_str(),
               shell_quoted(summary.winner.string()).c_str());
 }
 
@@ -153,7 +153,7 @@ void carry_out_tuning(const TuneFlags& arguments, CLI::App& command) {
     print_json(json);
   }
   for (const auto& [cell, error] : summary.failed)
-    std::cerr << "fedstride: cell (" << point_text(cell) << ") failed, so that its rung is not decided: " << error
+    std::cerr << "fedstride: cell (" << point_text(cell) << ") failed, so its rung cannot be decided: " << error
               << "; repeat it with: " << cell.command << "\n";
   if (!summary.failed.empty()) throw CLI::RuntimeError(1);
   if (summary.interrupted) {
@@ -162,7 +162,7 @@ void carry_out_tuning(const TuneFlags& arguments, CLI::App& command) {
   }
   if (summary.held_elsewhere > 0)
     throw failure(counted(summary.held_elsewhere, "cell") +
-                  " of the rung are run by another process; repeat the command when it ends");
+                  " of the rung are being run by another process; repeat the command when it ends");
   if (is_told) show_winner(plan, summary);
 }
 
@@ -173,23 +173,23 @@ void add_tune_command(CLI::App& app) {
   command.footer(
       "The grid is that of an experiment file with validation-fraction above 0 (docs/sweeps.md); all swept keys but the seed "
       "compete.\n"
-      "Cells pause after a rung's rounds with the schedules of all rounds, and promoted ones resume, so that each has the bits "
-      "of a\n"
-      "cell of 'fedstride sweep', whose folder it shares. Under --dp use 'fedstride sweep --accounted'. Exit code: 1 if a cell\n"
-      "failed, 130 if stopped; the same command goes on.\n"
+      "Schedules span all rounds: a cell pauses after its rung's rounds and resumes if it is promoted, so it has the same bits\n"
+      "as a cell of 'fedstride sweep', whose folder it shares. Under --dp, use 'fedstride sweep --accounted'. Exit code: 1 if a\n"
+      "cell failed, 130 if stopped; the same command resumes.\n"
       "Example: fedstride tune rates.toml --hyperband --jobs 2");
   auto arguments = std::make_shared<TuneFlags>();
-  add_cells_flags(command, *arguments, "tune");
+  add_cells_flags(command, *arguments, "tuning run");
   add_number_flag(command, "--eta", arguments->eta, {.low = 2, .high = 1000},
                   "one in this many configurations enters the next rung");
-  add_number_flag(command, "--min-rounds", arguments->min_rounds, {.low = 1, .high = 2e9}, "rounds of the first rung, at least");
+  add_number_flag(command, "--min-rounds", arguments->min_rounds, {.low = 1, .high = 2e9},
+                  "minimum number of rounds of the first rung");
   add_switch(command, "--hyperband", arguments->hyperband,
              "run several successive-halving brackets, each with fewer configurations and more rounds, instead of one");
   add_number_flag(command, "--configurations", arguments->configurations, {.low = 2, .high = 1e6},
-                  "number to try, drawn from the grid (default: all)");
+                  "number of configurations to try, drawn from the grid (default: all)");
   add_number_flag(command, "--draw-seed", arguments->draw_seed, {.low = 0, .high = 9e15},
-                  "of the draws of --configurations and --hyperband (default: 1)");
-  add_switch(command, "--dry-run", arguments->dry_run, "print the rungs and their rounds, and run nothing");
+                  "seed of the draws of --configurations and --hyperband (default: 1)");
+  add_switch(command, "--dry-run", arguments->dry_run, "print the rungs and their rounds, but run nothing");
   add_switch(command, "--quiet", arguments->quiet, "print nothing but errors");
   add_json_switch(command, arguments->json);
   command.callback([arguments, &command] { carry_out_tuning(*arguments, command); });

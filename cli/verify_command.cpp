@@ -27,7 +27,7 @@ std::vector<ReferenceRun> wanted_runs(const VerifyFlags& arguments) {
   std::vector<ReferenceRun> runs = read_reference_runs(arguments.file, arguments.update);
   if (arguments.only.empty()) return runs;
   if (arguments.update)
-    throw usage_error("--only and --update exclude each other: the file's hashes are of one numerics version");
+    throw usage_error("--only and --update cannot be combined: all hashes in a file belong to one numerics version");
   std::vector<std::string> names;
   for (const ReferenceRun& run : runs) names.push_back(run.name);
   std::erase_if(runs, [&](const ReferenceRun& run) { return run.name != arguments.only; });
@@ -41,9 +41,10 @@ void verify(const VerifyFlags& arguments) {
   const BuildInfo build = build_info();
   const std::string here = build.version + ", " + build.compiler + ", " + build.instruction_set;
   if (!kFused && arguments.update)
-    throw usage_error("this build (" + here + ") rounds each multiply-add twice: --update would write hashes that no other has");
+    throw usage_error("this build (" + here +
+                      ") rounds each multiply-add twice: --update would write hashes that no other build reproduces");
   if (!kFused && !arguments.json)
-    std::printf("note: this build (%s) rounds each multiply-add twice, so that its hashes are others\n", here.c_str());
+    std::printf("note: this build (%s) rounds each multiply-add twice, so its hashes differ\n", here.c_str());
   std::vector<std::string> hashes;
   std::size_t equal = 0;
   Json results = Json::array();
@@ -67,7 +68,8 @@ void verify(const VerifyFlags& arguments) {
     update_reference_runs(arguments.file, hashes);
     return;
   }
-  const std::string count = std::to_string(equal) + " of " + counted(runs.size(), "run") + " have their hashes (" + here + ")";
+  const std::string count =
+      std::to_string(equal) + " of " + counted(runs.size(), "run") + " have the expected hash (" + here + ")";
   if (equal < runs.size()) throw failure(count);
   if (!arguments.json) std::printf("%s\n", count.c_str());
 }
@@ -82,9 +84,9 @@ void add_verify_command(CLI::App& app) {
       "Example: fedstride verify examples/reference.toml",
       verify);
   add_flag(command, "FILE", flags.file, Place::file, "reference runs, with their hashes (docs/results.md)", Needed::yes);
-  add_flag(command, "--only", flags.only, {.word = "NAME"}, "one of them");
+  add_flag(command, "--only", flags.only, {.word = "NAME"}, "repeat only the run with this name");
   add_number_flag(command, "--threads", flags.threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
-  add_switch(command, "--update", flags.update, "put the hashes found into the file, for a new numerics version");
+  add_switch(command, "--update", flags.update, "write the computed hashes to the file, for a new numerics version");
   add_json_switch(command, flags.json);
 }
 

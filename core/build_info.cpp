@@ -15,7 +15,7 @@
 #include "core/text.hpp"
 
 #if defined(__FAST_MATH__) || FLT_EVAL_METHOD != 0
-#error "results need IEEE 754's arithmetic: build without -ffast-math, and not for the x87"
+#error "results need IEEE 754 arithmetic: build without -ffast-math, and not for the x87 FPU"
 #endif
 
 namespace fedstride {

@@ -30,7 +30,7 @@ std::string day_text(std::time_t time);
 /// this number, its configuration or its data has changed.
 inline constexpr int kNumericsVersion = 9;
 
-/// Returns the build's instruction set if this processor lacks it, otherwise an empty string.
+/// Returns an instruction set that this build uses and this processor lacks, or an empty string if there is none.
 std::string missing_instructions();
 
 /// Peak resident memory of this process, in bytes.

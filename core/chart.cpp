@@ -346,7 +346,8 @@ struct Canvas {
     }
   }
 
-  // Draws horizontal bars with their numbers, or a map's squares, from the page color for zero to kMost for the largest value.
+  // Draws horizontal bars with their numbers, or a map's squares, shaded from the page color for 0 to kMost for the largest
+  // value.
   void table(const Plot& plot, const Scale& x, const Scale& y, bool has_numbers) {
     const PlotLine& line = plot.lines.front();
     const bool is_map = plot.style == Plot::Style::map;

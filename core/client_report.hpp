@@ -63,7 +63,7 @@ struct ClientReport {
 enum class ReportRule : unsigned {
   sent = 0,        ///< by clients; applies to every member that is not `measured`
   measured = 1,    ///< by the party that sums the updates
-  pooled = 2,      ///< used by the server; an impossible value becomes 0 (in other doubles, NaN)
+  pooled = 2,      ///< used by the server; an impossible value becomes 0 (without this rule, a double becomes NaN)
   negative = 4,    ///< may be negative
   shown = 8,       ///< written to the clients' entries in rounds.jsonl
   with_lots = 16,  ///< like `shown`, but only under example-level privacy
@@ -128,13 +128,12 @@ inline constexpr auto kReportFields = [] {
       ReportField{"statistic", &R::statistic, "sum the server pools (usually 0)", pooled | secured, kMaxStatistic,
                   &R::statistics},
       ReportField{"statistics", &R::statistics, "steps in that sum", secured, kAll, &R::steps},
-      ReportField{"alignment", &R::alignment, "likewise, of pairs of steps", pooled | secured, kAll, &R::pairs},
+      ReportField{"alignment", &R::alignment, "same, for pairs of steps", pooled | secured, kAll, &R::pairs},
       ReportField{"pairs", &R::pairs, "pairs in that sum", secured, kAll, &R::steps},
-      ReportField{"measure", &R::measure, "the server averages it (nova, fair; else 0)", pooled, kMaxRate},
-      ReportField{"within", &R::within, "noisy count of gradients within the bound told (+-1/2 each)", pooled | negative,
-                  kMaxRate},
-      ReportField{"expected", &R::expected, "of this many on average", pooled, kMaxRate},
-      ReportField{"personal_examples", &R::personal_examples, "its personal model was tested on", sent},
+      ReportField{"measure", &R::measure, "averaged by the server (nova, fair; else 0)", pooled, kMaxRate},
+      ReportField{"within", &R::within, "noisy count of gradients within the bound (+-1/2 each)", pooled | negative, kMaxRate},
+      ReportField{"expected", &R::expected, "expected number of gradients", pooled, kMaxRate},
+      ReportField{"personal_examples", &R::personal_examples, "test rows of the personal model", sent},
       ReportField{"personal_correct", &R::personal_correct, "correct among these", sent, kAll, &R::personal_examples},
       ReportField{"personal_loss", &R::personal_loss, "loss on these (mean)", with_test, kMaxLoss, &R::personal_examples},
       ReportField{"update_norm", &R::update_norm, "norm of the update (as received)", measured | shown | averaged},

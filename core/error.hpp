@@ -6,7 +6,7 @@
 namespace fedstride {
 
 /// An invalid configuration, file or flag, or a request that failed. The one-line message states the value and what would be
-/// valid. If nothing else catches the error, main does and returns its exit code.
+/// valid. If nothing else catches the error, command_line() prints it and returns its exit code.
 class Error : public std::runtime_error {
  public:
   enum class Kind { usage = 2, failure = 1 };
@@ -19,7 +19,7 @@ class Error : public std::runtime_error {
   Kind kind_;
 };
 
-/// An error for a request that makes no sense: exit code 2.
+/// An error for an invalid request: exit code 2.
 inline Error usage_error(const std::string& message) { return {Error::Kind::usage, message}; }
 /// An error for a request that could not be carried out: exit code 1.
 inline Error failure(const std::string& message) { return {Error::Kind::failure, message}; }

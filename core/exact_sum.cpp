@@ -12,11 +12,11 @@ namespace fedstride {
 
 namespace {
 
-/// The bound on narrow sums. Multiples of 2^-40 are exact in double up to four times this, so rounding of the bound itself is
+/// The largest reach_ allowed. Multiples of 2^-40 are exact in double up to four times this, so rounding of reach_ itself is
 /// harmless.
 constexpr double kMaxReach = 0x1p11;
-/// Its last bit stands for 2^-40: adding it rounds a double of magnitude at most kMaxReach to the nearest multiple of 2^-40, ties
-/// to even.
+/// Its last bit stands for 2^-40, so adding and then subtracting it rounds a double of magnitude at most kMaxReach to the nearest
+/// multiple of 2^-40, ties to even.
 constexpr double kRounder = 0x1.8p12;
 
 /// The largest magnitude; NaN counts as above infinity. Without signs, floats are ordered like their bits.

@@ -27,10 +27,11 @@ constexpr FieldWord kFieldWords[] = {
     {"cohort=random", "--cohort fixed --cohort-size"},
     {"min_available_clients min_available_nodes min_clients", "--minimum-clients"},
     {"round_timeout timeout", "--round-deadline"},
-    {"processes num_processes workers", "--at-once", "clients that compute at the same time; --clients is their number"},
+    {"processes num_processes workers", "--at-once",
+     "the number of clients that compute at the same time; --clients is the total"},
     {"async asynchronous", "--mode fedasync --devices exponential --concurrency 4", "or fedbuff, fedat"},
     {"drop_rate stragglers straggler_rate straggler_ratio", "",
-     "clients are late or away in virtual time (--devices, --deadline, --availability)"},
+     "clients can be late or unavailable in virtual time (--devices, --deadline, --availability)"},
 
     // Local training.
     {"lr eta client_lr local_lr local_learning_rate client_learning_rate init_lr initial_lr base_lr step_size",
@@ -38,8 +39,8 @@ constexpr FieldWord kFieldWords[] = {
     {"server_lr global_lr global_learning_rate eta_g", "--server-learning-rate"},
     {"epochs epoch num_epochs n_epochs local_ep local_epoch num_local_epochs client_epochs inner_epochs E ls", "--local-epochs"},
     {"num_local_steps local_iterations local_iters num_updates local_updates tau", "--local-steps"},
-    {"patience early_stopping", "", "a run does not stop early; --rounds is its length"},
-    {"loss criterion loss_fn loss_function", "", "the loss follows from the answers: --targets values is regression"},
+    {"patience early_stopping", "", "a run does not stop early; --rounds sets its length"},
+    {"loss criterion loss_fn loss_function", "", "the loss follows from the targets; --targets values selects regression"},
     {"batch_size bs local_bs local_batch_size train_batch_size lot_size minibatch minibatch_size B lbs", "--batch"},
     {"client_optimizer client_optim local_optimizer optim opt", "--optimizer"},
     {"momentum SGDM SGD-momentum Polyak", "--optimizer heavy-ball"},
@@ -75,7 +76,7 @@ constexpr FieldWord kFieldWords[] = {
 
     // Algorithms.
     {kAlgorithmWords, "fedstride help aggregation",
-     "--local-objective, --aggregation, --server-optimizer and --personal together"},
+     "--local-objective, --aggregation, --server-optimizer and --personal determine the algorithm"},
     {"FedAvg FederatedAveraging", "--aggregation mean --server-optimizer average", "the default"},
     {"FedSGD", "--optimizer sgd --local-epochs 1 --batch 1000000"},
     {"FedProx proximal", "--local-objective prox"},
@@ -92,7 +93,7 @@ constexpr FieldWord kFieldWords[] = {
     {"server_optim global_optimizer", "--server-optimizer"},
     {"Ditto", "--personal ditto"},
     {"FedPer FedRep LG-FedAvg", "--personal local-layers --model \"dense 8 | relu | dense classes\"",
-     "any model of several layers"},
+     "any model with several layers"},
     {"finetuning personalization", "--personal fine-tune"},
 
     // Robustness.
@@ -123,10 +124,10 @@ constexpr FieldWord kFieldWords[] = {
     {"target_delta dp_delta", "--dp example --noise-multiplier 1 --delta"},
     {"noise noise_mult noise_std dp_noise sigma", "--dp example --noise-multiplier"},
     {"privacy privacy_level dp_level", "--dp"},
-    {"mechanism", "", "the noise is Gaussian; --noise-mechanism correlates that of rounds"},
+    {"mechanism", "", "the noise is Gaussian; --noise-mechanism correlates it across rounds"},
     {"poisson_sampling", "--dp example --noise-multiplier 1 --sampling poisson", "the default"},
     {"max_physical_batch_size virtual_batch_size num_microbatches microbatches", "",
-     "a private step keeps no gradient of an example, so that lots need no smaller batches"},
+     "a private step stores no per-example gradients, so lots need not be split into smaller batches"},
     {"l2_norm_clip max_grad_norm clip_norm clipping_norm clipping_bound clipping_threshold grad_clip grad_norm_clip dp_clip",
      "--dp example --noise-multiplier 1 --clip"},
     {"PRV PLD GDP FFT", "--dp example --noise-multiplier 1 --accountant tight"},
@@ -134,7 +135,7 @@ constexpr FieldWord kFieldWords[] = {
 
     // Runs.
     {"device device_id did gpu cuda use_gpu num_gpus", "",
-     "fedstride computes on the CPU alone, with as many threads as --threads says"},
+     "fedstride computes on the CPU only; --threads sets the number of threads"},
     {"n_jobs num_jobs parallel parallelism max_concurrent", "--jobs"},
     {"workers num_workers n_jobs num_jobs num_cpus nproc parallel", "--threads"},
     {"log_level verbosity verbose", "", "--quiet prints errors only"},
@@ -154,7 +155,7 @@ constexpr FieldWord kFieldWords[] = {
 
     // Sweeps and reports.
     {"n_trials num_trials max_trials trials n_iter", "--configurations"},
-    {"format pdf png svg figure_format", "", "a report has each figure as SVG, PNG and PDF; report --latex adds tables"},
+    {"format pdf png svg figure_format", "", "a report writes each figure as SVG, PNG and PDF; report --latex adds LaTeX tables"},
     {"grid param_grid search_space", "", kWhereListsGo},
 
     // Questions about privacy.
@@ -184,7 +185,7 @@ constexpr FieldWord kFieldWords[] = {
     {"init config", "fedstride run --help"},
 };
 
-// The name in lower case without dashes, underscores and blanks: "Batch_Size" becomes "batchsize".
+// The name in lower case without dashes, underscores and spaces: "Batch_Size" becomes "batchsize".
 std::string comparable(std::string_view name) {
   std::string text;
   for (const char letter : name)

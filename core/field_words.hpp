@@ -16,7 +16,7 @@ struct FieldWord {
 std::span<const FieldWord> field_words();
 
 /// Advice for several values where only one is valid.
-inline constexpr std::string_view kWhereListsGo = "lists of values go in [sweep] of a file for 'fedstride sweep'";
+inline constexpr std::string_view kWhereListsGo = "lists of values go in the [sweep] table of a file for 'fedstride sweep'";
 
 /// Advice on an unknown name, to be followed by the rest of a message: "did you mean 'sgd'? " or "FedProx is --local-objective
 /// prox; "; empty if there is none. `what` is the kind of name: "flag", "key", the key whose value it is ("optimizer"), or

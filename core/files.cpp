@@ -63,7 +63,7 @@ void write_into(const std::filesystem::path& path, function_ref<bool(int file)> 
   Descriptor file = open_now();
   for (; !file && errno == ENXIO && !stop_requested.load(); file = open_now())
     ::poll(nullptr, 0, 20);  // waits until the pipe has a reader
-  if (!file && errno == ENXIO) throw failure("cannot write '" + path.string() + "': nobody reads it");
+  if (!file && errno == ENXIO) throw failure("cannot write '" + path.string() + "': nothing is reading from it");
   if (!file || ::fcntl(file.get(), F_SETFL, O_APPEND) != 0) throw cannot("write", path, errno);
   const NoPipeSignal no_signal;
   if (!write(file.get())) throw cannot("write", path, errno);

@@ -13,7 +13,8 @@ class FolderInUse : public Error {
   using Error::Error;
 };
 
-/// A lock on a folder or file, held by one process at a time. It uses flock on the folder itself and leaves no lock file.
+/// A lock on a folder or file, held by at most one FolderLock at a time, in any process. It uses flock on the folder itself and
+/// leaves no lock file.
 class FolderLock {
  public:
   enum class Wait { no, yes };
@@ -34,7 +35,7 @@ class FolderLock {
 /// Returns a held lock, or throws like FolderLock::require.
 FolderLock locked(const std::filesystem::path& folder);
 
-/// True if the folder exists and another process or thread holds its lock.
+/// True if the folder exists but cannot be locked: another process or thread holds the lock, or the folder cannot be opened.
 bool is_held_elsewhere(const std::filesystem::path& folder);
 
 }  // namespace fedstride

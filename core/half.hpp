@@ -6,7 +6,7 @@
 
 namespace fedstride {
 
-/// The bits of the nearest half-precision float, ties to even; larger numbers become the largest finite one.
+/// The bits of the nearest half-precision float, ties to even; values out of range, infinities and NaNs become +-65504.
 inline std::uint16_t half_of(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000;

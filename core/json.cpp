@@ -16,7 +16,7 @@ struct Json::Elements {
 
   std::vector<Json> values = {};
   std::vector<std::string> keys = {};
-  std::unique_ptr<Places> places = {};  ///< index of the keys if there are more
+  std::unique_ptr<Places> places = {};  ///< index of the keys; null while there are at most kLinear
 
   Elements() = default;
   Elements(const Elements& other)

@@ -14,11 +14,11 @@
 
 namespace fedstride {
 
-/// Thrown for text that is not JSON, and for a value of the wrong kind.
+/// Thrown for text that is not JSON, a value of the wrong kind, and a missing key or element.
 struct JsonError : std::runtime_error {
   explicit JsonError(const std::string& what, std::size_t at = 0, bool range = false)
       : std::runtime_error(what), byte(at), out_of_range(range) {}
-  std::size_t byte;   ///< where reading stopped
+  std::size_t byte;   ///< the position at which parsing stopped; 0 for a value of the wrong kind
   bool out_of_range;  ///< the error is a number that no double can hold
 };
 
@@ -94,7 +94,8 @@ class Json {
   bool is_object() const { return kind_ == Kind::object; }
   bool is_structured() const { return is_array() || is_object(); }
 
-  /// The value as a T: a flag, a number (converted as in C++), a string, or a list of these. Throws JsonError for any other kind.
+  /// The value as a T: a boolean, a number (converted as in C++), a string, or a list of these. Throws JsonError for any other
+  /// kind.
   template <class T>
   T get() const {
     if constexpr (std::same_as<T, bool>) {
@@ -190,7 +191,7 @@ class Json {
 /// A parser's events, in the order of the text; a function that returns false stops the parser.
 struct JsonEvents {
   virtual ~JsonEvents() = default;
-  /// Null, a flag, a number or a string.
+  /// Null, a boolean, a number or a string.
   virtual bool scalar(Json value) = 0;
   virtual bool key(std::string& name) = 0;
   virtual bool start_object() = 0;

@@ -19,7 +19,7 @@ constexpr std::size_t kLarge = std::size_t{64} << 10;
 #endif
 constexpr std::size_t kPage = 4096;
 
-// Freed blocks kept for reuse, by size. Never destroyed, because static vectors are released after everything else.
+// Freed blocks kept for reuse, by size. Never destroyed, because static vectors may release their memory at any time during exit.
 struct Kept {
   std::mutex mutex;
   std::multimap<std::size_t, void*> blocks;

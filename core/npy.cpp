@@ -17,7 +17,7 @@ constexpr std::string_view kBefore = "{'descr': '<u4', 'fortran_order': False, '
 constexpr std::string_view kAfter = ",), }";
 constexpr std::size_t kAlignment = 64;    // of the numbers in the file, in bytes
 constexpr std::size_t kMaxHeader = 1024;  // NumPy's header for one dimension has 118 bytes
-static_assert(std::endian::native == std::endian::little, "the numbers are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are written in their memory representation");
 
 Error unreadable(const std::filesystem::path& path, const std::string& why) {
   return failure("'" + path.string() + "' cannot be read as an array: " + why +

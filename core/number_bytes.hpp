@@ -7,7 +7,7 @@
 
 namespace fedstride {
 
-static_assert(std::endian::native == std::endian::little, "codes are little-endian, as numbers lie in memory");
+static_assert(std::endian::native == std::endian::little, "codes are little-endian, like numbers in memory");
 
 /// Appends a number's bytes.
 template <class Number>

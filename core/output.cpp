@@ -65,11 +65,12 @@ void check_output(const fs::path& path, const fs::path& own) {
   const fs::path parent = target.path.has_parent_path() ? target.path.parent_path() : fs::path(".");
   const fs::path folder = whole(parent), kept = own.empty() ? own : whole(own);
   if (is_program_s(folder / target.path.filename(), kept))
-    throw refused("fedstride keeps it in the folder of a run, a sweep or a client; name another file");
+    throw refused("fedstride keeps its own file of this name in the folder of a run, a sweep or a client; name another file");
   if (!kept.empty() && folder == kept) return;  // the run creates it
   std::error_code error;
   if (!fs::is_directory(folder, error)) throw refused("there is no folder '" + parent.string() + "'");
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) throw refused("in its folder: " + std::string(std::strerror(errno)));
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    throw refused("its folder is not writable: " + std::string(std::strerror(errno)));
 }
 
 }  // namespace fedstride

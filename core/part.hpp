@@ -20,7 +20,7 @@ namespace fedstride {
 ///     static constexpr std::string_view kName = "my-part", kSummary = "...";
 ///     ... override ...
 ///   };
-/// Flags, keys, help, error messages, the resolved file and the conformance tests are derived from the parts.
+/// Flags, keys, help, error messages, the resolved configuration file and the conformance tests are derived from the parts.
 class Part {
  public:
   virtual ~Part() = default;
@@ -61,7 +61,7 @@ class PartBase : public Interface, public Settings {
   const void* object() const final { return static_cast<const Settings*>(this); }
   void* object() final { return static_cast<Settings*>(this); }
   std::unique_ptr<Part> clone() const final {
-    static_assert(std::is_final_v<Self>, "a part is final: what is derived from it would be cut to it where it is copied");
+    static_assert(std::is_final_v<Self>, "a part must be final: a copy of an object of a derived class would be sliced");
     return std::make_unique<Self>(static_cast<const Self&>(*this));
   }
 };

@@ -12,7 +12,7 @@ PassingFolder::PassingFolder(const std::string& purpose) {
   std::error_code error;
   std::string name = (std::filesystem::temp_directory_path(error) / ("fedstride-" + purpose + "-XXXXXX")).string();
   if (error || ::mkdtemp(name.data()) == nullptr)
-    throw failure("cannot create a temporary folder '" + name + "'; TMPDIR can name another place");
+    throw failure("cannot create a temporary folder '" + name + "'; set TMPDIR to another folder");
   path_ = name;
 }
 

@@ -21,7 +21,7 @@ inline constexpr std::size_t kMaxTold = 8;
 class PooledStatistic {
  public:
   virtual ~PooledStatistic() = default;
-  /// Returns at most kMaxTold numbers to send to every client in this round; the last is pooled_reference.
+  /// Returns at most kMaxTold numbers to send to every client in this round; the last one is pooled_reference().
   virtual std::vector<double> tell(std::uint32_t round) const = 0;
   /// Called once per round, with the sum of its clients' reports (sum_of).
   virtual void take(std::uint32_t round, const ClientReport& sums) = 0;

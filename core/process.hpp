@@ -57,7 +57,7 @@ ChildProcess started(std::span<const std::string> words, const Streams& streams)
 /// `at_parents_end` (0: none) when the thread that forked it ends. On failure, returns no process and sets errno.
 ChildProcess forked(function_ref<int()> act, int at_parents_end = 0);
 
-/// For use in `act`: replaces the process with a program. Returns 127 on failure.
+/// For use in the `act` of forked(): replaces the process with a program. Returns 127 on failure.
 int become(const char* program, const std::vector<char*>& arguments, const Streams& streams);
 
 /// A pipe. Throws Error (failure) if it cannot be created.

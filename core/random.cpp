@@ -112,7 +112,7 @@ RandomSource::RandomSource(const SecretKey& key) : secret_(true) {
   for (std::size_t i = 0; i < digest.size(); ++i) root_[i / 4] |= std::uint32_t{digest[i]} << (8 * (i % 4));
 }
 
-static_assert(std::endian::native == std::endian::little, "the numbers are kept as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are saved in their memory representation");
 
 std::string RandomSource::save() const {
   std::string bytes(1, secret_ ? 1 : 0);

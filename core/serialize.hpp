@@ -32,8 +32,8 @@ void load(Archive& archive, fedstride::Vector& vector) {
   std::uint64_t size = 0;
   archive(size);
   if (size > fedstride::kMaxVectorSize)
-    throw fedstride::failure("stored vector claims " + fedstride::number_text(size) + " numbers; at most " +
-                             fedstride::number_text(fedstride::kMaxVectorSize) + " are read");
+    throw fedstride::failure("a stored vector claims " + fedstride::number_text(size) + " numbers; at most " +
+                             fedstride::number_text(fedstride::kMaxVectorSize) + " are accepted");
   constexpr std::uint64_t kFirstPiece = std::uint64_t{1} << 18;
   if (static_cast<std::uint64_t>(vector.size()) > size) vector.resize(size);
   for (std::uint64_t done = 0; done < size;) {

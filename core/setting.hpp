@@ -37,8 +37,8 @@ struct Valid {
   double high = std::numeric_limits<double>::infinity();
   bool low_included = true;
   bool high_included = true;
-  Place place = Place::none;  ///< for a text that is a path
-  /// The known values of a text, for completion and the manual; other values may be valid too.
+  Place place = Place::none;  ///< for a text setting that holds a path
+  /// The known values of a text setting, for completion and the manual; other values may be valid too.
   std::vector<KnownName> (*known)() = nullptr;
 
   bool admits(double value) const {

@@ -33,8 +33,8 @@ inline constexpr int kLanes = 4;
 inline constexpr int kRegisters = 16;
 #endif
 
-/// In sums along a vector, element i goes to lane i % kSumLanes on every processor. An AVX-512 register has this many lanes, so
-/// it loses nothing.
+/// In sums along a vector, element i goes to lane i % kSumLanes on every processor. An AVX-512 register has exactly
+/// this many lanes.
 inline constexpr int kSumLanes = 16;
 /// The number of registers that these lanes occupy.
 inline constexpr int kSumParts = kSumLanes / kLanes;
@@ -173,7 +173,7 @@ FEDSTRIDE_INLINE void prefetch(const float* from) { __builtin_prefetch(from, 0, 
 
 FEDSTRIDE_INLINE Lanes positive(Lanes a) { return a > Lanes{} ? a : Lanes{}; }
 
-/// Returns a bit for each lane that differs from zero (NaN does).
+/// Returns a mask with bit i set if lane i differs from zero (as NaN does).
 FEDSTRIDE_INLINE std::uint32_t nonzero_lanes(Lanes value) {
 #if defined(__AVX512F__)
   return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(value), _mm512_setzero_ps(), _CMP_NEQ_UQ);

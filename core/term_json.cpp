@@ -42,7 +42,7 @@ void TermReader::read(const Json& json, std::string_view name, std::vector<Clien
     if (high >= clients_)
       throw failure("client " + std::to_string(high) + " is not in the ledger; the last is " + std::to_string(clients_ - 1));
     const std::uint64_t listed = std::uint64_t{high} - low + 1;
-    if (listed > left_) throw failure("more than 4 groups per client");
+    if (listed > left_) throw failure("lists of clients have more than 4 entries per client of the ledger");
     left_ -= listed;
     for (std::uint64_t client = low; client <= high; ++client) into.push_back(static_cast<ClientId>(client));
     next = std::uint64_t{high} + 1;

@@ -28,7 +28,7 @@ inline constexpr std::uint64_t kMaxTermCount = std::uint64_t{1} << 40;
 inline constexpr std::size_t kMaxTermList = 1000;
 
 inline Json term_json(double value) {
-  if (!std::isfinite(value)) throw failure("a text of terms cannot hold the number " + number_text(value));
+  if (!std::isfinite(value)) throw failure("a term must be finite, but it is " + number_text(value));
   return value;
 }
 template <class Value>
@@ -114,7 +114,7 @@ class TermReader {
   }
   void read(const Json& json, std::string_view name, std::map<std::string, std::string>& into) {
     if (!json.is_object() || json.size() > kMaxTermList)
-      throw not_a(name, "an object of " + std::to_string(kMaxTermList) + " strings at most");
+      throw not_a(name, "an object of at most " + std::to_string(kMaxTermList) + " strings");
     for (const auto& [key, value] : json.items()) read(value, key, into[key]);
   }
   void read(const Json& json, std::string_view name, std::vector<ClientId>& into);

@@ -28,7 +28,7 @@ std::string joined(const Texts& parts, std::string_view separator = ", ") {
   return text;
 }
 
-/// The text with control characters replaced by blanks: one line, without terminal escape codes. For showing text that comes
+/// The text with control characters replaced by spaces: one line, without terminal escape codes. For showing text that comes
 /// from files and flags.
 std::string one_line(std::string text);
 

@@ -29,7 +29,7 @@ void normalize_any(const std::uint8_t* planes, int count, int channels, const fl
     for (int c = 0; c < channels; ++c) out[i * channels + c] = static_cast<float>(planes[c * count + i]) * scale[c] + shift[c];
 }
 
-/// Moves the image by (dx, dy) pixels, leaving the gap black, then mirrors it left to right if requested.
+/// Crops the image to the window whose upper left corner is (dx, dy), black outside the image; then flips it if requested.
 void crop_and_flip(const std::uint8_t* from, const Shape& shape, int dx, int dy, bool flip, std::uint8_t* to) {
   const int plane = shape.height * shape.width;
   std::memset(to, 0, shape.size());
@@ -74,7 +74,7 @@ std::span<const float> noise_on(const ClientSkew& skew, Row row, const BatchAddr
   return noise;
 }
 
-/// Adds noise to an image, moved as `move` says; padding gets none.
+/// Adds noise to an image, after cropping and flipping the noise as `move` says; padding gets none.
 void add_moved(std::span<const float> noise, const Shape& shape, const Move& move, std::span<const float> deviation, float* out) {
   for (int c = 0; c < shape.channels; ++c)
     for (int y = std::max(0, -move.dy); y < std::min(shape.height, shape.height - move.dy); ++y)

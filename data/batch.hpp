@@ -16,8 +16,8 @@ enum class Augmentation {
 };
 constexpr auto choice_names(Augmentation) { return names("none", "crop-flip"); }
 
-/// The address of a batch's augmentation. A row's augmentation is drawn at (augmentation, round, client, step, row), so other
-/// rows in the batch do not affect it.
+/// The address of a batch's augmentation and of noise drawn at every reading. A row's augmentation is drawn at (augmentation,
+/// round, client, step, row), so other rows in the batch do not affect it.
 struct BatchAddress {
   std::uint64_t seed = 0;
   std::uint32_t round = 0;

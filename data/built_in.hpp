@@ -52,9 +52,9 @@ inline constexpr std::size_t kFcubeTestRows = 1'000;
 
 /// FCUBE (Li, Diao, Chen & He 2022, NIID-Bench): points in the cube (-1, 1)^3, three features each, in class 0 where x1 > 0 and
 /// class 1 where x1 < 0. Each of four clients holds points drawn uniformly from two octants symmetric about the origin, equally
-/// many from each. It thus has both classes, but features unlike any other client's. Where x1 > 0, client k has x2 > 0 for k = 0,
-/// 1 and x3 > 0 for k = 0, 2. Row r belongs to client r mod 4 and class (r / 4) mod 2. Only integer arithmetic and powers of two
-/// are used, so the bytes are the same everywhere. Inputs are not normalized.
+/// many from each. Each client thus has both classes, but no two clients share an octant. Where x1 > 0, client k has x2 > 0 for
+/// k = 0, 1 and x3 > 0 for k = 0, 2. Row r belongs to client r mod 4 and class (r / 4) mod 2. Only integer arithmetic and powers
+/// of two are used, so the bytes are the same everywhere. Inputs are not normalized.
 DataPair load_fcube(const std::filesystem::path& folder);
 
 }  // namespace fedstride

@@ -44,7 +44,7 @@ DataPair read_source(const DatasetSource& source, const DataOptions& options, bo
     return is_brought ? options.brought(settings) : source.read(folder, settings, own_rows);
   };
   ReadSettings settings = options.read;
-  // Offsets are found only if the training rows determine the normalization; others refer to the original numbers.
+  // Offsets are found only if the training rows determine the normalization; other normalizations refer to the original numbers.
   settings.finds_offsets = settings.finds_offsets && !own_rows && settings.mean.empty() && settings.range.empty() &&
                            settings.public_data.empty() &&
                            (settings.normalize == Normalize::automatic || settings.normalize == Normalize::rows);
@@ -53,7 +53,7 @@ DataPair read_source(const DatasetSource& source, const DataOptions& options, bo
     settings.offsets = pair.offsets;
     pair = read(settings);
     pair.notes.push_back(
-        auto_note("offsets", "single precision would lose digits, so numbers are stored less " + pair.offsets, "--offsets"));
+        auto_note("offsets", "single precision would lose digits, so offsets are subtracted: " + pair.offsets, "--offsets"));
   }
   settle_missing(pair, options.read);
   return pair;
@@ -131,7 +131,8 @@ void test_every_row(DataPair& pair) {
   pair.train.binary_columns = pair.test.binary_columns;
 }
 
-/// Refuses a loader whose classes or normalization may be derived from protected rows.
+/// If rows are protected and the facts of a loader are not published, discards its normalization and refuses a number of classes
+/// that differs from the setting, since both may be derived from the rows.
 void check_loader(DataPair& pair, const DatasetSource& source, const ReadSettings& settings) {
   if (!settings.rows_are_protected || source.is_published || source.read) return;
   pair.train.mean.clear();
@@ -148,7 +149,7 @@ std::string with_names(std::string hash, const DataPair& pair) {
   return names.empty() ? hash : Hash().text(hash).text(names).hex();
 }
 
-/// Copies the shared properties from the training part to the test part.
+/// Checks that the two parts match and copies the shared properties from the training part to the test part.
 void finish(DataPair& pair, std::string_view name) {
   Dataset& train = pair.train;
   Dataset& test = pair.test;
@@ -193,7 +194,8 @@ const DatasetSource& dataset_source(std::string_view name) {
     names.emplace_back(source.name);
   }
   if (name.find_first_of("/.") != name.npos)
-    throw usage_error("dataset '" + std::string(name) + "' is unknown; your own files are --data FILE; valid: " + joined(names));
+    throw usage_error("dataset '" + std::string(name) +
+                      "' is unknown; for your own file, use --data FILE; valid: " + joined(names));
   throw usage_error(unknown_name("dataset", name, names));
 }
 
@@ -215,7 +217,7 @@ void note_unofficial(DataPair& pair, std::string_view name, const DatasetSource&
   std::vector<std::string> others;
   for (const auto& file : unofficial_files(*set, folder)) others.push_back(file.filename().string());
   if (!others.empty())
-    pair.notes.push_back("'" + folder.string() + "' is not the published " + std::string(name) + " (" + joined(others) +
+    pair.notes.push_back("'" + folder.string() + "' differs from the published " + std::string(name) + " (" + joined(others) +
                          "); 'fedstride data get " + std::string(name) + " --replace' replaces it");
 }
 
@@ -380,8 +382,8 @@ DataPair load_own_rows(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
   if (source.place.file.empty() && !source.read)
     throw usage_error("dataset is '" + std::string(name) +
-                      "', which is built in and the same for every client; a client's own rows come from files, such as "
-                      "csv, cifar-binary or --data");
+                      "', which is built in and the same for every client; a client's own rows come from files: use csv, "
+                      "cifar-binary or --data FILE");
   DataOptions known = options;
   known.read = read_through(options.read);
   DataPair pair = read_source(source, known, true);
@@ -411,7 +413,7 @@ void check_answers(const Dataset& rows, const ExampleForm& form, const std::stri
     for (const auto number : numbers)
       if (form.targets != Targets::positions || number != kNoLabel) largest = std::max<int>(largest, number);
     if (largest >= limit)
-      throw failure(set + what + " " + std::to_string(largest) + " is out of range; the experiment has the " + what + "s 0 to " +
+      throw failure(set + what + " " + std::to_string(largest) + " is out of range; the experiment has " + what + "s 0 to " +
                     std::to_string(limit - 1));
   };
   if (form.targets == Targets::classes) check_below(rows.labels, form.outputs, "label");

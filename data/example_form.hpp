@@ -15,7 +15,7 @@ enum class Targets {
   classes,    ///< one class per example: softmax cross-entropy; share of correct examples
   positions,  ///< one class per sequence position: mean cross-entropy over an example's positions; share of correct positions
   values,     ///< numbers: mean squared error over an example's numbers; R^2
-  flags,      ///< labels that each apply or not: mean logistic loss over an example's labels; share of correct labels
+  flags,      ///< labels, each of which applies or not: mean logistic loss over an example's labels; share of correct labels
 };
 constexpr auto choice_names(Targets) { return names("classes", "positions", "values", "flags"); }
 

@@ -31,7 +31,7 @@ std::vector<float> numbers_of(const CsvRecords& file, const std::vector<std::str
     if (fields[i] == "?")
       is_complete = false;
     else if (!parse_number(fields[i], numbers[i]))
-      throw wrong("'" + std::string(fields[i]) + "' is no number");
+      throw wrong("'" + std::string(fields[i]) + "' is not a number");
   }
   return is_complete ? numbers : std::vector<float>{};
 }

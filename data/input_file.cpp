@@ -44,7 +44,7 @@ void InputFile::count(std::size_t bytes) {
   if (unpacked_ > most_unpacked(from))
     throw failure(name_ + " unpacks to " + std::to_string(unpacked_) + " bytes from its first " + std::to_string(from) +
                   "; a compressed file may unpack to at most " + std::to_string(kMaxUnpacking) + " times its size plus " +
-                  std::to_string(kAlwaysUnpacked) + " bytes; if the file is right, unpack it yourself");
+                  std::to_string(kAlwaysUnpacked) + " bytes; if you trust the file, unpack it yourself");
 }
 
 std::size_t InputFile::read(std::span<std::uint8_t> out) {

@@ -29,16 +29,16 @@ fs::path objects_folder() {
 }
 
 Error folder_error(const fs::path& folder, const std::string& why) {
-  return failure("the folder of converted data '" + folder.string() + "' " + why);
+  return failure("the folder for converted data '" + folder.string() + "' " + why);
 }
 
 /// Restricts the folder to its owner.
 void close_to_others(const fs::path& folder) {
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0) throw folder_error(folder, std::string("cannot be used: ") + std::strerror(errno));
-  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) throw folder_error(folder, "is not a folder of this user");
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) throw folder_error(folder, "is not a folder that this user owns");
   if ((status.st_mode & 077) != 0 && ::chmod(folder.c_str(), 0700) != 0)
-    throw folder_error(folder, std::string("cannot be closed to others: ") + std::strerror(errno));
+    throw folder_error(folder, std::string("cannot be restricted to its owner: ") + std::strerror(errno));
 }
 
 void remove_file(const fs::path& path) {
@@ -97,8 +97,8 @@ KeptObject forget_object(std::string_view beginning) {
   std::vector<KeptObject> found = kept_objects();
   std::erase_if(found, [&](const KeptObject& one) { return !one.name.starts_with(beginning); });
   if (found.size() != 1)
-    throw usage_error("name is '" + std::string(beginning) + "', with which " +
-                      (found.empty() ? "no name of converted data begins" : counted(found.size(), "name") + " begin") +
+    throw usage_error("name is '" + std::string(beginning) + "', which begins " +
+                      (found.empty() ? "no name of converted data" : counted(found.size(), "name") + " of converted data") +
                       "; 'fedstride data forget --dry-run' lists them");
   remove_file(objects_folder() / (found.front().name + std::string(kObject)));
   return found.front();

@@ -49,7 +49,7 @@ DataPair load_cifar(const fs::path& folder, const std::vector<std::string>& trai
 DataPair load_cifar10(const fs::path& folder) {
   std::vector<std::string> train;
   for (int i = 1; i <= 5; ++i) train.push_back("data_batch_" + std::to_string(i) + ".bin");
-  // Client 1 has cars and trucks, 2 planes and ships, 3 cats and dogs, 4 birds and frogs, 5 deer and horses.
+  // Five clients with two classes each have cars and trucks, planes and ships, cats and dogs, birds and frogs, deer and horses.
   return load_cifar(folder, train, "test_batch.bin", 10, 1,
                     {.class_names = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"},
                      .class_order = {1, 9, 0, 8, 3, 5, 2, 6, 4, 7}});
@@ -131,7 +131,7 @@ std::vector<DatasetSource> shipped_datasets() {
                 "built in: ten shapes in five look-alike pairs, 32x32 RGB, 10000 + 2000 images", "none", load_synthetic),
       synthetic_li,
       published({.name = "fcube", .file = ""},
-                "built in: FCUBE of NIID-Bench, points of a cube in two classes, four natural clients", "none", load_fcube),
+                "built in: FCUBE of NIID-Bench, points in a cube in two classes, four natural clients", "none", load_fcube),
       published({"cifar10", "data_batch_1.bin", {"cifar-10-batches-bin", "cifar-10"}},
                 "CIFAR-10, binary version: 32x32 RGB photographs in ten classes",
                 "data_batch_1.bin to data_batch_5.bin, test_batch.bin", load_cifar10),

@@ -75,7 +75,7 @@ void settle_missing(DataPair& pair, const ReadSettings& settings) {
   const Shape shape = train.shape;
   if (rule == Missing::indicator && shape.height * shape.width > 1)
     throw usage_error("missing is 'indicator'; the examples are " + shape.text() +
-                      ", and only rows of numbers have room for more columns; valid: drop, mean, zero");
+                      ", but indicators can be added only to rows of numbers; valid: drop, mean, zero");
   const std::size_t missing = count_missing(train) + count_missing(pair.test);
   std::size_t dropped = 0;
   for (Dataset* part : {&train, &pair.test}) {
@@ -96,8 +96,8 @@ void settle_missing(DataPair& pair, const ReadSettings& settings) {
     pair.notes.push_back(counted(dropped, "row") + " with missing values " + (dropped == 1 ? "is" : "are") + " left out");
   else if (missing > 0)
     pair.notes.push_back(counted(missing, "missing value") + (missing == 1 ? " becomes " : " become ") +
-                         (rule == Missing::zero ? "0" : "the column's mean") +
-                         (rule == Missing::indicator ? ", and a column more for each column says where" : ""));
+                         (rule == Missing::zero ? "0" : "the column mean") +
+                         (rule == Missing::indicator ? ", and an additional 0/1 column for each column shows where" : ""));
 }
 
 void fill_in_means(DataPair& pair, const ReadSettings& settings) {

@@ -121,8 +121,9 @@ std::optional<MomentBounds> named_moment_bounds(const ReadSettings& settings) {
   if (settings.normalize_clip.empty()) return std::nullopt;
   const std::vector<float> bounds = named_numbers("normalize-clip", settings.normalize_clip);
   if (bounds.size() != 2 || !(bounds[0] > 0) || !(bounds[1] > 0))
-    throw usage_error("normalize-clip is '" + settings.normalize_clip +
-                      "'; valid: two numbers above 0, the norms of a record's means and mean squares, such as 0.7,0.3");
+    throw usage_error(
+        "normalize-clip is '" + settings.normalize_clip +
+        "'; valid: two numbers above 0, which bound a record's contributions to the means and mean squares, such as 0.7,0.3");
   return MomentBounds{bounds[0], bounds[1]};
 }
 

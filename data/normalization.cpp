@@ -12,7 +12,7 @@
 namespace fedstride {
 namespace {
 
-/// Sets the mean and standard deviation of each channel of the images, in units of 255, from a histogram of its values.
+/// Sets the mean and standard deviation of each channel of the images, of pixel values / 255, from a histogram of the values.
 void standardize_pictures(Dataset& train) {
   const auto channels = static_cast<std::size_t>(train.shape.channels);
   const std::size_t plane = train.shape.size() / channels;
@@ -112,7 +112,7 @@ void take_range(DataPair& pair, const ReadSettings& settings) {
     throw usage_error("data set '" + pair.train.name + "' has numeric inputs, and nothing public says how to normalize them" +
                       (settings.rows_are_protected ? " (under dp nothing is inferred from the rows)" : "") +
                       "; give --range LOW,HIGH, or --mean and --deviation, or --public-data FILE");
-  // Pixels are in units of 255.
+  // The default, [0, 1], is the range of pixel values / 255.
   const ValueRange range = named.value_or(ValueRange{});
   const auto channels = static_cast<std::size_t>(pair.train.shape.channels);
   pair.train.mean.assign(channels, (range.low + range.high) / 2);
@@ -139,7 +139,7 @@ void take_from(DataPair& pair, Dataset& from, const std::string& source) {
 void take_each_client(DataPair& pair) {
   const Dataset& train = pair.train;
   const std::string set = "normalize is 'client'; data set '" + train.name + "' has ";
-  if (train.is_pictures()) throw usage_error(set + "pictures: use rows, given, range, public or none");
+  if (train.is_pictures()) throw usage_error(set + "images: use rows, given, range, public or none");
   if (train.clients.empty()) throw usage_error(set + "no natural clients: use rows, or name them (--client-column)");
   const std::size_t each = train.shape.size();
   std::vector<std::vector<float>> inputs(train.client_names.size());
@@ -175,8 +175,8 @@ void check_normalization(const ExampleForm& form, std::span<const float> mean, s
   for (std::size_t i = 0; good && i < places; ++i)
     good = is_deviation(deviation[i]) && std::isfinite(mean[i] * (1 / deviation[i]));
   if (!good)
-    throw failure(set + whose + " mean and deviation are not " + std::to_string(places) +
-                  " finite numbers each, deviations above 0, mean / deviation finite");
+    throw failure(set + whose + " mean and deviation must have " + std::to_string(places) +
+                  " finite numbers each, with deviations above 0 and mean / deviation finite");
 }
 
 void standardize(Dataset& train) {
@@ -276,8 +276,8 @@ void normalize_by_client(DataPair& pair) {
         for (const ClientMoments& one : pair.client_moments) names.push_back(one.client);
         throw failure(
             "data set '" + part->name + "': row " + std::to_string(row) +
-            (part->clients.empty() ? " has no client" : " is of client '" + part->client_names[part->clients[row]] + "'") +
-            "; inputs are normalized by their client's mean and deviation, known of " + joined(names));
+            (part->clients.empty() ? " has no client" : " belongs to client '" + part->client_names[part->clients[row]] + "'") +
+            "; inputs are normalized by their client's mean and deviation, known for " + joined(names));
       }
       const std::size_t columns = own->mean.size();
       for (std::size_t i = 0; i < each; ++i) {

@@ -53,7 +53,7 @@ void paste(const Dataset& data, Row row, int left, int top, Sheet& sheet) {
 std::string png(std::span<const std::uint8_t> pixels, int width, int height, int channels) {
   const std::size_t line = static_cast<std::size_t>(width) * channels;
   if (width < 1 || height < 1 || (channels != 1 && channels != 3) || pixels.size() != line * static_cast<std::size_t>(height))
-    throw std::invalid_argument("a picture has rows of width x 1 or 3 bytes");
+    throw std::invalid_argument("an image must have rows of width x 1 or width x 3 bytes");
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   image.width = static_cast<png_uint_32>(width);

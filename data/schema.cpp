@@ -38,9 +38,9 @@ Schema read_schema(std::string_view text, const std::string& where) {
     TermReader().read(parse_terms(text), "schema", schema);
     const auto outputs = static_cast<std::size_t>(schema.form.outputs);
     if (!schema.classes.empty() && schema.classes.size() != outputs)
-      throw failure("it names " + std::to_string(schema.classes.size()) + " classes and has " + std::to_string(outputs) +
+      throw failure("it names " + std::to_string(schema.classes.size()) + " classes but has " + std::to_string(outputs) +
                     " outputs");
-    if (schema.labels_are_names && schema.classes.empty()) throw failure("its labels are names, and it has none");
+    if (schema.labels_are_names && schema.classes.empty()) throw failure("its labels are names, but it has none");
     const auto is_finite = [](float number) { return std::isfinite(number); };
     if (!schema.fill.empty() && (schema.fill.size() != schema.mean.size() || !std::ranges::all_of(schema.fill, is_finite)))
       throw failure("fill has " + std::to_string(schema.fill.size()) + " numbers; it must have " +

@@ -54,7 +54,7 @@ void keep(std::vector<T>& values, std::size_t width, std::span<const Row> rows) 
   values.resize(rows.size() * width);
 }
 
-/// Copies only the kept rows of a lent list, once.
+/// The same, except that of a lent list only the kept rows are copied.
 template <class T>
 void keep(Borrowable<T>& values, std::size_t width, std::span<const Row> rows) {
   if (values.is_lent())
@@ -123,7 +123,7 @@ std::pair<std::vector<Row>, std::vector<Row>> split_validation(std::size_t size,
   for (std::size_t row = 0; row < size; ++row)
     (fraction > 0 && draw_of(seed, address, row) < fraction ? split.second : split.first).push_back(static_cast<Row>(row));
   if (split.first.empty())
-    throw usage_error("validation-fraction is " + number_text(fraction) + ", which leaves none of " + counted(size, "row") +
+    throw usage_error("validation-fraction is " + number_text(fraction) + ", which leaves none of the " + counted(size, "row") +
                       " for training; choose a smaller one");
   return split;
 }
@@ -153,7 +153,7 @@ std::pair<Dataset, Dataset> split_test_part(Dataset data) {
   for (std::size_t row = 0; row < draws.size(); ++row)
     (draws[row] < kShare ? test_rows : train_rows).push_back(static_cast<Row>(row));
   if (test_rows.empty()) {
-    // Takes the row with the smallest draw, so any other row changes this choice by at most one row.
+    // Takes the row with the smallest draw, so another row can affect this choice only by taking its place.
     auto least = std::ranges::min_element(draws);
     if (*least == 1) least = std::prev(draws.end());
     test_rows.push_back(static_cast<Row>(least - draws.begin()));

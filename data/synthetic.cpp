@@ -18,7 +18,7 @@ constexpr int kNoise = 24;       // uniform in +-24 of 255, independent for each
 
 using Color = std::array<int, 3>;
 
-/// The mean background of a pair: all that a linear model can see of the class.
+/// A pair's mean background color, minus 128: all that a linear model can see of the class.
 constexpr std::array<Color, kSyntheticClasses / 2> kTint{
     {{36, -12, -24}, {-24, 36, -12}, {-12, -24, 36}, {28, 20, -36}, {-28, 16, 20}}};
 

@@ -17,7 +17,7 @@ constexpr std::size_t kFeatures = 60;
 constexpr std::size_t kLiClasses = 10;
 constexpr std::uint32_t kLiRound = 1;  // `round` in the addresses of this set's draws; the built-in images use 0
 
-/// One client's model and inputs.
+/// One client's labeling model, input means and number of examples.
 struct Device {
   std::array<std::array<double, kFeatures>, kLiClasses> weights;
   std::array<double, kLiClasses> biases;

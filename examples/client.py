@@ -3,7 +3,7 @@
 ('logistic', plain SGD) on its own rows, a table of numbers with the label in the last column.
 
     client.py roster --client 2 --data rows.csv
-        prints the client's line of the coordinator's roster
+        prints the client's line for the coordinator's roster
     client.py join --connect HOST:PORT --client 2 --data rows.csv --bundle client-2.bundle.pem
         takes part; the coordinator: fedstride serve --partition own --roster FILE --accept-other-builds ...
 
@@ -53,12 +53,12 @@ class Fields:
 
     def __init__(self, body):
         if body[:1] != b'\1':
-            raise ConnectionError('a body that is not little-endian')
+            raise ConnectionError('the body is not little-endian')
         self.body, self.at = body, 1
 
     def bytes(self, size):
         if self.at + size > len(self.body):
-            raise ConnectionError('a body that ends early')
+            raise ConnectionError('the body ends early')
         self.at += size
         return self.body[self.at - size:self.at]
 
@@ -124,10 +124,10 @@ class Connection:
         header = self.receive(32)
         magic, version, kind, length = struct.unpack('<4sHHQ', header[:16])
         if magic != b'FSTR' or version != VERSION or length > MAX_BODY:
-            raise ConnectionError(f'a frame of another protocol: {header[:16].hex()}')
+            raise ConnectionError(f'the frame is of another protocol: {header[:16].hex()}')
         body = self.receive(length)
         if hashlib.sha256(header[:16] + body).digest()[:16] != header[16:]:
-            raise ConnectionError('a damaged frame')
+            raise ConnectionError('the frame is damaged')
         return kind, Fields(body)
 
 
@@ -168,7 +168,7 @@ class Client:
 
     def welcome(self, fields):
         for _ in range(2):
-            fields.text()  # the build, which this client does not share
+            fields.text()  # fedstride's build, which this client need not match
         fields.number('I')
         self.settings = tomllib.loads(fields.text())
         fields.text()  # the experiment
@@ -177,13 +177,13 @@ class Client:
         schema = json.loads(fields.text())
         form, mean, deviation = schema['form'], *(np.array(schema[name], np.float32) for name in ('mean', 'deviation'))
         if line != 'dense classes' or self.settings['optimizer'] != 'sgd' or self.settings.get('dp', 'none') != 'none':
-            raise Over('only the model logistic, the optimizer sgd and no dp are known here')
+            raise Over('this client supports only the model logistic and the optimizer sgd, without dp')
         table = {'height': 1, 'width': 1, 'channels': self.raw.shape[1]}  # without a header: columns by number
         if form['targets'] != 'classes' or form['shape'] != table or self.labels.max() >= form['outputs']:
             raise Over(f"the experiment has {form['shape']['channels']} columns and {form['outputs']} classes")
         if self.settings.get('secure-aggregation', 'none') != 'none' and not self.secure:
             if secure_sum is None:
-                raise Over('the experiment has secure aggregation, which needs python3-cryptography')
+                raise Over('the experiment uses secure aggregation, which needs python3-cryptography')
             beside = os.path.join(os.path.dirname(self.bundle), f'client-{self.number}.key')
             self.secure = secure_sum.SecureSum(self.number, self.folder, self.bundle, beside if os.path.exists(beside) else self.bundle)
         self.inputs = (self.raw - mean) / deviation
@@ -202,10 +202,10 @@ class Client:
         values = fields.numbers('<f4', 'Q')
         columns = self.inputs.shape[1]
         if len(values) != (columns + 1) * self.classes:
-            raise ConnectionError('a model of another size')
+            raise ConnectionError('the model has another size')
         weight, bias = values[:columns * self.classes].reshape(columns, self.classes), values[columns * self.classes:]
         if model_hash([weight, bias]) != name:
-            raise ConnectionError('a model that is not the one it names')
+            raise ConnectionError('the model does not have the hash that it names')
         self.model = (round_number, name), weight, bias
 
     def train(self, fields, beat):
@@ -214,7 +214,7 @@ class Client:
         if self.answer and self.answer[0] == asked:
             return self.answer[1]
         if not self.model or self.model[0] != asked:
-            raise ConnectionError('it asks for training on a model it has not sent')
+            raise ConnectionError('the coordinator asks for training on a model that it has not sent')
         fields.number('B'), fields.number('Q')
         told = fields.numbers('<f8')
         weight, bias = self.model[1].copy(), self.model[2].copy()
@@ -290,10 +290,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('what', choices=['roster', 'join'])
     parser.add_argument('--client', type=int, required=True)
-    parser.add_argument('--data', required=True, help='a CSV file: numbers, the label last')
+    parser.add_argument('--data', required=True, help='a CSV file of numbers, the label in the last column')
     parser.add_argument('--connect', help='HOST:PORT')
-    parser.add_argument('--bundle', help='PEM: certificate, authorities, perhaps the key')
-    parser.add_argument('--folder', help='for the key and the memory of secure aggregation (default: client-K)')
+    parser.add_argument('--bundle', help='PEM file: certificate, authorities and optionally the key')
+    parser.add_argument('--folder', help='folder for the key and the state of secure aggregation (default: client-K)')
     arguments = parser.parse_args()
     folder = arguments.folder or f'client-{arguments.client}'
     client = Client(arguments.client, arguments.data, folder, arguments.bundle)
@@ -307,7 +307,7 @@ def main():
             return
         except Over as reason:
             sys.exit(f'client.py: {reason}')
-        except OSError as reason:  # including a broken connection: called again after a growing pause
+        except OSError as reason:  # including a broken connection: retried after a growing pause
             print(f'{reason}; trying again', file=sys.stderr, flush=True)
         time.sleep(pause * (0.5 + np.random.random()))
         pause = min(1.6 * pause, 10)

@@ -4,12 +4,12 @@
   FedScale    client_device_capacity (pickle)   devices        --bandwidth-unit kilobits|megabits|bytes (a second)
               client_behave_trace (pickle)      availability
   FLHetBench  training_latency.json             devices        --model ResNet|Vit, --examples N: of one measured latency
-              MobiPerf speeds (JSON)            devices        --example-milliseconds: they have no speeds of training
+              MobiPerf speeds (JSON)            devices        --example-milliseconds: the file has no training speeds
               cached_timers.json                availability
 
 The files do not name their units, so the flags do. Pickles are read by an unpickler that creates only dicts, lists, numbers and
 strings. A client's availability repeats with its own period; the table has one period, so give one with --period: traces are
-repeated up to it. A table of devices has a line for each device, which clients draw.
+repeated up to it. A table of devices has a line for each device, and each client draws a device.
 """
 import argparse
 import csv
@@ -26,7 +26,7 @@ class PlainUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it asks for {module}.{name}; only dicts, lists, numbers and strings are read")
 
     def persistent_load(self, key):
-        raise pickle.UnpicklingError("it refers to another store; only dicts, lists, numbers and strings are read")
+        raise pickle.UnpicklingError("it refers to objects outside the file; only dicts, lists, numbers and strings are read")
 
 
 def require_plain(value):
@@ -52,7 +52,7 @@ def read(path):
 
 def number(value, what, least=0.0):
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < least:
-        raise ValueError(f"{what} is {value!r}; it must be a number from {least:g}")
+        raise ValueError(f"{what} is {value!r}; it must be a number of at least {least:g}")
     return float(value)
 
 
@@ -89,7 +89,7 @@ def devices_of_speeds(measured, options):
 
 
 def availability(traces, options):
-    """`traces`: a period and intervals from 0 on, for each client."""
+    """`traces`: for each client, a period and intervals in it, counted from its beginning."""
     until = number(needed(options, "period"), "--period", 1.0)
     yield ["client", "from_seconds", "to_seconds"]
     for client, (period, intervals) in enumerate(traces):
@@ -133,12 +133,12 @@ def table(data, options):
             return devices_of_speeds(entries, options)
         if "Phone Model" in keys:
             return devices_of_latencies(entries, options)
-    raise ValueError("it is none of the files that this script knows (--help)")
+    raise ValueError("it is not one of the files that this script reads (--help)")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trace", help="the file of FedScale or FLHetBench")
+    parser.add_argument("trace", help="a trace file of FedScale or FLHetBench")
     parser.add_argument("csv", help="the table to write")
     parser.add_argument("--bandwidth-unit", choices=["kilobits", "megabits", "bytes"])
     parser.add_argument("--model", choices=["ResNet", "Vit"])

@@ -3,9 +3,9 @@
 
 usage: load_in_pytorch.py RUN/model.safetensors [TABLE.csv | FOLDER-OF-CIFAR-10]
 
-With a table or a folder the model is evaluated on all rows of the one, by the schema in the model's file, or on the test pictures
-of the other. Needs PyTorch and numpy, nothing else: the file format is a length, a JSON header and the tensors' bytes. From Python: `model, names = load("RUN/model.safetensors")`; names["conv1"]
-is the module whose tensors fedstride calls conv1.weight and conv1.bias.
+With a table, the model is evaluated on all its rows, which are read through the schema in the model's file; with a folder, on the
+test images in it. Needs only PyTorch and numpy: the file format is a length, a JSON header and the tensors' bytes. From Python:
+`model, names = load("RUN/model.safetensors")`; names["conv1"] is the module with the tensors conv1.weight and conv1.bias.
 """
 import csv
 import json
@@ -44,7 +44,7 @@ class Residual(nn.Module):
 
 
 class Subsample(nn.Module):
-    """Every stride-th row and column, channels of zeros appended (He et al. 2016, option A)."""
+    """Keeps every stride-th row and column and appends channels of zeros (He et al. 2016, option A)."""
 
     def __init__(self, stride, more_channels):
         super().__init__()
@@ -56,7 +56,7 @@ class Subsample(nn.Module):
 
 
 class LayerNorm(nn.LayerNorm):
-    """Normalizes the channels of each place: in a picture, dimension 1."""
+    """Normalizes over the channels at each position: dimension 1 of an image, the last dimension of other inputs."""
 
     def forward(self, x):
         return super().forward(x) if x.dim() < 4 else super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
@@ -100,14 +100,14 @@ class Last(nn.Module):
 
 
 class Sequence(nn.Module):
-    """The lines of a picture as positions, channels innermost."""
+    """The rows of an image as positions: each is a vector of width x channels, channels innermost."""
 
     def forward(self, x):
         return x.permute(0, 2, 3, 1).flatten(2)
 
 
 class Builder:
-    """Follows a model line with an example of zeros, so that every layer knows its input."""
+    """Builds the layers of a model line and passes an example of zeros through them, to find each layer's input shape."""
 
     def __init__(self, line, shape, classes, vocabulary=0):
         self.pieces = re.findall(r"[{}|]|[^{}|]+", line)
@@ -205,14 +205,14 @@ class Builder:
             plain = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "flatten": nn.Flatten,
                      "globalavgpool": lambda: nn.AdaptiveAvgPool2d(1), "last": Last, "sequence": Sequence}
             if kind not in plain:
-                raise ValueError(f"layer '{kind}' is unknown here; say in Builder.layer which module it is")
+                raise ValueError(f"layer '{kind}' is unknown; add its module to Builder.layer")
             module = plain[kind]()
         self.add(layers, module)
 
 
 def build(line, shape, classes, vocabulary=0):
-    """A model line, as written by fedstride, and its modules by their names in the file; shape is (height, width, channels), for
-    tokens (their number, 1, 1)."""
+    """Returns the module of a model line written by fedstride and its layers by their names in the file; shape is (height, width,
+    channels), or for tokens (their number, 1, 1)."""
     builder = Builder(line, shape, classes, vocabulary)
     with torch.no_grad():
         model = builder.line()
@@ -226,7 +226,7 @@ def load(path):
                          int(metadata.get("fedstride.vocabulary", 0)))
     wanted = {f"{name}.{kind}": value for name, module in names.items() for kind, value in module.named_parameters()}
     if wanted.keys() != tensors.keys():
-        raise ValueError(f"the file's tensors are not the model's: {sorted(wanted.keys() ^ tensors.keys())}")
+        raise ValueError(f"the file's tensors differ from the model's in: {sorted(wanted.keys() ^ tensors.keys())}")
     with torch.no_grad():
         for name, value in wanted.items():
             value.copy_(tensors[name])
@@ -237,7 +237,7 @@ MISSING = {"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "#
 
 
 def read_table(path, schema):
-    """Inputs and answers of a table, with columns found by the schema's names, or by number if it has none."""
+    """Returns the inputs and answers of a table, whose columns are found by the schema's names, or by number if it has none."""
     columns, names = schema["columns"], schema.get("classes", [])
     with open(path, newline="", encoding="utf-8-sig") as file:
         first = file.readline()

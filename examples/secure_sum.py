@@ -25,11 +25,11 @@ NAME = b'fedstride secagg 1 '
 
 
 class Refusal(Exception):
-    """This client's objection."""
+    """This client refuses to go on, for the given reason."""
 
 
 class Unusable(Refusal):
-    """Another client's keys cannot be used: this one leaves the attempt."""
+    """Another client's keys cannot be used, so this client leaves the attempt."""
 
 
 def require(good, what):
@@ -58,7 +58,7 @@ def exchanged(secret, public):
     try:
         return x25519.X25519PrivateKey.from_private_bytes(secret).exchange(x25519.X25519PublicKey.from_public_bytes(public))
     except ValueError:
-        raise Unusable('a key has small order: with it every shared secret is known') from None
+        raise Unusable('a key has small order, so every secret shared with it is known') from None
 
 
 def public_of(secret):
@@ -100,7 +100,7 @@ def log2_choose(n, k):
 
 
 def tail(population, marked, drawn, least):
-    """log2 of the probability that at least this many of the drawn are marked."""
+    """log2 of the probability that at least this many of those drawn are marked."""
     lowest = max(0, drawn - (population - marked))
     if least <= lowest:
         return 0.0
@@ -110,7 +110,7 @@ def tail(population, marked, drawn, least):
 
 
 def plan(clients, dropouts, colluders, degree):
-    """Degree, threshold and minimum, such that both failures are below 2^-40."""
+    """Degree, threshold and minimum number of clients, such that both failure probabilities are below 2^-40."""
     def any_of(log2):
         return min(0.0, math.log2(clients) + log2)
 
@@ -138,7 +138,7 @@ def plan(clients, dropouts, colluders, degree):
             t += 1
         if privacy(k, t) <= -40 and completion(k, t) <= -40:
             return k, t, max((clients + colluders) // 2 + 1, clients - dropouts)
-    raise Refusal(f'no degree bears {clients} clients')
+    raise Refusal(f'no degree is secure enough for {clients} clients')
 
 
 # --- Shamir's sharing over GF(2^8) ---
@@ -164,7 +164,7 @@ def split(secret, threshold, count):
 
 
 class SecureSum:
-    """What a client knows across rounds, and about the current one. `folder` keeps its key and the list that it has opened."""
+    """A client's state across rounds and in the current one. `folder` keeps its key and the last list that it sent shares for."""
 
     def __init__(self, client, folder, bundle, key_file):
         self.client, self.folder, self.attempt = client, folder, None
@@ -190,7 +190,7 @@ class SecureSum:
         return NAME + b'identity client-%d ' % client + key
 
     def check_proof(self, client, key, proof):
-        """The key is the certificate's; the certificate an authority's, for that client."""
+        """Checks that the key is signed by the certificate, and that an authority issued the certificate to that client."""
         reader = Reader(proof)
         certificate = x509.load_der_x509_certificate(reader.raw(reader.number()))
         name = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)[0].value
@@ -203,12 +203,12 @@ class SecureSum:
                 return
             except InvalidSignature:
                 pass
-        raise Refusal(f'the signing key of client {client} is not signed under an authority that is known here')
+        raise Refusal(f'the signing key of client {client} is not certified by any authority in the bundle')
 
     # --- the input ---
 
     def prepare(self, settings, asked, told, change, weight, examples, steps, loss):
-        """The input to this round's sum: `change` in the layout of model_hash."""
+        """Encodes the input to this round's sum; `change` is laid out as in model_hash. False if beyond the grid's limit."""
         self.round, self.settings = asked[0], settings
         self.model = sha(asked[1].encode(), np.asarray(told, '<f8').tobytes())
         grid = settings.get('secure-grid', '')
@@ -245,12 +245,12 @@ class SecureSum:
     # --- the stages ---
 
     def answer(self, round_number, attempt, stage, message):
-        """The kind's stage and the answer's message; nothing for another attempt."""
+        """Returns the answer's stage and message; None for another round or attempt."""
         if not hasattr(self, 'round') or round_number != self.round or (stage != 0 and attempt != self.attempt):
             return None
         if stage == 0:
             self.attempt = attempt
-        require(stage == 0 or stage == self.stage, 'a step of this attempt is asked for twice, or not in order')
+        require(stage == 0 or stage == self.stage, 'a step of this attempt is requested twice or out of order')
         self.stage = None
         result = [self.advertise, self.share, self.mask, self.agree, self.open][stage](Reader(message))
         self.stage = stage + 1
@@ -261,7 +261,7 @@ class SecureSum:
         clients, cohort = settings.get('clients', planned), settings.get('cohort', 'all')
         sized = cohort in ('fixed', 'by-size', 'round-robin')
         most = settings.get('cohort-size', 10) if sized else clients
-        least = most if sized or cohort == 'all' else 0  # tighter bounds are in fedstride's clients
+        least = most if sized or cohort == 'all' else 0  # fedstride's own clients check tighter bounds
         require(least <= planned <= most, f'the coordinator says that {planned} clients were drawn; it must be from {least} to {most}')
         share = lambda name, default: int(settings.get(name, default) * planned)
         self.degree, self.threshold, self.minimum = plan(planned, share('secure-dropouts', 0.2), share('secure-colluders', 0.1),
@@ -316,21 +316,21 @@ class SecureSum:
 
     def mask(self, reader):
         self.sharers = [client for client, in reader.list('I')]
-        require(self.client in self.sharers and set(self.sharers) <= set(self.adverts), 'its own shares are said not to have come')
+        require(self.client in self.sharers and set(self.sharers) <= set(self.adverts), 'the list of sharers leaves it out or has an unknown client')
         require(len(self.sharers) >= self.minimum, f'only {len(self.sharers)} clients shared; {self.minimum} are needed')
-        unopened = []  # it holds no shares of these neighbors, but masks with them
+        unopened = []  # neighbors whose shares it does not hold, but with which it masks
         for client, box in reader.list('I', 'T'):
-            require(client in self.shared and client in self.sharers, f'there is a box of client {client}, from which none is due')
+            require(client in self.shared and client in self.sharers, f'there is a box from client {client}, which is not a sharing neighbor')
             try:
                 plain = ChaCha20Poly1305(self.box_key(client, self.client)).decrypt(bytes(12), box, None)
                 self.held[client] = plain[:32], plain[32:]
             except InvalidTag:
                 unopened.append(client)
-                print(f'round {self.round}: the shares of client {client} do not open', flush=True)
+                print(f'round {self.round}: the shares of client {client} cannot be decrypted', flush=True)
         sharing = [holder for holder in self.holders if holder in self.sharers]
         held = [holder for holder in sharing if holder in self.held]
         require(len(held) + len(unopened) == len(sharing), 'shares of a neighbor are missing')
-        require(len(held) >= self.threshold, f'of its neighbors and itself only {len(held)} sent shares that open; {self.threshold} are needed')
+        require(len(held) >= self.threshold, f'only {len(held)} of its neighborhood sent usable shares; {self.threshold} are needed')
         values = list(self.values)
         for other in sharing:
             if other != self.client:
@@ -345,12 +345,12 @@ class SecureSum:
     def check_signed(self, clients, among, message, what):
         require(len(clients) >= self.minimum, f'only {len(clients)} {what}; {self.minimum} are needed')
         for client, signature in clients:
-            require(client in among, f'client {client} is named, but is none of those who can be')
+            require(client in among, f'client {client} is listed, but may not be')
             require(verifies(self.cohort[client], message, signature), f'client {client} signed something else')
 
     def agree(self, reader):
         signed = reader.list('I', 64)
-        self.check_signed(signed, self.sharers, NAME + b'masked ' + self.roster + self.sharers_hash, 'clients survive')
+        self.check_signed(signed, self.sharers, NAME + b'masked ' + self.roster + self.sharers_hash, 'clients survived')
         self.survivors = [client for client, _ in signed]
         require(self.client in self.survivors, 'the list of survivors leaves it out, although it sent its input')
         self.list_hash = sha(*map(u32, self.survivors))
@@ -365,7 +365,7 @@ class SecureSum:
             require(int(kept) < self.round or kept_list == self.list_hash.hex(), 'it has given shares in this round for another list of survivors')
         message = NAME + b'survivors ' + self.roster + self.sharers_hash + self.list_hash
         self.check_signed(reader.list('I', 64), self.survivors, message, 'clients signed')
-        with open(path + '.new', 'w', encoding='ascii') as file:  # on the disk before the shares are sent
+        with open(path + '.new', 'w', encoding='ascii') as file:  # must be on disk before the shares are sent
             file.write(f'{self.round} {self.list_hash.hex()}')
             file.flush()
             os.fsync(file.fileno())

@@ -15,8 +15,8 @@
 
 namespace fedstride {
 
-/// A convolution, including a ReLU and a max-pool that may follow it. Only pooled values are written to memory. If a ReLU or a
-/// pool leaves few spots that a gradient reaches, the backward pass visits only these.
+/// A convolution, including a ReLU and a max-pool that may follow it; if pooled, only the pooled values are written to memory. If
+/// a ReLU or a pool follows, few output gradients are nonzero, and the backward pass visits only these "spots".
 class ConvStage final : public RowStageWithParameters {
  public:
   /// Takes the convolution and any ReLU and max-pool that follow it, in either order.
@@ -75,13 +75,13 @@ class ConvStage final : public RowStageWithParameters {
   void sum_dense(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
                  float* bias_gradient);
   void prepare_spots(bool by_piece);
-  /// The number of the first channel's spot list for an example or a piece.
+  /// The index of the first channel's spot list for an example or a piece.
   std::size_t spot_list(int owner) const { return static_cast<std::size_t>(owner) * options_.conv.channels; }
   SpotList spots(std::size_t list) const;
   void find_spots(std::size_t first_list, int row, const Signal& out);
-  /// Finds the spots of one example and computes its data gradient; returns the number of its first list of spots.
+  /// Finds the spots of one example and computes its data gradient; returns the index of its first spot list.
   std::size_t backward_row(int row, int piece, bool by_piece, const Signal& in, const Signal& out);
-  /// Reports the gradients that sum(first channel, last channel, gradient, bias gradient) adds to zeros.
+  /// Calls sum(first channel, last channel, gradient, bias gradient), which adds a piece's gradients to zeros, and reports them.
   template <class Sum>
   void report_piece(int piece, const GradientTarget& target, Sum&& sum);
   /// The number of images summed at once.

@@ -204,7 +204,7 @@ void ConvStage::sum_spots(int piece, int first, int last, const Signal& in, int 
                           float* gradient, float* bias_gradient) {
   SpotList* lists = lists_.data() + piece * max_rows_;
   const float** inputs = inputs_.data() + piece * max_rows_;
-  // Takes as many images at once as fit in the second-level cache while one channel after another reads them.
+  // Each channel in turn reads as many images as fit in half of the second-level cache, before the next images are read.
   for (int row = 0; row < rows; row += group()) {
     const int end = std::min(row + group(), rows);
     for (int c = first; c < last; ++c) {

@@ -47,8 +47,9 @@ DenseStage::Options DenseStage::options_of(LayerCursor& layers) {
 DenseStage::DenseStage(LayerCursor& layers) : DenseStage(options_of(layers), layers.max_rows()) {}
 
 DenseStage::DenseStage(const Options& options, int max_rows) : options_(options), max_rows_(max_rows) {
-  // A stretch consists of groups of as many inputs as a weight tile has; above 512 outputs, of one group, even if it exceeds L1.
-  // (Single inputs would read the output gradients four times as often: an LSTM of 256 units took 1.4 times as long.)
+  // A stretch consists of whole groups of inputs, each as many as a weight tile has; with more than 512 outputs, it is one group,
+  // although that exceeds kStretch floats. (Single inputs would read the output gradients four times as often: an LSTM of 256
+  // units took 1.4 times as long.)
   constexpr int kInputsOfTile = 4;
   const int fit = static_cast<int>(kStretch) / options_.outputs;
   inputs_per_stretch_ = std::min(std::max(fit / kInputsOfTile, 1) * kInputsOfTile, options_.inputs);

@@ -14,7 +14,7 @@ struct LayerTraits {
   bool has_parameters =
       false;                   ///< it has tensors (layer_tensors in nn/model_line.hpp), and its stage must report their gradients
   bool keeps_places = false;   ///< output i, in NHWC flatten order, is at the place of input i
-  bool is_activation = false;  ///< as above, and output i depends on input i alone (nn/activation_stages.cpp)
+  bool is_activation = false;  ///< it keeps places, and output i depends on input i alone (nn/activation_stages.cpp)
 };
 
 /// conv CHANNELS KERNEL [STRIDE [PAD]] [stride S] [pad P] [nobias]: 2-d cross-correlation, square kernel, zero padding.

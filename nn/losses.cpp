@@ -40,7 +40,7 @@ ExampleLoss position_loss(const ExampleForm& form, const Answers& answers, std::
   return total;
 }
 
-/// Averages loss(score, answer), which returns a loss and its slope, over the numbers of an example.
+/// Averages loss(score, answer), which returns a loss and its slope, over an example's answers.
 template <class Loss>
 ExampleLoss number_loss(const ExampleForm& form, const Answers& answers, std::size_t row, Scores scores, const float* scale,
                         float* gradient, Loss&& loss) {

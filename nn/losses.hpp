@@ -15,9 +15,9 @@ struct ExampleLoss {
   Label predicted = 0;  ///< Targets::classes only
 };
 
-/// Compares the scores of example `index` of a batch with its answers. If `gradient` is not null, writes *scale times the
-/// gradient of the loss with respect to the scores to it, followed by zeros up to whole vectors. The scores of consecutive
-/// positions are sequence_stride(outputs) floats apart.
+/// Compares the scores of example `index` of a batch with its answers. If `gradient` is not null, writes to it *scale
+/// times the gradient of the loss with respect to the scores, followed by zeros up to whole vectors. The scores of consecutive
+/// positions are row_stride(outputs) floats apart.
 ExampleLoss example_loss(const ExampleForm& form, const Answers& answers, int index, const float* scores, const float* scale,
                          float* gradient);
 

@@ -48,7 +48,7 @@ void Model::add(Parameter parameter, const std::string& where) {
   for (const auto extent : parameter.shape)
     if ((size *= static_cast<std::size_t>(extent)) > kMaxParameters) break;
   if (size > kMaxParameters || size_ + size > kMaxParameters)
-    throw usage_error(where + " takes the model beyond 2^31 parameters, the most that is supported");
+    throw usage_error(where + " takes the model beyond 2^31 parameters, the maximum supported");
   parameter.offset = size_;
   parameter.size = size;
   size_ = aligned(size_ + size);
@@ -107,7 +107,8 @@ Model Model::parse(std::string_view name_or_layers, const ExampleForm& examples)
   const auto* last = std::get_if<Dense>(&model.layers_.back());
   if (last == nullptr || last->units != classes)
     throw usage_error(laid.layers.back().place.name() +
-                      " cannot be the last layer: a model ends in 'dense classes', here 'dense " + std::to_string(classes) + "'");
+                      " cannot be the last layer: a model must end in 'dense classes', here 'dense " + std::to_string(classes) +
+                      "'");
   const bool by_position = examples.targets == Targets::positions;
   if (by_position != model.sequences_.back())
     throw usage_error(

@@ -20,7 +20,7 @@ enum class Initialization {
   glorot,   ///< weights uniform in +-sqrt(6/(fan-in + fan-out)), biases 0
 };
 
-/// Where a layer's values come from: slot 0 holds the model's input, slot i + 1 the output of layer i.
+/// The slots that a layer reads: slot 0 holds the model's input, slot i + 1 the output of layer i.
 struct Reads {
   int from = 0;
   int added = -1;  ///< a second slot, added to the first; -1 for none
@@ -62,8 +62,8 @@ class Model {
   /// The number of parameters, without padding.
   std::size_t parameter_count() const;
 
-  /// Initial weights, drawn at (initial_weights, client = parameter index) from the seed only. Scales are 1; shifts, gaps and all
-  /// values of a model of tensors only are 0.
+  /// Initial weights, drawn at (initial_weights, client = parameter index) from the seed only. Scales are 1; shifts, padding and
+  /// all values of a model of tensors only are 0.
   Vector initial(Initialization initialization, std::uint64_t seed) const;
 
   /// One flag per layer, true if `names` lists the layer, as in "conv1,conv2". Throws Error (usage) for an unknown layer name.

@@ -27,7 +27,7 @@ std::string one_space(std::string_view text) {
 }
 
 Error too_many_layers() {
-  return usage_error("the model has more than " + std::to_string(kMaxLayers) + " layers, the most that is supported");
+  return usage_error("the model has more than " + std::to_string(kMaxLayers) + " layers, the maximum supported");
 }
 
 /// Splits a line into pieces: a piece ends at '|', '{', '}' or the end of the line.
@@ -110,7 +110,7 @@ class LineReader {
     }
     if (open_.size() == kMaxDepth)
       throw usage_error("the block '" + text + " {' before " + next_layer() + " is nested in more than " +
-                        std::to_string(kMaxDepth) + " blocks, the most that is supported");
+                        std::to_string(kMaxDepth) + " blocks, the maximum supported");
     open_.push_back({items_.size()});
     items_.push_back(std::move(item));
   }
@@ -218,10 +218,11 @@ class Layout {
   }
   static std::string hint(bool pads, const Flow& before) {
     if (before.form != Flow::Form::picture)
-      return before.form == Flow::Form::sequence ? "a sequence must keep its numbers of positions and of values"
+      return before.form == Flow::Form::sequence ? "a sequence must keep its number of positions and of values per position"
                                                  : "a row must keep its number of values";
     return std::string(
-               "height and width must stay the same or be divided by one stride, rounded up, and a picture must stay a picture") +
+               "height and width must stay the same or be divided by the same stride, rounded up, and an image must stay an "
+               "image") +
            (pads ? "; with 'pad' the number of channels must not decrease" : "");
   }
 

@@ -104,15 +104,15 @@ void no_sequence(const Flow& input, const LayerPlace& place, std::string_view in
                       std::string(instead));
 }
 
-/// The output of square windows of this kernel and stride; throws if the input is no image or the window does not fit.
+/// The output of square windows of this kernel and stride; throws if the input is not an image or the window does not fit.
 Flow windows(const Flow& input, int channels, int kernel, int stride, int padding, const LayerPlace& place) {
-  no_sequence(input, place, "it needs a picture");
+  no_sequence(input, place, "it needs an image");
   if (input.form != Flow::Form::picture)
-    throw usage_error(place.name() + " needs a picture, but its input is a row of " + std::to_string(input.shape.size()) +
-                      " values; put it before flatten and dense (feature data have no pictures)");
+    throw usage_error(place.name() + " needs an image, but its input is a row of " + std::to_string(input.shape.size()) +
+                      " values; put it before flatten and dense (tabular data contain no images)");
   const int room = std::min(input.shape.height, input.shape.width) + 2 * padding;
   if (kernel > room)
-    throw usage_error(place.name() + " does not fit a " + input.shape.text() + " picture: its kernel must be from 1 to " +
+    throw usage_error(place.name() + " does not fit a " + input.shape.text() + " image: its kernel size must be from 1 to " +
                       std::to_string(room));
   const auto positions = [&](int side) { return (side + 2 * padding - kernel) / stride + 1; };
   return {Shape{positions(input.shape.height), positions(input.shape.width), channels}, Flow::Form::picture};
@@ -131,9 +131,9 @@ constexpr std::string_view syntax(const Conv&) { return "conv CHANNELS KERNEL [S
 
 void read(Conv& conv, Words& words, const ExampleForm&) {
   conv.channels = words.whole("the number of channels", 1, kMaxChannels);
-  conv.kernel = words.whole("the kernel", 1, kMaxKernel);
+  conv.kernel = words.whole("the kernel size", 1, kMaxKernel);
   words.options({{"stride", &conv.stride, 1}, {"pad", &conv.padding, 0}}, &conv.bias, 2);
-  if (conv.padding >= conv.kernel) words.fail("pad must be smaller than the kernel, not " + std::to_string(conv.padding));
+  if (conv.padding >= conv.kernel) words.fail("pad must be smaller than the kernel size, not " + std::to_string(conv.padding));
 }
 
 std::string text(const Conv& conv) {
@@ -165,10 +165,10 @@ constexpr std::string_view syntax(const AvgPool&) { return "avgpool KERNEL [STRI
 
 template <Pool P>
 void read(P& pool, Words& words, const ExampleForm&) {
-  pool.kernel = words.whole("the kernel", 1, kMaxKernel);
+  pool.kernel = words.whole("the kernel size", 1, kMaxKernel);
   pool.stride = words.next_is_number() ? words.whole("the stride", 1, kMaxKernel) : pool.kernel;
   words.options({{"pad", &pool.padding, 0}});
-  if (2 * pool.padding > pool.kernel) words.fail("pad must be at most half of the kernel, not " + std::to_string(pool.padding));
+  if (2 * pool.padding > pool.kernel) words.fail("pad must be at most half the kernel size, not " + std::to_string(pool.padding));
 }
 
 template <Pool P>
@@ -231,7 +231,7 @@ std::string text(const Dropout& dropout) { return number_text(dropout.rate); }
 // flatten
 
 Flow output(const Flatten&, const Flow& input, const LayerPlace& place) {
-  no_sequence(input, place, "'last' leaves one row of a sequence");
+  no_sequence(input, place, "put 'last' before it to keep only the last position");
   const Shape row{1, 1, static_cast<int>(input.shape.size())};
   if (input.form != Flow::Form::picture) return {row, input.form};
   const bool reordered = input.shape.channels > 1 && row != input.shape;
@@ -246,15 +246,15 @@ std::string text(const GroupNorm& norm) { return std::to_string(norm.groups); }
 
 Flow output(const GroupNorm& norm, const Flow& input, const LayerPlace& place) {
   const int channels = input.shape.channels;
-  no_sequence(input, place, "a sequence has layernorm");
+  no_sequence(input, place, "use layernorm for sequences");
   if (input.form == Flow::Form::flattened_picture)
-    throw usage_error(place.name() + " reads a flattened picture, which has no channels; put it before flatten");
+    throw usage_error(place.name() + " reads a flattened image, which has no channels; put it before flatten");
   if (channels % norm.groups != 0) {
     int below = std::min(norm.groups, channels), above = norm.groups;
     while (channels % below != 0) --below;
     while (above < channels && channels % above != 0) ++above;
     throw usage_error(place.name() + " cannot split " + std::to_string(channels) +
-                      " channels into groups of equal size; nearest: " + std::to_string(below) +
+                      " channels into groups of equal size; nearest valid: " + std::to_string(below) +
                       (channels % above == 0 ? " or " + std::to_string(above) : ""));
   }
   if (input.shape.size() == static_cast<std::size_t>(norm.groups))
@@ -280,7 +280,7 @@ std::string text(const Embedding& embedding) { return std::to_string(embedding.s
 Flow output(const Embedding& embedding, const Flow& input, const LayerPlace& place) {
   if (input.form != Flow::Form::tokens)
     throw usage_error(place.name() +
-                      " needs tokens: it must be the first layer, and the data must be tokens, not numbers or pictures");
+                      " needs tokens: it must be the first layer, and the data must be tokens, not numbers or images");
   return {Shape{input.shape.height, 1, embedding.size}, Flow::Form::sequence};
 }
 
@@ -292,7 +292,7 @@ LayerTensorForms tensors(const Embedding& embedding, const Flow&) {
 void need_sequence(const Flow& input, const LayerPlace& place) {
   if (input.form == Flow::Form::sequence) return;
   throw usage_error(place.name() + " needs a sequence, but its input is " + input.shape.text() +
-                    "; 'sequence' turns the rows of a picture into one");
+                    "; 'sequence' turns the rows of an image into one");
 }
 
 Flow output(const Positions&, const Flow& input, const LayerPlace& place) {
@@ -371,7 +371,7 @@ Flow output(const Last&, const Flow& input, const LayerPlace& place) {
 
 Flow output(const Sequence&, const Flow& input, const LayerPlace& place) {
   if (input.form != Flow::Form::picture)
-    throw usage_error(place.name() + " needs a picture, whose rows become positions, but its input is " + input.shape.text());
+    throw usage_error(place.name() + " needs an image, whose rows become positions, but its input is " + input.shape.text());
   return {Shape{input.shape.height, 1, input.shape.width * input.shape.channels}, Flow::Form::sequence};
 }
 
@@ -379,7 +379,7 @@ Flow output(const Sequence&, const Flow& input, const LayerPlace& place) {
 
 Flow output(const LayerNorm&, const Flow& input, const LayerPlace& place) {
   if (input.form == Flow::Form::flattened_picture)
-    throw usage_error(place.name() + " reads a flattened picture, which has no channels; put it before flatten");
+    throw usage_error(place.name() + " reads a flattened image, which has no channels; put it before flatten");
   if (input.shape.channels == 1)
     throw usage_error(place.name() + " reads " + input.shape.text() +
                       ": one channel has no variance; at least two channels are needed");

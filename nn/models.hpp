@@ -30,7 +30,7 @@ inline constexpr std::array kNamedModels{
     NamedModel{"abadi-mlp", "dense 1000 | relu | dense classes", Initialization::fan_in,
                "the MNIST network of Abadi et al.: 1000 hidden units"},
     NamedModel{"covertype-mlp", "dense 100 | tanh | dense 100 | tanh | dense classes", Initialization::fan_in,
-               "two hidden layers of 100 tanh units, for plain features"},
+               "two hidden layers of 100 tanh units, for tabular data"},
     NamedModel{"pfl-cnn",
                "conv 32 3 | relu | conv 64 3 | relu | maxpool 2 2 | dropout 0.25 | "
                "dense 128 | relu | dropout 0.5 | dense classes",
@@ -47,7 +47,7 @@ inline constexpr std::array kNamedModels{
     NamedModel{"simple-cnn",
                "conv 6 5 | relu | maxpool 2 2 | conv 16 5 | relu | maxpool 2 2 | dense 120 | relu | dense 84 | relu | "
                "dense classes",
-               Initialization::fan_in, "the picture network of NIID-Bench"},
+               Initialization::fan_in, "the image network of NIID-Bench"},
     NamedModel{"resnet8-gn",
                "conv 16 3 pad 1 nobias | groupnorm 8 | relu | "
                "residual { conv 16 3 pad 1 nobias | groupnorm 8 | relu | "
@@ -58,7 +58,7 @@ inline constexpr std::array kNamedModels{
                "conv 64 3 pad 1 nobias | groupnorm 8 } | relu | "
                "globalavgpool | dense classes",
                Initialization::fan_in,
-               "He et al.'s CIFAR-10 network of 8 layers, shortcuts without parameters (A), group norm (8 groups) instead of "
+               "He et al.'s CIFAR-10 network of 8 layers, parameter-free shortcuts (option A), group norm (8 groups) instead of "
                "batch norm"},
     NamedModel{"resnet20-gn",
                "conv 16 3 pad 1 nobias | groupnorm 8 | relu | "
@@ -74,7 +74,7 @@ inline constexpr std::array kNamedModels{
                "conv 64 3 pad 1 nobias | groupnorm 8 } | relu } | "
                "globalavgpool | dense classes",
                Initialization::fan_in,
-               "He et al.'s CIFAR-10 network of 20 layers, shortcuts without parameters (A), group norm (8 groups) instead of "
+               "He et al.'s CIFAR-10 network of 20 layers, parameter-free shortcuts (option A), group norm (8 groups) instead of "
                "batch norm"},
     NamedModel{"resnet18-gn",
                "conv 64 3 pad 1 nobias | groupnorm 32 | relu | "
@@ -94,8 +94,8 @@ inline constexpr std::array kNamedModels{
                "conv 512 3 pad 1 nobias | groupnorm 32 } | relu | "
                "globalavgpool | dense classes",
                Initialization::fan_in,
-               "He et al.'s network of 18 layers with a 3x3 stem, projection shortcuts (B), group norm (32 groups) instead of "
-               "batch norm"},
+               "He et al.'s network of 18 layers with a 3x3 stem, projection shortcuts (option B), group norm (32 groups) "
+               "instead of batch norm"},
     NamedModel{"leaf-lstm",
                "embedding 8 | lstm 256 | lstm 256 | last | dense classes",
                Initialization::fan_in,
@@ -115,7 +115,7 @@ inline constexpr std::array kNamedModels{
                "embedding 128 | positions | repeat 2 { residual { layernorm | attention 4 } | "
                "residual { layernorm | dense 512 | gelu | dense 128 } } | layernorm | dense classes",
                Initialization::fan_in,
-               "a causal transformer of 2 blocks, width 128, 4 heads, pre-norm (GPT-2's order)",
+               "a causal transformer with 2 blocks, width 128, 4 heads and pre-norm (as in GPT-2)",
                {{20, 1, 1}, 90, Targets::positions, 90}},
 };
 

@@ -46,7 +46,7 @@ class Network {
   std::span<float> inputs(int rows);
 
   /// Passes the mean gradient of the batch at `weights` (flat, in Model's layout) to the sink (core/gradient.hpp), with dropout
-  /// active. Alignment gaps are not reported. Requires at least one example.
+  /// active. Padding between parameters is not passed. Requires at least one example.
   BatchLoss gradient(const float* weights, const Batch& batch, GradientSink sink, ForEachPiece for_each_piece = serially);
 
   /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to the point where the

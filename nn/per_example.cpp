@@ -8,8 +8,8 @@ namespace fedstride {
 namespace {
 
 // Norms are computed in double from the example's own gradient in single precision. Scaling an output's gradient and multiplying
-// it by an input each cause a relative rounding error of 2^-24, far below kNormMargin; a different order of a float sum changes
-// it by about this error times the sum's condition number.
+// it by an input each cause a relative rounding error of at most 2^-24, far below kNormMargin; a different order of a float sum
+// changes it by about this error times the sum's condition number.
 constexpr double kRoundingMargin = 2e-5;
 static_assert(kRoundingMargin < Network::kNormMargin);
 

@@ -47,7 +47,8 @@ Json parse_header(std::string_view text, const std::string& origin) {
   struct Header final : JsonTree {
     explicit Header(const std::string& of) : origin(of) {}
     void look_at_depth() const {
-      if (depth() >= kMaxDepth) throw broken(origin, "its header is nested more than " + std::to_string(kMaxDepth) + " deep");
+      if (depth() >= kMaxDepth)
+        throw broken(origin, "its header is nested more than " + std::to_string(kMaxDepth) + " levels deep");
     }
     bool start_object() override {
       look_at_depth();
@@ -99,11 +100,11 @@ Entry read_entry(const std::string& name, const Json& json, std::uint64_t data_s
   if (!json.is_object()) throw broken(origin, where + " is not described by an object");
   const auto dtype = json.find("dtype");
   if (dtype == json.end() || !dtype->is_string()) throw broken(origin, where + " has no dtype");
-  if (*dtype != "F32") throw broken(origin, where + " has dtype " + shown(dtype->get<std::string>()) + "; only F32 is read");
+  if (*dtype != "F32") throw broken(origin, where + " has dtype " + shown(dtype->get<std::string>()) + "; only F32 is supported");
   const auto offsets = whole_numbers(json, "data_offsets", where, origin);
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_size)
-    throw broken(origin, where + " has data_offsets " + list_text(offsets) + "; they must be two, in order, up to " +
-                             std::to_string(data_size));
+    throw broken(origin, where + " has data_offsets " + list_text(offsets) +
+                             "; they must be two offsets in ascending order, at most " + std::to_string(data_size));
   Entry entry{offsets[0], offsets[1], name, {}};
   std::uint64_t bytes = sizeof(float);
   const auto extents = whole_numbers(json, "shape", where, origin);
@@ -189,7 +190,8 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin)
   if (bytes.size() < 8) throw broken(origin, "it has fewer than 8 bytes");
   std::memcpy(&length, bytes.data(), 8);
   if (length > kMaxHeaderBytes || length > bytes.size() - 8)
-    throw failure("'" + origin + "' is not a safetensors file, or is cut off; a run's model is model.safetensors in its folder");
+    throw failure("'" + origin +
+                  "' is not a safetensors file, or is truncated; a run's model is the file model.safetensors in its folder");
   const std::string_view data = bytes.substr(8 + length);
   const Json header = parse_header(bytes.substr(8, length), origin);
   SafeTensors file{origin, {}, {}};
@@ -215,7 +217,8 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& origin)
     end = entry.end;
   }
   if (end != data.size())
-    throw broken(origin, "its tensors end at byte " + std::to_string(end) + " of " + std::to_string(data.size()));
+    throw broken(origin,
+                 "its tensors end at byte " + std::to_string(end) + ", but its data end at byte " + std::to_string(data.size()));
   for (const Entry& entry : entries) {
     auto& tensor = file.tensors[entry.name];
     tensor.shape = entry.shape;

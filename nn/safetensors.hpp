@@ -13,9 +13,10 @@ namespace fedstride {
 
 /// A safetensors file: eight bytes with the length of a JSON header, the header (name -> dtype, shape, offsets; strings under
 /// __metadata__), and the tensors' bytes. Models are saved with PyTorch's names, shapes and layouts as 32-bit floats, so torch
-/// can load them; four metadata strings let model_of rebuild the model:
+/// can load them; metadata strings let model_of rebuild the model:
 ///   fedstride.format "1" (a reader refuses a larger one), fedstride.model (the line of layers), fedstride.input
-///   "32x32x3" (height, width, channels), fedstride.classes "10".
+///   "32x32x3" (height, width, channels), fedstride.classes "10"; also fedstride.targets unless they are classes, and
+///   fedstride.vocabulary for tokens. A model of tensors only has just the first two.
 struct SafeTensors {
   struct Tensor {
     std::vector<std::int64_t> shape;

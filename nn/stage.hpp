@@ -55,7 +55,7 @@ struct GradientTarget {
 /// The approximate number of floats passed to a sink at once, small enough to stay in the first-level cache.
 inline constexpr std::size_t kStretch = 2048;
 
-/// The layers not yet in a stage. A stage's constructor takes the layers it computes.
+/// A cursor over the layers that are not yet in a stage. A stage's constructor takes the layers it computes.
 class LayerCursor {
  public:
   /// `frozen` has one flag per layer or is empty. All arguments must outlive the cursor.

@@ -70,7 +70,7 @@ std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>
       push({.dense = std::move(dense)}, layers.output_stride());
     } else {
       static_assert(
-          requires { make_stage(layer, layers); }, "the layer needs a line of make_stage in nn/stage_plan.hpp");
+          requires { make_stage(layer, layers); }, "the layer needs a make_stage declaration in nn/stage_plan.hpp");
       Products products;
       if constexpr (requires { products_of(layer, layers); }) products = products_of(layer, layers);
       push_product(products.before);
@@ -80,7 +80,7 @@ std::vector<PlacedStage> plan_stages(const Model& model, const std::vector<bool>
       static_assert(
           !Kind::kTraits.has_parameters || std::is_same_v<decltype(stage), ParameterStagePointer> ||
               requires { products_of(layer, layers); },
-          "make_stage of a layer with parameters makes a ParameterStagePointer (nn/stage_plan.hpp)");
+          "make_stage of a layer with parameters must return a ParameterStagePointer (nn/stage_plan.hpp)");
       push({.rows = std::move(stage), .weights = weights}, layers.output_stride());
       push_product(products.after);
     }

@@ -28,7 +28,7 @@ void check_names(std::span<const NamedTensor> tensors) {
       return letter > ' ' && letter <= '~' && letter != '|';
     });
     if (!good)
-      throw usage_error("tensor name '" + tensor.name + "' is invalid; a name is printable ASCII without spaces and '|'");
+      throw usage_error("tensor name '" + tensor.name + "' is invalid; a name must be printable ASCII without spaces or '|'");
     if (!names.insert(tensor.name).second) throw usage_error("tensor '" + tensor.name + "' is given twice");
     for (const std::int64_t extent : tensor.shape)
       if (extent < 1 || extent > kMaxExtent)

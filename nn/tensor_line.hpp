@@ -9,7 +9,7 @@
 namespace fedstride {
 
 // A model of tensors only, whose layers are known only to user code. Its line is "tensor NAME EXTENTS" for each tensor, separated
-// by '|': "tensor fc.weight 10 784 | tensor fc.bias 10"; a tensor without extents is one number.
+// by '|': "tensor fc.weight 10 784 | tensor fc.bias 10"; a tensor without extents is a scalar.
 
 /// The maximum number of tensors of such a model, and of characters in its line.
 inline constexpr std::size_t kMaxTensors = 10'000;
@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxTensorLine = 500'000;
 
 struct NamedTensor {
   std::string name;
-  std::vector<std::int64_t> shape;  ///< as in PyTorch; empty for one number
+  std::vector<std::int64_t> shape;  ///< as in PyTorch; empty for a scalar
 };
 
 /// True if a model's line is meant as a line of tensors.

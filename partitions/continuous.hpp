@@ -38,8 +38,9 @@ struct Continuous final : PartBase<PartitionPart, Continuous, ContinuousSettings
     check_input(input);
     check();
     if (input.property.size() != input.labels.size())
-      throw usage_error("partition is 'continuous', which needs a property for every row; there are " +
-                        std::to_string(input.property.size()) + " of " + std::to_string(input.labels.size()));
+      throw usage_error("partition is 'continuous', which needs a value of the property for every row; there are " +
+                        std::to_string(input.property.size()) + " values; the number of rows is " +
+                        std::to_string(input.labels.size()));
     const auto count = static_cast<double>(input.rows.size());
     double mean = 0;
     for (const std::uint32_t row : input.rows) {

@@ -10,7 +10,7 @@
 
 namespace fedstride {
 
-/// The purpose of a partition's draw, used as the `step` of its address. The numbers affect every result.
+/// The purpose of a partition's draw, used as the `step` of its address. Changing a number changes every result.
 enum class PartitionDraw : std::uint32_t {
   row_order = 1,       ///< all rows
   class_rows = 2,      ///< the rows of one class (row = class)

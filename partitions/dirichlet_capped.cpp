@@ -56,7 +56,7 @@ std::optional<Ends> drawn(const PartitionInput& input, double alpha, std::size_t
   return *std::ranges::min_element(sizes) < least ? std::nullopt : std::optional(std::move(ends));
 }
 
-/// The maximum number of draws to try: smaller if each draw takes long.
+/// The maximum number of draws to try: fewer if each draw takes longer.
 std::size_t most_draws(const PartitionInput& input) {
   constexpr double kShares = 1e8;
   return static_cast<std::size_t>(std::clamp(kShares / (static_cast<double>(input.clients) * input.classes), 1.0, 1e4));
@@ -71,7 +71,7 @@ ClientRows DirichletCapped::assign(const PartitionInput& input) const {
   const auto least = static_cast<std::size_t>(least_rows);
   const std::string refused = "least-rows is " + std::to_string(least) + "; ";
   if (least > input.rows.size() / clients)
-    throw usage_error(refused + counted(clients, "client") + " and " + counted(input.rows.size(), "row") + " it can be at most " +
+    throw usage_error(refused + counted(clients, "client") + " and " + counted(input.rows.size(), "row") + " allow at most " +
                       std::to_string(input.rows.size() / clients));
 
   const auto by_class = shuffled_rows_by_class(input);

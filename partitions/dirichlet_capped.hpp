@@ -12,7 +12,7 @@ struct DirichletCappedSettings {
   static constexpr auto kFields =
       std::tuple{Field{"alpha", &DirichletCappedSettings::alpha, kAlphaHelp, kPositive},
                  Field{"least-rows", &DirichletCappedSettings::least_rows,
-                       "redraw until every client has this many rows; 0: never redraw", Valid{.low = 0, .high = 1e9}}};
+                       "redraw until every client has at least this many rows; 0: never redraw", Valid{.low = 0, .high = 1e9}}};
 };
 
 /// Label skew as in the NIID-Bench code (Li, Diao, Chen & He 2022, "noniid-labeldir"). Class by class, rows are split across the
@@ -24,7 +24,7 @@ struct DirichletCapped final : PartBase<PartitionPart, DirichletCapped, Dirichle
   using PartBase::PartBase;
   static constexpr std::string_view kName = "dirichlet-capped";
   static constexpr std::string_view kSummary =
-      "each class by Dirichlet(alpha) across clients below an equal share (NIID-Bench's code)";
+      "each class split by Dirichlet(alpha) across clients below an equal share (NIID-Bench's code)";
 
   Dealing dealing() const override { return Dealing::labels; }
   ClientRows assign(const PartitionInput& input) const override;

@@ -66,7 +66,7 @@ Lists lists_in(const Json& clients, const PartitionInput& input, const FileRows&
   for (std::size_t client = 0; client < clients.size(); ++client) {
     const Json& list = clients[client];
     if (!list.is_array() || list.empty())
-      throw failure(client_of(path, client) + " has no rows; it must be a list of at least one row");
+      throw failure(client_of(path, client) + " has no rows; each client needs a list of at least one row");
     for (const Json& entry : list) {
       if (!entry.is_number_unsigned() || entry.get<std::uint64_t>() >= known.end())
         throw failure(client_of(path, client) + " has row " + dump_json(entry).substr(0, 40) + valid_rows(known));
@@ -83,7 +83,7 @@ Lists lists_beside(const Json& document, const PartitionInput& input, const File
     const auto found = document.find(key);
     const std::string name = found != document.end() && found->is_string() ? found->get<std::string>() : "";
     if (name.empty() || std::filesystem::path(name).filename() != name)
-      throw failure("'" + path + "' has no key \"" + key + "\" with a file name beside it; " + kFileForm);
+      throw failure("'" + path + "' has no key \"" + key + "\" that names a file in its folder; " + kFileForm);
     return read_npy(std::filesystem::path(path).parent_path() / name, most);
   };
   Lists lists{.rows = array("rows", known.end()), .sizes = {}, .unused = 0};
@@ -92,15 +92,15 @@ Lists lists_beside(const Json& document, const PartitionInput& input, const File
   lists.sizes.assign(sizes.begin(), sizes.end());
   std::uint64_t sum = 0;
   for (std::size_t client = 0; client < sizes.size(); ++client) {
-    if (sizes[client] == 0) throw failure(client_of(path, client) + " has no rows; it must be a list of at least one row");
+    if (sizes[client] == 0) throw failure(client_of(path, client) + " has no rows; each client needs a list of at least one row");
     sum += sizes[client];
     if (sum > lists.rows.size()) break;
     for (const std::uint32_t row : std::span(lists.rows).subspan(sum - sizes[client], sizes[client]))
       if (row >= known.end()) throw failure(client_of(path, client) + " has row " + std::to_string(row) + valid_rows(known));
   }
   if (sum != lists.rows.size())
-    throw failure("'" + path + "': its client sizes do not sum to the " + std::to_string(lists.rows.size()) +
-                  " rows in the file beside it; all three files must belong to one partition");
+    throw failure("'" + path + "': the client sizes do not sum to the " + std::to_string(lists.rows.size()) +
+                  " rows in its file of rows; all three files must belong to the same partition");
   return lists;
 }
 
@@ -171,7 +171,7 @@ ClientRows FromFile::assign(const PartitionInput& input) const {
       if (state[row] == State::taken) {
         const std::size_t holder = holder_of(lists, row);
         throw failure(client_of(partition_file, client) + " has row " + in_file(row) +
-                      (holder == client ? " twice" : ", as has client " + std::to_string(holder)) +
+                      (holder == client ? " twice" : ", as does client " + std::to_string(holder)) +
                       "; each row must be in exactly one list");
       }
       state[row] = State::taken;
@@ -180,7 +180,7 @@ ClientRows FromFile::assign(const PartitionInput& input) const {
     for (const std::uint32_t row : input.rows)
       if (state[row] == State::free)
         throw failure("'" + partition_file + "': " + std::to_string(input.rows.size() - lists.rows.size()) +
-                      " training rows are missing, the first is row " + in_file(row) + "; each row must be in exactly one list");
+                      " training rows are missing (the first is row " + in_file(row) + "); each row must be in exactly one list");
   return {std::move(lists.rows), lists.sizes};
 }
 

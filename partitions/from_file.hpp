@@ -21,7 +21,7 @@ struct FromFileSettings {
 struct FromFile final : PartBase<PartitionPart, FromFile, FromFileSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "file";
-  static constexpr std::string_view kSummary = "read from your own manifest, JSON {\"clients\": [[row, ...], ...]}";
+  static constexpr std::string_view kSummary = "read from your own JSON manifest {\"clients\": [[row, ...], ...]}";
 
   Dealing dealing() const override { return Dealing::given; }
   const std::string* reads() const override { return &partition_file; }

@@ -16,7 +16,7 @@ std::string shown(std::string_view list) { return std::string(list.substr(0, 40)
 /// The numbers in a list: all above 0, and either all whole or all below 1.
 std::vector<double> numbers_of(const std::string& list) {
   const auto wrong = [&](std::string_view piece) {
-    return usage_error("sizes is '" + shown(list) + "' with the entry '" + shown(piece) +
+    return usage_error("sizes is '" + shown(list) + "', with the invalid entry '" + shown(piece) +
                        "'; valid: one whole number of rows (\"100,200,50\") or one share below 1 (\"0.5,0.25,0.25\") per client");
   };
   std::vector<double> numbers;

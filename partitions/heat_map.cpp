@@ -10,7 +10,7 @@ using Counts = std::vector<std::size_t>;
 
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kMargin = 18;    // client number and size: "  client       rows"
-constexpr std::size_t kWithCount = 6;  // up to five digits, then their shade
+constexpr std::size_t kWithCount = 6;  // up to five digits, then the shade
 constexpr std::size_t kMaxShownClients = 40;
 constexpr std::size_t kShownOfMany = 20;
 
@@ -61,7 +61,7 @@ std::string cell(std::size_t count, std::size_t largest, std::size_t width) {
 std::string quantiles(const char* what, Counts values) {
   std::sort(values.begin(), values.end());
   const auto at = [&](std::size_t quarter) { return std::to_string(values[(values.size() - 1) * quarter / 4]); };
-  return std::string(what) + ": least " + at(0) + ", quartiles " + at(1) + ", " + at(2) + ", " + at(3) + ", most " + at(4) + "\n";
+  return std::string(what) + ": min " + at(0) + ", quartiles " + at(1) + ", " + at(2) + ", " + at(3) + ", max " + at(4) + "\n";
 }
 
 }  // namespace

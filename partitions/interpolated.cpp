@@ -9,7 +9,7 @@
 namespace fedstride {
 namespace {
 
-// The sizes after `extra` more rows have been added as evenly as possible: only the smallest grow.
+// The sizes after `extra` more rows have been added so that the sizes are as even as possible: only the smallest grow.
 std::vector<std::size_t> levelled(const std::vector<std::size_t>& sizes, std::size_t extra) {
   std::vector<std::size_t> sorted = sizes;
   std::sort(sorted.begin(), sorted.end());

@@ -17,8 +17,8 @@ struct InterpolatedSettings {
 
 /// Interpolates between a pathological and a uniformly random partition (Koskela & Honkela, Figures 1 to 3): starting from the
 /// pathological assignment, a random fraction r of all rows goes into a pool that is dealt at random so that client sizes differ
-/// by at most one. If the pathological sizes differ by more than the pool can level, the smallest clients get its rows first. r =
-/// 0 is `pathological` and r = 1 is `iid`, row for row.
+/// by at most one. If the pathological sizes differ by more than the pool can even out, the smallest clients get its rows first.
+/// r = 0 is `pathological` and r = 1 is `iid`, row for row.
 struct Interpolated final : PartBase<PartitionPart, Interpolated, InterpolatedSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "interpolated";

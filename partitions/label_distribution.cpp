@@ -66,10 +66,10 @@ Mixes mixes_of(const std::string& path, const PartitionInput& input) {
     double sum = 0;
     for (const double share : mix) {
       if (!(share >= 0) || share > 1e15)
-        throw failure(who + " has the number " + number_text(share) + "; it must be a number from 0 to 1e15");
+        throw failure(who + " has the share " + number_text(share) + "; a share must be a number from 0 to 1e15");
       sum += share;
     }
-    if (!(sum > 0)) throw failure(who + " has only zeros; at least one class needs a share");
+    if (!(sum > 0)) throw failure(who + " has only zeros; at least one share must be above 0");
     for (double& share : mix) share /= sum;
   }
   return std::move(*found);

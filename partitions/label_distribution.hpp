@@ -11,7 +11,7 @@ struct LabelDistributionSettings {
 
   static constexpr auto kFields =
       std::tuple{Field{"distribution-file", &LabelDistributionSettings::distribution_file,
-                       "class mix of each client, CSV or JSON: one row per client, one number per class", kFile}};
+                       "file of class mixes (CSV or JSON): one row per client, one number per class", kFile}};
 };
 
 /// Reads each client's class mix from a file: one row per client and one number per class, as CSV (no header) or as JSON [[0.5,

@@ -10,7 +10,7 @@ namespace fedstride {
 std::vector<std::uint32_t> natural_clients(const PartitionInput& input) {
   if (input.client_of_row.size() != input.labels.size() || input.client_of_row.empty())
     throw usage_error(
-        "the data name no clients, which this partition needs; use data that do (docs/data.md) or another partition");
+        "the data name no clients, but this partition needs their names; use data with them (docs/data.md) or another partition");
   std::vector<bool> seen(input.natural_clients, false);
   for (const std::uint32_t row : input.rows) seen[input.client_of_row[row]] = true;
   std::vector<std::uint32_t> clients;

@@ -21,7 +21,7 @@ std::vector<std::uint64_t> OutsideRows::counts(std::size_t clients) const {
   for (const std::string_view word : split(client_examples, ',')) {
     std::uint64_t number = 0;
     if (!parse_number(trimmed(word), number) || number < 1 || number > kMaxExamples)
-      throw usage_error("client-examples has '" + std::string(trimmed(word)) + "'; it must be whole numbers from 1 to " +
+      throw usage_error("client-examples has '" + std::string(trimmed(word)) + "'; valid: whole numbers from 1 to " +
                         std::to_string(kMaxExamples) + ", separated by commas");
     numbers.push_back(number);
   }

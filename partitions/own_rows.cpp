@@ -68,7 +68,7 @@ std::vector<RosterLine> read_roster(const std::string& path, int clients) {
   }
   if (found != roster.size())
     throw usage_error("clients is " + std::to_string(clients) + "; '" + path + "' has " + std::to_string(found) +
-                      ", and each needs a line");
+                      ", but each client needs a line");
   return roster;
 }
 

@@ -13,7 +13,7 @@ struct OwnRowsSettings {
 
   static constexpr auto kFields = std::tuple{
       Field{"roster", &OwnRowsSettings::roster,
-            "roster of clients that bring their own rows: one line of 'fedstride data roster' each", kFile, Shapes::work}};
+            "roster of clients that bring their own rows: for each, a line from 'fedstride data roster'", kFile, Shapes::work}};
 };
 
 /// Rows that clients supply themselves and that the coordinator does not have. No rows are assigned; a roster gives the number
@@ -21,7 +21,7 @@ struct OwnRowsSettings {
 struct OwnRows final : PartBase<PartitionPart, OwnRows, OwnRowsSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "own";
-  static constexpr std::string_view kSummary = "rows that clients bring themselves, listed in a roster; with serve only";
+  static constexpr std::string_view kSummary = "rows that clients bring themselves, listed in a roster; only with serve";
 
   Dealing dealing() const override { return Dealing::given; }
   /// Throws Error (usage): there are no rows to assign.

@@ -25,7 +25,7 @@ struct PartitionInput {
 };
 
 /// What a row's assignment depends on in addition to the settings. With differential privacy, this decides which neighboring data
-/// sets a guarantee can cover (sim/settings/neighbours.hpp): if rows are dealt, adding one moves others.
+/// sets a guarantee can cover (sim/settings/neighbours.hpp): unless the dealing is `given`, adding a row can move others.
 enum class Dealing {
   given,     ///< assigned by the data, a file or the clients, regardless of other rows
   counts,    ///< the row's number and the number of rows

@@ -24,7 +24,8 @@ struct PathologicalSettings {
 struct Pathological final : PartBase<PartitionPart, Pathological, PathologicalSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "pathological";
-  static constexpr std::string_view kSummary = "a few classes per client; with CIFAR-10 and five clients, the paper's pairs";
+  static constexpr std::string_view kSummary =
+      "a few classes per client; with CIFAR-10 and five clients, Koskela & Honkela's pairs";
 
   Dealing dealing() const override { return Dealing::labels; }
   ClientRows assign(const PartitionInput& input) const override { return dealt(input, classes_per_client); }

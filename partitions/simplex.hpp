@@ -10,9 +10,9 @@ namespace fedstride {
 
 /// Help texts of settings shared by several partitions: the help shows each setting once.
 inline constexpr std::string_view kAlphaHelp =
-    "concentration; small: each client holds few classes, large: clients' classes are alike";
+    "concentration; small: each client holds few classes, large: all clients have similar class mixes";
 inline constexpr std::string_view kSizeAlphaHelp =
-    "concentration of client sizes (NIID-Bench's beta); small: few clients hold most rows, large: equal";
+    "concentration of client sizes (NIID-Bench's beta); small: few clients hold most rows, large: sizes are nearly equal";
 
 /// The logarithms of independent Gamma(concentration) draws; exponentiated and normalized, they are a draw from the Dirichlet
 /// distribution. Logarithms are used because, for small concentrations, all but the largest draw underflow: as the concentration

@@ -79,8 +79,8 @@ PartitionStatistics partition_statistics(const ClientRows& assignment, std::span
 std::string statistics_text(const PartitionStatistics& statistics) {
   return "rows per client: min " + std::to_string(statistics.least) + ", median " + number_text(statistics.median) + ", max " +
          std::to_string(statistics.most) + "; Gini coefficient " + to_places(statistics.gini, 3) +
-         "\nlabel entropy: " + to_places(statistics.mean_entropy, 3) + " bits (mean over clients); all rows " +
-         to_places(statistics.entropy, 3) + "\nearth mover's distance of client labels to all labels: mean " +
+         "\nlabel entropy: " + to_places(statistics.mean_entropy, 3) + " bits (mean over clients), " +
+         to_places(statistics.entropy, 3) + " bits (all rows)\nearth mover's distance from client labels to all labels: mean " +
          to_places(statistics.mean_distance, 3) + ", largest " + to_places(statistics.largest_distance, 3) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// Accounting that no subcommand offers: the functions behind those of fedstride.privacy that take and return numbers.
+// Accounting that no subcommand offers: implements the functions of fedstride.privacy that take and return numbers.
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// Names no arguments: the package's Python functions have the keywords, and Python reports a wrong type.
+// Registers a function without argument names: the package's Python functions have the keywords. pybind11 refuses wrong types.
 template <class Function>
 void add(py::module_& module, const char* name, Function function) {
   module.def(name, function);
@@ -90,7 +90,7 @@ void register_accounting(py::module_& module) {
          std::optional<double> epsilon, double delta) {
         return computed([&] {
           const auto curve = draw_of(sampling_named(sampling)).curve(noise_multiplier, lots, passes, 1);
-          if (curve == nullptr) throw usage_error("sampling '" + sampling + "' has no curve of its own");
+          if (curve == nullptr) throw usage_error("sampling '" + sampling + "' has no privacy curve of its own");
           return epsilon ? std::pair(curve->delta_remove(*epsilon), curve->delta_add(*epsilon))
                          : std::pair(curve->epsilon(delta), 0.0);
         });

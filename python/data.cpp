@@ -39,7 +39,7 @@ Array lent_array(const std::string& key, const py::array& from) {
   const py::dtype type = from.dtype();
   const std::string name = py::str(py::object(type));
   const auto refused = [&](const std::string& valid) {
-    return usage_error("data, key '" + key + "': an array of dtype " + name + "; " + valid);
+    return usage_error("key '" + key + "' of data is an array of dtype " + name + "; " + valid);
   };
   if (std::string_view("biufUS").find(type.kind()) == std::string_view::npos || (type.kind() == 'f' && type.itemsize() > 8))
     throw refused("valid: booleans, integers, floating-point numbers of up to 64 bits, and strings");

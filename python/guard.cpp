@@ -82,7 +82,7 @@ bool is_ending = false;
 
 AtWork::AtWork() {
   const std::lock_guard lock(at_work_mutex);
-  if (is_ending) throw failure("the interpreter is ending; nothing can be computed any more");
+  if (is_ending) throw failure("the Python interpreter is shutting down; nothing more can be computed");
   ++at_work;
 }
 
@@ -119,8 +119,9 @@ void watch_forks() {
 Computing::Computing(std::atomic<bool>* asked) : stop(asked) {
   if (forked_without_threads.load())
     throw failure(
-        "this process was forked off one in which fedstride had started threads, which a fork does not have; start it anew, as "
-        "multiprocessing's 'spawn' does");
+        "this process was forked from one in which fedstride had started threads, which a forked process lacks; start a new "
+        "process "
+        "instead, as multiprocessing's 'spawn' does");
   threads_started.store(true);
   on_main_thread_ = is_main_thread();
   if (on_main_thread_) {

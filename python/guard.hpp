@@ -66,7 +66,7 @@ void stop_all();
 /// For calls into Python while C++ computes: holds the GIL and sets Python's floating-point mode, on any thread.
 class InPython {
  public:
-  /// `may_take_long`: the user's function may take long, so a signal that ends the process does so at once.
+  /// `may_take_long`: the user's function may take a long time, so a signal that ends the process does so at once.
   explicit InPython(bool may_take_long = false);
   ~InPython();
   InPython(const InPython&) = delete;

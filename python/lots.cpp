@@ -42,7 +42,7 @@ class Lots {
       ExampleGradients gradients{.examples = examples};
       for (const auto& [offset, size, values] : tensors) {
         if (static_cast<std::size_t>(values.size()) != examples * size)
-          throw failure("a part's values are not as many as it says");
+          throw failure("the number of a part's values is not its number of examples times the tensor's size");
         held.push_back(values);
         gradients.tensors.push_back({offset, size, values.data()});
       }

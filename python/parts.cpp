@@ -39,7 +39,8 @@ Vector vector_of(const py::object& given, std::size_t size, const char* what) {
   const auto array = given.cast<Floats>();
   if (array.ndim() != 1 || static_cast<std::size_t>(array.size()) != size)
     throw usage_error(std::string(what) + " gave an array of " + std::to_string(array.size()) + " numbers in " +
-                      std::to_string(array.ndim()) + " dimensions; it must give " + std::to_string(size) + " in one");
+                      std::to_string(array.ndim()) + " dimensions; it must give " + std::to_string(size) +
+                      " numbers in one dimension");
   return Vector(std::span(array.data(), size));
 }
 
@@ -84,7 +85,7 @@ std::vector<ClientId> CallableCohort::sample(const CohortQuestion& question) con
   std::vector<ClientId> cohort(drawn.data(), drawn.data() + drawn.size());
   std::ranges::sort(cohort);
   if (!cohort.empty() && cohort.back() >= question.clients())
-    throw usage_error("cohort: the function gave client " + std::to_string(cohort.back()) + "; there are clients 0 to " +
+    throw usage_error("cohort: the function gave client " + std::to_string(cohort.back()) + "; valid: 0 to " +
                       std::to_string(question.clients() - 1));
   if (std::ranges::adjacent_find(cohort) != cohort.end())
     throw usage_error("cohort: the function gave client " + std::to_string(*std::ranges::adjacent_find(cohort)) + " twice");

@@ -13,7 +13,7 @@
 
 namespace fedstride::python {
 
-// Parts that call a Python function. The run's OwnCode owns the functions; a part that only settings name has none.
+// Parts that call a Python function. The run's OwnCode owns the functions; a part chosen by its name alone has none.
 
 struct CallablePartition final : PartBase<PartitionPart, CallablePartition> {
   py::handle function = {};

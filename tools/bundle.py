@@ -63,7 +63,7 @@ class Libraries:
 
     def path(self, name):
         if name not in self._paths:
-            sys.exit(f"bundle.py: the library {name} is needed and not found")
+            sys.exit(f"bundle.py: the library {name} is needed but was not found")
         return self._paths[name]
 
     def notice(self, name):
@@ -71,7 +71,7 @@ class Libraries:
         inside = "/" + str(self.path(name).resolve().relative_to(self._root.resolve()))
         package = self._owners.get(inside) or self._owners.get(inside.removeprefix("/usr"))
         if package is None:
-            sys.exit(f"bundle.py: {inside} is of no package, so its license is unknown")
+            sys.exit(f"bundle.py: {inside} belongs to no package, so its license is unknown")
         return package, self._root / "usr/share/doc" / package / "copyright"
 
 

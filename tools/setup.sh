@@ -87,7 +87,7 @@ quietly() {
 # configure PRESET: configures the preset and begins build/PRESET.log.
 configure() {
   local preset=$1 cache="$root/build/$1/CMakeCache.txt" fresh=()
-  # The cache of a moved or copied folder is useless.
+  # CMake's cache is invalid once its folder has been moved or copied.
   if [ -f "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
   : >"$root/build/$preset.log"
   quietly "$preset" cmake --preset "$preset" ${fresh[@]+"${fresh[@]}"}

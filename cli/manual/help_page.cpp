@@ -17,7 +17,7 @@ bool is_hidden(const FlagInfo& flag, Extent extent) {
   return flag.group.empty() || (extent == Extent::usual && flag.value.shown == Shown::seldom);
 }
 
-// One line for each named value that has a summary.
+// An entry for each named value that has a summary.
 std::string parts_of(const FlagInfo& flag, std::size_t columns) {
   std::size_t width = 0;
   for (const KnownName& part : flag.value.known) width = std::max(width, part.name.size());

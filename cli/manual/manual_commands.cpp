@@ -30,7 +30,7 @@ void show_help(CLI::App& program, const std::vector<std::string>& words) {
   CLI::App* command = &program;
   for (const std::string& word : words) {
     std::vector<std::string> names = command_names(*command);
-    if (names.empty()) throw usage_error("'" + full_name(*command) + "' has no commands; 'fedstride help' lists all");
+    if (names.empty()) throw usage_error("'" + full_name(*command) + "' has no subcommands; 'fedstride help' lists all commands");
     if (std::ranges::find(names, word) == names.end()) {
       if (command == &program)
         for (const std::string& subject : subject_names())
@@ -91,9 +91,9 @@ void add_completion_command(CLI::App& app) {
   const auto shell = std::make_shared<std::string>();
   CLI::App& command =
       add_command(app, "completion", "Print a shell's completion script.",
-                  "The Debian package installs the scripts. Otherwise load one when the shell starts: in bash and zsh by\n"
+                  "The Debian package installs the scripts. Otherwise load one when the shell starts: in bash or zsh with\n"
                   "  source <(fedstride completion bash)\n"
-                  "and in fish by\n"
+                  "and in fish with\n"
                   "  fedstride completion fish | source\n"
                   "Example: fedstride completion bash > ~/.local/share/bash-completion/completions/fedstride",
                   [shell](CLI::App& called) {

@@ -9,7 +9,7 @@
 namespace fedstride {
 namespace {
 
-// Escapes text for use inside a roff line. Hyphens stay hyphens, so flags can be copied.
+// Escapes text for use inside a roff line. Hyphens are printed as ASCII hyphens, so flags can be copied.
 std::string roff(std::string_view text) {
   static constexpr std::pair<char, std::string_view> kEscapes[] = {
       {'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}, {'"', "\\(dq"}, {'\n', " "}};

@@ -27,8 +27,8 @@ const std::vector<Subject>& subjects() {
       {.name = "data",
        .text = "--dataset names a known data set: 'fedstride data list' shows which are on this machine, and 'fedstride data "
                "get' downloads one. --data reads your own file, or a folder with a train file and a test file: NumPy (.npz), "
-               "HDF5, LEAF JSON, CSV, idx, or CIFAR's binary format. The types in the file decide whether an example is a "
-               "picture, numbers or tokens; the flags below override that. 'fedstride data show' prints what was understood.",
+               "HDF5, LEAF JSON, CSV, idx, or CIFAR's binary format. The types in the file decide whether an example is an "
+               "image, numbers or tokens; the flags below override that. 'fedstride data show' prints how the data were read.",
        .choices = {"dataset"},
        .settings = {"data", "label", "client-column", "targets", "classes", "shape", "normalize", "validation-fraction"},
        .example = "fedstride run --dataset synthetic --validation-fraction 0.1 --rounds 3",
@@ -61,8 +61,8 @@ const std::vector<Subject>& subjects() {
        .more = "docs/algorithms.md, docs/adaptive.md"},
       {.name = "aggregation",
        .text = "A cohort of clients trains in each round. The aggregation combines their changes into one, and the server "
-               "optimizer applies it to the model. A named optimizer with nothing else is FedAvg; --server-optimizer adam is "
-               "FedAdam. Median, "
+               "optimizer applies it to the model. Naming an --optimizer and nothing else gives FedAvg; --server-optimizer adam "
+               "gives FedAdam. Median, "
                "trimmed mean, Krum and others tolerate malicious clients, which --attack simulates.",
        .choices = {"cohort", "aggregation", "server-optimizer"},
        .families = {"cohort", "aggregation", "server-optimizer"},
@@ -93,7 +93,7 @@ const std::vector<Subject>& subjects() {
        .text = "An experiment file is a run's settings in TOML plus a [sweep] table of lists. 'sweep' trains every "
                "combination, resumes where it was stopped, and never repeats a finished cell. --dry-run estimates the time "
                "and rejects invalid combinations before any data are read. 'tune' finds the best combination on validation rows "
-               "for less work. 'report' turns the results into a page of figures, tables and tests.",
+               "with less work. 'report' turns the results into a page of figures, tables and tests.",
        .command = "sweep",
        .flags = {"--out", "--jobs", "--scale", "--dry-run", "--report", "--shard"},
        .example = "fedstride sweep experiments/field/checks/experiment.toml --scale quick --dry-run",

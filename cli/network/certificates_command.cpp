@@ -73,7 +73,7 @@ void renew(const CertificatesFlags& flags) {
 
 void carry_out(const CertificatesFlags& flags) {
   const int kinds = int{flags.request} + int{!flags.sign.empty()} + int{!flags.renew.empty()};
-  if (kinds > 1) throw usage_error("--request, --sign and --renew exclude each other");
+  if (kinds > 1) throw usage_error("--request, --sign and --renew cannot be combined");
   if (!flags.client.empty() && !flags.request && flags.sign.empty())
     throw usage_error("client is '" + flags.client + "'; it needs --request or --sign");
   if (flags.request) return request(flags);
@@ -95,7 +95,7 @@ void add_certificates_command(CLI::App& app) {
   add_number_flag(command, "--clients", flags.rules.clients, kCertificateClients, "number of clients; each gets a certificate");
   add_number_flag(command, "--days", flags.rules.days, kCertificateDays, "days until the certificates expire");
   add_switch(command, "--bundles", flags.rules.bundles,
-             "also write client-K.bundle.pem, one file with all that client K needs, its private key included");
+             "also write client-K.bundle.pem, one file with everything that client K needs, including its private key");
   add_switch(command, "--request", flags.request, "on the client's machine: make a key and a certificate request for --client");
   add_flag(command, "--client", flags.client, {.word = "K"},
            "the client that --request is for, or that a request to --sign must name: 0, 1, ...");

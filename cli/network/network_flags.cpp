@@ -26,7 +26,7 @@ void add_serve_flags(CLI::App& command, ServeFlags& flags) {
   number("--minimum-clients", options.round.minimum_clients, 1, 1e6,
          "number of answers that a round waits for even past its deadline");
   number("--stage-deadline", options.round.stage_deadline, 0.1, kMaxDeadline,
-         "seconds for each message of secure aggregation, after which its sender has dropped out");
+         "seconds for each message of secure aggregation, after which its sender counts as dropped out");
   number("--heartbeat", options.heartbeat, 0.1, 600,
          "seconds between heartbeats; four intervals without a byte end a connection");
   number("--ready-within", options.ready_within, 1, kMaxDeadline,
@@ -47,7 +47,7 @@ ServeOptions serve_options(const ServeFlags& flags, int clients) {
   ServeOptions options = flags.options;
   if (options.round.minimum_clients > clients)
     throw usage_error("minimum-clients is " + std::to_string(options.round.minimum_clients) + "; the federation has " +
-                      counted(static_cast<std::uint64_t>(clients), "client") + ", and it cannot be larger");
+                      counted(static_cast<std::uint64_t>(clients), "client") + ", and minimum-clients cannot exceed that");
   if (!flags.status.empty()) options.status = parse_endpoint("status", flags.status, true);
   if (!flags.status_token.empty()) {
     if (!options.status) throw usage_error("status-token is '" + flags.status_token + "'; it needs --status");
@@ -99,7 +99,7 @@ void log_status_page(const ServeOptions& options, std::optional<std::uint16_t> p
 
 std::string certificates_or_loopback(const std::string& certificates, bool insecure_loopback) {
   if (certificates.empty() != insecure_loopback)
-    throw usage_error(insecure_loopback ? "--certificates and --insecure-loopback exclude each other"
+    throw usage_error(insecure_loopback ? "--certificates and --insecure-loopback cannot be combined"
                                         : "certificates is ''; it must name the folder made by 'fedstride certificates' (or use "
                                           "--insecure-loopback for plain TCP on this machine)");
   return certificates;

@@ -40,7 +40,7 @@ void carry_out(const ServeCommandFlags& arguments) {
     options.log("listening at " + at.text());
     log_status_page(options, status_port);
     if (configuration.max_update_norm == 0 && !configuration.is_secure() && client_level(configuration.privacy) == nullptr)
-      options.log("updates may have any norm, so one malicious client can ruin the model; --max-update-norm limits it");
+      options.log("updates may have any norm, so one malicious client can ruin the model; --max-update-norm limits the norm");
   };
   ProgressBar progress(arguments.run.json);
   const RunSummary summary = serve(configuration, settings, options, progress.observer(stop_on_signals()));

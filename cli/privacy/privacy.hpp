@@ -41,8 +41,8 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
 /// Throws Error (usage), naming the flag, if a flag is missing or cannot be combined with --composition.
 void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags);
 
-/// Returns the releases that include one record, at this noise multiplier. For shuffled lots, their `passes` is the number of
-/// epochs. Throws Error (usage) if flags contradict each other.
+/// Returns the releases that may include a given record, at this noise multiplier. For shuffled lots, their `passes` is the
+/// number of epochs. Throws Error (usage) if flags contradict each other.
 Releases releases_of(const PrivacyQuestion& question, double noise_multiplier);
 /// Returns the number of shuffled lots in an epoch. Throws Error (usage) if no rate is given.
 std::uint64_t lots_of(const PrivacyQuestion& question);

@@ -83,7 +83,7 @@ void audit(const PrivacyAuditFlags& arguments) {
 void add_privacy_audit(CLI::App& privacy) {
   const auto [command, flags] = add_command<PrivacyAuditFlags>(
       privacy, "audit",
-      "Recompute a run's privacy spending from its ledger and check it against the results (measures nothing: see measure).",
+      "Recompute a run's privacy spending from its ledger and check it against the results (to measure leakage, see measure).",
       "Each statement is recomputed by two accountants. The audit fails on a broken or truncated ledger, a noise address used\n"
       "for two inputs, more releases than were reserved, weights that exceed the sensitivity, an accountant that is not valid\n"
       "for the sampling, an exceeded budget, or a ledger that does not match config.toml or the rounds, model, summary and\n"

@@ -52,7 +52,7 @@ void add_shuffle_facts(const PrivacyQuestion& question, const Accountant& accoun
   }
   if (!question.delta) return;
   const double lower = shuffle_epsilon_lower_bound(releases.noise_multiplier, lots_of(question), *question.delta);
-  text += "\nlower bound, of the first epoch alone: epsilon " + rounded_down(lower) + "; no smaller epsilon can be proven";
+  text += "\nlower bound, from the first epoch alone: epsilon " + rounded_down(lower) + "; no smaller epsilon can be proven";
   json["lower_bound"] = lower;
 }
 
@@ -150,7 +150,8 @@ struct PrivacyEvaluateFlags {
 
 void add_privacy_command(CLI::App& app) {
   CLI::App& privacy = add_command(
-      app, "privacy", "Compute epsilon, delta, noise or steps of noisy releases; audit a run's ledger, measure its program.",
+      app, "privacy",
+      "Compute epsilon, delta, noise or steps of noisy releases; audit a run's ledger, or measure what its program leaks.",
       "Example: fedstride privacy epsilon --sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", {});
   privacy.require_subcommand(1);
   const auto question = std::make_shared<PrivacyQuestion>();
@@ -177,7 +178,7 @@ void add_privacy_command(CLI::App& app) {
       "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", compare);
 
   const auto [evaluate, asked] = add_command<PrivacyEvaluateFlags>(
-      privacy, "evaluate", "Answer every case of a composition file, one line of JSON each.",
+      privacy, "evaluate", "Answer every case of a composition file, with one line of JSON each.",
       "Fails if a case has no answer, or one outside its bounds. docs/compositions.md describes the format.\n"
       "Example: fedstride privacy evaluate tests/golden/compositions.json",
       [](const PrivacyEvaluateFlags& given) { evaluate_compositions(given.path); });

@@ -113,8 +113,8 @@ void evaluate_compositions(const std::string& path) {
     if (one.bounded()) json["accepted"] = one.accepts(bound.value);
     print_line(json);
     if (one.accepts(bound.value)) return;
-    complaints.add(name_of(one) + " is " + number_text(bound.value) + ", not from " + number_text(one.accept_min) + " to " +
-                   number_text(one.accept_max));
+    complaints.add(name_of(one) + " is " + number_text(bound.value) + "; it must be from " + number_text(one.accept_min) +
+                   " to " + number_text(one.accept_max));
   });
 }
 

@@ -23,7 +23,7 @@ struct PrivacyMeasureFlags {
 
 Settings measured_settings(const PrivacyMeasureFlags& arguments) {
   if (arguments.run.empty() == arguments.config.empty())
-    throw usage_error("privacy measure needs a run's folder or --config FILE, and not both");
+    throw usage_error("privacy measure needs a run's folder or --config FILE, but not both");
   if (!arguments.config.empty()) return read_settings(arguments.config);
   const std::filesystem::path file = std::filesystem::path(arguments.run) / "config.toml";
   if (std::error_code error; !std::filesystem::exists(file, error))
@@ -68,12 +68,12 @@ void show_measured(const Measurement& found) {
     std::printf("  %-14s %-29s at most %-8s  proven\n", "ledger", level.ledger.accountant.c_str(),
                 rounded_up(level.ledger.epsilon).c_str());
     if (level.releases > 0)
-      std::printf("  signal in noise: %.3f of what is claimed, at least %.3f; records in a release: a share of %.4g\n",
+      std::printf("  signal-to-noise ratio: %.3f of the one claimed, at least %.3f; share of records in a release: %.4g\n",
                   level.ratio, level.least_ratio, level.rate);
     else
-      std::printf("  nothing was released with canaries\n");
+      std::printf("  no release contained canaries\n");
     if (level.largest_contribution > 0)
-      std::printf("  a row moved a sum by at most %.4f clip bounds\n", level.largest_contribution);
+      std::printf("  a row changed a sum by at most %.4f times the clip bound\n", level.largest_contribution);
   }
   std::fflush(stdout);
 }
@@ -96,19 +96,20 @@ void measure(const PrivacyMeasureFlags& arguments) {
 
 void add_privacy_measure(CLI::App& privacy) {
   const auto [command, flags] = add_command<PrivacyMeasureFlags>(
-      privacy, "measure", "Train again with canaries and bound epsilon from below by what releases show of them.",
-      "Canaries, random directions that a coin puts in or leaves out, go through the program's own sampler, clip, noise and "
-      "rounds.\n"
-      "The lower bounds are printed beside the ledger's upper bound; the command fails if one is above it. All of them hold "
-      "together\n"
-      "with --confidence. Nothing is written. ('privacy audit' recomputes a ledger instead, and trains nothing.)\n"
+      privacy, "measure", "Train again with canaries and derive lower bounds on epsilon from what releases reveal about them.",
+      "Canaries, random directions that a coin flip includes or leaves out, pass through the program's own sampling, clipping,\n"
+      "noise and rounds. "
+      "The lower bounds are printed beside the ledger's upper bound; the command fails if one is above it. Jointly,\n"
+      "they hold with probability --confidence. Nothing is written. ('privacy audit' recomputes a ledger instead, and trains "
+      "nothing.)\n"
       "Example: fedstride privacy measure runs/private",
       measure);
   add_flag(command, "RUN", flags.run, Place::folder, "the folder of a run, whose config.toml is used");
   add_flag(command, "--config", flags.config, Place::file, "the configuration to measure, instead of a run's");
-  add_number_flag(command, "--canaries", flags.canaries, {.low = 0, .high = 1e5},
-                  "canaries, as far as the model has room; 0: 1000 at example level, 200 at client level");
-  add_number_flag(command, "--confidence", flags.confidence, {.low = 0.5, .high = 0.999999}, "confidence of all bounds together");
+  add_number_flag(
+      command, "--canaries", flags.canaries, {.low = 0, .high = 1e5},
+      "number of canaries, or fewer if the model has no room for them; 0: 1000 at example level, 200 at client level");
+  add_number_flag(command, "--confidence", flags.confidence, {.low = 0.5, .high = 0.999999}, "joint confidence of all bounds");
   add_json_switch(command, flags.json);
 }
 

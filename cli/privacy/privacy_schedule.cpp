@@ -71,7 +71,7 @@ void schedule(const PrivacyScheduleFlags& arguments) {
   const std::size_t stride = sigmas.size() > 50 ? (sigmas.size() + 19) / 20 : 1;
   for (std::size_t t = 0; t < sigmas.size(); t = t + 1 == sigmas.size() ? t + 1 : std::min(t + stride, sigmas.size() - 1))
     std::printf("%8zu  %.6g\n", t + 1, sigmas[t]);
-  if (stride > 1) std::printf("every %zu-th of %zu steps is shown; --json lists all\n", stride, sigmas.size());
+  if (stride > 1) std::printf("one in every %zu of %zu steps is shown; --json lists all\n", stride, sigmas.size());
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ void add_privacy_schedule(CLI::App& privacy) {
   add_number_flag(command, "--momentum", flags.momentum, {.low = 0, .high = 1, .high_included = false},
                   "beta of Theorem 3.4; 0: Lemma 3.1");
   add_number_flag(command, "--steps", flags.steps, {.low = 0, .high = 1e6},
-                  "T; 0: the best number for dynamic noise without momentum");
+                  "T, the number of steps; 0: the best number for dynamic noise without momentum");
   add_json_switch(command, flags.json);
 }
 

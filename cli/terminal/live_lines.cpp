@@ -26,7 +26,7 @@ constexpr std::size_t kMargin = 3;
 // The lengths, in characters, of the lines now on the terminal. The mutex guards them, since other threads also print.
 std::mutex drawn_mutex;
 std::vector<std::size_t> drawn;
-// The number of rows above the cursor's row when the lines were drawn, or -1 if there are no lines; read by signal handlers.
+// The number of lines drawn above the cursor's row, or -1 if no lines are drawn; read by signal handlers.
 std::atomic<int> rows_above{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
 

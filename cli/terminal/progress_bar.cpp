@@ -125,7 +125,7 @@ void ProgressBar::started(const Setup& setup, const std::string& folder, std::ui
   for (const auto& note : setup.notes) std::printf("note: %s\n", worded(note).c_str());
   std::printf("results: %s\n", folder.c_str());
   if (rounds_done >= rounds_)
-    std::printf("nothing to do: round %u of %u was finished before%s\n", rounds_done, rounds_,
+    std::printf("nothing to do: round %u of %u is already finished%s\n", rounds_done, rounds_,
                 worded("; a larger --rounds continues the run").c_str());
   else if (rounds_done > 0)
     std::printf("resuming after round %u\n", rounds_done);

@@ -13,7 +13,8 @@ namespace fedstride {
 
 void add_by_flag(CLI::App& command, std::string& by) {
   add_choice_flag(command, "--by", by, choices_of<Cost>(),
-                  "what figures over rounds are drawn against, and what tables count to the target: rounds, virtual seconds or "
+                  "what figures over rounds are plotted against, and what tables count until the target is reached: rounds, "
+                  "virtual seconds or "
                   "megabytes");
 }
 

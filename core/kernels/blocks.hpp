@@ -32,7 +32,7 @@ FEDSTRIDE_INLINE WideLanes multiply_low(WideLanes a, WideLanes b) {
 #endif
 }
 
-/// Philox4x32-10 of kLanes counters that differ in their first word; lane i of each row belongs to block numbers[i].
+/// Philox4x32-10 of kLanes counters that differ in their first word; lane i of each of `words` belongs to block numbers[i].
 struct Philox {
   static constexpr int kWords = 4;
 

@@ -55,7 +55,7 @@ void map_pictures(DataPair& pair, std::string_view setting) {
   const auto map = feature_map(setting);
   if (!map) return;
   if (pair.train.pixels.empty() && pair.test.pixels.empty())
-    throw usage_error("features is '" + map->text() + "', which reads 8-bit pictures; data set '" + pair.train.name +
+    throw usage_error("features is '" + map->text() + "', which reads 8-bit images; data set '" + pair.train.name +
                       "' has none, so use none");
   map_part(pair.train, *map);
   map_part(pair.test, *map);

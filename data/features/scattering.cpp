@@ -123,7 +123,7 @@ constexpr std::string_view kCentered = "centered";
 using Spectrum = std::vector<double>;
 
 /// The frequencies of a line of `size` samples that remain if only every 2^scale-th sample is kept, in the order of the shorter
-/// line.
+/// line's transform.
 std::vector<int> band(int size, int scale) {
   const int kept = size >> scale;
   std::vector<int> frequencies;
@@ -415,8 +415,8 @@ Scattering Scattering::read(std::span<const std::string_view> words) {
     throw usage_error("features has " + std::to_string(words.size()) + " words; valid: " + std::string(kSyntax));
   for (std::size_t i = 1; i < words.size(); ++i)
     if (!parse_number(words[i], numbers[i - 1]) || numbers[i - 1] < 1 || numbers[i - 1] > kMost[i - 1])
-      throw usage_error("features has '" + std::string(words[i]) + "' " + kWhat[i - 1] + "; a whole number from 1 to " +
-                        std::to_string(kMost[i - 1]) + " is valid");
+      throw usage_error("features has '" + std::string(words[i]) + "' " + kWhat[i - 1] + "; valid: a whole number from 1 to " +
+                        std::to_string(kMost[i - 1]));
   return Scattering(numbers[0], numbers[1], is_centered);
 }
 
@@ -429,7 +429,7 @@ Shape Scattering::output(const Shape& picture) const {
   const int step = 1 << scales_;
   const int least = 2 * step;
   if (std::min(picture.height, picture.width) < least)
-    throw usage_error("features is '" + text() + "', which reads pictures of at least " + std::to_string(least) + "x" +
+    throw usage_error("features is '" + text() + "', which reads images of at least " + std::to_string(least) + "x" +
                       std::to_string(least) + "; these are " + picture.text());
   return {picture.height / step, picture.width / step, picture.channels * paths()};
 }

@@ -8,14 +8,15 @@
 
 namespace fedstride {
 
-/// The scattering transform of an image (Bruna & Mallat 2013; Oyallon & Mallat 2015): moduli of Morlet wavelets, averaged by a
-/// Gaussian. Each channel of H x W values yields 1 + J L + L^2 J (J - 1) / 2 channels of floor(H / 2^J) x floor(W / 2^J):
+/// The scattering transform of an image (Bruna & Mallat 2013; Oyallon & Mallat 2015): moduli of Morlet wavelet coefficients,
+/// averaged by a Gaussian. Each channel of H x W values yields 1 + J L + L^2 J (J - 1) / 2 channels of size floor(H / 2^J) by
+/// floor(W / 2^J):
 ///   S0 = x * phi                          the average
 ///   S1 = |x * psi_(j,l)| * phi            j = 0 ... J - 1, l = 0 ... L - 1
 ///   S2 = ||x * psi_(j,l)| * psi_(k,m)| * phi,  j < k
 /// in this order, with (j, l) before (k, m), where
 ///   psi_(j,l)  envelope (e^(i xi u1) - beta), of mean 0; u is rotated by (floor(L - L/2 - 1) - l) pi / L, xi = 3 pi / 2^(j+2),
-///              and the Gaussian envelope has standard deviation 0.8 2^j and is L/4 times as wide across
+///              and the Gaussian envelope has standard deviation 0.8 2^j along u1 and L/4 times that across it
 ///   phi        Gaussian of standard deviation 0.8 2^(J-1)
 /// as in Kymatio, whose wavelengths are longer by a factor of 1 + 3e-5, since it sets pi to 3.1415. Images are extended by
 /// reflection to multiples of 2^J, by at least 2^(J-1) on each side. After psi_j, signals are sampled every 2^j pixels, and

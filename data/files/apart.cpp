@@ -68,8 +68,8 @@ void tell_all(RecordWriter& writer, const std::string& name, function_ref<void(R
 /// Returns the error for a process that ended before its last record, given its exit code.
 Error broken(const std::string& name, const ApartLimits& limits, int code) {
   if (code == -SIGXCPU)
-    return failure(name + " is damaged: the library that reads it does not finish (after " + std::to_string(limits.seconds) +
-                   " s of CPU time)");
+    return failure(name + " is damaged: the library that reads it did not finish within " + std::to_string(limits.seconds) +
+                   " s of CPU time");
   return failure(name + " is damaged: the library that reads it crashed" +
                  (code < 0 ? " (signal " + std::to_string(-code) + ")" : std::string()));
 }

@@ -52,7 +52,7 @@ class RecordReader {
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
 
-  /// The kind of the next record; nothing after the last one. If an Error ended the reading, throws it.
+  /// The kind of the next record; nothing after the last one. If the process sent an Error, throws it.
   std::optional<std::uint8_t> next();
   std::uint64_t number();
   void bytes(std::vector<std::uint8_t>& bytes);
@@ -61,7 +61,7 @@ class RecordReader {
   std::size_t process() const { return at_; }  ///< the process whose records are being read
 
  private:
-  /// The records received so far from one process.
+  /// The pipe of one process and the bytes received from it.
   struct Source {
     int from;
     std::vector<char> buffer = {};

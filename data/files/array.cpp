@@ -20,7 +20,7 @@ constexpr std::size_t kMaxDimensions = 8;
 constexpr std::size_t kMaxHeaderBytes = 1 << 16;
 constexpr std::size_t kMaxTextBytes = 4096;  // of one string in an array of strings
 
-/// The value of a key in the header's dictionary: up to the comma or brace that ends it.
+/// The value of a key in the header's dictionary: up to the comma or brace that ends it; of a tuple, the text in parentheses.
 std::optional<std::string_view> header_value(std::string_view header, std::string_view key) {
   const std::string quoted = "'" + std::string(key) + "'";
   const std::size_t at = header.find(quoted);
@@ -181,7 +181,7 @@ NpyHeader read_npy_header(std::string_view beginning, const std::string& where, 
   const std::size_t before = is_short ? 10 : 12;
   const std::size_t length = byte(8) | byte(9) << 8 | (is_short ? 0 : byte(10) << 16 | byte(11) << 24);
   if (length > kMaxHeaderBytes)
-    throw failure(where + " has a header of " + std::to_string(length) + " bytes; NumPy's has at most " +
+    throw failure(where + " has a header of " + std::to_string(length) + " bytes; NumPy headers have at most " +
                   std::to_string(kMaxHeaderBytes));
   size = std::max<std::size_t>(12, before + length);
   if (beginning.size() < size) return {};

@@ -58,7 +58,7 @@ struct NpyHeader {
   Array array;  ///< without its bytes
   bool big_endian = false;
   bool fortran = false;   ///< the first index varies fastest
-  std::size_t begin = 0;  ///< offset of the numbers in the file
+  std::size_t begin = 0;  ///< offset of the elements in the file
 };
 
 /// Reads the header from the first bytes of a file. `size` receives the number of bytes needed: if `beginning` has fewer, call

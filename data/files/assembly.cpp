@@ -104,7 +104,7 @@ DataPair Assembly::finish(bool own_rows) {
   check_counts();
   if (own_rows && shared.category_names.size() > shared.named_categories)
     throw failure(train.file_ + " has words in column '" + shared.category_names[shared.named_categories].column +
-                  "'; rows that clients bring must have the experiment's categories: name them with --categories");
+                  "'; rows that clients supply must have the experiment's categories: list them with --categories");
   DataPair pair;
   finish_examples(pair);
   order_columns(pair);
@@ -123,7 +123,7 @@ void Assembly::check_counts() const {
       throw failure(part->file_ + ": " + counted(part->rows_, "example") + " and " + counted(part->answered_, "answer") +
                     "; each example needs one");
     if (!part->clients_.empty() && part->clients_.size() != part->rows_)
-      throw failure(part->file_ + ": " + counted(part->rows_, "example") + " and the clients of " +
+      throw failure(part->file_ + ": " + counted(part->rows_, "example") + " and clients for " +
                     std::to_string(part->clients_.size()) + "; each example needs one");
   }
   if (test.rows_ == 0) return;
@@ -139,9 +139,9 @@ void Assembly::check_counts() const {
   check_shape(test.answers_each_, test.answers_key_, train.answers_each_, train.answers_key_);
   const bool tokens = train.kind_ == PartBuilder::Examples::tokens;
   if (tokens != (test.kind_ == PartBuilder::Examples::tokens) || (!tokens && train.unit_ != test.unit_))
-    throw test.wrong(test.examples_key_, "another type than that of '" + train.examples_key_ + "' in " + train.file_);
+    throw test.wrong(test.examples_key_, "a type different from that of '" + train.examples_key_ + "' in " + train.file_);
   if (train.answering_ != test.answering_)
-    throw test.wrong_answers("another type than that of '" + train.answers_key_ + "' in " + train.file_);
+    throw test.wrong_answers("a type different from that of '" + train.answers_key_ + "' in " + train.file_);
 }
 
 void Assembly::finish_examples(DataPair& pair) {
@@ -164,7 +164,7 @@ void Assembly::finish_examples(DataPair& pair) {
   if (layout.channels_first && !shared.planes_are_known)
     notes.push_back("examples are read as " + layout.shape.text() +
                     ", channels first in the file; to change it: --shape HEIGHTxWIDTHxCHANNELS");
-  if (pictures && train.unit_ != 1) notes.emplace_back("all pixel values are whole 255ths, so they are stored in 8 bits");
+  if (pictures && train.unit_ != 1) notes.emplace_back("all pixel values are multiples of 1/255, so they are stored in 8 bits");
   for (auto [part, data] : {std::pair(&train, &pair.train), std::pair(&test, &pair.test)}) {
     data->shape = layout.shape;
     if (part->rows_ == 0) continue;
@@ -184,12 +184,13 @@ void Assembly::finish_examples(DataPair& pair) {
     throw failure(train.file_ + ": under dp the vocabulary size must not be inferred from the rows; give --vocabulary N");
   pair.train.vocabulary = pair.test.vocabulary = shared.vocabulary.value_or(largest);
   if (!shared.vocabulary)
-    notes.push_back(auto_note("vocabulary", "inputs are tokens, " + std::to_string(largest) + " of them by the largest",
+    notes.push_back(auto_note("vocabulary",
+                              "inputs are tokens; a vocabulary of " + std::to_string(largest) + " follows from the largest",
                               "--vocabulary N, or floating-point inputs for plain numbers"));
   const PartBuilder& holder = train.largest_token_ + 1 == largest ? train : test;
   if (largest > pair.train.vocabulary)
-    throw holder.wrong(holder.examples_key_, "the token " + std::to_string(largest - 1) + "; the vocabulary has " +
-                                                 std::to_string(pair.train.vocabulary));
+    throw holder.wrong(holder.examples_key_, "the token " + std::to_string(largest - 1) +
+                                                 ", which is outside the vocabulary of " + std::to_string(pair.train.vocabulary));
 }
 
 /// Puts the named columns of an archive in the schema's order and omits all others.
@@ -208,8 +209,8 @@ void Assembly::order_columns(DataPair& pair) {
   for (const std::string& name : wanted) {
     places.push_back(static_cast<std::size_t>(std::ranges::find(table.inputs, name) - table.inputs.begin()));
     if (places.back() == table.inputs.size())
-      throw failure(train.file_ + " has no column '" + name + "'; the run's are " + joined(wanted) + ", the file's " +
-                    joined(table.inputs));
+      throw failure(train.file_ + " has no column '" + name + "'; the run's columns are " + joined(wanted) +
+                    ", and the file's are " + joined(table.inputs));
   }
   for (Dataset* part : {&pair.train, &pair.test}) {
     const Borrowable<float>& features = part->features;
@@ -255,7 +256,7 @@ void Assembly::make_classes() {
     const auto width = static_cast<int>(train.answers_each_.front());
     if (shared.classes && *shared.classes != width)
       throw failure(train.file_ + ", key '" + train.answers_key_ + "': lists of " + std::to_string(width) +
-                    " numbers, one a class, but classes is " + std::to_string(*shared.classes) + "; they must agree");
+                    " numbers, one per class, but classes is " + std::to_string(*shared.classes) + "; they must agree");
     if (!shared.classes) said_.push_back("classes " + std::to_string(width) + " (the length of a list of targets)");
     shared.classes = width;
   }
@@ -274,8 +275,8 @@ void Assembly::note_targets(Targets targets, const DataPair& pair, std::string f
                                  : words                       ? ""
                                                                : "values";
   notes.push_back(auto_note("targets",
-                            from + " are " + many + (targets == Targets::positions ? " a position" : "") +
-                                (shared.rows_are_protected ? ", as they are named" : ""),
+                            from + " are " + many + (targets == Targets::positions ? " per position" : "") +
+                                (shared.rows_are_protected ? ", as specified" : ""),
                             other.empty() ? "--class-names A,B,... for another order" : "--targets " + std::string(other)));
 }
 
@@ -294,7 +295,7 @@ Targets Assembly::targets_of(TargetsAre asked) const {
   switch (asked) {
     case TargetsAre::classes:
       if (!each.empty() || kind == Answering::numbers)
-        throw refused("one whole number or string per example, or lists of zeros and a single one");
+        throw refused("one whole number or string per example, or lists of zeros with a single 1");
       return Targets::classes;
     case TargetsAre::positions:
       if (!by_position) throw refused("one whole number per token");
@@ -395,7 +396,7 @@ void Assembly::finish_classes(DataPair& pair, bool own_rows) {
   } else if (are_words) {
     if (own_rows)
       throw train.wrong_answers(
-          "labels are strings; rows that clients bring must use the experiment's class numbers, from 0, or --class-names with "
+          "labels are strings; rows that clients supply must use the experiment's class numbers, from 0, or --class-names with "
           "its "
           "classes in order");
     const auto places = shared.labels.sort();

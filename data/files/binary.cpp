@@ -113,7 +113,7 @@ void read_cifar_file(const fs::path& path, Assembly& into, bool as_test, std::si
   for (std::size_t done = 0; done < bytes / record; done += labels.size()) {
     some.resize(record * std::min<std::size_t>(kBytesAtOnce / record, bytes / record - done));
     if (!file.read(reinterpret_cast<char*>(some.data()), static_cast<std::streamsize>(some.size())))
-      throw failure(name + " cannot be read past record " + std::to_string(done) + " on");
+      throw failure(name + " cannot be read from record " + std::to_string(done) + " on");
     pixels.clear();
     labels.clear();
     for (auto from = some.begin(); from != some.end(); from += static_cast<std::ptrdiff_t>(record)) {
@@ -132,7 +132,7 @@ void read_idx_files(const fs::path& images, const fs::path& labels, Assembly& in
   std::vector<std::size_t> sizes = read_idx_header(image_file, 2, 4);
   const std::size_t records = sizes.front();
   if (const std::size_t count = read_idx_header(label_file, 1, 1).front(); count != records)
-    throw failure(image_file.name() + " has " + std::to_string(records) + " records, " + label_file.name() + " has " +
+    throw failure(image_file.name() + " has " + std::to_string(records) + " records, but " + label_file.name() + " has " +
                   std::to_string(count));
   PartBuilder& part = as_test ? into.test : into.train;
   read_records(label_file, records, 1, [&](std::size_t done, std::size_t, std::span<const std::uint8_t> some) {

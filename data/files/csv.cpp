@@ -61,7 +61,7 @@ bool has_thousands_separators(std::string_view text) {
          std::all_of(groups.begin() + 1, groups.end() - (has_both ? 1 : 0), has_three);
 }
 
-/// Completes an error message about a field whose number is out of range for inputs.
+/// Completes an error message about a field whose number is out of range for single precision.
 std::string beyond_floats(std::string_view field) {
   const bool is_infinite = field.find_first_of("nN") != field.npos;  // "inf"
   return is_infinite ? "which is not finite" : "which is too large; numbers go up to 3.4e38";
@@ -162,8 +162,8 @@ class CsvLabels {
     fractions_ = as_values;
     std::vector<double> all = numbers_.take();
     if (first_may_be_header && columns_ == 1 && is_odd_one_out(all))
-      throw failure(file +
-                    ", line 1 counts its columns, and its label is like no other, so it may be a header or a record; say "
+      throw failure("line 1 of " + file +
+                    " counts its columns, and its label is unlike all others, so it may be a header or a record; use "
                     "--header yes or no");
     for (double& number : all) {
       if (!as_values) break;
@@ -319,7 +319,7 @@ class CsvReader {
     const auto and_all = [&] {
       std::vector<std::string> own;
       for (std::size_t i = 0; i < std::min(fields_.size(), kNamesInNote); ++i) own.push_back(shown_field(fields_[i]));
-      return "; the run's are " + joined(schema_->inputs) + " and " + joined(schema_->answers) + ", those of the first line " +
+      return "; the run's columns are " + joined(schema_->inputs) + " and " + joined(schema_->answers) + "; the first line has " +
              joined(own) + (own.size() < fields_.size() ? ", ..." : "");
     };
     if (found == fields_.end()) throw failure(records_.name() + " has no column '" + name + "'" + and_all());
@@ -384,8 +384,8 @@ class CsvReader {
     }
     if (is_protected() && !nameless_.empty())
       throw wrong("column " + std::to_string(nameless_.front() + 1) +
-                  " has no name; under dp say whether it is read: --drop-columns " + std::to_string(nameless_.front() + 1) +
-                  ", or --inputs with all that are");
+                  " has no name; under dp specify whether to read it: --drop-columns " + std::to_string(nameless_.front() + 1) +
+                  ", or --inputs with all columns to read");
   }
 
   /// The column with a target's name; if there is none, the last named column that is not the client.
@@ -403,7 +403,8 @@ class CsvReader {
       throw wrong("columns " + quoted(targets[0]) + " and " + quoted(targets[1]) + " may both be the label; say which: --label " +
                   shown_field(fields_[targets[1]]));
     if (!targets.empty() && is_protected() && targets.front() != last)
-      throw wrong("column " + quoted(targets.front()) + " may be the label, and is not the last; under dp say which: --label " +
+      throw wrong("column " + quoted(targets.front()) +
+                  " may be the label but is not the last column; under dp say which is: --label " +
                   shown_field(fields_[targets.front()]));
     return targets.empty() ? last.value_or(fields_.size() - 1) : targets.front();
   }
@@ -485,7 +486,7 @@ class CsvReader {
     for (const NamedCategories& one : by_schema ? schema_->categories : named_categories(settings_.categories)) {
       const std::size_t column = by_schema ? column_in_schema(one.column) : column_of(one.column, "categories");
       if (role_[column] != Role::feature)
-        throw wrong("column " + std::to_string(column + 1) + " has categories and is no input; they are for inputs");
+        throw wrong("column " + std::to_string(column + 1) + " has categories but is not an input; only inputs can have them");
       named_columns_.push_back(column);
       if (&part_ == &into_.test) continue;
       Names& words = into_.shared.categories[column];
@@ -502,7 +503,7 @@ class CsvReader {
       if (double ignored = 0;
           !is_named_[k] && !is_missing(fields_[features_[k]]) && !parse_csv_number(fields_[features_[k]], ignored))
         return;
-    throw wrong("it may be a header or a record; under dp this must not be inferred from the rows; say --header yes or no");
+    throw wrong("it may be a header or a record; under dp this must not be inferred from the rows; use --header yes or no");
   }
 
   // Refuses a table of words alone whose first line could be a record instead of a header, since its fields are words of their
@@ -513,7 +514,7 @@ class CsvReader {
       const auto words = into_.shared.categories.find(features_[k]);
       if (words == into_.shared.categories.end() || words->second.find(header_[features_[k]]) == words->second.size()) return;
     }
-    throw failure(records_.name() + ", line 1 has only words that are values of its columns, such as '" +
+    throw failure("line 1 of " + records_.name() + " has only words that are values of its columns, such as '" +
                   shown_field(header_[features_.front()]) + "'; a table of words needs a header line, or --header no");
   }
 
@@ -573,7 +574,7 @@ class CsvReader {
     if (is_protected() && !is_named)  // the error must not show the field
       throw wrong(
           "a number has a comma; under dp the decimal mark must not be inferred from the rows; give --decimal-mark comma");
-    if (is_grouped) throw wrong("'" + shown_field(field) + "' has separators of thousands; numbers are read without");
+    if (is_grouped) throw wrong("'" + shown_field(field) + "' has thousands separators; numbers must have none");
     if (mark == DecimalMark::automatic) note_mark(DecimalMark::comma, field);
     if (mark == DecimalMark::point) throw both_marks(field);
     is_certain_ = is_certain_ || !may_be_thousands(field);
@@ -584,9 +585,9 @@ class CsvReader {
     first_marked_ = "'" + shown_field(field) + "' in line " + std::to_string(records_.line());
   }
   Error both_marks(std::string_view field) const {
-    return wrong("'" + shown_field(field) + "' has another decimal mark than " +
+    return wrong("'" + shown_field(field) + "' has a different decimal mark from " +
                  (first_marked_.empty() ? "the training part" : first_marked_) +
-                 "; say --decimal-mark point or comma, and what has the other is a word");
+                 "; use --decimal-mark point or comma; fields with the other mark are then words");
   }
 
   // Refuses decimal commas that may be thousands separators.
@@ -595,7 +596,7 @@ class CsvReader {
     if (is_certain_ || first_marked_.empty()) return;
     throw failure(
         records_.name() + ": " + first_marked_ +
-        " may have a decimal comma or separate thousands; say --decimal-mark comma, or write numbers without separators");
+        " may have a decimal comma or a thousands separator; use --decimal-mark comma, or write numbers without separators");
   }
 
   /// The value of the k-th input's field: its number, the index of its word, or NaN if missing.
@@ -616,11 +617,11 @@ class CsvReader {
     }
     if (is_number != (kinds_[k] == Kind::numbers)) {
       if (is_protected())  // the error must not show the field
-        throw wrong(where(k) + " is not a number; under dp the words of a column are named: " + words_choice(k));
+        throw wrong(where(k) + " is not a number; under dp the words of a column must be listed: " + words_choice(k));
       throw wrong(where(k) + " is '" + shown_field(field) + "', which is " + (is_number ? "a number" : "not a number") +
                   (first_[k].first > 0 ? ", but '" + first_[k].second + "' in line " + std::to_string(first_[k].first) + " is " +
                                              (is_number ? "not" : "one")
-                                       : ", as in " + (schema_ != nullptr ? "the run" : into_.train.file())) +
+                                       : ", unlike its column in " + (schema_ != nullptr ? "the run" : into_.train.file())) +
                   "; for a column of words: " + words_choice(k));
     }
     if (!is_number) return word(k, field);
@@ -641,7 +642,8 @@ class CsvReader {
   float named_word(std::size_t k, std::string_view field) {
     const Names& words = into_.shared.categories.at(features_[k]);
     if (words.find(field) == words.size() && !into_.shared.rows_are_protected && &part_ == &into_.train)
-      throw wrong(where(k) + " is '" + shown_field(field) + "', which is none of its categories; valid: " + joined(words.all()));
+      throw wrong(where(k) + " is '" + shown_field(field) +
+                  "', which is not one of its categories; valid: " + joined(words.all()));
     return known_word(words, field);
   }
 
@@ -658,7 +660,7 @@ class CsvReader {
     const std::uint32_t number = words.number(field);
     if (words.size() > kMaxCategories)
       throw wrong(where(k) + " is one of more than " + std::to_string(kMaxCategories) +
-                  " words of its column, which is too many for one column of 0 and 1 each; leave it out with --drop-columns " +
+                  " distinct words in its column, too many for a 0/1 column each; leave the column out with --drop-columns " +
                   (has_header_ ? shown_field(header_[features_[k]]) : std::to_string(features_[k] + 1)));
     return static_cast<float>(number);
   }
@@ -725,8 +727,7 @@ class CsvReader {
       if (!first.empty() && !second.empty() && first != second)
         throw failure(records_.name() + " has a different header from " + into_.train.file());
       if (unknown_words_ > 0 && !is_protected())
-        into_.notes.push_back(counted(unknown_words_, "word") +
-                              " of the test part is in no training row and has no column: zeros in all");
+        into_.notes.push_back(counted(unknown_words_, "word") + " of the test part found in no training row, read as zeros");
       return;
     }
     into_.shared.header = header_;
@@ -760,7 +761,7 @@ class CsvReader {
     constexpr std::size_t kRowsThatCount = 10;
     for (const std::size_t column : nameless_)
       into_.notes.push_back("column " + std::to_string(column + 1) +
-                            " has no name, as one of row numbers, and is not read (to read it: --inputs)");
+                            " has no name, like a column of row numbers, and is not read (to read it: --inputs)");
     for (const auto& [k, last] : counting_)
       if (!is_protected() && kinds_[k] == Kind::numbers && rows_ >= kRowsThatCount)
         into_.notes.push_back(name_of(features_[k]) + " counts the rows and is an input; to leave it out: --drop-columns " +
@@ -777,7 +778,7 @@ class CsvReader {
         words += (words.empty() ? "" : ", ") + name_of(features_[k]) + " (" +
                  std::to_string(into_.shared.categories.at(features_[k]).size()) + ")";
     if (words.empty()) return;
-    into_.notes.push_back(auto_note("categories", "columns of words are a column of 0 and 1 a word: " + words,
+    into_.notes.push_back(auto_note("categories", "each distinct word of these columns becomes a 0/1 column: " + words,
                                     "--categories, or --drop-columns to leave some out"));
   }
 

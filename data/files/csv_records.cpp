@@ -125,7 +125,7 @@ bool CsvRecords::read_record() {
     read_plain();
     if (is_quoted && !trimmed(std::string_view(text_).substr(closed)).empty())
       throw wrong("field " + std::to_string(ends_.size() + 1) +
-                  " has text behind its closing quote; a quote within quotes is doubled");
+                  " has text after its closing quote; a quote within quotes must be doubled");
     ends_.push_back(text_.size());
     if (peek() == kEnd || end_line()) return true;
     ++at_;

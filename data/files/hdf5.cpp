@@ -80,7 +80,7 @@ hid_t open_link(hid_t of, const H5L_info_t& info, H5I_type_t type) {
   return -1;
 }
 
-/// One array of a client.
+/// One array in the file: a key of a client, or a plain array.
 class Hdf5Array {
  public:
   Hdf5Array(hid_t group, const std::string& key, const std::string& client, Budget& budget)
@@ -272,9 +272,10 @@ class Hdf5Reader {
       send(kHdf5Plain, numbers_);
     }
     if (!any)
-      throw failure(name_ + " has no group 'examples' and no array 'x'" + (names.empty() ? "" : ", but " + names) +
-                    "; valid: arrays as in a NumPy archive, such as x and y, which --inputs and --label give other names; or the "
-                    "TensorFlow Federated layout examples/CLIENT/KEY");
+      throw failure(
+          name_ + " has no group 'examples' and no array 'x'" + (names.empty() ? "" : ", but " + names) +
+          "; valid: arrays as in a NumPy archive, such as x and y, or the names that --inputs and --label specify; or the "
+          "TensorFlow Federated layout examples/CLIENT/KEY");
   }
 
   std::vector<std::string> names_of_arrays() {

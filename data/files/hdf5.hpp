@@ -13,7 +13,8 @@ namespace fedstride {
 /// client's examples. The keys determine what the arrays hold:
 ///   x and y, or pixels and label, or image and label   numbers or images (EMNIST, CIFAR-100); --inputs, --label specify others
 ///   snippets                        text (Shakespeare): sequences of 80 characters; each position's label is the next character
-///   tokens                          sentences (StackOverflow): 20 words of the training part's 10,000 most frequent; next word
+///   tokens                          sentences (StackOverflow): sequences of 20 words, of which the 10,000 most frequent in the
+///                                   training part have their own tokens; each position's label is the next word
 /// Throws Error (failure) naming the client and the key. Links to other files, references and arrays without bytes are refused;
 /// only the library's own filters are used. libhdf5 runs in separate processes (read_apart), so a damaged file that crashes it
 /// causes an Error, too. `processes` is their number, which does not affect the result; 0: one for a small file, otherwise one

@@ -106,7 +106,11 @@ class LeafReader final : public JsonTree {
 
   bool scalar(Json value) override {
     if (depth() == 2 && top_ == "user_data")
-      wrong(std::string("has ") + (value.is_null() ? "null" : value.is_string() ? "a text" : "a number") + " where it must not");
+      wrong(std::string("has ") +
+            (value.is_null()     ? "null"
+             : value.is_string() ? "a string"
+                                 : "a number") +
+            " in place of an object with x and y");
     return JsonTree::scalar(std::move(value));
   }
   bool start_array() override {
@@ -157,7 +161,7 @@ class LeafReader final : public JsonTree {
       const Json* rows = data->find(name);
       must_be(rows != data->end(), "user '" + shown(name) + "' has no data in \"user_data\"");
       must_be(samples.empty() || samples[i] == *rows,
-              "user '" + shown(name) + "' has " + counted(rows->get<std::uint64_t>(), "sample") + ", \"num_samples\" says " +
+              "user '" + shown(name) + "' has " + counted(rows->get<std::uint64_t>(), "sample") + ", but \"num_samples\" says " +
                   dump_json(samples.empty() ? samples : samples[i]));
     }
   }
@@ -170,28 +174,28 @@ class LeafReader final : public JsonTree {
     throw failure(file_ + (is_users ? ", user '" + shown(user_) + "'" : "") + ": it " + what + kValidForm);
   }
   void begin_value() override {
-    if (depth() >= kMaxDepth) wrong("is nested more than " + std::to_string(kMaxDepth) + " deep");
+    if (depth() >= kMaxDepth) wrong("is nested more than " + std::to_string(kMaxDepth) + " levels deep");
   }
 
   LeafColumn column(const Json& user, const std::string& key) const {
     LeafColumn all;
     const Json* list = user.find(key);
     if (list == user.end()) return {.sizes = {0}};
-    if (!list->is_array()) wrong("has '" + key + "' that is not a list");
+    if (!list->is_array()) wrong("has '" + key + "', which is not a list");
     append(*list, 0, key, all);
     return all;
   }
 
   void append(const Json& list, std::size_t depth, const std::string& key, LeafColumn& all) const {
-    const std::string column = "has '" + key + "' that ";
+    const std::string column = "has a list '" + key + "' that ";
     if (all.sizes.size() == depth) all.sizes.push_back(list.size());
     if (list.size() != all.sizes[depth] || (depth > 0 && list.empty()))
       wrong(column + "has lists of " + std::to_string(all.sizes[depth]) + " and of " + std::to_string(list.size()) +
-            "; all must have one length above 0");
+            "; all must have the same length, at least 1");
     for (const Json& one : list) {
       if (one.is_array() && depth == kMaxExampleDepth)
         wrong(column + "has examples of more than " + std::to_string(kMaxExampleDepth) + " dimensions");
-      if (one.is_object()) wrong("has an object where it must not");
+      if (one.is_object()) wrong("has an object in place of a number, string or list");
       if (one.is_array()) {
         append(one, depth + 1, key, all);
       } else if (one.is_string()) {
@@ -207,7 +211,7 @@ class LeafReader final : public JsonTree {
         all.are_whole = all.are_whole && !one.is_number_float() && std::abs(all.numbers.back()) < kLargestExact;
       }
     }
-    if (!all.texts.empty() && (depth > 0 || !all.numbers.empty())) wrong(column + "has texts among numbers or in lists");
+    if (!all.texts.empty() && (depth > 0 || !all.numbers.empty())) wrong(column + "has strings among numbers or in nested lists");
   }
 
   /// The numbers as an array: 64-bit integers if requested and all are whole, otherwise floating-point.
@@ -257,7 +261,7 @@ class LeafReader final : public JsonTree {
       if (length == 0) length = size;
       if (size != length || size == 0 || size > kMaxTextLength)
         throw failure(who + "texts of " + std::to_string(length) + " and of " + std::to_string(size) +
-                      " characters in x; all must have one length from 1 to " + std::to_string(kMaxTextLength));
+                      " characters in x; all must have the same length, from 1 to " + std::to_string(kMaxTextLength));
     }
     return array_of<std::uint16_t>("x", tokens, {texts.size(), length});
   }

@@ -43,7 +43,7 @@ constexpr std::array kEndings{Ending{".npz", FileForm::npz},
 
 constexpr std::string_view kNamesOfFolders =
     "valid: train.npz, train.h5, train.csv, train.bin, train.json or train-images-idx3-ubyte, optionally with test.* beside it; "
-    "NAME_train.h5 and NAME_test.h5; train/*.json and test/*.json; or pictures in train/CLASS and test/CLASS";
+    "NAME_train.h5 and NAME_test.h5; train/*.json and test/*.json; or images in train/CLASS and test/CLASS";
 
 std::vector<fs::path> sorted_files(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -107,7 +107,7 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
       found.train = {folder / "train"};
     else if (!found.test.empty())
       throw failure("'" + folder.string() + "' has a folder '" + found.test.front().filename().string() +
-                    "' and none called train");
+                    "' but none called 'train'");
   }
   if (found.train.empty())
     throw failure("'" + folder.string() + "' has no training file" +

@@ -89,7 +89,7 @@ void PartBuilder::begin_examples(const Array& x, const std::vector<std::size_t>&
       throw wrong(x.key,
                   "examples of " + dimensions_text(each) + " numbers; at most " + std::to_string(kMaxExampleSize) + " are read");
   }
-  const bool is_byte = x.item == 1 && x.kind != 'i';  // signed bytes count as numbers
+  const bool is_byte = x.item == 1 && x.kind != 'i';  // signed bytes are treated like wider integers
   const bool may_be_bytes = !columns_ && (!shared_.kept_by_types || (x.kind == 'u' && is_byte));
   if (x.is_whole() && x.kind != 'b' && !is_byte && each.size() == 1)
     kind_ = Examples::tokens;
@@ -133,7 +133,7 @@ void PartBuilder::add_examples(const Array& x) {
   const std::size_t count = x.rows() * x.row_size();
   const float unit = x.kind == 'f' || x.kind == 'b' ? 1.0F / 255 : 1;
   if (count > 0 && kind_ != Examples::tokens && unit != unit_)
-    throw wrong(x.key, x.type_text() + " after examples of another type; all must have the same");
+    throw wrong(x.key, x.type_text() + " after examples of another type; all must have the same type");
   if (kind_ == Examples::tokens) {
     add_tokens(x);
   } else {
@@ -365,7 +365,7 @@ std::int64_t PartBuilder::class_named(const std::string& key, const std::string&
   const std::uint32_t known = shared_.named_classes.find(label);
   if (known < shared_.named_classes.size()) return known;
   if (!shared_.rows_are_protected)
-    throw wrong(key, "label '" + label + "' is none of class-names; valid: " + joined(shared_.named_classes.all()));
+    throw wrong(key, "label '" + label + "' is not one of class-names; valid: " + joined(shared_.named_classes.all()));
   ++shared_.replaced;
   return 0;
 }

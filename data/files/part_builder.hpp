@@ -59,9 +59,9 @@ class Names {
 struct SharedNames {
   Names clients;
   Names labels;                          ///< the words used as labels
-  std::optional<int> classes;            ///< stated by the file
-  std::optional<int> vocabulary;         ///< stated by the file, or fixed by its kind of text
-  std::vector<std::string> class_names;  ///< stated by the file
+  std::optional<int> classes;            ///< specified or stated by the file
+  std::optional<int> vocabulary;         ///< specified, stated by the file, or fixed by its kind of text
+  std::vector<std::string> class_names;  ///< specified or stated by the file
   std::optional<Shape> shape;            ///< of an example, specified or stated by the file
   std::vector<float> mean;               ///< stated by the file
   std::vector<float> deviation;          ///< stated by the file
@@ -86,7 +86,7 @@ struct SharedNames {
 };
 
 /// Completes an error message about a missing input.
-inline constexpr std::string_view kMissingChoice = "--missing drop, mean, zero or indicator says what becomes of it";
+inline constexpr std::string_view kMissingChoice = "use --missing drop, mean, zero or indicator to handle it";
 
 /// Floating-point answers that are whole numbers become classes if there are at most this many distinct ones and no setting
 /// forbids it.
@@ -159,7 +159,7 @@ class PartBuilder {
   std::string examples_key_;
   std::vector<std::size_t> each_;  ///< dimensions of one example
   float unit_ = 1;                 ///< the unit of numbers stored in 8 bits
-  bool between_ = false;           ///< some number is neither 0 nor the largest possible
+  bool between_ = false;           ///< the numbers are integers, or some number is neither 0 nor 1
   std::size_t rows_ = 0;
   Blocks<std::uint8_t> bytes_;
   Blocks<float> numbers_;

@@ -55,7 +55,7 @@ void read_jpeg(const fs::path& file, const std::string& bytes, int channels, Pic
   int width = 0, height = 0, sampling = 0, colors = 0;
   if (tjDecompressHeader3(reader.get(), data, bytes.size(), &width, &height, &sampling, &colors) != 0)
     throw wrong(file, "is not a JPEG: " + std::string(tjGetErrorStr2(reader.get())));
-  if (colors == TJCS_CMYK || colors == TJCS_YCCK) throw wrong(file, "is a JPEG in CMYK; valid: grey or RGB");
+  if (colors == TJCS_CMYK || colors == TJCS_YCCK) throw wrong(file, "is a JPEG in CMYK; valid: gray or RGB");
   take_shape(file, width, height, colors != TJCS_GRAY, channels, picture);
   // The exact transform gives the same bits with and without vector instructions.
   if (tjDecompress2(reader.get(), data, bytes.size(), picture.pixels.data(), width, 0, height,
@@ -103,10 +103,10 @@ class PictureFolder {
     const bool has_clients = !settings_.client_column.empty();
     if (has_clients && settings_.client_column != "folder")
       throw usage_error("client-column (or user-column) is '" + settings_.client_column +
-                        "'; of folders of pictures it can be 'folder': one for each client, and in it one for each class");
+                        "'; for folders of images it must be 'folder': one for each client, containing one for each class");
     if (part_.shared().rows_are_protected && !part_.shared().shape)
       throw failure("'" + folder.string() +
-                    "': under dp the pictures' size must not be inferred from the rows; give --shape "
+                    "': under dp the images' size must not be inferred from the rows; give --shape "
                     "HEIGHTxWIDTHx3 (or x1)");
     for (const fs::path& outer : sorted_entries(folder, true))
       for (const fs::path& of_class : has_clients ? sorted_entries(outer, true) : std::vector{outer})
@@ -119,10 +119,10 @@ class PictureFolder {
           if (has_clients) part_.add_client(outer.filename().string(), 1);
         }
     if (labels_.empty() && part_.empty())
-      throw failure("'" + folder.string() + "' has no pictures (.png, .jpg, .jpeg) in " +
+      throw failure("'" + folder.string() + "' has no images (.png, .jpg, .jpeg) in " +
                     (has_clients ? "folders CLIENT/CLASS" : "a folder for each class"));
     flush();
-    if (others_ > 0) into_.notes.push_back(counted(others_, "file") + " that are no pictures are left out");
+    if (others_ > 0) into_.notes.push_back(counted(others_, "file") + " not named *.png, *.jpg or *.jpeg left out");
   }
 
  private:
@@ -140,9 +140,9 @@ class PictureFolder {
       first_ = file;
     }
     if (picture.shape != *shape_ && !shared.rows_are_protected)
-      throw wrong(file, "is " + picture.shape.text() + ", '" + first_.string() + "' " + (shared.shape ? "is to be " : "is ") +
+      throw wrong(file, "is " + picture.shape.text() + ", '" + first_.string() + "' " + (shared.shape ? "must be " : "is ") +
                             shape_->text() +
-                            "; all must have one size, and --shape HEIGHTxWIDTHx3 (or x1) reads all in color (or grey)");
+                            "; all must have the same size, and --shape HEIGHTxWIDTHx3 (or x1) reads all in color (or gray)");
     if (picture.shape != *shape_) {  // black, regardless of the file's contents
       picture.pixels.assign(shape_->size(), 0);
       ++shared.replaced;

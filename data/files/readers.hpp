@@ -25,13 +25,13 @@ void read_idx_files(const std::filesystem::path& images, const std::filesystem::
 /// The file next to `images` whose name has "labels" instead of "images" and "idx1" instead of "idx3", gzipped or not.
 std::filesystem::path labels_beside(const std::filesystem::path& images);
 
-/// A text table, one example per record (csv_records.hpp). The first line is a header if `settings` say so or specify a column by
-/// name; if none of its fields is a number; or if its numbers count the columns from 0 or 1 and there are at least four (three
+/// A text table, one example per record (csv_records.hpp). The first line is a header if `settings` says so or specifies a column
+/// by name; if none of its fields is a number; or if its numbers count the columns from 0 or 1 and there are at least four (three
 /// next to names, two after a nameless column). The labels are the columns that `settings` lists, by name or number (counted from
 /// 1), otherwise the one called label, target, y or class, otherwise the last; the client, if any, is the column that `settings`
-/// specifies; the inputs are the columns it lists, otherwise all other named ones. Labels may be whole numbers, words, or numbers
-/// to predict; a record without a label is refused or dropped. Numbers have decimal points, or commas if all do. Inputs are
-/// numbers, in file order, then a 0/1 column for each word of each word column: the words in `settings` or, if rows are not
+/// specifies; the inputs are the columns that it lists, otherwise all other named ones. Labels may be whole numbers, words, or
+/// numbers to predict; a record without a label is refused or dropped. Numbers have decimal points, or commas if all do. Inputs
+/// are numbers, in file order, then a 0/1 column for each word of each word column: the words in `settings` or, if rows are not
 /// protected, those of the training part, sorted. A column's first field decides whether it holds words; a later field of another
 /// kind is an error. A missing number becomes NaN (data/missing.hpp); a missing word, or one without a column, becomes zeros. If
 /// rows are protected, a header, mark, label or nameless column that would be inferred from them is refused with an error naming

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaxChannels = 8;  // of an image (data/batch.cpp)
 
-/// The channel at each place of the permutation with this number.
+/// The channel at each position of the permutation with this number, in lexicographic order.
 std::array<int, kMaxChannels> permutation(std::uint32_t number, int channels) {
   std::array<int, kMaxChannels> left{};
   std::iota(left.begin(), left.end(), 0);

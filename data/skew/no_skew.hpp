@@ -7,7 +7,7 @@ namespace fedstride {
 /// The data set's inputs, unchanged.
 struct NoSkew final : PartBase<FeatureSkewPart, NoSkew> {
   static constexpr std::string_view kName = "none";
-  static constexpr std::string_view kSummary = "inputs as the data set has them";
+  static constexpr std::string_view kSummary = "inputs unchanged";
 };
 
 }  // namespace fedstride

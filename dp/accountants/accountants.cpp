@@ -48,10 +48,9 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
              std::string(name_of(releases.sampling)) + "; valid: sampling full";
     const bool replaced = releases.neighbours == Neighbours::replace_one;
     if (releases.rows > 1 && (replaced || !draw.draws_rows()))
-      return "several rows of a record have a bound under add-remove and zero-out neighbours alone, with sampling poisson or "
-             "full";
+      return "several rows of a record have a bound only under add-remove or zero-out neighbours, with sampling poisson or full";
     if (releases.rows > 1 && sampled && !covers.rows)
-      return "it has no bound for several rows of a record; valid: rdp, for one release also tight";
+      return "it has no bound for several rows of a record; valid: rdp, or tight for a single release";
     if (sampled && !draw.has_bound(releases.neighbours)) {
       std::vector<std::string_view> valid{kChoiceNames<Neighbours>.begin(), kChoiceNames<Neighbours>.end()};
       std::erase_if(valid, [&](std::string_view name) { return !draw.has_bound(neighbours_named(name)); });
@@ -151,7 +150,7 @@ void check_spending(std::span<const Releases> spending) {
     if (noise < kMinNoise || noise > kMaxNoise)
       throw usage_error("noise multiplier is " + number_text(noise) + "; it must be a number from 1e-100 to 1e100");
     if (!(releases.rate > 0 && releases.rate <= 1))
-      throw usage_error("sampling rate is " + number_text(releases.rate) + "; it must be a number above 0 and up to 1");
+      throw usage_error("sampling rate is " + number_text(releases.rate) + "; it must be a number above 0 and at most 1");
     if (releases.rate < kMinRate)
       throw usage_error("sampling rate is " + number_text(releases.rate) + "; it must be a number from 1e-100 to 1");
     if (const std::string wrong = draw_of(releases.sampling).wrong_rate(releases.rate); !wrong.empty())

@@ -29,11 +29,11 @@ struct Covers {
   bool shares = false;  ///< non-Gaussian noise, which clients add in shares
 };
 
-/// Computes the epsilon of a spending for a given delta, and the reverse. Both functions compose releases that were fixed in
-/// advance and may differ; they return 0 for an empty spending. Both throw Error (usage) if unsound() is not empty, or for
-/// numbers out of range: a noise multiplier outside [1e-100, 1e100], a rate outside [1e-100, 1], 2^63 releases or more, delta
-/// outside (0, 1), or epsilon < 0. Time and memory are bounded for valid inputs: if an exact answer would take more, the result
-/// is an upper bound, and the warning says so. Long computations may throw Stopped (core/stop.hpp).
+/// Computes the epsilon of a spending for a given delta, and its delta for a given epsilon. Both functions compose releases that
+/// were fixed in advance and may differ; they return 0 for an empty spending. Both throw Error (usage) if unsound() is not empty,
+/// or for numbers out of range: a noise multiplier outside [1e-100, 1e100], a rate outside [1e-100, 1], more than 9.2e18
+/// releases, delta outside (0, 1), or epsilon < 0. Time and memory are bounded for valid inputs: if an exact answer would take
+/// more, the result is an upper bound, and the warning says so. Long computations may throw Stopped (core/stop.hpp).
 ///
 /// A Part has kName, kSummary, kFields (core/family.hpp), kCovers, and least_epsilon and least_delta, which are called only for a
 /// spending that has passed these checks. A Part that composes (epsilon, delta) steps has composed(kinds, delta) instead, which
@@ -48,13 +48,13 @@ struct AccountantPart {
   PrivacyBound delta(std::span<const Releases> spending, double epsilon) const;
 };
 
-/// Computes the exact privacy loss distribution of Gaussian releases, Poisson-sampled or full, by a contour integral of its
-/// moment generating function. The values are upper bounds; docs/privacy-tight.md has the proof.
+/// Computes epsilon and delta from the exact privacy loss of Gaussian releases, Poisson-sampled or full, by a contour integral of
+/// its moment generating function. The values are upper bounds; docs/privacy-tight.md has the proof.
 struct Tight : AccountantPart<Tight> {
   bool quick = false;  ///< compute slow curves more coarsely, for a first guess; values are still upper bounds
 
   static constexpr std::string_view kName = "tight";
-  static constexpr std::string_view kSummary = "exact privacy loss distribution, rounded up slightly";
+  static constexpr std::string_view kSummary = "exact privacy loss distribution; values are rounded up slightly";
   static constexpr auto kFields = std::tuple{};
   static constexpr Covers kCovers{.poisson_replace_one = true, .rows = true, .shares = true};
   std::string unsound(std::span<const Releases> spending) const;
@@ -69,7 +69,7 @@ struct Rdp : AccountantPart<Rdp> {
 
   static constexpr std::string_view kName = "rdp";
   static constexpr std::string_view kSummary = "Renyi divergences at orders 1.1 to 1024, including fractional ones";
-  static constexpr auto kFields = std::tuple{Field{"orders", &Rdp::orders, "orders of the divergence to try"},
+  static constexpr auto kFields = std::tuple{Field{"orders", &Rdp::orders, "grid of orders from which the best is chosen"},
                                              Field{"conversion", &Rdp::conversion, "conversion from divergence to epsilon"}};
   static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true, .rows = true, .shares = true};
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
@@ -79,7 +79,7 @@ struct Rdp : AccountantPart<Rdp> {
 /// The moments accountant of Abadi et al. 2016: lambda 1 to 32, that is, orders 2 to 33, with the paper's tail bound.
 struct Moments : AccountantPart<Moments> {
   static constexpr std::string_view kName = "moments";
-  static constexpr std::string_view kSummary = "moments accountant of Abadi et al. (2016): orders 2 to 33, classical";
+  static constexpr std::string_view kSummary = "moments accountant of Abadi et al. (2016): orders 2 to 33, classical conversion";
   static constexpr auto kFields = std::tuple{};
   static constexpr Covers kCovers{};
   PrivacyBound least_epsilon(std::span<const Releases> spending, double delta) const;
@@ -92,7 +92,8 @@ struct Zcdp : AccountantPart<Zcdp> {
   Conversion conversion = Conversion::improved;
 
   static constexpr std::string_view kName = "zcdp";
-  static constexpr std::string_view kSummary = "concentrated privacy, for unsampled releases; covers discrete noise";
+  static constexpr std::string_view kSummary =
+      "zero-concentrated differential privacy, for unsampled releases; covers discrete Gaussian noise";
   static constexpr auto kFields = std::tuple{Field{"conversion", &Zcdp::conversion, "conversion from rho to epsilon"}};
   static constexpr Covers kCovers{.adaptive = true};
   std::string unsound(std::span<const Releases> spending) const;
@@ -107,11 +108,12 @@ double zcdp_epsilon_classical(double rho, double delta);
 double zcdp_epsilon(double rho, double delta);
 double zcdp_log_delta(double rho, double epsilon);  ///< rho > 0
 
-/// Composition of steps that are each (epsilon0, delta0)-private: Dwork, Rothblum, Vadhan 2010, or Kairouz, Oh, Viswanath 2015
-/// where it is better; delta is split optimally between the steps and the composition.
+/// Composition of steps that are each (epsilon0, delta0)-private: the smallest of the sum of epsilon0 and the bounds of Kairouz,
+/// Oh, Viswanath 2015, which improve on Dwork, Rothblum, Vadhan 2010. Delta is split optimally between the steps and the
+/// composition.
 struct Strong : AccountantPart<Strong> {
   static constexpr std::string_view kName = "strong";
-  static constexpr std::string_view kSummary = "strong composition of (epsilon, delta) steps (DRV 2010, KOV 2015)";
+  static constexpr std::string_view kSummary = "strong composition of (epsilon, delta) steps (Kairouz et al. 2015)";
   static constexpr auto kFields = std::tuple{};
   static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true};
   static constexpr std::size_t kMaxKinds = 1000;
@@ -121,7 +123,7 @@ struct Strong : AccountantPart<Strong> {
 /// The sums of epsilon0 and delta0 over the steps, with delta divided equally among them.
 struct Basic : AccountantPart<Basic> {
   static constexpr std::string_view kName = "basic";
-  static constexpr std::string_view kSummary = "sum of the epsilons and deltas of the steps";
+  static constexpr std::string_view kSummary = "basic composition: the sums of the steps' epsilons and of their deltas";
   static constexpr auto kFields = std::tuple{};
   static constexpr Covers kCovers{.poisson_replace_one = true, .without_replacement = true};
   static constexpr std::size_t kMaxKinds = 20'000;
@@ -131,7 +133,7 @@ struct Basic : AccountantPart<Basic> {
 /// The strong composition with which Abadi et al. 2016 compare their accountant (9.34 for q 0.01, sigma 4, 10,000 steps, delta
 /// 1e-5): eps1 sqrt(2 T ln(2/delta)) + T eps1^2, eps1 = q eps0, T q delta0 = delta/2. NOT a bound: it uses eps0 = sqrt(2
 /// ln(1.25/delta0)) / sigma even if that exceeds 1, and q eps0 as the amplified epsilon. Every value comes with a warning that
-/// states a valid bound. Covers Poisson and full sampling under add-remove neighbors.
+/// states a valid bound. Covers Poisson and full sampling under add-remove or zero-out neighbors.
 struct AsInPaper : AccountantPart<AsInPaper> {
   static constexpr std::string_view kName = "as-in-paper";
   static constexpr std::string_view kSummary = "heuristic strong composition of Abadi et al. (2016); not a bound";
@@ -142,7 +144,7 @@ struct AsInPaper : AccountantPart<AsInPaper> {
   PrivacyBound least_delta(std::span<const Releases> spending, double epsilon) const;
 };
 
-/// A valid version of AsInPaper's formula, with delta divided in the same way: eps0 is at least that of the exact curve, eps1 =
+/// A valid version of AsInPaper's formula, with delta divided in the same way: eps0 is at least the exact curve's value, eps1 =
 /// ln(1 + q (exp(eps0) - 1)), and T eps1 (exp(eps1) - 1) replaces T eps1^2. Returns 26.78 in the paper's case.
 double abadi_valid(std::span<const Releases> spending, double delta);
 
@@ -182,7 +184,7 @@ void check_sound(std::string_view accountant, std::span<const Releases> spending
 std::string coarse_warning(std::size_t kinds, std::size_t most);
 
 /// Returns the bound e^log_delta, at most 1, with `remark` as its warning. If the bound is below the smallest normal double,
-/// returns that double, never 0, and adds the power of 10 to the warning.
+/// returns that double, never 0, and states a bound as a power of 10 in the warning.
 PrivacyBound bound_of(double log_delta, std::string remark = {});
 
 /// The smallest delta in (0, 1) with epsilon_of(delta) <= epsilon, rounded up by a relative error of at most 1e-9, and at least

@@ -71,7 +71,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     return usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
                        number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
   };
-  // Returns the smallest n that is not short, given a `low` that is short and a `high` that is not.
+  // Returns the smallest n for which is_short is false, given a `low` for which it is true and a `high` for which it is false.
   const auto between = [&](const auto& is_short, std::uint64_t low, std::uint64_t high) {
     while (high - low > 1) {
       const std::uint64_t middle = low + (high - low) / 2;
@@ -79,7 +79,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     }
     return high;
   };
-  // Returns such a pair (low, high), searching upward from n in doubling steps; (n, n) if n is not short.
+  // Returns such a pair (low, high), searching upward from n in doubling steps; (n, n) if is_short(n) is false.
   const auto upward = [&](const auto& is_short, std::uint64_t n) {
     std::uint64_t low = n;
     for (std::uint64_t step = 1; is_short(n); step *= 2) {
@@ -103,8 +103,8 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     }
     return between([&](std::uint64_t n) { return fails(by, n); }, low, high);
   };
-  // The search starts at the smallest n that the bound on delta proves. It is rarely off by more than one step or, for large
-  // noise, by more than rounding errors.
+  // The search starts at the smallest n for which the bound on delta proves (epsilon, delta). It is rarely off by more than one
+  // step or, for large noise, by more than rounding errors.
   const auto reached_from = [&](std::uint64_t n) {
     const auto is_short = [&](std::uint64_t at) {
       check_stop();

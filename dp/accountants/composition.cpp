@@ -34,7 +34,7 @@ Sums sums(std::span<const ApproximateSteps> steps) {
 double binomial_below(double count, double p, double bound) {
   if (bound <= 0) return 0;
   if (bound > count) return 1;
-  // kRounding below covers the error of computing in double.
+  // kRounding in optimal_composition_delta() covers the error of computing in double.
   return incomplete_beta_complement(bound, count - bound + 1, p);
 }
 

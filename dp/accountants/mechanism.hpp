@@ -42,10 +42,10 @@ struct Releases {
   NoiseLaw law = NoiseLaw::gaussian;
   NoiseShares shares = {};  ///< for non-Gaussian laws; the noise multiplier refers to the sum of the shares
   Correlation correlation = {};
-  std::uint64_t rounds = 0;  ///< if correlated: number of rounds up to the last release; determines the cost, not `count`
+  std::uint64_t rounds = 0;  ///< if correlated: number of rounds up to the last release; determines the cost instead of `count`
   std::uint64_t most = 0;    ///< if correlated: maximum number of releases with one record; 0: as many as the separation allows
-  /// For full and Poisson sampling: maximum number of rows per record; each is drawn independently and moves the sum by one
-  /// bound.
+  /// For full and Poisson sampling: maximum number of rows per record; each is drawn independently and moves the sum by
+  /// at most the clip bound.
   std::uint64_t rows = 1;
   bool operator==(const Releases&) const = default;
 
@@ -69,7 +69,7 @@ inline DistributedNoise distributed_noise(const Releases& release) {
           .distance = distance_between(release.neighbours) * static_cast<double>(release.rows)};
 }
 
-/// The releases that one record (or client) was exposed to, in order.
+/// The releases that one record (or client) was exposed to; their order may be lost.
 using Spending = std::vector<Releases>;
 
 /// The number of lots per epoch at this rate, at least 1.

@@ -121,7 +121,7 @@ FittedAudit fitted_audit(std::span<const double> in, std::span<const double> out
   check_guesses({in.size() + out.size(), 0, 0}, delta, significance);
   check_delta(delta);
   if (std::min(in.size(), out.size()) < kLeastScores)
-    throw usage_error("a fit needs at least 10 scores of canaries that were in, and of canaries that were out; there are " +
+    throw usage_error("a fit needs at least 10 scores of included canaries and 10 of canaries left out; there are " +
                       std::to_string(in.size()) + " and " + std::to_string(out.size()));
   double squares = 0;
   const auto mean_of = [&](std::span<const double> scores) {
@@ -135,7 +135,7 @@ FittedAudit fitted_audit(std::span<const double> in, std::span<const double> out
   const auto present = static_cast<double>(in.size()), absent = static_cast<double>(out.size());
   const double freedom = present + absent - 2;
   if (!(squares > 0) || !std::isfinite(squares))
-    throw usage_error("scores are all equal, or not finite: there is no noise to fit");
+    throw usage_error("scores are constant within each group, or not all finite: there is no noise to fit");
   FittedAudit found{.mu = apart / std::sqrt(squares / freedom)};
   found.least_mu = std::max(0.0, least_in_deviations(found.mu, std::sqrt(1 / present + 1 / absent), freedom, significance));
   found.epsilon = epsilon_of_mu(found.least_mu, delta);
@@ -147,8 +147,7 @@ ScoredAudit one_run_audit(std::span<const double> in, std::span<const double> ou
   for (const auto* scores : {&present, &absent})
     for (const double score : *scores)
       if (!std::isfinite(score)) throw usage_error("a score is not finite");
-  if (present.empty() || absent.empty())
-    throw usage_error("an audit needs scores of canaries that were in, and of some that were out");
+  if (present.empty() || absent.empty()) throw usage_error("an audit needs scores of included canaries and of canaries left out");
   std::ranges::sort(present, std::greater<>());
   std::ranges::sort(absent, std::greater<>());
   // Corners of the upper convex hull of the points (out, in), the numbers of scores at or above each threshold.

@@ -132,7 +132,7 @@ class Quadrature {
   /// The likelihood ratio in r - 1 is capped at exp(300): beyond it, r^a is so large that r - 1 does not matter.
   static constexpr double kHeld = 300;
 
-  /// The place of most of the mass of r^a Q: about a if the denominator is N(0) alone, up to 2a - 1 if it includes N(-1).
+  /// Where most of the mass of r^a Q lies: near a if the denominator is N(0) alone, up to 2a - 1 if it includes N(-1).
   static double place_of_mass(bool two_sided, double order) { return two_sided ? 2 * order - 1 : order; }
   double high(double order) const { return place_of_mass(two_sided_, order) + kReach * sigma_; }
   static double step(double sigma, bool two_sided) {

@@ -51,7 +51,8 @@ double least_in_deviations(double estimate, double spread, double freedom, doubl
 double least_probability(std::uint64_t hits, std::uint64_t trials, double significance) {
   check_fit_significance(significance);
   if (hits > trials)
-    throw usage_error(std::to_string(hits) + " hits of " + std::to_string(trials) + " trials; valid: at most all");
+    throw usage_error(std::to_string(hits) + " hits in " + std::to_string(trials) +
+                      " trials; valid: at most as many hits as trials");
   if (hits == 0) return 0;
   return quantile(boost::math::beta_distribution<>(static_cast<double>(hits), static_cast<double>(trials - hits) + 1),
                   significance);

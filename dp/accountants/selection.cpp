@@ -14,7 +14,8 @@ namespace fedstride {
 namespace {
 
 void check_eta(double shape) {
-  if (!(shape > -1) || !(shape <= 1e3)) throw usage_error("shape is " + number_text(shape) + "; valid: above -1, at most 1000");
+  if (!(shape > -1) || !(shape <= 1e3))
+    throw usage_error("shape is " + number_text(shape) + "; valid: above -1 and at most 1000");
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ double negative_binomial_mean(double shape, double gamma) {
 
 double negative_binomial_gamma(double shape, double mean) {
   check_eta(shape);
-  if (!(mean > 1) || !(mean <= 1e9)) throw usage_error("mean is " + number_text(mean) + "; it must be above 1, at most 1e9");
+  if (!(mean > 1) || !(mean <= 1e9)) throw usage_error("mean is " + number_text(mean) + "; it must be above 1 and at most 1e9");
   double low = 1e-300, high = 1 - 1e-12;  // the mean decreases in gamma; invariant: mean(low) >= mean
   if (negative_binomial_mean(shape, high) > mean) return high;
   for (int i = 0; i < 2000 && high - low > 1e-15 * low; ++i) {
@@ -55,7 +56,7 @@ std::uint64_t draw_runs(const Selection& selection, RandomStream& random) {
   };
   if (selection.runs == SelectionRuns::poisson) {
     if (!(selection.mean > 0) || !(selection.mean <= 1e9))
-      throw usage_error("mean is " + number_text(selection.mean) + "; it must be above 0, at most 1e9");
+      throw usage_error("mean is " + number_text(selection.mean) + "; it must be above 0 and at most 1e9");
     constexpr double kPart = 100;  // a sum of independent Poisson draws is Poisson
     std::uint64_t runs = 0;
     for (double left = selection.mean; left > 0 && runs < kMostRuns; left -= kPart) {
@@ -74,9 +75,10 @@ double selection_epsilon(const Selection& selection, std::span<const double> ord
   check_delta(delta);
   if (orders.empty() || orders.size() != divergences.size())
     throw usage_error("orders and divergences are " + std::to_string(orders.size()) + " and " +
-                      std::to_string(divergences.size()) + "; valid: as many of one as of the other, at least 1");
+                      std::to_string(divergences.size()) + "; valid: equally many of both, at least 1");
   for (std::size_t i = 0; i < orders.size(); ++i)
-    if (!(orders[i] > 1) || !(divergences[i] >= 0)) throw usage_error("orders must be above 1 and divergences not negative");
+    if (!(orders[i] > 1) || !(divergences[i] >= 0))
+      throw usage_error("orders must be above 1, and divergences must not be negative");
   double least = std::numeric_limits<double>::infinity();
   double mean = selection.mean;
   double choosing = 0;
@@ -88,7 +90,7 @@ double selection_epsilon(const Selection& selection, std::span<const double> ord
       smallest = std::min(smallest, (1 - 1 / orders[i]) * divergences[i] - std::log(gamma) / orders[i]);
     choosing = (1 + selection.shape) * smallest;
   } else if (!(mean > 0) || !(mean <= 1e9)) {
-    throw usage_error("mean is " + number_text(mean) + "; it must be above 0, at most 1e9");
+    throw usage_error("mean is " + number_text(mean) + "; it must be above 0 and at most 1e9");
   }
   for (std::size_t i = 0; i < orders.size(); ++i) {
     double more = choosing;

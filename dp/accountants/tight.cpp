@@ -321,7 +321,7 @@ std::string Tight::unsound(std::span<const Releases> spending) const {
   }
   if (const auto rows = std::ranges::find_if(spending, has_rows);
       rows != spending.end() && (spending.size() > 1 || spending.front().count > 1))
-    return "several rows of a record have an exact bound for one release alone; valid: rdp";
+    return "several rows of a record have an exact bound only for a single release; valid: rdp";
   return AccountantPart::unsound(spending);
 }
 

@@ -247,8 +247,8 @@ Loss::Shifted Loss::shifted(double x, double y, double c) const {
 }
 
 double Loss::log_bound(double c, double t) const {
-  // |M(c + it)| is at most M(c) and int |integrand| over the line Im x = y, which falls in t since Im L >= 0 there; any y is
-  // valid.
+  // |M(c + it)| is at most M(c), and at most the integral of |integrand| over any line Im x = y. This integral falls as t grows,
+  // since Im L >= 0 on the line.
   const auto all = nodes(c);
   if (all.empty()) return 0;
   const double top = top_of(all);

@@ -23,7 +23,7 @@ constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
 void check_mixture(const UserMixture& mixture) {
   if (mixture.bound == 0 || mixture.bound > 1000)
-    throw usage_error("rows of a person are " + std::to_string(mixture.bound) + "; valid: 1 to 1000");
+    throw usage_error("rows of a user are " + std::to_string(mixture.bound) + "; valid: 1 to 1000");
   if (!(mixture.rate > 0) || mixture.rate > 1)
     throw usage_error("rate is " + number_text(mixture.rate) + "; it must be above 0 and at most 1");
   if (!(mixture.noise_multiplier >= 0.1) || mixture.noise_multiplier > 1e4)
@@ -167,7 +167,7 @@ double user_mixture_epsilon(const UserMixture& mixture, double delta) {
 std::vector<double> user_mixture_rdp(const UserMixture& mixture, std::span<const double> orders) {
   check_mixture(mixture);
   for (const double order : orders)
-    if (!(order > 1) || !(order <= 1e4)) throw usage_error("order is " + number_text(order) + "; valid: above 1, at most 1e4");
+    if (!(order > 1) || !(order <= 1e4)) throw usage_error("order is " + number_text(order) + "; valid: above 1 and at most 1e4");
   return MixtureCurve(mixture).rdp(orders);
 }
 

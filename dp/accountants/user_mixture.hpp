@@ -23,7 +23,7 @@ double user_mixture_epsilon(const UserMixture& mixture, double delta);
 /// The Rényi divergence of one release at an order above 1 (the larger of both directions), computed by the trapezoid rule with a
 /// relative error below 1e-9.
 double user_mixture_rdp(const UserMixture& mixture, double order);
-/// The divergences at several orders, in little more time than the largest order takes.
+/// The divergences at several orders; takes little longer than the largest order alone.
 std::vector<double> user_mixture_rdp(const UserMixture& mixture, std::span<const double> orders);
 /// An upper bound on the epsilon of many releases, from the standard grid's orders and the improved conversion.
 double user_mixture_epsilon(const UserMixture& mixture, std::uint64_t releases, double delta);

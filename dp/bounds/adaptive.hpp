@@ -14,12 +14,12 @@ struct AdaptiveBoundSettings {
   double deviation = 0;
   static constexpr auto kFields = std::tuple{
       Field{"clip-quantile", &AdaptiveBoundSettings::quantile, "share of the records that should not be clipped", kFraction},
-      Field{"clip-rate", &AdaptiveBoundSettings::rate, "rate at which the bound follows, in its logarithm", kPositive},
-      Field{"clip-count-noise", &AdaptiveBoundSettings::deviation,
-            "noise standard deviation of the count of records within the bound; 0: a twentieth of those expected, at least the "
-            "noise "
-            "multiplier",
-            kNonNegative},
+      Field{"clip-rate", &AdaptiveBoundSettings::rate, "learning rate of the bound's logarithm", kPositive},
+      Field{
+          "clip-count-noise", &AdaptiveBoundSettings::deviation,
+          "standard deviation of the noise on the count of records within the bound; 0: a twentieth of the expected records, or "
+          "the noise multiplier if that is larger",
+          kNonNegative},
   };
 };
 
@@ -35,7 +35,7 @@ struct AdaptiveBound final : PartBase<BoundPart, AdaptiveBound, AdaptiveBoundSet
   /// within 15.5 percent of z.
   double count_noise(double noise_multiplier, double expected) const override {
     if (!(expected > 0) || !std::isfinite(expected))
-      throw usage_error("expected clients in a round are " + number_text(expected) + "; they must be a positive number");
+      throw usage_error("the expected number of contributions is " + number_text(expected) + "; it must be positive and finite");
     const double count = deviation == 0 ? std::max(expected / kPaperShare, noise_multiplier) : deviation;
     noise_beside_count(noise_multiplier, count);  // throws if `count` is too small
     return count;

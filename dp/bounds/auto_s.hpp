@@ -18,7 +18,8 @@ struct AutoSBoundSettings {
 struct AutoSBound final : PartBase<BoundPart, AutoSBound, AutoSBoundSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "auto-s";
-  static constexpr std::string_view kSummary = "scales each by clip / (norm + clip-stability), up or down (Bu et al.)";
+  static constexpr std::string_view kSummary =
+      "scales each contribution by clip / (norm + clip-stability), up or down (Bu et al.)";
 
   double factor(double norm, double bound) const override { return bound / (norm + stability); }
   bool scales() const override { return true; }

@@ -20,7 +20,8 @@ inline constexpr double kMostClip = 1e6;
 /// (noise_beside_count).
 class BoundPart : public Part {
  public:
-  static constexpr std::string_view kKey = "clip-rule", kPurpose = "what bounds contributions, under both those of clients";
+  static constexpr std::string_view kKey = "clip-rule",
+                                    kPurpose = "how contributions are bounded; with dp both, those of clients";
   static PartFamily& family();  ///< dp/bounds/bounds.hpp has the list
 
   /// The factor applied to a contribution of this norm (> 0); 1 leaves it unchanged.

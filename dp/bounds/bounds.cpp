@@ -21,9 +21,9 @@ double noise_beside_count(double noise_multiplier, double deviation) {
   if (!(noise_multiplier > 0) || !std::isfinite(noise_multiplier))
     throw usage_error("noise multiplier is " + number_text(noise_multiplier) + "; it must be positive and finite");
   if (!(noise_multiplier < 2 * deviation))
-    throw usage_error("noise on the count has deviation " + number_text(deviation) +
+    throw usage_error("the noise on the count has standard deviation " + number_text(deviation) +
                       "; it must be above half the noise multiplier, " + number_text(noise_multiplier / 2) +
-                      ", for the release to cost what that says");
+                      ", or no noise on the sum would be enough");
   const double left = 1 - noise_multiplier / (2 * deviation) * (noise_multiplier / (2 * deviation));
   constexpr double kRounding = 1e-14;
   return noise_multiplier / std::sqrt(left) * (1 + kRounding / left);

@@ -8,7 +8,7 @@ namespace fedstride {
 struct FixedBound final : PartBase<BoundPart, FixedBound> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "fixed";
-  static constexpr std::string_view kSummary = "clips to clip";
+  static constexpr std::string_view kSummary = "scales longer contributions down to the norm clip";
 };
 
 }  // namespace fedstride

@@ -8,7 +8,7 @@ namespace fedstride {
 struct ScaledBound final : PartBase<BoundPart, ScaledBound> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "scaled";
-  static constexpr std::string_view kSummary = "scales every update to clip, up or down";
+  static constexpr std::string_view kSummary = "scales every update up or down to the norm clip";
 
   double factor(double norm, double bound) const override { return bound / norm; }
   bool scales() const override { return true; }

@@ -20,7 +20,7 @@ std::string BandedNoise::objection(const Correlation& correlation) const {
   if (!c.empty() && c.size() <= most && c[0] == 1 && std::ranges::all_of(c, [](double value) { return std::isfinite(value); }))
     return {};
   return "has " + std::to_string(c.size()) + " coefficients; it must have 1 to " + std::to_string(most) +
-         ", all finite, the first 1";
+         ", all finite, and the first must be 1";
 }
 
 double BandedNoise::sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const {

@@ -10,7 +10,7 @@ namespace fedstride {
 struct BandedNoise final : PartBase<MechanismPart, BandedNoise> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "banded";
-  static constexpr std::string_view kSummary = "optimal bands, as many as minimum-separation";
+  static constexpr std::string_view kSummary = "an optimal banded Toeplitz matrix with as many bands as minimum-separation";
 
   bool is_independent(std::uint64_t separation) const override { return separation == 1; }
   void plan(Correlation& planned) const override;

@@ -21,7 +21,7 @@ void BufferedNoise::plan(Correlation& planned) const {
 }
 
 std::string BufferedNoise::objection(const Correlation& correlation) const {
-  if (correlation.coefficients.size() % 2 != 0) return "has not as many scales as decays";
+  if (correlation.coefficients.size() % 2 != 0) return "has an odd number of coefficients; it must have as many scales as decays";
   try {
     check_buffered(buffered_of(correlation));
   } catch (const Error& error) {
@@ -34,7 +34,8 @@ std::vector<std::pair<std::string_view, std::uint64_t>> BufferedNoise::stated(co
   return {{"noise-buffers", kept_vectors(correlation)}};
 }
 
-// Coefficients never increase, so the worst pattern is the earliest rounds exactly `separation` apart; its stream has ones there.
+// Coefficients never increase, so the worst pattern is the earliest rounds exactly `separation` apart. The stream computes
+// the sum of C's columns for these rounds.
 double BufferedNoise::sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const {
   const std::uint64_t after = participations(correlation, rounds, most) * correlation.separation;
   BufferedStream pattern(buffered_of(correlation));

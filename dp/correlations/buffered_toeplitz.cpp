@@ -122,7 +122,7 @@ BufferedToeplitz rational_buffered_toeplitz(std::size_t buffers) {
 BufferedToeplitz optimal_buffered_toeplitz(std::size_t buffers, std::size_t steps, const Participation& participation) {
   check_buffers(buffers, steps);
   const BufferedToeplitz first = rational_buffered_toeplitz(buffers);
-  if (participation.separation == 0) throw usage_error("separation is 0; it must be at least 1, any two rounds");
+  if (participation.separation == 0) throw usage_error("separation is 0; it must be at least 1");
   std::vector<double> start;
   for (const double scale : first.scale) start.push_back(std::log(scale));
   for (const double decay : first.decay) start.push_back(std::log(decay / (1 - decay)));

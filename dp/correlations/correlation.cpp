@@ -43,14 +43,14 @@ std::string objection(const Correlation& correlation) {
   if (correlation.separation == 0) return name + "has separation 0; it must be at least 1";
   if (correlation.horizon == 0 || correlation.horizon > kMaxHorizon)
     return name + "is planned for " + std::to_string(correlation.horizon) + " rounds; valid: 1 to " + std::to_string(kMaxHorizon);
-  if (correlation.restart != 0 && !mechanism_of(correlation).restarts()) return name + "does not begin anew";
+  if (correlation.restart != 0 && !mechanism_of(correlation).restarts()) return name + "does not restart; 'restart' must be 0";
   const std::string why = mechanism_of(correlation).objection(correlation);
   return why.empty() ? why : name + why;
 }
 
 std::string refuse_coefficients(const Correlation& correlation) {
   const std::size_t count = correlation.coefficients.size();
-  return count == 0 ? "" : "has no coefficients; " + std::to_string(count) + " are given";
+  return count == 0 ? "" : "takes no coefficients; " + std::to_string(count) + " are given";
 }
 
 std::uint64_t participations(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) {
@@ -69,7 +69,7 @@ double combined_deviation(const Correlation& correlation, std::span<const double
     std::size_t used = 1;                                  // draws of round `from`
     for (std::size_t t = from; t < factors.size(); ++t) {  // earlier noise is 0
       const auto draw = [&](std::size_t number) {
-        if (number >= kColumns) throw failure("a round's noise has more draws than are foreseen");
+        if (number >= kColumns) throw failure("a round's noise needs more than 32 draws; at most 32 are supported");
         drawn.fill(0);
         if (t == from) drawn[number] = 1, used = std::max(used, number + 1);
         return std::span<const double>(drawn);

@@ -60,7 +60,7 @@ class MechanismPart : public Part {
  public:
   static constexpr std::string_view kKey = "noise-mechanism";
   static constexpr std::string_view kPurpose =
-      "how the noise of rounds is correlated, so that it cancels in part in their sum; client-noise central";
+      "how noise is correlated between rounds, so that part of it cancels in their sum; needs client-noise central";
   static PartFamily& family();
 
   /// True if the noise is independent for this separation.
@@ -76,7 +76,7 @@ class MechanismPart : public Part {
 
   /// Like correlated_sensitivity below; `rounds` is above 0.
   virtual double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const = 0;
-  /// Returns the norm, rounded up, with which each of a record's rounds counts if sampling within the groups of a separation
+  /// Returns the norm, rounded up, with which each of a record's rounds counts if sampling within the `separation` groups
   /// amplifies privacy (Choquette-Choo et al. 2023, Theorem 1); otherwise 0.
   virtual double norm_in_groups(const Correlation& /*correlation*/) const { return 0; }
 
@@ -108,8 +108,8 @@ std::uint64_t participations(const Correlation& correlation, std::uint64_t round
 /// to the noise-free part of their releases, for a clip bound of 1, rounded up.
 double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most = 0);
 
-/// The standard deviation of sum_t f_t w_t, where w_t is round t's noise of standard deviation 1: |C^-T f| for factors f of the
-/// first rounds, at most `horizon` of them. Takes time quadratic in their number, less than a second for 1,000.
+/// The standard deviation of sum_t f_t w_t, where w = C^-1 z and z is independent standard normal: |C^-T f| for factors f of the
+/// first rounds, at most `horizon` of them. Takes time quadratic in their number.
 double combined_deviation(const Correlation& correlation, std::span<const double> factors);
 
 inline bool is_amplified_in_groups(const Correlation& correlation) {

@@ -10,7 +10,7 @@ namespace fedstride {
 struct IndependentNoise final : PartBase<MechanismPart, IndependentNoise> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "independent";
-  static constexpr std::string_view kSummary = "each round's noise is its own";
+  static constexpr std::string_view kSummary = "noise drawn independently in every round";
 
   bool is_independent(std::uint64_t /*separation*/) const override { return true; }
   std::string objection(const Correlation& correlation) const override { return refuse_coefficients(correlation); }

@@ -18,7 +18,7 @@ constexpr double kSensitivityRounding = 1e-12;
 void check_pattern(std::size_t steps, const Participation& participation, std::size_t most) {
   if (steps == 0 || steps > most)
     throw usage_error("steps are " + std::to_string(steps) + "; valid: 1 to " + std::to_string(most));
-  if (participation.separation == 0) throw usage_error("separation is 0; it must be at least 1, any two rounds");
+  if (participation.separation == 0) throw usage_error("separation is 0; it must be at least 1");
 }
 
 Sensitivity rounded_root(double square, bool exact) { return {std::sqrt(square) * (1 + kSensitivityRounding), exact}; }
@@ -52,14 +52,14 @@ double largest_separated_sum(std::span<const double> values, const Participation
 Sensitivity matrix_sensitivity(std::span<const double> matrix, std::size_t steps, const Participation& participation) {
   check_pattern(steps, participation, kMaxMatrix);
   if (matrix.size() != steps * steps)
-    throw usage_error("the matrix has " + std::to_string(matrix.size()) + " numbers; " + std::to_string(steps) + " steps need " +
+    throw usage_error("the matrix has " + std::to_string(matrix.size()) + " entries; " + std::to_string(steps) + " steps need " +
                       std::to_string(steps * steps));
   std::size_t bands = 1;
   std::vector<double> columns(steps * steps);  // transposed, so column products read contiguous memory
   for (std::size_t row = 0; row < steps; ++row)
     for (std::size_t column = 0; column < steps; ++column) {
       const double value = matrix[row * steps + column];
-      if (!std::isfinite(value)) throw usage_error("the matrix has a number that is not finite");
+      if (!std::isfinite(value)) throw usage_error("the matrix has an entry that is not finite");
       if (column > row && value != 0) throw usage_error("the matrix is not lower triangular: noise would depend on later rounds");
       columns[column * steps + row] = value;
       if (value != 0) bands = std::max(bands, row - column + 1);
@@ -120,8 +120,8 @@ Sensitivity toeplitz_sensitivity(std::span<const double> coefficients, std::size
     return rounded_root(square, true);
   }
   if (steps > kMaxMatrix)
-    throw usage_error("coefficients rise or are negative, and reach further than the separation, " + std::to_string(separation) +
-                      ": valid: at most " + std::to_string(kMaxMatrix) + " steps");
+    throw usage_error("coefficients rise or are negative and reach further than the separation, " + std::to_string(separation) +
+                      "; valid: at most " + std::to_string(kMaxMatrix) + " steps");
   std::vector<double> matrix(steps * steps, 0.0);
   for (std::size_t row = 0; row < steps; ++row)
     for (std::size_t lag = 0; lag <= std::min(row, c.size() - 1); ++lag) matrix[row * steps + row - lag] = c[lag];

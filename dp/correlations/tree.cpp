@@ -125,8 +125,9 @@ double square_by_levels(std::uint64_t length, std::uint64_t separation, double a
 }  // namespace
 
 double tree_sensitivity(std::uint64_t steps, std::uint64_t separation, std::uint64_t most, std::uint64_t restart) {
-  if (steps == 0 || steps > (std::uint64_t{1} << 40)) throw usage_error("steps of a tree: valid: 1 to 2^40");
-  if (separation == 0) throw usage_error("separation is 0; it must be at least 1, any two rounds");
+  if (steps == 0 || steps > (std::uint64_t{1} << 40))
+    throw usage_error("the number of a tree's steps is out of range; valid: 1 to 2^40");
+  if (separation == 0) throw usage_error("separation is 0; it must be at least 1");
   const std::uint64_t length = restart > 0 ? std::min(restart, steps) : steps;
   const std::uint64_t fit = (steps - 1) / separation + 1;
   const bool limited = most > 0 && most < fit;

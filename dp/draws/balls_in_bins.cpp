@@ -30,8 +30,8 @@ double lognormal_between(double a, double b) {
   return a > 0 ? normal_below(-a) - normal_below(-b) : normal_below(b) - normal_below(a);
 }
 
-/// Points from 0 to `last`, `narrow` apart around the center. Further out, their spacing is `ratio` times the distance to the
-/// center, or slowly more.
+/// Points from 0 to `last`, `narrow` apart around the center. Further out, their spacing is about `ratio` times the distance
+/// to the center and grows slightly faster.
 std::vector<double> sum_grid(double center, double narrow, double ratio, double last) {
   const auto distance = [&](double step) {
     const double far = ratio * step;
@@ -206,7 +206,8 @@ BinsCurve::BinsCurve(double noise_multiplier, std::uint64_t bins, std::uint64_t 
   if (epochs == 0) throw usage_error("epochs are 0; valid: 1 or more");
   if (!(noise_multiplier > 0) || !(mu_ <= kMostMu) || !(mu_ >= kLeastMu))
     throw usage_error("noise multiplier " + number_text(noise_multiplier) + " over " + std::to_string(epochs) +
-                      " epochs with the same bins is as " + number_text(1 / mu_) + " over one; valid: 0.1 to 1e4");
+                      " epochs with the same bins is equivalent to " + number_text(1 / mu_) +
+                      " over one epoch; valid: 0.1 to 1e4");
   if (bins == 1) return;
   // Beyond this value, delta is below 1e-14 even without amplification (a Gaussian's delta is never smaller).
   const double last = bins_ * std::exp(gaussian_epsilon(mu_, 1e-14));

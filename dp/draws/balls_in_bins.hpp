@@ -19,8 +19,8 @@ struct BallsInBins final : Draw {
   bool has_bound(Neighbours neighbours) const override { return neighbours != Neighbours::replace_one; }
   bool grows_with_rate() const override { return false; }
   bool has_curve() const override { return true; }
-  /// Noise multiplier / sqrt(passes) must be in [0.1, 1e4], and 1 <= lots <= 1e6. Takes 0.05 to 1 s; the time falls with the
-  /// square of `coarseness`.
+  /// Noise multiplier / sqrt(passes) must be in [0.1, 1e4], and 1 <= lots <= 1e6. The time falls with the square of
+  /// `coarseness`.
   std::unique_ptr<const DrawCurve> curve(double noise_multiplier, std::uint64_t lots, std::uint64_t passes,
                                          double coarseness) const override;
   std::string text(double rate) const override;

@@ -118,8 +118,8 @@ class Auditor {
       audit_.failures.push_back(where + "epsilon " + epsilon_text(statement.epsilon) + " at delta " +
                                 number_text(statement.delta) + " exceeds the budget of " + number_text(statement.budget));
     else if (contradict(audited))
-      audit_.failures.push_back(where + "'" + statement.accountant + "' says " + epsilon_text(statement.epsilon) + ", '" +
-                                audited.second + "' says " + epsilon_text(audited.second_epsilon) +
+      audit_.failures.push_back(where + "'" + statement.accountant + "' gives epsilon " + epsilon_text(statement.epsilon) +
+                                " and '" + audited.second + "' gives " + epsilon_text(audited.second_epsilon) +
                                 "; they cannot both be right");
     if (audited.second.empty()) audit_.notes.push_back(where + "no second accountant has a bound");
     if (!statement.warning.empty()) audit_.notes.push_back(where + statement.warning);
@@ -163,13 +163,14 @@ Audit audit_ledger(const std::filesystem::path& path, const std::vector<LedgerMa
   audit.lines = reading.mark.lines;
   if (marks.empty())
     audit.notes.emplace_back("nothing records the length of the ledger, so a truncated end would not be noticed");
-  if (reading.torn > 0) audit.notes.push_back("its last " + std::to_string(reading.torn) + " bytes are an unfinished line");
+  if (reading.torn > 0)
+    audit.notes.push_back("the ledger's last " + std::to_string(reading.torn) + " bytes are an unfinished line");
   return audit;
 }
 
 std::string audit_text(const Audit& audit) {
   std::vector<std::vector<std::string>> rows{
-      {"level", "of whom", "epsilon", "delta", "budget", "accountant", "second epsilon", "second accountant"}};
+      {"level", "for whom", "epsilon", "delta", "budget", "accountant", "second epsilon", "second accountant"}};
   for (const auto& [statement, second, second_epsilon] : audit.statements)
     rows.push_back({std::string(name_of(statement.level)), statement.who, epsilon_text(statement.epsilon),
                     number_text(statement.delta), std::isfinite(statement.budget) ? number_text(statement.budget) : "none",

@@ -110,10 +110,10 @@ std::string LedgerBook::refusal_reason(const LedgerEntry& reservation, bool& rep
   }
   for (const LedgerGroup& group : reservation.groups)
     if (group.each.correlation.on() && group.first + 1 != reservation.round)
-      return "its correlated release has number " + std::to_string(group.first) + "; it must be that of the round, less one";
+      return "its correlated release has number " + std::to_string(group.first) + "; it must be one less than the round's number";
   for (const LedgerGroup& group : reservation.groups) {
     if (group.each.correlation.on() && !correlated_runs_.empty() && group.runs != correlated_runs_)
-      return "its noise or clip is not that of earlier rounds, as the cost of correlated noise assumes";
+      return "its noise or clip is not that of earlier rounds; the cost of correlated noise assumes that it is";
     if (std::string why = too_close(reservation.round, group); !why.empty()) return why;
   }
   if (const std::string twice = repeated_address(reservation.groups); !twice.empty())
@@ -139,7 +139,7 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
   }
   for (const LedgerGroup& group : entry.groups)
     if (group.goes_on() && !is_charged(entry.round, group))
-      problem(entry.round, "it goes on with a pass over the clients, whose first round charged no such release");
+      problem(entry.round, "it continues a pass over the clients whose first round charged no such release");
   for (const LedgerGroup& group : entry.groups) {
     if (!group.each.correlation.on()) continue;
     if (correlated_runs_.empty()) correlated_runs_ = group.runs;
@@ -152,9 +152,10 @@ void LedgerBook::add_reservation(const LedgerEntry& entry) {
 
 std::string LedgerBook::too_close(std::uint32_t round, const LedgerGroup& group) const {
   if (!is_separated() || !group.each.correlation.on()) return {};
-  if (group.clients.empty()) return "its sum names no clients, so that nobody can tell how far apart a client's are";
+  if (group.clients.empty()) return "its sum names no clients, so it is unknown how far apart a client's sums are";
   if (!rounds_.empty() && rounds_.rbegin()->first > round)
-    return "it comes after round " + std::to_string(rounds_.rbegin()->first) + "; a minimum separation is kept in order";
+    return "it was reserved after round " + std::to_string(rounds_.rbegin()->first) +
+           "; with a minimum separation, rounds must be reserved in order";
   for (const ClientId client : group.clients)
     if (last_of_[client] > 0 && round - last_of_[client] < group.each.correlation.separation)
       return "client " + std::to_string(client) + " is in its sum and in that of round " + std::to_string(last_of_[client]) +

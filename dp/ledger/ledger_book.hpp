@@ -59,7 +59,7 @@ class SpendingTotals {
 };
 
 /// The contents of a ledger, added line by line: closed rounds count as executed, reservations that were never closed count in
-/// full, and a reservation repeated with the same digest counts once. Lines that contradict others are counted as well as
+/// full, and a reservation repeated with the same digest counts once. Lines that contradict others are counted as far as
 /// possible and listed in problems().
 class LedgerBook {
  public:

@@ -30,13 +30,13 @@ std::string named(const Owner& owner) {
 std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
   if (executed.each.sampling != reserved.each.sampling || executed.each.rate != reserved.each.rate)
     return "executed releases with sampling " + std::string(name_of(executed.each.sampling)) + " at rate " +
-           number_text(executed.each.rate) + "; reserved were " + std::string(name_of(reserved.each.sampling)) + " at rate " +
-           number_text(reserved.each.rate);
-  if (executed.each.neighbours != reserved.each.neighbours) return "executed releases for other neighbours than reserved";
+           number_text(executed.each.rate) + "; reserved: sampling " + std::string(name_of(reserved.each.sampling)) +
+           " at rate " + number_text(reserved.each.rate);
+  if (executed.each.neighbours != reserved.each.neighbours) return "executed releases under neighbours other than those reserved";
   if (executed.each.law != reserved.each.law || executed.each.shares != reserved.each.shares)
     return "executed releases with other noise than reserved";
   if (executed.each.correlation != reserved.each.correlation)
-    return "executed releases with noise correlated otherwise than reserved";
+    return "executed releases with noise correlated differently than reserved";
   if (executed.each.rows > reserved.each.rows) return "executed releases with more rows of a record than reserved";
   if (executed.each.adaptive && !reserved.each.adaptive) return "executed adaptive releases, which were not reserved";
   const std::uint64_t count = executed.count();

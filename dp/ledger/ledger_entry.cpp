@@ -91,26 +91,26 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     if (const std::string wrong = draw.wrong_rate(group.each.rate); !wrong.empty())
       return "sampling rate " + number_text(group.each.rate) + " with sampling " + sampling + "; " + wrong;
     if (!draw.has_bound(group.each.neighbours))
-      return "sampling " + sampling + " for " + std::string(name_of(group.each.neighbours)) + " neighbours";
+      return "sampling " + sampling + " for " + std::string(name_of(group.each.neighbours)) + " neighbours, which has no bound";
     if (draw.has_passes()) {
       if (group.level == Level::client && group.count() != 1)
-        return std::to_string(group.count()) + " releases of clients with sampling " + sampling + " in a round; it must be 1";
+        return std::to_string(group.count()) + " releases of clients with sampling " + sampling + " in a round; there must be 1";
       const std::uint64_t lots = lots_an_epoch(group.each.rate);
       if (group.each.passes > 0 && group.count() > group.each.passes * lots)
-        return std::to_string(group.count()) + " releases in " + counted(group.each.passes, "pass", "passes") + " over " +
-               counted(lots, "lot");
+        return std::to_string(group.count()) + " releases, too many for " + counted(group.each.passes, "pass", "passes") +
+               " over " + counted(lots, "lot");
     }
     if (group.each.rows == 0 || group.each.rows > kMaxRowsOfRecord)
-      return std::to_string(group.each.rows) + " rows of a record; it must be from 1 to " + std::to_string(kMaxRowsOfRecord);
+      return std::to_string(group.each.rows) + " rows of a record; there must be from 1 to " + std::to_string(kMaxRowsOfRecord);
     if (group.each.rows > 1 && (!statement->users || group.each.neighbours == Neighbours::replace_one || !draw.draws_rows()))
-      return std::to_string(group.each.rows) + " rows of a record with sampling " + sampling + " for " +
+      return std::to_string(group.each.rows) + " rows of a record are not allowed with sampling " + sampling + " for " +
              std::string(name_of(group.each.neighbours)) + " neighbours of " + (statement->users ? "users" : level + "s");
     if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + valid_weight;
     if (group.each.law != NoiseLaw::gaussian) {
       constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;
       if (group.level != Level::client || !statement->place().has_shares())
         return "noise in shares at " + level + " level, whose statement has noise at '" + statement->noise_at + "'";
-      if (group.each.sampling != Sampling::full) return "noise in shares with sampling " + sampling;
+      if (group.each.sampling != Sampling::full) return "noise in shares must have sampling full, not " + sampling;
       if (!in(group.each.shares.step, 0, 1)) return "a step of " + number_text(group.each.shares.step) + "; it must be in (0, 1]";
       if (group.each.shares.dimension == 0 || group.each.shares.dimension > kMaxDimension)
         return "a dimension of " + std::to_string(group.each.shares.dimension) + "; it must be from 1 to 2^40";
@@ -128,8 +128,8 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
              std::to_string(statement->each.correlation.separation);
     if (group.each.correlation.on()) {
       if (group.level != Level::client || group.quantity != Quantity::sums)
-        return "correlated noise of other releases than clients' sums";
-      if (group.count() > 1) return std::to_string(group.count()) + " correlated releases in a round; it must be one";
+        return "correlated noise on releases other than clients' sums";
+      if (group.count() > 1) return std::to_string(group.count()) + " correlated releases in a round; there must be at most one";
       if (group.first >= group.each.correlation.horizon)
         return "release number " + std::to_string(group.first) + " of noise that was planned for " +
                std::to_string(group.each.correlation.horizon) + " rounds";

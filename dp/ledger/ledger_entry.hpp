@@ -47,7 +47,7 @@ struct LedgerStatement {
   ClipRule clip_rule =
       {};  ///< if not the default: the bound (S) applies to the first round and then follows counts in the same releases
   bool participations = false;  ///< client level: sums publicly name their clients; the largest number with one client is charged
-  bool own_tasks = false;       ///< the same in a client's own ledger, whose rounds are its tasks; model versions are unknown
+  bool own_tasks = false;       ///< participations in a client's own ledger: rounds are its tasks, and model versions are unknown
   bool users = false;           ///< example level: a record is all rows of one user within one client
   bool operator==(const LedgerStatement&) const = default;
 

@@ -38,10 +38,10 @@ constexpr std::uint32_t kMaxClients = std::uint32_t{1} << 24;
 void check_statement(const LedgerStatement& statement) {
   if (!(statement.delta > 0 && statement.delta < 1) || !(statement.epsilon >= 0))
     throw failure("delta is " + number_text(statement.delta) + ", epsilon is " + number_text(statement.epsilon) +
-                  "; delta must be in (0, 1), epsilon at least 0");
+                  "; delta must be in (0, 1), and epsilon must be at least 0");
   constexpr std::uint64_t kMaxSeparation = 1'000'000;
   if (statement.each.correlation.separation > kMaxSeparation)
-    throw failure("'separation' is not a whole number up to " + std::to_string(kMaxSeparation));
+    throw failure("'separation' must be at most " + std::to_string(kMaxSeparation));
   for (const std::uint64_t number : {statement.survivors, statement.colluders})
     if (number > kMaxClients) throw failure("survivors and colluders must be at most " + std::to_string(kMaxClients));
   const bool at_clients = statement.level == Level::client;
@@ -84,7 +84,7 @@ LedgerHeader read_header(std::string_view text) {
     throw failure("'clients' is " + std::to_string(header.clients) + "; it must be from 1 to " + std::to_string(kMaxClients));
   constexpr std::size_t kMaxConstants = 100;
   if (header.constants.size() > kMaxConstants)
-    throw failure("'constants' is not a list of " + std::to_string(kMaxConstants) + " strings at most");
+    throw failure("'constants' has more than " + std::to_string(kMaxConstants) + " strings");
   for (const LedgerStatement& statement : header.statements) {
     check_statement(statement);
     if (std::ranges::count(header.statements, statement.level, &LedgerStatement::level) > 1)

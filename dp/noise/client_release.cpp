@@ -13,7 +13,7 @@ namespace fedstride {
 namespace {
 
 constexpr double kMaxDeviation = 0x1p22;
-/// Sums of squares over d components are off by less than d units in the last place of double.
+/// The rounding unit of double; a sum of d squares has a relative error of less than d of these.
 constexpr double kUnit = 0x1p-53;
 
 double sum_of_squares(std::span<const float> values) {
@@ -61,7 +61,7 @@ double l2_norm(std::span<const float> values) { return std::sqrt(sum_of_squares(
 UpdateClip::UpdateClip(double bound, std::vector<ParameterRange> layers, Bound rule)
     : bound_(bound), rule_(std::move(rule)), layers_(std::move(layers)) {
   if (!(bound > 0) || !std::isfinite(bound))
-    throw usage_error("the clip of client updates is " + std::to_string(bound) + "; it must be positive and finite");
+    throw usage_error("the clip bound of client updates is " + std::to_string(bound) + "; it must be positive and finite");
   std::ranges::sort(layers_, {}, &ParameterRange::offset);
   for (std::size_t i = 1; i < layers_.size(); ++i)
     if (layers_[i].offset - layers_[i - 1].offset < layers_[i - 1].size)

@@ -10,7 +10,7 @@
 namespace fedstride {
 namespace {
 
-// Stretches per piece of work, which takes some tens of microseconds with the noise.
+// Stretches per piece of work.
 constexpr std::size_t kStretchesPerPiece = 16;
 // The largest factor on an example; a larger factor might not fit a float.
 constexpr double kMostFactor = 1e30;

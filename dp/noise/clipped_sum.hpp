@@ -71,7 +71,8 @@ class Meter {
   /// two sums would reveal their difference.
   void charge(std::uint32_t step, double noise_multiplier, double clip) {
     if (left_ == 0)
-      throw failure("step " + std::to_string(step) + " of the round was refused: every release that the ledger reserved is used");
+      throw failure("step " + std::to_string(step) +
+                    " of the round was refused: all releases that the ledger reserved have been used");
     if (step < next_step_)
       throw failure("step " + std::to_string(step) + " of the round was already released; its noise must not be used twice");
     next_step_ = step + 1;

@@ -27,8 +27,9 @@ void CorrelatedNoise::add(ExactSum& sum, double standard_deviation, const Random
                           ForEachPiece for_each_piece) {
   const auto which = [&] { return "round " + std::to_string(round) + ": its noise is correlated with that of earlier rounds, "; };
   if (round != rounds_ + 1) throw failure(which() + "of which " + std::to_string(rounds_) + " are known");
-  if (round > correlation_.horizon) throw failure(which() + "and planned for " + std::to_string(correlation_.horizon));
-  if (sum.size() != size_) throw failure(which() + "which had " + counted(size_, "number"));
+  if (round > correlation_.horizon)
+    throw failure(which() + "but planned only up to round " + std::to_string(correlation_.horizon));
+  if (sum.size() != size_) throw failure(which() + "whose sums had " + counted(size_, "component"));
   const double deviation = scaled_deviation(standard_deviation);
   const std::uint64_t t = rounds_;
   const std::size_t rows = (size_ + kComponentsPerRow - 1) / kComponentsPerRow;

@@ -12,12 +12,12 @@
 
 namespace fedstride {
 
-/// The noise of a run's releases, correlated between releases by the mechanism's `correlate` in units of the standard deviation,
-/// in double. The draws z_t have the same addresses as independent noise, so noise with one band equals independent noise bit for
-/// bit. A mechanism's additional draws of a round use their number as the step.
+/// The noise of a run's releases, correlated between releases. The mechanism's `correlate` computes it in double, in units of the
+/// standard deviation. The draws z_t have the same addresses as independent noise, so noise with one band equals independent
+/// noise bit for bit. A mechanism's additional draws of a round use their number as the step.
 class CorrelatedNoise {
  public:
-  /// Noise for sums of this many numbers.
+  /// Noise for sums with `size` components.
   CorrelatedNoise(Correlation correlation, std::size_t size);
 
   /// Adds the round's noise. Throws Error (failure) unless the round directly follows the last round and is within the planned

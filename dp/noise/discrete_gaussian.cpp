@@ -41,8 +41,8 @@ DiscreteGaussian::DiscreteGaussian(std::uint64_t p, std::uint64_t q) : p_(p), q_
     throw usage_error("the discrete Gaussian's sigma is " + std::to_string(p) +
                       " units; it must be from 1 to 2^62, 4611686018427387904");
   if (q == 0 || q > std::min(p, std::uint64_t{1} << 20))
-    throw usage_error("the discrete Gaussian's unit is in " + std::to_string(q) +
-                      " parts; it must be in 1 to 2^20, and sigma at least 1");
+    throw usage_error("the discrete Gaussian's unit is divided into " + std::to_string(q) +
+                      " parts; valid: 1 to 2^20, with a sigma of at least 1");
 }
 
 __int128 DiscreteGaussian::operator()(RandomStream& random) const {

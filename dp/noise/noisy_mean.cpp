@@ -11,7 +11,7 @@ NoisyMean::NoisyMean(std::size_t size) : NoisyMean(size, std::sqrt(static_cast<d
 
 void NoisyMean::add(std::span<const double> values) {
   if (values.size() != sum_.size())
-    throw failure("a vector has " + std::to_string(values.size()) + " numbers; it must have " + std::to_string(sum_.size()));
+    throw failure("a vector has " + std::to_string(values.size()) + " components; it must have " + std::to_string(sum_.size()));
   const auto clipped = [](double value) { return std::isnan(value) ? 0 : std::clamp(value, -1.0, 1.0); };
   double squares = 0;
   for (const double value : values) squares += clipped(value) * clipped(value);

@@ -22,7 +22,7 @@ Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& non
   };
   rows([&](std::span<const float> row) {
     if (row.size() != static_cast<std::size_t>(d))
-      throw failure("a row has " + std::to_string(row.size()) + " numbers; it must have " + std::to_string(d));
+      throw failure("a row has " + std::to_string(row.size()) + " components; it must have " + std::to_string(d));
     double square = 0;
     for (const float value : row) square += static_cast<double>(value) * static_cast<double>(value);
     if (!std::isfinite(square)) {

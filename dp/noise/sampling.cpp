@@ -22,7 +22,7 @@ void for_each_draw(const RandomSource& source, const Address& address, std::span
   const int shift = stream.is_secret() ? 3 : 1;  // two words per id, so 8 or 2 ids per block
   const std::uint32_t mask = (1U << shift) - 1;
 
-  // Both kinds of blocks use the same batch of words.
+  // The buffer has the same number of words for ChaCha and Philox blocks.
   constexpr std::uint32_t kRow = kBlocksAtOnce;
   constexpr std::size_t kWords = 16 * kRow;
   const std::size_t words_per_block = stream.words_per_block();

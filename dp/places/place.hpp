@@ -16,8 +16,8 @@ class NoisePlace {
   virtual ~NoisePlace() = default;
 
   /// True if the coordinator sees the updates, adds the noise to their sum, and is trusted with both. Only then is a cohort
-  /// hidden from adversaries, so sampling amplifies, and only then can noise on other numbers, or a measurement, be left to the
-  /// coordinator.
+  /// hidden from adversaries, so sampling amplifies, and only then can the coordinator be trusted with noise on other values and
+  /// with measurements.
   virtual bool is_trusted() const { return false; }
   /// False if each update carries all of the noise: the update is then a release by itself, which anyone may read.
   virtual bool is_central() const { return true; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A table with names of columns, clients and prices: houses_csv.py houses.csv
+"""A table of houses with a header, clients (towns) and prices: houses_csv.py houses.csv
 
 fedstride run --data houses.csv --label price --client-column town --partition natural --model 'dense classes' \\
   --optimizer sgd --learning-rate 0.05 --rounds 10

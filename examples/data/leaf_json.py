@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Users and their samples, in LEAF's form: leaf_json.py FOLDER
+"""Users and their samples in LEAF's format: leaf_json.py FOLDER
 
 fedstride run --data FOLDER --partition natural --model logistic --optimizer sgd --learning-rate 0.02 --rounds 3
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pictures of 32x32 in CIFAR's binary form: pictures_cifar.py FOLDER
+"""32x32 images in CIFAR's binary format: pictures_cifar.py FOLDER
 
 fedstride run --data FOLDER --model logistic --optimizer sgd --learning-rate 0.02 --rounds 3
 """

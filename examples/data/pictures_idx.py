@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pictures and labels in MNIST's form, of another size: pictures_idx.py FOLDER
+"""Images of another size, with labels, in MNIST's format: pictures_idx.py FOLDER
 
 fedstride run --data FOLDER --model logistic --optimizer sgd --learning-rate 0.02 --rounds 3
 """

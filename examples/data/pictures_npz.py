@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pictures, labels and clients as a NumPy archive: pictures_npz.py pictures.npz
+"""Images, labels and clients in a NumPy archive: pictures_npz.py pictures.npz
 
 fedstride run --data pictures.npz --partition natural --model logistic --optimizer sgd --learning-rate 0.02 --rounds 3
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Roles and their speeches, as in LEAF's Shakespeare: 80 characters and the next one. speeches_leaf.py FILE.json
+"""Roles and their speeches, as in LEAF's Shakespeare: 80 characters and the one that follows. speeches_leaf.py FILE.json
 
 fedstride data show FILE.json
 """

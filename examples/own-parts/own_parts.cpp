@@ -14,14 +14,14 @@ struct SignSettings {
   double beta = 0.9;
   static constexpr auto kFields =
       std::tuple{Field{"learning-rate", &SignSettings::rate, "how far each weight moves in a step", kPositive},
-                 Field{"sign-beta", &SignSettings::beta, "share of the average that stays",
+                 Field{"sign-beta", &SignSettings::beta, "fraction of the gradient average kept in each step",
                        Valid{.low = 0, .high = 1, .high_included = false}}};
 };
 
 /// signSGD with momentum (Bernstein et al. 2018, "Signum"): m <- beta m + (1 - beta) g, weights -= rate sign(m).
 struct Sign final : OptimizerBase<Sign, SignSettings, Vector> {  // its state is m
   static constexpr std::string_view kName = "sign";
-  static constexpr std::string_view kSummary = "steps of one size along the sign of the averaged gradient (Signum)";
+  static constexpr std::string_view kSummary = "steps of fixed size by the sign of the averaged gradient (Signum)";
 
   int gradients_per_step(Progress) const override { return 1; }
   bool keeps_state() const override { return true; }  // from round to round, in checkpoints too
@@ -44,7 +44,7 @@ struct Sign final : OptimizerBase<Sign, SignSettings, Vector> {  // its state is
 /// Client c gets a share of the rows that grows with c: c + 1 parts of 1 + 2 + ... + clients.
 struct Staircase final : PartBase<PartitionPart, Staircase> {
   static constexpr std::string_view kName = "staircase";
-  static constexpr std::string_view kSummary = "client sizes grow evenly from the first client to the last";
+  static constexpr std::string_view kSummary = "client sizes that grow linearly from the first client to the last";
 
   Dealing dealing() const override { return Dealing::counts; }  // the inputs that the assignment depends on
   ClientRows assign(const PartitionInput& input) const override {
@@ -55,7 +55,7 @@ struct Staircase final : PartBase<PartitionPart, Staircase> {
     shuffle(std::span(order), random);
     Assignment assignment(clients);
     std::size_t begin = 0;
-    for (std::size_t c = 0; c < clients; ++c) {  // every client one row, the rest by the staircase
+    for (std::size_t c = 0; c < clients; ++c) {  // one row for each client, the rest by the staircase
       const std::size_t end = c + 1 + (rows - clients) * ((c + 1) * (c + 2)) / (clients * (clients + 1));
       assignment[c].assign(order.begin() + static_cast<std::ptrdiff_t>(begin), order.begin() + static_cast<std::ptrdiff_t>(end));
       std::ranges::sort(assignment[c]);
@@ -74,7 +74,7 @@ DataPair spirals(const std::filesystem::path&) {
     data.features.push_back(static_cast<float>(side * turn * std::sin(4 * turn)));
     data.labels.push_back(static_cast<Label>(i % 2));
   }
-  return {.train = data};  // without a test part a sixth of the rows becomes it
+  return {.train = data};  // since there is no test part, a sixth of the rows is held out as one
 }
 
 int main(int argc, char** argv) {

@@ -29,11 +29,11 @@ except fedstride.Error as error:
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for name, run in runs.items():
     left.plot([one["round"] for one in run.rounds], [one["test_accuracy"] for one in run.rounds], marker="o", label=name)
-left.set(xlabel="round", ylabel="test accuracy", title="CIFAR-10, two classes a client")
+left.set(xlabel="round", ylabel="test accuracy", title="CIFAR-10, two classes per client")
 left.legend()
 for client in range(5):
     reports = [one for one in runs["ADADP"].clients if one["client"] == client]
     right.semilogy([one["round"] for one in reports], [one["learning_rate"] for one in reports], label=f"client {client}")
-right.set(xlabel="round", ylabel="learning rate", title="ADADP's own rates")
+right.set(xlabel="round", ylabel="learning rate", title="ADADP's learning rates")
 right.legend()
 figure.savefig("adadp-against-sgd.svg")

@@ -12,7 +12,7 @@ import fedstride
 
 
 class Adapted(nn.Module):
-    """A frozen linear layer, plus B A of low rank; B starts at 0, so the model starts unchanged."""
+    """A frozen linear layer plus the low-rank update B A; B starts at 0, so the model starts unchanged."""
 
     def __init__(self, frozen, rank):
         super().__init__()
@@ -41,7 +41,7 @@ def pretrained(x, y):
 
 
 def adapters(net):
-    """Returns the federated tensors: those that are trained."""
+    """Returns the tensors to train and send: all but the frozen ones."""
     return {name: tensor for name, tensor in net.state_dict().items() if ".frozen." not in name}
 
 

@@ -53,7 +53,7 @@ class FedEx:
         return int(np.random.default_rng([self.seed, round, client]).choice(self.k, p=self.odds(round)))
 
     def take(self, record):
-        """Keeps the scores of a round: the losses that its clients returned, which rounds.jsonl has exactly."""
+        """Keeps the scores of a round: the losses that its clients returned, which rounds.jsonl records exactly."""
         self.scores[record["round"]] = [(self.draw(record["round"], one["client"]), len(range(0, one["rows"], 5)), one["loss"])
                                         for one in record["clients"] if not one.get("failure") and one["loss"] is not None]
 

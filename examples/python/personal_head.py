@@ -17,7 +17,7 @@ def body():
 
 @fedstride.named("shared-body-own-head", "1")
 def train(weights, task):
-    """Three epochs of SGD on body and head; the head is the client's state, and never sent."""
+    """Three epochs of SGD on body and head; the head is kept as the client's state and never sent."""
     model, head = body(), nn.Linear(32, 10)
     model.load_state_dict(weights)
     if task.state is None:

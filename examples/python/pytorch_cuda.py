@@ -27,7 +27,7 @@ def network():
 
 
 def examples(x, y):
-    """Moves all examples to the device at once, since a client has few."""
+    """Moves all of a client's examples to the device at once, since they are few."""
     return torch.from_numpy(x).to(DEVICE).float().div(127.5).sub(1), torch.from_numpy(y).to(DEVICE)
 
 

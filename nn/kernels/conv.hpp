@@ -18,7 +18,7 @@ struct ConvShape {
   std::size_t pitch() const { return static_cast<std::size_t>(input.width) * input.channels; }
   /// Floats in one kernel row over all input channels, contiguous in both input and filter.
   int stretch() const { return kernel * input.channels; }
-  /// Weights of one filter: [row][column][input].
+  /// The number of weights in one filter, laid out as [row][column][input].
   int filter_size() const { return kernel * stretch(); }
   /// The index in the input at which the receptive field of output (y, x) begins.
   std::size_t source(int y, int x) const {

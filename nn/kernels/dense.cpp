@@ -19,12 +19,12 @@ constexpr int kMinRowsToCopy = 3 * kMaxRows;
 constexpr int kMinRowsToCopyCrowded = 128;
 constexpr int kCrowdedOutputs = 256;
 constexpr int kStripOutputs = 2 * kLanes;
-constexpr int kLaneInputs = 2 * kLanes;  // inputs of a tile whose vectors run along them, in the data gradient
+constexpr int kLaneInputs = 2 * kLanes;  // inputs of a data-gradient tile whose vectors run along the inputs
 constexpr int kLaneDepth = std::bit_width(static_cast<unsigned>(kSumLanes)) - 1;
 constexpr int kCopiedInputs = 128;
-constexpr int kRowBlock = 64 * kMaxRows;  // rows on which copied weights take turns
-// With at least a row for this many outputs, a data gradient packs its weights, at most kPackedFloats at a time, and lets them take
-// turns on kLaneRows rows.
+constexpr int kRowBlock = 64 * kMaxRows;  // rows to which a copy of weights is applied before the next copy
+// With at least one row per kOutputsPerRow outputs, a data gradient packs its weights, at most kPackedFloats at a time, and
+// applies them all to kLaneRows rows before the next rows.
 constexpr int kOutputsPerRow = 3;
 constexpr int kPackedFloats = 1 << 18;
 constexpr int kLaneRows = 16 * kMaxRows;
@@ -131,8 +131,8 @@ constexpr auto kLaneOrder = [] {
 }();
 
 /// dx[r][i] = sum_o dy[r][o] w[i][o] for kLaneInputs inputs, of which `width` are stored, from weights packed by
-/// pack_weights_by_lane(). Each lane of the sums is a product of its own, with inputs along the vectors; the lanes are then added
-/// pairwise, as sum() does.
+/// pack_weights_by_lane(). The outputs of each lane of sum() are summed separately, with inputs along the vectors; these sums are
+/// then added pairwise, as sum() adds its lanes.
 template <int kRows>
 void lane_tile(const float* dy, std::size_t dy_stride, const float* w, int outputs, float* dx, std::size_t dx_stride, int width) {
   constexpr int kVectors = kLaneInputs / kLanes;

@@ -47,7 +47,7 @@ struct OutputGradients {
 };
 
 /// Row k of `to` becomes the k-th nonzero factor times its example's gradient; `examples` (room for `rows`) receives the
-/// examples' numbers.
+/// examples' indices.
 OutputGradients scaled_gradients(Rows dy, int rows, int outputs, const float* factors, Rows to, int* examples);
 
 /// dw[i - first][o] = sum_k x[example of k][i] dy[k][o] for inputs [first, last), without gaps.

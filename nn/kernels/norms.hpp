@@ -5,7 +5,7 @@
 namespace fedstride {
 
 // Group normalization of one example (Wu & He, ECCV 2018): values x[place][channel] without gaps, channels in groups of equal
-// size, and one mean and one variance for all values of a group. Sums are in double, place by place.
+// size, and one mean and one variance for all values of a group. Sums are in double precision, accumulated place by place.
 
 struct GroupNormShape {
   std::size_t places = 1;
@@ -14,7 +14,7 @@ struct GroupNormShape {
   std::size_t size() const { return places * channels; }
 };
 
-/// Scale and shift, one number per channel, and whether a ReLU follows them.
+/// Scale and shift, one value of each per channel, and whether a ReLU follows them.
 struct GroupNormOutput {
   const float* scale = nullptr;
   const float* shift = nullptr;

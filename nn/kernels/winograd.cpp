@@ -11,7 +11,7 @@ constexpr int kTile = 4;   // outputs per side
 constexpr int kField = 6;  // inputs per side
 constexpr int kProducts = kField * kField;
 
-/// Distance between the 36 matrices of `size` floats: an odd number of cache lines, so they map to different sets.
+/// Distance between consecutive matrices of `size` floats: an odd number of cache lines, so they map to different cache sets.
 std::size_t matrix_stride(std::size_t size) {
   const std::size_t lines = (size + 15) / 16;
   return (lines | 1) * 16;

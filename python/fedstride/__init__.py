@@ -16,8 +16,8 @@ from ._version import __version__
 
 if _core.version.replace("-dev", ".dev0") != __version__:
     raise ImportError(
-        f"fedstride: the package's files have version {__version__}, its module _core has {_core.version}; "
-        "install both from one build")
+        f"fedstride: the package's files have version {__version__}, but its module _core has {_core.version}; "
+        "install both from the same build")
 
 from . import _hints, parts, privacy
 from ._core import Error, UsageError

@@ -1,4 +1,4 @@
-"""Says what names that people expect from other libraries and from the command line are called here."""
+"""Suggests the package's own names for names that people expect from other libraries or from the command line."""
 
 from . import _core
 

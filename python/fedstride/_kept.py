@@ -1,5 +1,5 @@
 """Converts data sets of other libraries once and keeps them in files in a private folder of the user (data/kept_objects.hpp). The
-files are read as memory maps."""
+files are memory-mapped for reading."""
 
 from __future__ import annotations
 
@@ -104,7 +104,8 @@ def _has_channels_last(array):
 
 
 def _in_255ths(array):
-    """Converts float32 numbers to multiples of 1/255, as bytes. None if any is not one, or if all are 0 or 1 (possibly flags)."""
+    """Converts float32 numbers to multiples of 1/255, as bytes. None unless all are such multiples and some are
+    neither 0 nor 1 (otherwise they may be flags)."""
     import numpy
 
     result = numpy.empty(array.shape, numpy.uint8)
@@ -252,13 +253,13 @@ def _read(place, is_plain):
     try:
         status = os.fstat(file)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-            raise ValueError("it is no file of this user alone")
+            raise ValueError("it is not a regular file that only this user can access")
         memory = mmap.mmap(file, 0, flags=mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0), prot=mmap.PROT_READ)
         compact, turned = _parsed(memory)
         with contextlib.suppress(OSError):
             os.utime(place)  # the least recently used files are removed first
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        _log.warning("converted data in '%s' are damaged (%s) and removed", place, error)
+        _log.warning("converted data in '%s' are damaged (%s) and were removed", place, error)
         _remove(place)
         return None
     finally:
@@ -272,7 +273,7 @@ def _parsed(memory):
     begin_of_line = len(_KIND) + 65
     end = memory.find(b"\n", begin_of_line)
     if memory[: len(_KIND)] != _KIND or end < 0:
-        raise ValueError("another form")
+        raise ValueError("unknown format")
     line = memory[begin_of_line : end + 1]
     header = json.loads(line)
     arrays = {key: (numpy.dtype(one["dtype"]), one["shape"], one["at"]) for key, one in header["arrays"].items()}
@@ -280,10 +281,10 @@ def _parsed(memory):
     body = sum(map(_pages, sizes.values()))
     begin = _pages(end + 1 + body // _PAGE * 8)
     if len(memory) != begin + body:
-        raise ValueError("another size")
+        raise ValueError("wrong size")
     sums = memory[end + 1 : end + 1 + body // _PAGE * 8]
     is_same = not body or _sums(memoryview(memory)[begin:]).tobytes() == sums
     if hashlib.sha256(line + sums).hexdigest().encode() + b"\n" != memory[len(_KIND) : begin_of_line] or not is_same:
-        raise ValueError("another checksum")
+        raise ValueError("wrong checksum")
     return {key: numpy.frombuffer(memory, kind, sizes[key] // kind.itemsize if kind.itemsize else 0, begin + at).reshape(shape)
             for key, (kind, shape, at) in arrays.items()}, header["turned"]

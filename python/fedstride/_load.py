@@ -46,7 +46,7 @@ def _chosen_level(folder):
     for level in possible:
         if (folder / level).is_dir():
             return level
-    raise ImportError("fedstride: this processor is older than x86-64-v2; the package has no build for it")
+    raise ImportError("fedstride: this processor does not support x86-64-v2; the package has no build for it")
 
 
 def _load():

@@ -1,4 +1,4 @@
-"""Identifies a data set of another library by its classes, settings and memory, and by the sizes and times of its files."""
+"""Identifies another library's data set by its classes, settings and memory, and by the sizes and times of its files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._arrays import array_of
 
 # Libraries whose version identifies their code. The user's own code needs a name and a version (fedstride.named).
 _LIBRARIES = ("builtins", "collections", "datasets", "functools", "numpy", "operator", "pathlib", "PIL", "torch", "torchvision")
-# Deterministic transforms of torchvision, which return the same row each time.
+# Deterministic transforms of torchvision, which return the same result each time.
 _STEADY = {"CenterCrop", "Compose", "ConvertImageDtype", "FiveCrop", "Grayscale", "LinearTransformation", "Normalize", "PILToTensor", "Pad",
            "Resize", "TenCrop", "ToDtype", "ToImage", "ToImageTensor", "ToPILImage", "ToTensor"}
 _MOST_FILES = 2_000_000
@@ -158,7 +158,7 @@ class _Namer:
         self._code(kind)
         name = f"{kind.__module__}.{kind.__qualname__}"
         if kind.__module__.startswith("torchvision.transforms") and kind.__name__ not in _STEADY | {"Lambda"}:
-            raise NotNamed(f"{name} may draw another row each time")
+            raise NotNamed(f"{name} may return a different row each time")
         fingerprint = getattr(value, "_fingerprint", None)
         if kind.__module__.split(".")[0] == "datasets" and isinstance(fingerprint, str):  # covers all that it was made from
             self.text(fingerprint)

@@ -16,7 +16,7 @@ _TEST = ("test", "validation")
 
 
 def arrays_of_object(data, settings, is_plain=False):
-    """Returns the arrays of a data set by key, or None if `data` is not an object of another library. The role of each column
+    """Returns the arrays of a data set by key, or None if `data` is not another library's data set. The role of each column
     follows from names, types and the settings `inputs`, `label` and `client_column`, never from rows. `is_plain`: as for
     _kept.kept."""
     train, test = _parts(data)
@@ -99,7 +99,7 @@ def _of_frame(frame, settings, where):
     inputs, label, client = _keys(settings)
     columns = list(frame.columns)
     if settings.get("inputs"):
-        raise UsageError(f"inputs is '{inputs}'; with a DataFrame, give a frame of these columns alone")
+        raise UsageError(f"inputs is '{inputs}'; with a DataFrame, give a frame with only these columns")
     answers = settings.get("label") or next((name for name in reversed(columns) if name != client), None)
     for setting, name in (("label", answers), ("client_column", client if settings.get("client_column") else None)):
         if name is not None and name not in columns:
@@ -107,8 +107,8 @@ def _of_frame(frame, settings, where):
     values = [name for name in columns if name not in (answers, client)]
     for name in values:
         if frame[name].dtype.kind not in "biuf":
-            raise UsageError(f"{where} has column '{name}' of type {frame[name].dtype}; valid: numbers; for words, write a CSV file, "
-                             "which the settings categories and missing read")
+            raise UsageError(f"{where} has column '{name}' of type {frame[name].dtype}; valid: numbers; for text, write a CSV file, "
+                             "to which the settings categories and missing apply")
     arrays = {inputs: frame[values].to_numpy("float32")}
     if all(isinstance(name, str) for name in values):
         import numpy
@@ -131,7 +131,7 @@ def _column(data, columns, setting, chosen, names, kind, where):
     typed = [name for name in columns if type(features.get(name)).__name__ == kind]
     found = typed if len(typed) == 1 else [name for name in names if name in columns]
     if not found:
-        raise UsageError(f"{where} has no column for {setting}; name one of {', '.join(map(str, columns))} by {setting}=")
+        raise UsageError(f"{where} has no column for {setting}; name one of {', '.join(map(str, columns))} with {setting}=")
     return found[0]
 
 
@@ -171,7 +171,7 @@ def _of_rows(data, settings, where):
     for index in range(count):
         values = _row(data, index, pick, where) if index else pick(first)
         if len(values) != len(columns):
-            raise UsageError(f"{where}, row {index} has {len(values)} values; row 0 has {len(columns)}, and all must be alike")
+            raise UsageError(f"{where}, row {index} has {len(values)} values; row 0 has {len(columns)}, and all rows must match")
         for at, value in enumerate(values):
             _put(filled, at, value, index, count, columns[at], where)
     return dict(zip(_keys(settings), filled))
@@ -204,11 +204,11 @@ def _put(filled, at, value, index, count, name, where):
     if index == 0:
         kind = numpy.int64 if isinstance(value, numbers.Integral) else array.dtype
         if array.dtype == object:
-            raise UsageError(f"{where}, '{name}', row 0: a {type(value).__name__}; valid: numbers, arrays, tensors, pictures and texts")
+            raise UsageError(f"{where}, '{name}', row 0: a {type(value).__name__}; valid: numbers, arrays, tensors, images and strings")
         filled[at] = numpy.empty((count, *array.shape), kind)
     is_text = isinstance(filled[at], list)
     if is_text != isinstance(value, str) or not is_text and array.shape != filled[at].shape[1:]:
-        shape = "a text" if is_text else f"shape {filled[at].shape[1:]}"
-        own = "a text" if isinstance(value, str) else f"shape {array.shape}"
-        raise UsageError(f"{where}, '{name}', row {index}: {own}; row 0 has {shape}, and all must be alike")
+        shape = "a string" if is_text else f"shape {filled[at].shape[1:]}"
+        own = "a string" if isinstance(value, str) else f"shape {array.shape}"
+        raise UsageError(f"{where}, '{name}', row {index}: {own}; row 0 has {shape}, and all rows must match")
     filled[at][index] = array

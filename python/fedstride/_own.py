@@ -21,21 +21,21 @@ def tensors_of(model):
     if hasattr(model, "state_dict"):
         model = model.state_dict()
     if not isinstance(model, dict) or not model:
-        raise UsageError(f"model is of type {type(model).__name__}; valid: a name or line of layers, a dict of tensors, or a PyTorch module")
+        raise UsageError(f"model is of type {type(model).__name__}; valid: a name, a line of layers, a dict of tensors, or a PyTorch module")
     torch = all(hasattr(value, "detach") for value in model.values())
     arrays, fixed = {}, {}
     for name, given in model.items():
         if not isinstance(name, str) or not name.isascii() or not name.isprintable() or not name or set(name) & {" ", "|"}:
-            raise UsageError(f"model has a tensor called {name!r}; a name must be printable ASCII without spaces and '|'")
+            raise UsageError(f"model has a tensor called {name!r}; a name must be printable ASCII without spaces or '|'")
         array = array_of(given)
         if array.dtype.kind == "f":
             arrays[name] = array.astype(numpy.float32)
             if not numpy.isfinite(arrays[name]).all():
-                raise UsageError(f"model, '{name}' has a number that is not finite in 32 bits")
+                raise UsageError(f"tensor '{name}' of model has a number that is not finite in 32 bits")
         elif array.dtype.kind in "iub" and torch:
             fixed[name] = given.detach().cpu().clone()
         else:
-            raise UsageError(f"model, '{name}' has dtype {array.dtype}; it must be floating point")
+            raise UsageError(f"tensor '{name}' of model has dtype {array.dtype}; it must be floating point")
     if not arrays:
         raise UsageError("model has no floating-point tensor")
     return arrays, {"order": list(model), "fixed": fixed, "torch": torch}

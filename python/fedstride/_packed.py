@@ -25,7 +25,7 @@ def pack(values, what):
         if isinstance(value, (numpy.ndarray, numpy.generic)) or hasattr(value, "detach"):
             array = array_of(value)
             if array.dtype.kind not in _KINDS:
-                raise UsageError(f"{what}, '{key}' has dtype {array.dtype}; valid: numbers and booleans")
+                raise UsageError(f"'{key}' in {what} has dtype {array.dtype}; valid: numbers and booleans")
             little = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
             header[key] = {"dtype": array.dtype.newbyteorder("<").str, "shape": array.shape, "bytes": len(little)}
             buffers.append(little)
@@ -33,7 +33,7 @@ def pack(values, what):
             try:
                 json.dumps(value, allow_nan=True)
             except (TypeError, ValueError) as error:
-                raise UsageError(f"{what}, '{key}': {error}; valid: arrays and JSON values") from None
+                raise UsageError(f"'{key}' in {what}: {error}; valid: arrays and JSON values") from None
             header[key] = {"json": value}
     text = json.dumps(header, sort_keys=False).encode()
     return struct.pack("<Q", len(text)) + text + b"".join(buffers)

@@ -46,7 +46,7 @@ def partition_file(settings: dict[str, Any]) -> Iterator[tuple[dict[str, Any], C
         raise UsageError("partition is a list of rows, and partition_file is given too; only one of them is valid")
     if settings.get("publishable"):
         raise UsageError("partition is a list of rows, which the folder of a publishable run does not keep; give partition='file' and "
-                         "partition_file=FILE, so that it can be resumed")
+                         "partition_file=FILE, so that the run can be resumed")
     if settings.get("clients") not in (None, len(lists)):
         raise UsageError(f"clients is {settings['clients']}; partition has rows for {len(lists)}")
     with tempfile.TemporaryDirectory(prefix="fedstride-") as folder:

@@ -20,7 +20,7 @@ def _keywords(found: list[dict[str, Any]]) -> tuple[list[ast.arg], list[ast.expr
 
 
 class _Shorten(ast.NodeTransformer):
-    """Keeps signatures and docstrings as they are after the decorator `takes`."""
+    """Reduces functions to their signatures and docstrings as the decorator `takes` leaves them."""
 
     def __init__(self, owner: Any) -> None:
         self._owner = owner

@@ -93,7 +93,7 @@ def answer_of(train, form, start, weights, task, keeps_state, failed, into=None)
         if answer.examples is not None:
             examples = int(answer.examples)
         if not 0 <= examples < 2**63:
-            raise Refused(f"it returned {examples} examples; the number must be from 0")
+            raise Refused(f"it returned {examples} examples; the number must be 0 or more")
         loss = math.nan if answer.loss is None else float(answer.loss)
         if answer.state is not None and not keeps_state:
             raise Refused("it returned a state, which needs client_state='keep'")
@@ -208,5 +208,5 @@ class Training:
                 return float(told.get("accuracy", told.get("r2", math.nan))), float(told.get("loss", math.nan)), examples
         except (AttributeError, OverflowError, TypeError, ValueError):
             pass
-        raise UsageError(f"evaluate returned {given!r}; it must return an accuracy, or a dict with any of 'accuracy' (of numbers: 'r2'), 'loss' and 'examples' "
-                         "(a number from 0)")
+        raise UsageError(f"evaluate returned {given!r}; it must return an accuracy, or a dict with any of 'accuracy' (for numeric targets: 'r2'), 'loss' and 'examples' "
+                         "(0 or more)")

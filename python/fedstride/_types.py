@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Place = Union[str, "os.PathLike[str]"]
-# A file or a folder; (x, y) or (x, y, client); a dict of arrays; a data set of another library, or its training and test parts.
+# A file or a folder; (x, y) or (x, y, client); a dict of arrays; another library's data set, or its training and test parts.
 Data = Union[Place, "Sequence[ArrayLike]", "Mapping[str, ArrayLike]", Any]
 # A flag's value.
 Value = Union[bool, int, float, str, "os.PathLike[str]", "numpy.generic", Sequence[Any], None]

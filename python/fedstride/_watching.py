@@ -152,7 +152,7 @@ def watching(on_round: Callable[[dict[str, Any]], object] | None, progress: bool
              begun: Callable[[str], None] | None = None) -> Iterator[Watcher]:
     """A watcher for a run; the message of an interruption names the run's folder."""
     if on_round is not None and not callable(on_round):
-        raise UsageError(f"on_round is of type {type(on_round).__name__}; it must be a function of a round's dict")
+        raise UsageError(f"on_round is of type {type(on_round).__name__}; it must be a function that takes a round's dict")
     if progress is not None and not isinstance(progress, bool):
         raise UsageError(f"progress is {progress!r}; it must be True, False or None")
     watcher = Watcher(on_round, (_somebody_looks() and not verbose) if progress is None else progress, begun)

@@ -20,7 +20,7 @@ def check(train):
     try:
         pickle.dumps(train)
     except Exception as error:
-        raise UsageError(f"train cannot be sent to other processes ({error}); with workers above 1 it must be a module's function, "
+        raise UsageError(f"train cannot be sent to other processes ({error}); with workers above 1 it must be a module-level function, "
                          "not a lambda or a nested function") from None
 
 

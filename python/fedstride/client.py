@@ -42,12 +42,12 @@ class Client:
         quiet: bool = False,
     ) -> None:
         if isinstance(client, bool) or not isinstance(client, int) or not 0 <= client < 2**32:
-            raise UsageError(f"client is {client!r}; it must be a whole number from 0")
+            raise UsageError(f"client is {client!r}; it must be a whole number from 0 to 4294967295")
         if not isinstance(threads, int) or not 0 <= threads <= 1024:
             raise UsageError(f"threads is {threads!r}; it must be a whole number from 0 to 1024")
         for name, value in (("patience", patience), ("max_epsilon", max_epsilon)):
             if not 0 <= value < float("inf"):
-                raise UsageError(f"{name} is {value!r}; it must be a number from 0")
+                raise UsageError(f"{name} is {value!r}; it must be a finite number, 0 or more")
         if not 0 < delta < 1:
             raise UsageError(f"delta is {delta!r}; it must be a number above 0 and below 1")
         self._options = {

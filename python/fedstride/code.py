@@ -58,7 +58,7 @@ def uses_clipped_sum(function: Function) -> Function:
 
 
 def tracker(function: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], None]:
-    """Makes an `on_round` from a function that reports a round to a tracker. If the function raises, the run continues and the
+    """Makes an `on_round` function from one that reports a round to a tracker. If the function raises, the run continues and the
     `fedstride` logger gets the first traceback. The function's return value never stops the run."""
     failures = 0
 
@@ -70,7 +70,7 @@ def tracker(function: Callable[[dict[str, Any]], object]) -> Callable[[dict[str,
         except Exception:
             failures += 1
             if failures == 1:
-                logging.getLogger("fedstride").exception("the tracker failed in round %s; the run goes on, and this is said once", record["round"])
+                logging.getLogger("fedstride").exception("the tracker failed in round %s; the run continues, and later failures are not logged", record["round"])
 
     return on_round
 
@@ -86,7 +86,7 @@ def code_setting(functions: Mapping[str, Any]) -> str | None:
 class Trained:
     """What a training function may return instead of only the weights.
 
-    weights: a dict of arrays or tensors with the names and shapes it was given.
+    weights: a dict of arrays or tensors with the names and shapes that the function was given.
     examples: number of examples whose gradient was computed, for the results; None: as many as the client has.
     loss: mean training loss, at least 0; None: unknown.
     state: a dict of arrays and JSON values, kept until the client's next round (needs client_state="keep"); None: unchanged.

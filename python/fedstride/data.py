@@ -27,13 +27,13 @@ def load_dataset(dataset: str | None = None, *, data: Data | None = None, **sett
     """Reads a data set into a dict of read-only arrays, which share the data set's memory.
 
     dataset: a name from `fedstride data list`; or data: your own file or arrays, as for `run`.
-    settings: these say where the data sets are, and how to read a file.
+    settings: where the data sets are, and how to read a file.
 
     Keys: x, y, x_test, y_test; client and client_test (indices into client_names) if the data identify clients; rows and
     rows_test (row numbers in the file) if some were held out as the test part; classes, class_names, client_names; mean and
     deviation of each channel or column (a model's input is (x - mean) / deviation, for images (x / 255 - mean) / deviation);
     targets ("classes", "positions", "values", "flags"); vocabulary, the number of tokens; hash (SHA-256 of the contents);
-    notes, the decisions that settings left open, with the flags that change them.
+    notes, the decisions made where the settings left a choice, with the flags that change them.
     x: images uint8 (rows, channels, height, width); numbers float32 (rows, columns) or (rows, height, width, channels); tokens
     uint16 (rows, positions). y: classes uint16 (rows,) or (rows, positions); values and flags float32 (rows, numbers).
     """
@@ -94,13 +94,13 @@ def _plain(key, given):
     import numpy
 
     if isinstance(given, (list, tuple)) and not all(isinstance(one, (bool, int, float, str, numpy.generic)) for one in given):
-        raise UsageError(f"data, key '{key}': a list of values that are neither numbers nor strings; convert it to an array")
+        raise UsageError(f"key '{key}' of data is a list of values that are neither numbers nor strings; convert it to an array")
     try:
         array = numpy.asarray(given)
     except Exception as error:
-        raise UsageError(f"data, key '{key}': a {type(given).__name__}, which is not an array: {error}") from None
+        raise UsageError(f"key '{key}' of data is of type {type(given).__name__}, which is not an array: {error}") from None
     if array.dtype == object:
-        raise UsageError(f"data, key '{key}': an array of objects; valid: numbers and strings")
+        raise UsageError(f"key '{key}' of data is an array of objects; valid: numbers and strings")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return numpy.require(array, requirements=["C", "A"])

@@ -97,7 +97,7 @@ class Run:
             try:
                 rounds.append(json.loads(line))
             except json.JSONDecodeError:
-                raise Error(f"'{self.folder / 'rounds.jsonl'}', line {number} is not JSON: the file is damaged") from None
+                raise Error(f"line {number} of '{self.folder / 'rounds.jsonl'}' is not JSON: the file is damaged") from None
         return rounds
 
     @property
@@ -123,14 +123,14 @@ class Run:
 
     def plot(self, *metrics: str, ax: Any = None, **style: Any) -> Any:
         """Draws columns of `frame` over the rounds, by default the test accuracy or R2, into `ax` or a new figure, and returns the
-        matplotlib Axes. Rounds without the number are left out. style: keywords of Axes.plot. Raises ImportError without
+        matplotlib Axes. Rounds without the metric are left out. style: keywords of Axes.plot. Raises ImportError without
         matplotlib, UsageError for a column that no round has."""
         rows = [_flat(record) for record in self.rounds]
         known = {key for row in rows for key, value in row.items() if _is_number(value)} - {"round"}
         wanted = metrics or (_measure(known),)
         for metric in wanted:
             if metric not in known:
-                raise UsageError(f"no round of '{self.folder}' has the number '{metric}'; valid: {', '.join(sorted(known)) or 'none'}")
+                raise UsageError(f"no round of '{self.folder}' has the metric '{metric}'; valid: {', '.join(sorted(known)) or 'none'}")
         if ax is None:
             ax = _pyplot().subplots()[1]
         for metric in wanted:
@@ -230,7 +230,7 @@ def _statement(spent: dict[str, Any]) -> str:
 
 
 def _measure(names: Any) -> str:
-    """Returns the key of the test result among these: R2 for targets that are numbers, accuracy for classes."""
+    """Returns the key of the test result among these: R2 for numeric targets, accuracy for classes."""
     return "test_r2" if "test_r2" in names else "test_accuracy"
 
 

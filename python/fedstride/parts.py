@@ -50,7 +50,7 @@ class Part:
         return self._given.get(key, self._defaults[key])
 
     def __setattr__(self, key: str, value: object) -> None:
-        raise AttributeError(f"a part does not change; make another: {type(self).__name__}({key}=...)")
+        raise AttributeError(f"parts are immutable; make a new one: {type(self).__name__}({key}=...)")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._defaults]
@@ -76,7 +76,7 @@ def spread(settings: dict[str, Any]) -> dict[str, Any]:
         if isinstance(part, type) and issubclass(part, Part):
             part = part()
         if isinstance(part, (list, tuple)) and any(isinstance(one, Part) for one in part):
-            both = "; both levels are dp=fedstride.BothPrivacy(...)" if key == "dp" else ""
+            both = "; for both levels, use dp=fedstride.BothPrivacy(...)" if key == "dp" else ""
             raise UsageError(f"{key} is a list of parts; it must be one{both}")
         if not isinstance(part, Part):
             continue

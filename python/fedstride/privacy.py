@@ -66,8 +66,9 @@ def compare(**question: Value) -> Any:
 
 def event(*, noise_multiplier: float, steps: int = 1, sampling_rate: float = 1, sampling: str | None = None, **more: Any) -> dict[str, Any]:
     """Describes releases of one kind, for `composition=`: `steps` clipped sums with Gaussian noise. By default `sampling` is
-    "full" at a sampling rate of 1, otherwise "poisson"; also valid: "shuffle", "without-replacement". `more` are keys of
-    docs/compositions.md, such as schedule={"name": "linear", "target": 1000}. Use another event if noise or rate change."""
+    "full" at a sampling rate of 1, otherwise "poisson"; also valid: "shuffle", "without-replacement". `more` are further
+    keys from docs/compositions.md, such as schedule={"name": "linear", "target": 1000}. Use another event if the noise or the rate
+    changes."""
     sampling = sampling or ("full" if sampling_rate == 1 else "poisson")
     found = {"mechanism": "gaussian", "sampling": "none" if sampling == "full" else sampling, "noise_multiplier": noise_multiplier,
              "count": steps, **more}
@@ -160,7 +161,7 @@ def user_rows(noise_multiplier: float, rows: int, rate: float, releases: int = 1
     is exact for one release and computed by Renyi divergences for more."""
     _one_of(epsilon, delta)
     if epsilon is not None and releases != 1:
-        raise _core.UsageError("delta at an epsilon is for one release; use delta= for more")
+        raise _core.UsageError("delta at a given epsilon is computed only for one release; for more, give delta= instead")
     return float(_core.user_mixture(rows, rate, noise_multiplier, releases, epsilon, 0.5 if delta is None else delta))
 
 

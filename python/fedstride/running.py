@@ -48,10 +48,10 @@ def run(
     data: your own data: a file or folder (docs/data.md), or arrays: (x, y), (x, y, client), or a dict with the keys x, y, client,
         x_test, y_test, client_test, classes, vocabulary (`inputs` and `label` specify other keys). The same arrays in an .npz
         file give the same run. Images uint8 (rows, channels, height, width), gray images uint8 (rows, height, width), and float32
-        (rows, columns) whose values are not all 255ths are used in place and must not change during the run; everything else is
-        converted. Without x_test, a sixth of the rows is held out for testing and both parts are copied. Data may also be a data
-        set with rows or columns, (train, test), or a dict of both, from PyTorch, torchvision, pandas or Hugging Face; `inputs`,
-        `label` and `client_column` specify columns.
+        (rows, columns) whose values are not all multiples of 1/255 are used in place and must not change during the run;
+        everything else is converted. Without x_test, a sixth of the rows is held out for testing and both parts are copied.
+        Data may also be a data set with rows or columns, (train, test), or a dict of both, from PyTorch, torchvision, pandas
+        or Hugging Face; `inputs`, `label` and `client_column` specify columns.
     model: a name or a line of layers (docs/models.md), or the result of from_torch for a PyTorch module; or the initial weights
         of any other model, which needs `train`: a dict of arrays, a PyTorch state dict or a module. Tensors that are not floating
         point never change; all others are averaged, including the statistics of batch normalization.
@@ -89,7 +89,7 @@ def run(
             code.settings["model"] = model
         elif isinstance(model, LayeredModel):
             if code.settings.get("init") is not None:
-                raise UsageError("init is given with a model that has its own first weights; it must be left out")
+                raise UsageError("init is given with a model that has its own initial weights; it must be left out")
             code.settings["model"] = model.line
             code.settings["init"] = until_done.enter_context(first_weights(model.tensors))
             code.functions["check"] = model.check
@@ -126,7 +126,7 @@ def resume(
     verbose: bool = False,
     **settings: Value | Callable[..., Any],
 ) -> Run:
-    """Resumes the run in `folder` from its last checkpoint. The results have the same bits as without the interruption.
+    """Resumes the run in `folder` from its last checkpoint. The results are bit-identical to those of an uninterrupted run.
 
     settings: any that may change: `rounds` (not fewer than finished), `threads`, `evaluate_every` and others.
     data: for a run on arrays, the same arrays; other contents raise Error.

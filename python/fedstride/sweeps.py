@@ -35,7 +35,7 @@ class Cell(Run):
 class Sweep:
     """A sweep's folder, as `fedstride.sweep` returns it; `Sweep(folder)` opens one. The tables are read on access (docs/results.md).
 
-    folder: where it is. cells, frame(), tables, claims: what it found. A sweep also has the keys that the program prints: sweep["finished"].
+    folder: its path. cells, frame(), tables, claims: its results. A sweep also has the keys that the program prints: sweep["finished"].
     """
 
     def __init__(self, folder: Place, *, told: Mapping[str, Any] | None = None) -> None:
@@ -103,10 +103,10 @@ class Sweep:
 
     def _path(self, table: str) -> pathlib.Path:
         if table not in TABLES:
-            raise KeyError(f"{table!r} is no table; valid: {', '.join(TABLES)}")
+            raise KeyError(f"{table!r} is not a table; valid: {', '.join(TABLES)}")
         path = self.folder / f"{table}.csv"
         if not path.is_file():
-            raise Error(f"'{self.folder}' has no {path.name}: the sweep has not written it yet (its last shard does)")
+            raise Error(f"'{self.folder}' has no {path.name}: the sweep has not written it yet (it does so when it ends)")
         return path
 
     def _rows(self, table: str) -> tuple[list[str], list[dict[str, str]]]:

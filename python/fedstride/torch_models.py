@@ -51,7 +51,8 @@ class LayeredModel:
 
 
 def from_torch(module: Any) -> LayeredModel:
-    """Converts a `torch.nn.Sequential`, nested or not, of layers that fedstride has to a model line with the module's weights.
+    """Converts a `torch.nn.Sequential`, nested or not, of layers that fedstride supports to a model line with the module's
+    weights.
 
     Known: Conv2d, Linear, MaxPool2d, AvgPool2d, AdaptiveAvgPool2d(1), GroupNorm, LayerNorm of one dimension, Embedding, ReLU,
     LeakyReLU, GELU, Tanh, Sigmoid, Dropout, Flatten, Identity. The last layer is a Linear with an output for each answer of the
@@ -111,7 +112,7 @@ def _converted(layers):
                 raise UsageError(f"layer '{place}', {kind}: {name} has requires_grad=False, and fedstride would train it; valid: True, and "
                                  f"run(freeze='{stem}{count[stem]}')")
             if not tensor.is_floating_point() or not tensor.isfinite().all():
-                raise UsageError(f"layer '{place}', {kind}: {name} must be floating-point numbers, all finite")
+                raise UsageError(f"layer '{place}', {kind}: {name} must hold finite floating-point numbers")
             tensors[ours] = array_of(tensor.float()).copy()
             names[ours] = f"{place}.{name}" if place else name
     return words, tensors, names
@@ -121,7 +122,7 @@ def _one(place, kind, setting, value):
     """Returns a size that PyTorch allows to differ between dimensions. Raises UsageError if it differs."""
     values = value if isinstance(value, tuple) else (value, value)
     if len(set(values)) != 1 or not isinstance(values[0], int):
-        raise UsageError(f"layer '{place}', {kind}: {setting} is {value}; it must be one whole number for both dimensions")
+        raise UsageError(f"layer '{place}', {kind}: {setting} is {value}; it must be the same whole number in both dimensions")
     return values[0]
 
 
@@ -180,7 +181,7 @@ def _word(place, layer, kind, is_last):
         _must(place, layer, kind, start_dim=1, end_dim=-1)
         return "flatten"
     known = sorted({*_STEMS, *_ACTIVATIONS, *_POOLS, "AdaptiveAvgPool2d", "LeakyReLU", "GELU", "Dropout", "Flatten"})
-    raise UsageError(f"layer '{place}' is a {kind}, which fedstride has not; valid: {', '.join(known)}, in Sequential; "
+    raise UsageError(f"layer '{place}' is a {kind}, which fedstride does not have; valid: {', '.join(known)}, in Sequential; "
                      "anything else is trained by your own code (train=)")
 
 
@@ -193,14 +194,14 @@ def _refuse_parametrized(place, layer, kind):
     """Refuses weight_norm, pruning and the like, old and new, which rename parameters."""
     found = [name for name, _ in layer.named_parameters()]
     if hasattr(layer, "parametrizations") or kind in _STEMS and not {"weight", "bias"}.issuperset(found):
-        raise UsageError(f"layer '{place}', {kind}: its weights are computed from {', '.join(found)}; valid: weights of its own, without "
+        raise UsageError(f"layer '{place}', {kind}: its weights are computed from {', '.join(found)}; valid: plain weights, without "
                          "weight_norm, pruning or another parametrization")
 
 
 def _refuse_hooks(module):
     for place, owner in [*module.named_modules(), *module.named_parameters()]:
         if any(getattr(owner, hooks, None) for hooks in _HOOKS):
-            raise UsageError(f"'{place}', a {type(owner).__name__}, has a hook, which fedstride would not call; valid: without hooks")
+            raise UsageError(f"'{place}', a {type(owner).__name__}, has a hook, which fedstride would not call; valid: a module without hooks")
 
 
 def _refuse_shared(layers):
@@ -211,13 +212,13 @@ def _refuse_shared(layers):
             length = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
             text = f"layer '{place}', {type(layer).__name__}: {name}"
             if length < tensor.numel():
-                raise UsageError(f"{text} has values that share memory; valid: memory of its own for each")
+                raise UsageError(f"{text} has values that share memory; valid: separate memory for each value")
             extents.append((tensor.data_ptr(), tensor.data_ptr() + length * tensor.element_size(), number, text))
     extents.sort()
     for one, other in zip(extents, extents[1:]):
         if other[0] < one[1]:
             later, first = (one, other) if one[2] > other[2] else (other, one)
-            raise UsageError(f"{later[3]} is shared with {first[3]}, and fedstride would train two; valid: parameters of its own for each layer")
+            raise UsageError(f"{later[3]} is shared with {first[3]}, and fedstride would train two; valid: separate parameters for each layer")
 
 
 # --- the examples that a module reads ---
@@ -262,7 +263,7 @@ def _picture(layers, end, windows):
                 return (_size(before[0]) if before else channels, *sides)
     setting = _SIZES[type(after).__name__]
     raise UsageError(f"layer '{place}', {type(after).__name__}: {setting} is {count}; it must be {known or 'channels'} x height x width of "
-                     "the pictures before Flatten")
+                     "the images before Flatten")
 
 
 def _side_for(made, windows):
@@ -293,11 +294,11 @@ def _follow(layers, x, vocabulary):
 def _misread(layer, kind, x, vocabulary):
     has_pictures = x.dim() == 4
     if kind in ("Conv2d", "AdaptiveAvgPool2d", *_POOLS) and not has_pictures:
-        return "it reads no pictures; it must stand before Flatten, where pictures are"
+        return "its input is not images; it must come before Flatten"
     if kind in ("Linear", "LayerNorm") and has_pictures:
-        return "it reads the lines of pictures; it must stand behind Flatten"
+        return "it would read the rows of images; it must come after Flatten"
     if kind in ("GroupNorm", "Flatten") and x.dim() == 3:
-        return "it reads a sequence; it must not stand behind Embedding"
+        return "it would read a sequence; it must not come after Embedding"
     if kind == "Embedding":
         return f"num_embeddings is {layer.num_embeddings}; it must be the data's vocabulary, {vocabulary}" * (layer.num_embeddings != vocabulary)
     if kind in _SIZES and _size(layer) != (reads := x.shape[1 if has_pictures else -1]):
@@ -389,7 +390,7 @@ def _culprit(module, x, vocabulary, random):
             parts.append(torch.nn.Linear(reached[0].numel() if reached.dim() == 4 else reached.shape[-1], 2))
         if _difference(torch.nn.Sequential(*parts), x, vocabulary, random) is not None:
             return f"layer '{place}', {type(layer).__name__}"
-    return "the module, whose layers are the same one by one"
+    return "the module, whose layers agree one by one"
 
 
 def _difference(module, x, vocabulary, random, must_reach=False):
@@ -427,7 +428,7 @@ def _compare(module, x, vocabulary, random, must_reach):
         allowed = (5e-3 if ours else 1e-4) * abs(value).max() + 30 * abs(single[ours] - value).max() + 1e-6 * largest
         error = abs(found[ours] - value).max()
         if not error <= allowed:
-            raise _Differs(f"{what} differs by {error:.3g}, which is up to {abs(value).max():.3g}")
+            raise _Differs(f"{what} differs by {error:.3g}, where its largest magnitude is {abs(value).max():.3g}")
 
 
 def _of_module(module, x, y, names):

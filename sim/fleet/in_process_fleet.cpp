@@ -26,7 +26,8 @@ std::string InProcessFleet::train(const Task& task, ClientId client, UpdateSink 
 }
 
 void InProcessFleet::collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) {
-  // Starts with the largest clients, so that only small ones are left at the end. Sums are exact, so the order has no effect.
+  // Starts with the largest clients, so that only small ones are left at the end. Sums are exact, so the order does not affect
+  // the result.
   std::vector<ClientId> order = cohort;
   std::ranges::stable_sort(order, std::greater{}, [&](ClientId client) { return rows_[client].size(); });
   const bool keeps = training_.keeps_clients();
@@ -78,7 +79,7 @@ void InProcessFleet::collect_each(const std::vector<ClientTask>& tasks, const st
     const std::lock_guard lock(mutex);
     ready_[one.client] = std::move(ready);
   });
-  // Discards the results of dropped tasks.
+  // Discards results whose tasks are no longer in `ahead`.
   std::erase_if(ready_, [&](const auto& kept) {
     return std::ranges::none_of(
         ahead, [&](const ClientTask& one) { return one.client == kept.first && one.task.round == kept.second.round; });

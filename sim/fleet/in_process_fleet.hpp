@@ -13,8 +13,8 @@
 
 namespace fedstride {
 
-/// Trains every client in this process, on several threads. A client has only its rows and its state (in a temporary store,
-/// unless keep_in() sets another); the large objects belong to one Trainer per thread.
+/// Trains every client in this process, on several threads. Each client has only its rows and its state (in a temporary store,
+/// unless keep_in() sets another); large objects are in the Trainers, of which there is at most one per thread.
 class InProcessFleet : public LocalFleet {
  public:
   /// The arguments must outlive the fleet. rows[k] holds client k's rows.
@@ -22,7 +22,8 @@ class InProcessFleet : public LocalFleet {
                  Threads& threads);
 
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override;
-  /// Trains enough tasks ahead to keep all threads busy; their results stay in memory and are lost when the fleet is destroyed.
+  /// Also trains enough tasks of `ahead` to keep all threads busy; their results stay in memory and are lost when the fleet is
+  /// destroyed.
   void collect_each(const std::vector<ClientTask>& tasks, const std::vector<ClientTask>& ahead, Accumulator& updates) override;
 
   /// When *stop becomes true, clients stop mid-epoch and collect() throws Interrupted.

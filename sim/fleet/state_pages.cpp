@@ -221,7 +221,8 @@ class PageCheck {
     return entries;
   }
 
-  /// Returns the keys, which must be in order. The first key of a branch page is ignored; the start of the range replaces it.
+  /// Returns the integer keys, which must be in order; none if keys are text. The first key of a branch page is ignored; the
+  /// start of the range replaces it.
   static std::vector<std::uint64_t> keys_of(std::span<const Entry> entries, bool is_leaf, const Kind& kind,
                                             const KeyRange& range) {
     std::vector<std::uint64_t> keys;
@@ -253,7 +254,7 @@ class PageCheck {
     free_pages(entry, list);
   }
 
-  /// Reads the heads in file order with readahead, which is ten times as fast on a disk.
+  /// Reads the headers of large values in file order with readahead, which is ten times as fast on a disk.
   void check_large_values() {
     constexpr std::size_t kAhead = 512;
     std::ranges::sort(large_values_);
@@ -320,7 +321,8 @@ void check_state_pages(const std::filesystem::path& path, std::span<const StateT
   try {
     PageCheck(file.get(), size, tables).check();
   } catch (const Cut& cut) {
-    throw failure(name + "were cut: the file has only " + std::to_string(size) + " of " + std::to_string(cut.needed) + " bytes");
+    throw failure(name + "are truncated: the file has only " + std::to_string(size) + " of " + std::to_string(cut.needed) +
+                  " bytes");
   } catch (const Damaged&) {
     throw failure("cannot open the clients' states in '" + path.string() +
                   "': the file is damaged or not a file of clients' states");

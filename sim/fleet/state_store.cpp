@@ -201,7 +201,7 @@ struct StateStore::Impl {
     if (transaction != nullptr) return;
     start("change");
     if (mode == Mode::read || now != base || undo_is_of_base) return;
-    // This is the first change after a checkpoint; from now on, no earlier state can be restored.
+    // This is the first change after a checkpoint; from now on, no earlier checkpoint can be restored.
     require("change", ::mdb_drop(transaction, undo, 0));
     undo_is_of_base = true;
   }
@@ -279,16 +279,16 @@ struct StateStore::Impl {
     std::uint32_t stored_base = 0;
     std::int64_t stored_round = 0;
     if (!std::getline(text, form) || form != kForm)
-      throw failure("'" + file.string() + "' is not a file of clients' states of this version of fedstride");
+      throw failure("'" + file.string() + "' is not a file of clients' states in this version's format");
     const std::size_t told = mark.rfind('\n') + 1;
     if (Hash().text(std::string_view(mark).substr(0, told)).hex() != std::string_view(mark).substr(told) ||
         !std::getline(text, stored_run) || !(text >> stored_base >> stored_round >> base_sum >> sum))
       fail("read", MDB_CORRUPTED);
     if (stored_run != run) throw failure("the clients' states '" + file.string() + "' belong to another run");
     if (stored_round != base && stored_base != base)
-      throw failure("the clients' states '" + file.string() + "' are of round " +
-                    (stored_round >= 0 ? std::to_string(stored_round) : "after " + std::to_string(stored_base)) +
-                    ", but the checkpoint is of round " + std::to_string(base));
+      throw failure("the clients' states '" + file.string() + "' are from " +
+                    (stored_round >= 0 ? "round " + std::to_string(stored_round) : "after round " + std::to_string(stored_base)) +
+                    ", but the checkpoint is from round " + std::to_string(base));
     written_sum = sum;
     if (stored_round == base) base_sum = sum;
     open_tables(0);

@@ -25,7 +25,7 @@ class Threads {
   void for_each_task(std::size_t count, function_ref<void(std::size_t)> task);
 
   /// Runs the pieces of one task with the help of idle threads. While waiting, the calling thread runs only pieces of its own
-  /// task, never another task, since its workspace is in use.
+  /// task, never another task, since the thread's workspace is in use.
   void for_each_piece(int count, function_ref<void(int)> piece);
   /// The same as for_each_piece(); makes Threads usable as a ForEachPiece.
   void operator()(int count, function_ref<void(int)> piece) { for_each_piece(count, piece); }

@@ -19,7 +19,7 @@ enum class RequestKind : std::uint8_t { prepare, begin, train, keep, abandon, ev
 
 struct Request {
   RequestKind kind = RequestKind::dismiss;
-  std::uint64_t number = 0;  ///< for train: a counter that distinguishes current notes from late ones
+  std::uint64_t number = 0;  ///< for train: a counter that distinguishes current notes from late ones; otherwise see KeepAnswer
   std::string body = {};     ///< one of the requests below, encoded
 };
 

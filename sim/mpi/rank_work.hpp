@@ -25,8 +25,9 @@ class RankWork {
   /// The arguments must outlive this object. When *stop becomes true, training is interrupted.
   RankWork(const Setup& setup, Threads& threads, const Ranks& ranks, const std::atomic<bool>* stop);
 
-  /// Trains the cohort's clients on this rank and adds their updates to `part`. Never throws; if the answer's `error` or
-  /// `interrupted` is set, its other members are empty. Calls meanwhile() on the calling thread every few milliseconds.
+  /// Trains those of the cohort's clients that are assigned to this rank, and adds their updates to `part`. Never throws; if the
+  /// answer's `error` or `interrupted` is set, its other members are empty. Calls meanwhile() on the calling thread every few
+  /// milliseconds.
   TrainAnswer train(const Task& task, const std::vector<ClientId>& cohort, Accumulator& part, function_ref<void()> meanwhile);
   /// True if the round's updates are kept and can be aggregated in slices of coordinates, one for each rank.
   bool aggregates_slices() const;

@@ -60,7 +60,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Ends the connection immediately or, with `flush`, once all queued frames are sent (or after a few seconds). `ended`
   /// receives `reason`.
   virtual void end(const std::string& reason, bool flush) = 0;
-  /// Ends the connection after nothing has arrived for this long.
+  /// Ends the connection once nothing has arrived for this long.
   virtual void set_silence(std::chrono::milliseconds longest) = 0;
 
   const std::string& peer_name() const { return peer_.name; }  ///< from its certificate; empty if plain

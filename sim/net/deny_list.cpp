@@ -54,7 +54,7 @@ DenyList DenyList::read(const std::filesystem::path& path) {
     const std::string entry = entry_of(line);
     if (entry.empty())
       throw failure("'" + path.string() + "', line " + std::to_string(number) +
-                    ": valid: 'client-K', 'serial HEX' or 'fingerprint HEX' (64 digits)");
+                    " is not a valid entry; valid: 'client-K', 'serial HEX', 'fingerprint HEX' (64 digits)");
     list.entries_.insert(entry);
   }
   return list;

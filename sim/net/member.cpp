@@ -248,7 +248,7 @@ class Member {
         return with(decode<Train>(body), [&](const Train& message) { on_train(message); });
       case FrameKind::secure:
         return with(decode<SecureMessage>(body), [&](SecureMessage& message) {
-          if (!work_.secure) return connection_->end("it asked for secure aggregation, which this client does not know", true);
+          if (!work_.secure) return connection_->end("it asked for secure aggregation, which this client does not support", true);
           last_served_ = Clock::now();
           const std::lock_guard lock(mutex_);
           schedule(Job::secure, [this, message = std::move(message), by = std::weak_ptr(connection_)] { secure(message, by); });
@@ -352,7 +352,7 @@ class Member {
   void on_train(const Train& train) {
     last_served_ = Clock::now();
     if (!model_ || model_->round != train.round || model_->model_hash != train.model_hash)
-      return connection_->end("it asked for training on a model it has not sent", true);
+      return connection_->end("it asked to train a model it has not sent", true);
     requested_ = train;
     if (packings_.model_coding.on()) held_ = model_;
     if (answer_ && answered_ && same(*answered_, train)) return connection_->send(answer_, FrameKind::update);

@@ -225,7 +225,7 @@ std::string too_long(const Welcome& welcome) {
     return "the settings have " + std::to_string(welcome.settings.size()) + " bytes as a file; at most " +
            std::to_string(kMaxLongTextBytes) + " can be sent to clients";
   if (welcome.schema.size() > kMaxSchemaBytes)
-    return "the data set's schema (names, mean and deviation of its columns and classes) has " +
+    return "the data set's schema (names of columns and classes, words, means and standard deviations) has " +
            std::to_string(welcome.schema.size()) + " bytes; at most " + std::to_string(kMaxSchemaBytes) +
            " can be sent to clients";
   if (welcome.row_counts.size() > kMaxDealtClients)

@@ -206,12 +206,12 @@ struct NetworkedFleet::Impl {
       terms.packings.update.unpack(message.change);
     } else if (!coding.decode(message.code, message.round, client, message.change)) {
       return reception.dismiss(client,
-                               "its compressed update does not decode to the " + counted(coding.size(), "number") +
-                                   " that are trained, as '" + std::string(coding.compression.name()) + "' codes them",
+                               "its compressed update does not decode to the " + counted(coding.size(), "entry", "entries") +
+                                   " of an update with compress-up '" + std::string(coding.compression.name()) + "'",
                                false);
     }
     if (!message.diverged && !ExactSum::admits(view(std::as_const(message.change))))
-      return reception.dismiss(client, "its update has numbers that are infinite, NaN, or 2^22 or larger in magnitude", false);
+      return reception.dismiss(client, "its update has entries that are infinite, NaN, or 2^22 or larger in magnitude", false);
     bytes.uplink += update_frame_bytes(message.diverged       ? 0
                                        : message.code.empty() ? sizeof(float) * terms.packings.update.size()
                                                               : message.code.size(),
@@ -359,13 +359,14 @@ struct NetworkedFleet::Impl {
     const ClientReport& report = message.report;
     if (message.model_hash != round->model_hash) return "its update is not based on the model it was sent";
     if (report.rows != terms.roster[client].rows)
-      return "its report claims " + std::to_string(report.rows) + " rows; it has " + std::to_string(terms.roster[client].rows);
+      return "its report claims " + std::to_string(report.rows) + " rows; the client has " +
+             std::to_string(terms.roster[client].rows);
     const auto size = static_cast<std::uint64_t>(message.change.size());
     if (message.diverged && size != 0)
-      return "its update is marked as diverged but has " + std::to_string(size) + " numbers; it must have none";
+      return "its update is marked as diverged but has " + std::to_string(size) + " entries; it must have none";
     if (round->secured) {
       if (size != 0 || !message.code.empty() || is_more_than_stripped(report))
-        return "its update has numbers of its own; under secure aggregation they go through the sum";
+        return "its update has numbers of its own; under secure aggregation, they may only enter the secure sum";
       if (std::string why = impossible(report); !why.empty()) return why;
       return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client], round->told);
     }
@@ -375,13 +376,13 @@ struct NetworkedFleet::Impl {
              " but has a code of " + std::to_string(message.code.size()) + " bytes; it must have none";
     if (!message.diverged && is_coded) {
       if (size != 0)
-        return "its update has " + std::to_string(size) + " numbers in addition to its code; with compress-up '" +
+        return "its update has " + std::to_string(size) + " entries in addition to its code; with compress-up '" +
                std::string(terms.packings.update_coding.compression.name()) + "' it must have none";
       if (message.code.size() > terms.packings.update_coding.most_bytes())
         return "its compressed update has " + std::to_string(message.code.size()) + " bytes; it can have at most " +
                std::to_string(terms.packings.update_coding.most_bytes());
     } else if (!message.diverged && size != terms.packings.update.size())
-      return "its update has " + std::to_string(size) + " numbers; in this experiment it must have " +
+      return "its update has " + std::to_string(size) + " entries; in this experiment, it must have " +
              std::to_string(terms.packings.update.size());
     if (std::string why = impossible(report); !why.empty()) return why;
     return check_report(message.round, report, round->releases.empty() ? 0 : round->releases[client], round->told);

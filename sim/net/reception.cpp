@@ -255,7 +255,7 @@ void Reception::ready(const PeerPtr& peer, const Ready& message) {
   if (message.data_hash != data_hash)
     return refuse(peer,
                   who + " has different data: their hash is '" + message.data_hash +
-                      (brings_rows ? "', in the roster it is '" : "', in the experiment it is '") + data_hash + "'",
+                      (brings_rows ? "'; in the roster, it is '" : "'; in the experiment, it is '") + data_hash + "'",
                   true);
   if (message.rows != entry.rows || message.rows_hash != entry.rows_hash)
     return refuse(peer,

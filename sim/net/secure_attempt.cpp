@@ -30,7 +30,7 @@ secagg::Session invited_session(const SecureRules& rules, const secagg::Invitati
   for (const auto& invited : invitation.members) {
     const secagg::Member& member = invited.member;
     if (member.client >= drawn.among || (!session.cohort.empty() && session.cohort.back().client >= member.client))
-      throw failure("the cohort has clients twice, not in order, or unknown");
+      throw failure("the cohort has clients that are repeated, out of order or unknown");
     check_key(invited);
     session.cohort.push_back(member);
   }
@@ -66,7 +66,7 @@ template <class Message>
 void SecureAttempt::take(ClientId client, const std::string& message) {
   const auto decoded = secagg::decode<Message>(message);
   if (decoded.client != client)
-    throw failure("client " + std::to_string(client) + " sent a message of client " + std::to_string(decoded.client));
+    throw failure("client " + std::to_string(client) + " sent a message from client " + std::to_string(decoded.client));
   coordinator_.take(decoded);
 }
 

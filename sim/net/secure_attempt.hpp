@@ -27,7 +27,7 @@ struct DrawnClients {
   std::string_view cohort = {};  ///< the kind of cohort
 };
 
-/// Makes a client's session from its coordinator's invitation. Only this function limits an invitation's numbers. `check_key`
+/// Makes a client's session from its coordinator's invitation. No other function limits the numbers in an invitation. `check_key`
 /// throws for a key that is not the named client's. Throws Error (failure), whose one-line message omits the round, if no honest
 /// coordinator could have sent this invitation.
 secagg::Session invited_session(const SecureRules& rules, const secagg::Invitation& invitation, const DrawnClients& drawn,

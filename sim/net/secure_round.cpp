@@ -32,10 +32,10 @@ std::string SigningKeys::objection(ClientId client, const Ready& ready) {
     key[i] = static_cast<std::uint8_t>(std::stoul(ready.signing_key.substr(2 * i, 2), nullptr, 16));
   Known& known = keys_[client];
   if (known.is_known && known.key != key)
-    return who + " has another signing key than before; start it with the folder it used before";
+    return who + " has a different signing key than before; start it with the folder it used before";
   if (terms_.key_objection && ready.key_proof.size() > secagg::kMaxProof)
-    return who + " proves its signing key by " + std::to_string(ready.key_proof.size()) + " bytes; it must be at most " +
-           std::to_string(secagg::kMaxProof) + ", which the others can read";
+    return who + " sent a key proof of " + std::to_string(ready.key_proof.size()) + " bytes; it can have at most " +
+           std::to_string(secagg::kMaxProof) + ", the most that other clients accept";
   if (terms_.key_objection)
     if (std::string why = terms_.key_objection(client, key, ready.key_proof); !why.empty()) return why;
   known = {true, key, terms_.key_objection ? ready.key_proof : std::string()};
@@ -71,7 +71,7 @@ std::vector<ClientId> SecureRound::take_part(const std::vector<ClientId>& cohort
   for (ClientId client = 0; text >> client;) kept_.push_back(client);
   if (kept_.size() < cohort.size())
     log_("round " + std::to_string(terms_.number) + " was unmasked before, without " +
-         counted(cohort.size() - kept_.size(), "client") + ": it is repeated over the same list");
+         counted(cohort.size() - kept_.size(), "client") + ": it is repeated with the same clients");
   return kept_;
 }
 
@@ -86,7 +86,7 @@ void SecureRound::keep_survivors(const std::vector<ClientId>& clients) {
 void SecureRound::trained(ClientId client, ClientReport report, bool failed) {
   if (failed) {
     report.failure =
-        "it sent no update: its training diverged, its own code failed, or a number of it is beyond the range of secure-grid";
+        "it sent no update: its training diverged, its own code failed, or it has a number beyond the range of secure-grid";
     log_("round " + std::to_string(terms_.number) + ", client " + std::to_string(client) + ": " + report.failure);
   }
   trained_[client] = std::move(report);
@@ -139,7 +139,7 @@ void SecureRound::take(ClientId client, std::uint32_t attempt, std::uint32_t sta
   try {
     attempt_->take(client, stage, message);
   } catch (const Error& error) {
-    // Ending the connection drops the client (lost).
+    // Ending the connection drops the client; see lost().
     return reception_.dismiss(client, error.what(), false);
   }
   advance();
@@ -165,7 +165,7 @@ void SecureRound::lost(ClientId client) {
   if (!takes_part) return;
   attempt_->drop(client);
   if (has_input || (calls_.is_overdue() && kept_.empty())) return advance();
-  failed("client " + std::to_string(client) + " left before its masked input came");
+  failed("client " + std::to_string(client) + " left before its masked input arrived");
 }
 
 // Drops the client's update and requests it again.
@@ -187,7 +187,7 @@ void SecureRound::failed(const std::string& why) {
     sum_.end(why);
     return calls_.end({}, kept_);
   }
-  if (!calls_.is_over()) return say(text + "; another attempt begins when it can");
+  if (!calls_.is_over()) return say(text + "; another attempt begins as soon as possible");
   sum_.end(why);
   std::vector<ClientReport> reports;
   for (const auto& [client, report] : trained_) reports.push_back(report);

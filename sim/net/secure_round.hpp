@@ -52,7 +52,7 @@ class SecureRound {
     std::function<bool()> is_overdue;   ///< the round is past its deadline
     std::function<void(ClientId)> ask;  ///< requests the client's lost update again
     std::function<void(const std::vector<ClientReport>& reports, const std::vector<ClientId>& missing)>
-        end;  ///< the sum is done or has failed; excludes the updates of clients in `missing`
+        end;  ///< the sum is done or has failed; it excludes the updates of clients in `missing`
     std::function<void(std::uint64_t sent, std::uint64_t received)> count;  ///< bytes
   };
 
@@ -74,7 +74,7 @@ class SecureRound {
   void take(ClientId client, std::uint32_t attempt, std::uint32_t stage, const std::string& message);
   /// Called when a client's connection has ended.
   void lost(ClientId client);
-  /// Ends all attempts.
+  /// Ends the current attempt, if any.
   void close();
 
  private:

@@ -152,9 +152,9 @@ void add_rounds(Exposition& out, const FederationStatus& status) {
 
 void add_privacy(Exposition& out, const std::vector<PrivacySpent>& privacy) {
   if (privacy.empty()) return;
-  out.metric("privacy_epsilon", "Epsilon spent; if seeded is true, valid only if the seed were secret.");
+  out.metric("privacy_epsilon", "Epsilon spent; if seeded is true, it would hold only if the seed were secret.");
   for (const auto& spent : privacy) out.add(spent.epsilon, {{"level", spent.level}, {"seeded", spent.seeded ? "true" : "false"}});
-  out.metric("privacy_delta", "Delta of that epsilon.");
+  out.metric("privacy_delta", "Delta at which epsilon is reported.");
   for (const auto& spent : privacy) out.add(spent.delta, {{"level", spent.level}});
   out.metric("privacy_epsilon_budget", "Limit on epsilon; +Inf if none is set.");
   for (const auto& spent : privacy)
@@ -170,18 +170,19 @@ void add_clients(Exposition& out, const std::vector<ClientStatus>& clients) {
   using Client = const ClientStatus&;
   each("client_connected", "1 if the client is connected.", [](Client c) { return whole(c.connected); });
   each("client_in_cohort", "1 if the client is in the cohort of the current round.", [](Client c) { return whole(c.in_cohort); });
-  each("client_answered", "1 if its update for the current round has arrived.", [](Client c) { return whole(c.answered); });
-  each("client_waiting_seconds", "Time spent waiting for its update.", [](Client c) { return c.seconds_waiting; });
-  each("client_silent_seconds", "Time since the last byte from it.", [](Client c) { return c.seconds_silent; });
-  each("client_last_round", "Last round it answered; 0 if none.", [](Client c) { return c.last_round; });
-  each("client_received_bytes_total", "Bytes received from it.", [](Client c) { return c.received; });
-  each("client_sent_bytes_total", "Bytes sent to it.", [](Client c) { return c.sent; });
+  each("client_answered", "1 if the client's update for the current round has arrived.",
+       [](Client c) { return whole(c.answered); });
+  each("client_waiting_seconds", "Time spent waiting for the client's update.", [](Client c) { return c.seconds_waiting; });
+  each("client_silent_seconds", "Time since the last byte from the client.", [](Client c) { return c.seconds_silent; });
+  each("client_last_round", "Last round the client answered; 0 if none.", [](Client c) { return c.last_round; });
+  each("client_received_bytes_total", "Bytes received from the client.", [](Client c) { return c.received; });
+  each("client_sent_bytes_total", "Bytes sent to the client.", [](Client c) { return c.sent; });
   if (std::ranges::any_of(clients, [](Client c) { return c.certificate_expires != 0; })) {
-    out.metric("client_certificate_expiry_timestamp_seconds", "Expiry of the certificate it last presented.");
+    out.metric("client_certificate_expiry_timestamp_seconds", "Expiry of the certificate the client last presented.");
     for (Client client : clients)
       if (client.certificate_expires != 0) out.add(client.certificate_expires, {{"client", number_text(client.client)}});
   }
-  each("client_missed_rounds_total", "Rounds closed without it in this session.", [](Client c) { return c.missed; });
+  each("client_missed_rounds_total", "Rounds closed without the client in this session.", [](Client c) { return c.missed; });
 }
 
 }  // namespace
@@ -217,7 +218,7 @@ std::string status_metrics(const FederationStatus& status) {
   out.one("sent_bytes_total", "Bytes sent over all connections.", status.sent);
   out.one("refused_connections_total", "Connections refused or ended with a reason.", status.refused);
   if (status.certificate_expires != 0)
-    out.one("certificate_expiry_timestamp_seconds", "Expiry of the coordinator's certificate or its authority.",
+    out.one("certificate_expiry_timestamp_seconds", "Expiry of the coordinator's certificate or, if earlier, of its authority.",
             status.certificate_expires);
   out.one("resident_memory_bytes", "Resident memory of the coordinator.", status.memory);
   add_privacy(out, status.privacy);

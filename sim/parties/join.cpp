@@ -59,7 +59,7 @@ void require_privacy(const PrivacySetup& privacy, RequiredPrivacy level) {
     throw failure("require-dp is '" + std::string(choice_name(level)) + "'; the experiment protects " +
                   (privacy.example  ? "only examples"
                    : privacy.client ? "only clients"
-                                    : "neither"));
+                                    : "neither examples nor clients"));
 }
 
 /// Describes the experiment to the user in one line.
@@ -71,16 +71,16 @@ std::string terms_text(const Setup& setup, ClientId client) {
            (of.epsilon > 0 ? "up to epsilon " + number_text(of.epsilon) : std::string("no bound on epsilon")) + " at delta " +
            number_text(of.delta);
   };
-  return "client " + std::to_string(client) + " trains " + configuration.model + " by " +
+  return "client " + std::to_string(client) + " trains " + configuration.model + " with " +
          std::string(configuration.optimizer.name()) + " on " + counted(setup.clients.row_counts[client], "row") +
          (configuration.partition.as<OwnRows>() != nullptr || configuration.partition.as<OutsideRows>() != nullptr
               ? " of its own"
               : " of " + configuration.dataset) +
          (setup.privacy.example ? level("example", *setup.privacy.example) : "") +
          (setup.privacy.client ? level("client", *setup.privacy.client) : "") +
-         (setup.rules.sum.secure ? "; secure aggregation: its update is sent under masks" : "") +
+         (setup.rules.sum.secure ? "; secure aggregation: its update is sent masked" : "") +
          (setup.privacy.on()       ? ""
-          : setup.rules.sum.secure ? "; no privacy: the sum of all updates is seen as it is"
+          : setup.rules.sum.secure ? "; no privacy: the coordinator sees the exact sum of all updates"
                                    : "; no privacy: its updates are sent unprotected");
 }
 
@@ -119,7 +119,7 @@ class Participant {
                 .evaluates = static_cast<bool>(options_.evaluate)};
     if (options_.require_secure && !setup.rules.sum.secure)
       throw failure(
-          "require-secure is set; the experiment has secure-aggregation 'none', so that its coordinator would "
+          "require-secure is set; the experiment has secure-aggregation 'none', so its coordinator would "
           "see this client's updates");
     if (setup.rules.sum.secure) {
       signing_key_ = folder_.signing_key();
@@ -134,7 +134,7 @@ class Participant {
     if (options_.require_dp) require_privacy(setup.privacy, *options_.require_dp);
     if (options_.limit && !setup.privacy.on())
       throw failure("max-epsilon is " + number_text(options_.limit->epsilon) +
-                    "; the experiment has no privacy, so that its epsilon is unbounded");
+                    "; the experiment has no privacy, so its epsilon is unbounded");
     if (options_.train) {
       // A repeated round has the same noise, but user code may compute different gradients.
       if (setup.privacy.example)
@@ -144,8 +144,7 @@ class Participant {
       check_rules(setup.configuration, RuleScope::own_code);
     } else if (!setup.model.has_layers()) {
       throw failure(
-          "the experiment's model has tensors without layers, which only the client's own code can train: use fedstride.Client "
-          "in "
+          "the experiment's model has no layers, so only the client's own code can train it: use fedstride.Client in "
           "Python, or 'fedstride join --train FILE.py'");
     }
     open_memory(welcome, setup);
@@ -189,9 +188,9 @@ class Participant {
     const std::string start = input_digest(train);
     if (train.round < memory_.round || (again && start != memory_.model_hash))
       throw failure("the coordinator asks for round " + std::to_string(train.round) +
-                    (again ? " again, with another model or other values sent with it"
+                    (again ? " again, with a different model or different accompanying values"
                            : ", but this client has answered round " + std::to_string(memory_.round)) +
-                    ": it has lost rounds, and a client answers each round for one model only");
+                    ": the coordinator has lost rounds, and a client answers each round for only one model");
     const std::uint64_t separation = at.setup.rules.separation;
     if (!again && memory_.round > 0 && train.round - memory_.round < separation)
       throw failure("the coordinator asks for round " + std::to_string(train.round) + " after round " +
@@ -331,7 +330,7 @@ class Participant {
         const secagg::Masked masked = self.mask(secagg::decode<secagg::Delivery>(asked.message), input_->ring);
         for (const ClientId other : self.unopened())
           options_.log("round " + std::to_string(asked.round) + ": the shares of client " + std::to_string(other) +
-                       " do not open, so that this client holds none of them");
+                       " do not open, so this client holds none of them");
         return {encode(MaskedMessage{asked.round, asked.attempt, secagg::encoded(masked)}), FrameKind::masked};
       }
       case 3:
@@ -353,8 +352,8 @@ class Participant {
     const std::size_t clients = setup.clients.rows.size();
     const std::string round = "round " + std::to_string(asked.round) + ": ";
     const auto invitation = secagg::decode<secagg::Invitation>(asked.message);
-    // The planned number is fixed for the round, not for the attempt. Under example-level privacy, clients whose budget is spent
-    // are no longer drawn.
+    // The planned number of clients is the same in all attempts at a round. Under example-level privacy, clients whose budget is
+    // spent are no longer drawn.
     DrawnClients drawn{.among = clients,
                        .least = setup.privacy.example ? 0 : cohort.least(clients),
                        .most = cohort.most(clients),

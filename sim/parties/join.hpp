@@ -38,8 +38,7 @@ struct JoinOptions {
   /// left out of the round.
   OutsideTraining train = {};
   std::function<Evaluation(const Vector& model)> evaluate = {};  ///< evaluates models for the coordinator; empty: not offered
-  std::function<void(const Setup& setup)> prepared =
-      {};  ///< called once the experiment and the client's rows are known, if user code trains the client
+  std::function<void(const Setup& setup)> prepared = {};         ///< called when the experiment and the client's rows are known
 };
 
 /// Takes part until the coordinator ends the federation or *stop becomes true. The experiment comes from the coordinator; data,

@@ -42,7 +42,7 @@ void require_reportable(const Setup& setup) {
       throw usage_error("local-epochs " + std::to_string(setup.training.epochs) + " makes " + counted(releases, "noisy release") +
                         " per round for a client of " + counted(sizes.rows, "row") + ", of which more than " +
                         std::to_string(kMaxReleaseRuns) +
-                        " differ, the most that a report can hold; use fewer local epochs or larger batches");
+                        " are distinct; a report can hold no more than that: use fewer local epochs or larger batches");
   }
 }
 
@@ -111,7 +111,7 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   const PrivatePlan* const plan = setup.training.privacy ? setup.training.privacy->plans[report.client].get() : nullptr;
   const double expected = plan != nullptr && plan->counts() ? static_cast<double>(made) * plan->denominator() : 0;
   if (report.expected != expected || (expected == 0 && report.within != 0))
-    return "its report counts the gradients of " + number_text(report.expected) + " expected examples; it must be " +
+    return "its report counts the gradients of " + number_text(report.expected) + " expected examples; it must count " +
            number_text(expected);
   if (!setup.training.privacy) {
     bool has_lots = false;
@@ -120,7 +120,7 @@ std::string check_report(const Setup& setup, std::uint32_t round, const ClientRe
   }
   const std::uint64_t first = plan->releases_before(setup.training.first_epoch(round));
   if (report.releases != plan->runs(first, made, plan->round_clip(told)))
-    return "its report has other noisy releases than those requested";
+    return "its report has noisy releases that differ from those requested";
   return {};
 }
 
@@ -256,7 +256,7 @@ bool continues_run(const Configuration& configuration) {
   if (before == now) return true;
   const auto old_lines = split(before, '\n'), new_lines = split(now, '\n');
   const auto [a, b] = std::ranges::mismatch(old_lines, new_lines);
-  throw usage_error("out '" + configuration.out + "' has a run with other settings ('" +
+  throw usage_error("out '" + configuration.out + "' has a run with different settings ('" +
                     (a == old_lines.end() ? std::string() : std::string(*a)) + "' there, '" +
                     (b == new_lines.end() ? std::string() : std::string(*b)) +
                     "' now); use the same settings to continue it, or choose another folder");

@@ -30,7 +30,7 @@ Turns::Turns(const std::filesystem::path& folder) {
     if (!file) break;
     places_.push_back(std::move(file));
   }
-  if (places_.empty()) throw failure("cannot open the places for turns in '" + folder.string() + "': " + std::strerror(errno));
+  if (places_.empty()) throw failure("cannot open the turn files in '" + folder.string() + "': " + std::strerror(errno));
 }
 
 void Turns::begin() {

@@ -47,15 +47,15 @@ RunClients remote_clients(std::vector<std::uint64_t> row_counts, std::string par
 
 // --- rows dealt here ---
 
-// Refuses a partition that deals rows by class if the targets are not classes; the default partition deals them at random.
+// Refuses a partition that deals rows by class if the targets are not classes; the default partition then deals them at random.
 void check_suits(const Configuration& configuration, const Dataset& train, std::vector<std::string>& notes) {
   const Partitioner& partition = configuration.partition;
   if (train.targets == Targets::classes || partition->dealing() != Dealing::labels) return;
   const std::string why =
-      "data set '" + configuration.dataset + "' has " + std::string(choice_name(train.targets)) + ", no classes";
+      "data set '" + configuration.dataset + "' has " + std::string(choice_name(train.targets)) + ", not classes";
   const auto* standard = partition.as<Pathological>();
   if (standard != nullptr && standard->classes_per_client == 0 && !configuration.partition_is_asked_for) {
-    notes.push_back(auto_note("partition", why + ", so clients get random rows, in equal parts", "--partition"));
+    notes.push_back(auto_note("partition", why + ", so clients get equal numbers of random rows", "--partition"));
     return;
   }
   std::vector<std::string> others;
@@ -65,8 +65,8 @@ void check_suits(const Configuration& configuration, const Dataset& train, std::
                     "; valid: " + joined(others));
 }
 
-// For a partition by natural clients: takes all that the data have, or the first ones if fewer are wanted, and erases the others'
-// rows from `rows`, the rows to deal, to which the input points.
+// For a partition by natural clients: takes all clients in the data, or only the first ones if fewer are wanted, and erases the
+// others' rows from `rows`, the rows to deal, to which input.rows refers.
 void choose_natural_clients(DataSetup& setup, PartitionInput& input, std::vector<Row>& rows) {
   const std::vector<std::uint32_t> present = natural_clients(input);
   std::size_t each = 1;
@@ -153,7 +153,7 @@ DataSetup roster_setup(const Configuration& configuration, const OwnRows& own) {
       for (const std::string& name : setup.data.columns.inputs)
         if (setup.data.columns.are_named && std::ranges::find(line.columns, name) == line.columns.end())
           throw failure("client " + std::to_string(counts.size()) + "'s rows have no column '" + name + "': they have " +
-                        joined(line.columns) + ", and the experiment " + joined(setup.data.columns.inputs));
+                        joined(line.columns) + "; the experiment has " + joined(setup.data.columns.inputs));
     counts.push_back(line.rows);
     hashes.push_back(line.data_hash);
     hash.value(line.rows).text(line.data_hash);

@@ -23,8 +23,8 @@ struct RunClients {
   std::vector<std::uint64_t> row_counts = {};  ///< each client's number of rows
   std::string partition_hash = {};
   ClientRows test = {};                       ///< rows of client_test_data on which each client is tested; empty: none
-  bool test_is_of_test_part = false;          ///< true if `test` has rows of data.test, by natural client
-  std::size_t unused_rows = 0;                ///< training rows of data.train that no client holds
+  bool test_is_of_test_part = false;          ///< true: `test` lists rows of data.test, by natural client; false: of data.train
+  std::size_t unused_rows = 0;                ///< rows of data.train, outside the validation rows, that no client trains on
   std::vector<std::string> data_hashes = {};  ///< partition own: a hash of each client's rows, which are not in data.train
 
   std::size_t size() const { return row_counts.size(); }
@@ -60,8 +60,8 @@ struct ToldRows {
   std::vector<Row> rows;                  ///< the client's training rows, followed by the test rows for its personal model
 };
 
-/// The data of a client that receives its rows from the coordinator (partitions that read a file): the file is not opened, and
-/// only the number of other clients' rows is known. Throws Error (failure) if the rows in `told` cannot be this client's.
+/// The data of a client that receives its rows from the coordinator (partitions that read a file): that file is not opened,
+/// and only the number of other clients' rows is known. Throws Error (failure) if the rows in `told` cannot be this client's.
 DataSetup prepare_told_data(const Configuration& configuration, ClientId client, ToldRows told);
 
 /// The weight of each client's update in a round's mean.

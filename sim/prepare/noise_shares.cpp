@@ -41,10 +41,10 @@ NoiseShare SharePlan::share(double noise_multiplier) const {
   const double share = deviation(noise_multiplier);
   const double steps = share / used.step, least = law_of(law).least_steps(), most = law_of(law).most_steps();
   const std::string noise = "noise-law is '" + std::string(choice_name(law)) + "' and a client's noise has a deviation of " +
-                            number_text(share) + ", " + number_text(steps) + " steps of secure-grid; it ";
+                            number_text(share) + ", which is " + number_text(steps) + " steps of secure-grid; it ";
   if (used.range < bound)
     throw usage_error("secure-grid has a range of " + number_text(used.range) + "; what clients send has a norm of up to " +
-                      number_text(bound) + ", which the range must hold");
+                      number_text(bound) + ", which the range must cover");
   if (const unsigned needed = bits_of_shares(law, bound, share, used.step, size, clients); needed > used.bits)
     throw usage_error("secure-grid has " + std::to_string(used.bits) + " bits; with steps of " + power_text(used.step) + ", " +
                       counted(clients, "client") + " a round, updates of norm " + number_text(bound) +
@@ -56,7 +56,7 @@ NoiseShare SharePlan::share(double noise_multiplier) const {
                       std::to_string(std::ilogb(share / least)) + " or less, or noise-law " +
                       joined(names_where<ShareLaw>(is_finer)));
   if (steps > most)
-    throw usage_error(noise + "can be drawn up to " + number_text(std::floor(most)) + ": a step of 2^" +
+    throw usage_error(noise + "must be at most " + number_text(std::floor(most)) + " steps: a step of 2^" +
                       std::to_string(static_cast<int>(std::ceil(std::log2(share / most)))) + " or more");
   return {law, bound, share, used.step, size};
 }

@@ -30,7 +30,7 @@ struct SharePlan {
   /// One round in the accountant's terms.
   Releases release(double noise_multiplier, Neighbours neighbours) const;
   /// The noise of one client. Throws Error (usage), stating the value needed, if a sum could wrap, or if the grid is too coarse
-  /// for the law, too fine for drawing, or cannot hold a clipped vector.
+  /// for the law, too fine to draw the noise, or cannot hold a clipped vector.
   NoiseShare share(double noise_multiplier) const;
 
  private:

@@ -117,13 +117,13 @@ double noise_of_lots(const Accountant& accountant, PrivateRules rules, const Opt
   return least;
 }
 
-// Sets the unit of users' lots: as configured or, if automatic, the unit with less noise on the mean at the same epsilon, by
-// public sizes alone. Returns a note for the user on an automatic choice.
+// Sets the unit of users' lots: as configured or, if automatic, the unit with less noise on the mean at the same epsilon, which
+// depends only on public sizes. Returns a note for the user on an automatic choice.
 std::string choose_user_lots(const UserSettings& settings, const DataSetup& setup, PrivateRules& rules) {
   if (setup.data.train.clients.empty())
     throw usage_error(
-        "dp is 'user', but the data name no users; name their column or key (--user-column), or take --dp client "
-        "if each client is one user");
+        "dp is 'user', but the data name no users; name their column or key (--user-column), or use --dp client if each client "
+        "is one user");
   rules.bound = static_cast<std::uint64_t>(settings.user_examples);
   rules.unit = settings.user_sampling == UserSampling::examples ? LotUnit::some_examples : LotUnit::users;
   if (settings.user_sampling != UserSampling::automatic) return {};

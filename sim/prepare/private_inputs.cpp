@@ -157,7 +157,7 @@ void check_components(const DataSetup& setup) {
   const auto inputs = setup.data.train.shape.size();
   if (static_cast<std::size_t>(settings->components) > inputs)
     throw usage_error("private-components is " + std::to_string(settings->components) + "; data set '" + configuration.dataset +
-                      "' has " + std::to_string(inputs) + " inputs, which is the most that is valid");
+                      "' has " + std::to_string(inputs) + " inputs, and at most that many are valid");
   if (inputs > 4096)
     throw usage_error("private-components needs a matrix of inputs x inputs; data set '" + configuration.dataset + "' has " +
                       std::to_string(inputs) + " inputs; at most 4096 are valid");

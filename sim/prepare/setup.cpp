@@ -115,10 +115,10 @@ void compare_names(const RunData& data, const SafeTensors& model, const std::str
   const Schema theirs = read_schema(text->second, "init '" + init + "'");
   const Schema ours = schema_of(data);
   if (theirs.columns.are_named && ours.columns.are_named && theirs.columns.inputs != ours.columns.inputs)
-    throw usage_error("init '" + init + "' has weights for the columns " + joined(theirs.columns.inputs) + "; the data's are " +
-                      joined(ours.columns.inputs) + ", and must be the same in the same order");
+    throw usage_error("init '" + init + "' has weights for the columns " + joined(theirs.columns.inputs) + "; the data have " +
+                      joined(ours.columns.inputs) + ", but must have the same in the same order");
   if (theirs.classes != ours.classes)
-    notes.push_back("init: its classes are " + joined(theirs.classes) + ", the data's " + joined(ours.classes));
+    notes.push_back("init: its classes are " + joined(theirs.classes) + "; the data's are " + joined(ours.classes));
 }
 
 Vector first_weights(const DataSetup& setup, const Model& model, FirstWeights first, std::vector<std::string>& notes) {
@@ -148,7 +148,7 @@ AttackPlan plan_attack(const DataSetup& setup) {
   if (plan.attack->poisons() && setup.data.train.targets != Targets::classes)
     throw usage_error("attack is '" + std::string(plan.attack.name()) + "', which changes classes; the targets of data set '" +
                       configuration.dataset + "' are " + std::string(choice_name(setup.data.train.targets)) +
-                      ", so that only attacks that change updates are valid");
+                      ", so only attacks that change updates are valid");
   const auto clients = static_cast<double>(setup.clients.size());
   const double count = attackers_among(configuration);
   std::vector<ClientId> drawn;
@@ -175,7 +175,7 @@ std::vector<bool> local_layers(const Configuration& configuration, const Model& 
   }
   for (std::size_t layer = 0; layer < local.size(); ++layer)
     if (local[layer] && frozen[layer])
-      throw usage_error(layers + " and freeze '" + configuration.freeze +
+      throw usage_error(layers + " and freeze is '" + configuration.freeze +
                         "'; a layer that stays with its client is trained: no layer may be in both");
   return local;
 }
@@ -276,7 +276,7 @@ SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, st
   const secagg::Plan plan = rules.plan(most);
   std::string note = "secure aggregation '" + std::string(choice_name(configuration.secure_aggregation)) + "' of " +
                      counted(most, "client") + " a round: each has " + counted(plan.degree, "neighbor") + ", " +
-                     std::to_string(plan.threshold) + " shares give a secret, and fewer than " +
+                     std::to_string(plan.threshold) + " shares reconstruct a secret, and fewer than " +
                      counted(plan.minimum, "survivor") + " end the round; its secrecy fails with a probability below 2^-40";
   if (plan.splits)
     note += "; a coordinator that chooses who drops out can learn sums of fewer clients (a larger secure-degree prevents it)";
@@ -295,7 +295,7 @@ void check_kept_noise(const Correlation& noise, std::size_t size) {
                       std::to_string(static_cast<std::uint64_t>(memory / 1e9)) + " GB: choose a mechanism that keeps fewer");
 }
 
-// Warns of noise that may make clients fail: under client-level privacy a failed client contributes 0, as accounted.
+// Warns of noise so large that clients may fail (under client-level privacy a failed client contributes 0, as accounted).
 void note_noise(double deviation, double clip, std::span<const ParameterRange> trained, double denominator,
                 std::vector<std::string>& notes) {
   const double numbers = std::accumulate(trained.begin(), trained.end(), 0.0, [](double sum, const ParameterRange& range) {
@@ -303,10 +303,10 @@ void note_noise(double deviation, double clip, std::span<const ParameterRange> t
   });
   const double norm = deviation * std::sqrt(numbers) / denominator;
   if (norm <= clip) return;
-  notes.push_back("the noise of a round has norm " + rounded_up(norm) + ", all changes together at most " + rounded_up(clip) +
+  notes.push_back("the noise of a round has norm " + rounded_up(norm) + ", the mean update at most " + rounded_up(clip) +
                   ": rounds may drive the model away until clients fail; a smaller server-learning-rate, a smaller model, more "
-                  "clients or more " +
-                  "epsilon help");
+                  "clients or a larger " +
+                  "epsilon helps");
 }
 
 RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& privacy, const LocalTraining& training) {
@@ -366,7 +366,7 @@ std::string hash_of_times(const DataSetup& setup) {
 
 // --- notes ---
 
-// An aggregation that compares updates also compares the control variates that clients send.
+// An aggregation that compares updates treats the control variates that clients send as part of them.
 void note_controls(const Configuration& configuration, std::vector<std::string>& notes) {
   if (!configuration.objective->sends() || configuration.aggregation->reads() == Accumulator::Keeps::sum) return;
   const std::string rule = "aggregation '" + std::string(configuration.aggregation.name()) + "'";
@@ -395,8 +395,8 @@ void note_delta(const PrivacySetup& privacy, const DataSetup& setup, std::vector
                         std::string_view what) {
     if (level && records > 0 && level->delta * static_cast<double>(records) >= 1)
       notes.push_back(std::string(flag) + " " + number_text(level->delta) + " is not below 1/" + std::to_string(records) +
-                      ", one by the number of protected " + std::string(what) +
-                      ": publishing one of them as it is has that delta");
+                      ", the reciprocal of the number of protected " + std::string(what) +
+                      ": publishing one of them unchanged would satisfy such a delta");
   };
   const bool has_users = user_level(setup.configuration.privacy) != nullptr;
   note(privacy.example, units, "delta", has_users ? "records" : "examples");

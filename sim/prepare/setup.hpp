@@ -23,8 +23,8 @@ struct Setup : DataSetup {
   RoundRules rules;
   ModelCoding broadcast;       ///< how the server encodes its model
   Vector initial;              ///< the initial weights, from `init` or drawn
-  std::string time_hash = {};  ///< hash of files that determine virtual time; empty without any, or where no cohorts are drawn
-  std::string cohort_hash;     ///< hash of the file that determines cohorts; empty without one, or where no cohorts are drawn
+  std::string time_hash = {};  ///< hash of files that determine virtual time; empty without any, or if no cohorts are drawn here
+  std::string cohort_hash;     ///< hash of the file that determines cohorts; empty without one, or if no cohorts are drawn here
 };
 
 /// The source of a run's initial weights.

@@ -11,7 +11,7 @@
 namespace fedstride {
 
 /// Carries out the rounds of a training run, one after another, with any fleet, and holds everything that they change. Between
-/// rounds, a run evaluates and saves, and a privacy measurement counts the sums that scored its canaries.
+/// calls of next(), run() evaluates and saves, and measure_privacy() counts the sums that scored its canaries.
 struct Drive {
   /// Continues from this state (round 0: the initial weights). Setup, privacy and folder must outlive the object.
   Drive(const Setup& setup, RunPrivacy& privacy, Server fresh, const FleetMaker& maker, const std::filesystem::path& folder,
@@ -19,12 +19,12 @@ struct Drive {
 
   /// Carries out the next round or version: reserves its privacy, trains, records its releases and sums its clients' reports.
   /// Leaves evaluations and spending in `record` empty. Returns why a budget ends the training before the round; empty if the
-  /// round is done. Throws Interrupted if stopped, and FailedRound like run_round; the model is then still the last round's.
+  /// round is done. Throws Interrupted if stopped, and FailedRound like run_round; the model is then that of the round before.
   std::string next(RoundRecord& record);
 
   const Setup& setup;
   RunPrivacy& privacy;
-  Checkpoint state;  ///< after the last round, but with the parts' states and the ledger's mark as given
+  Checkpoint state;  ///< after the last round; next() leaves the parts' states and the ledger's mark to its caller
   Threads threads;
   const std::shared_ptr<WiredFleet> fleet;
   Server server;

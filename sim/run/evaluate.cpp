@@ -74,7 +74,7 @@ void require_covered(const Configuration& run, const std::string& folder, bool t
   if (run.publishable && tests_protected_rows(run, training_part))
     throw usage_error(
         "the run in '" + folder +
-        "' is publishable and protects these rows, so that no release would cover the result; use data that it does not protect "
+        "' is publishable and protects these rows, so no release would cover the result; use data that it does not protect "
         "(--data FILE), or a run with evaluate private");
 }
 
@@ -135,8 +135,8 @@ std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesyst
                                          std::uint32_t rounds, std::vector<GroupEvaluation> results, Threads& threads) {
   const Checkpoint checkpoint = load_checkpoint(folder / "checkpoint");
   if (checkpoint.round != rounds)
-    throw failure("the model in '" + folder.string() + "' is of round " + std::to_string(rounds) +
-                  ", but its clients' states are of round " + std::to_string(checkpoint.round) +
+    throw failure("the model in '" + folder.string() + "' is from round " + std::to_string(rounds) +
+                  ", but its clients' states are from round " + std::to_string(checkpoint.round) +
                   "; continue the run with: fedstride run --resume " + folder.string());
   const auto all = [](ClientId) { return true; };
   GroupEvaluator evaluator(setup.model, client_test_data(setup), {});
@@ -207,8 +207,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
     result.dataset = trained_on->second;
   if (!options.data.empty() || options.brought) result.dataset = kOwnFile;
-  if (result.dataset.empty())
-    throw usage_error("'" + file.string() + "' does not name the data set of its training; set --dataset");
+  if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not name its training data set; set --dataset");
   if (!result.model.has_layers())
     throw usage_error("'" + file.string() +
                       "' holds tensors without layers; only your own code can evaluate it (docs/python.md)");
@@ -218,12 +217,12 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   read_through_model(tensors, file.string(), options.read, place.read);
   place.read.is_test_part = is_other && !training_part && place.read.schema;
   if (place.read.schema == nullptr && dataset_source(result.dataset).read)
-    result.notes.push_back("'" + file.string() +
-                           "' has no schema: columns, classes and normalization are taken from the data, which may differ from "
-                           "those of its training");
+    result.notes.push_back(
+        "'" + file.string() +
+        "' has no schema: columns, classes and normalization are taken from the data and may differ from those in training");
   DataPair data;
   const auto hash = tensors.metadata.find("data_hash");
-  if (place.read.is_test_part && hash != tensors.metadata.end()) {  // the model's training data have a test part anyway
+  if (place.read.is_test_part && hash != tensors.metadata.end()) {  // the model's own training data are split as in training
     place.read.is_test_part = false;
     data = load_dataset(result.dataset, place);
     is_other = data.hash != hash->second;
@@ -237,7 +236,8 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
                       part.form().text());
   if (const auto& schema = place.read.schema; schema && options.read.class_names.empty() && schema->classes != part.class_names)
     throw usage_error("the model's classes are " + joined(schema->classes) + "; those of dataset '" + result.dataset + "' are " +
-                      joined(part.class_names) + "; --class-names says which of its labels stand for them, in the model's order");
+                      joined(part.class_names) +
+                      "; set --class-names to the data set's labels for the model's classes, in the model's order");
   result.class_names = part.class_names;
   const Vector weights = exact(result.model, tensors);
   Threads pool(threads);
@@ -278,8 +278,7 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   if (setup.clients.test.empty())
     throw usage_error(
         "per-client is given, but the clients of the run in '" + folder +
-        "' have no test rows; a run has them with --client-test above 0, or with data that name the clients of their "
-        "test part");
+        "' have no test rows; a run has them with --client-test above 0, or with data whose test part names its clients");
   const Vector weights = exact(setup.model, saved);
   Threads pool(threads);
   ClientsEvaluation result{.dataset = configuration.dataset,

@@ -37,19 +37,20 @@ std::string evaluation_json(const ModelEvaluation& result);
 struct ClientsEvaluation {
   std::string dataset;
   std::vector<std::string> class_names;
-  std::string_view metric = "accuracy";          ///< the name of `accuracy`, as in Evaluation
+  std::string_view metric = "accuracy";          ///< the metric in GroupEvaluation::accuracy
   std::vector<GroupEvaluation> global = {};      ///< the run's model, by client
   std::vector<GroupEvaluation> fine_tuned = {};  ///< after local epochs on the client's training rows; empty if not requested
-  std::vector<GroupEvaluation> personal = {};    ///< the clients' personal models; empty if the folder has none
+  std::vector<GroupEvaluation> personal = {};    ///< the clients' personal models; empty if the run makes none
   std::vector<std::vector<std::uint64_t>> confusion =
       {};                  ///< of the run's model on the whole test part, [actual][predicted]; empty if targets are not classes
   bool is_covered = true;  ///< false: the run's guarantee protects the rows but not the results
 };
 
 /// Evaluates on each client's own test rows: the model in a run's folder; if `epochs` is above 0, each client's model after this
-/// many local epochs with the run's optimizer, without privacy or a local objective; and the personal models in the run's folder
-/// (clients without one use the run's model). Empty `data` and `data_dir` mean the run's own. Throws Error (usage) if the clients
-/// have no test rows or hold the rows themselves.
+/// many local epochs with the run's optimizer, without privacy or a local objective; and the clients' personal models, if the
+/// run makes any: those in its folder (clients without one use the run's model), or fine-tuned ones. Empty `data` and `data_dir`
+/// mean the run's own. Throws Error (usage) if the clients have no test rows or hold the rows themselves, if the run has private
+/// components, or if it is publishable and the results would not be covered.
 ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads,
                                    const std::string& data = {});
 

@@ -29,7 +29,7 @@ struct FleetMaker {
   std::function<std::shared_ptr<Fleet>(const FleetTask& task)> make;
   RowsAre rows = RowsAre::here;
   std::function<void(const Setup& setup)> check = {};  ///< refuses a setup that the fleet cannot run; may be empty
-  bool trains_outside = false;                         ///< clients are trained by user code, or elsewhere
+  bool trains_outside = false;                         ///< clients are trained by user code or in other processes
 };
 
 /// Throws Error (usage) if this fleet cannot train the configuration's clients. Called when a run begins.

@@ -118,9 +118,9 @@ class LedgerComparer {
       const auto* settings = group.level == Level::example ? example_level(configuration_.privacy) : nullptr;
       const bool constant = settings == nullptr || (settings->clip_schedule == ClipSchedule::constant &&
                                                     settings->noise_schedule == NoiseSchedule::constant);
-      if (!constant) not_compared("clip and noise of each release, which follow a schedule");
+      if (!constant) not_compared("the clip and noise of each release, which follow a schedule");
       const bool follows = bound_of(group.level)->counts() && entry.round > 1;
-      if (follows) not_compared("clip of each release, which follows the count released before it");
+      if (follows) not_compared("the clip of each release, which follows the count released before it");
       for (const ReleaseRun& run : constant ? group.runs : std::vector<ReleaseRun>{}) {
         if (!follows) differs(round + terms->prefix + "clip", number_text(terms->clip), number_text(run.clip));
         if (terms->noise_multiplier > 0)
@@ -202,8 +202,8 @@ class LedgerComparer {
     if (settings.has_shares()) differs(round + "noise-law", choice_name(settings.noise_law), choice_name(group.each.law));
     const double rate = configuration_.cohort->rate(clients_);
     const Sampling sampling = rate < 1 ? cohort_sampling(configuration_) : Sampling::full;
-    differs(round + "cohort's sampling", name_of(sampling), name_of(group.each.sampling));
-    differs(round + "cohort's rate", number_text(sampling == Sampling::full ? 1 : rate), number_text(group.each.rate));
+    differs(round + "the cohort's sampling", name_of(sampling), name_of(group.each.sampling));
+    differs(round + "the cohort's rate", number_text(sampling == Sampling::full ? 1 : rate), number_text(group.each.rate));
   }
 
   void differs(const std::string& what, std::string_view settings, std::string_view ledger) {

@@ -16,8 +16,8 @@ struct LedgerComparison {
   std::vector<std::string> not_compared;    ///< values that do not follow from the settings alone
 };
 
-/// The settings that have an effect and may not change during a run, for LedgerHeader::settings: values as text by key, and files
-/// by name, without their folders.
+/// The settings that have an effect and must not change during a run, except the seed and the number of clients, for
+/// LedgerHeader::settings: values as text by key, and files by name, without their folders.
 std::map<std::string, std::string> recorded_settings(const Configuration& configuration);
 
 /// Compares a ledger, line by line, with the settings of its run: the recorded settings, the levels and their guarantees, the

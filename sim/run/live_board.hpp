@@ -9,9 +9,9 @@
 
 namespace fedstride {
 
-/// The event file of a run in progress, DIR/NAME/events.out.tfevents.fedstride: NAME is the run's folder name, and each round is
-/// a step, written as soon as the round is done. Under privacy the file has only numbers that the guarantee covers, even if
-/// rounds.jsonl has more.
+/// The event file of a run in progress, DIR/NAME/events.out.tfevents.fedstride: NAME is the name of the run's folder, and each
+/// round is a step, written as soon as the round is done. Under privacy the file has only numbers that the guarantee covers, even
+/// if rounds.jsonl has more.
 class LiveBoard {
  public:
   /// Begins a new file or continues the file of the run's earlier sessions: steps up to `rounds_done` stay, and steps that are
@@ -35,7 +35,7 @@ class LiveBoard {
 
 /// The name of the event files.
 inline constexpr std::string_view kEventFile = "events.out.tfevents.fedstride";
-/// The maximum number of clients in a run that get their own curves.
+/// Only clients with numbers below this get their own curves.
 inline constexpr std::uint32_t kMaxExportedClients = 32;
 
 /// The tag of a metric of the federation, such as "accuracy/test" or "privacy/epsilon".

@@ -36,7 +36,7 @@ struct ClientCanaries {
   double bound = 0;   ///< bound on updates in that round
 };
 
-// Lets the run's own fleet train the other clients, and adds the canaries' updates, which have `size` numbers, like those of any
+// Lets the run's own fleet train the other clients, and adds the canaries' updates, which have `size` entries, like those of any
 // client.
 class CanaryFleet final : public Fleet {
  public:
@@ -99,22 +99,24 @@ struct ScoredAggregation final : PartBase<SummingAggregation, ScoredAggregation>
 void check_measurable(const Configuration& configuration) {
   const auto refuse = [](const std::string& why) { throw usage_error("privacy measure: " + why); };
   if (!is_private(configuration)) refuse("dp is 'none', so there is no epsilon to measure; valid: example, client, both");
-  if (is_trained_outside(configuration)) refuse("code of your own trains the clients; canaries go only through the program's");
-  if (has_time(configuration)) refuse("devices, availability and modes other than sync are not measured; leave them out");
-  if (configuration.is_secure()) refuse("updates are secured, so that nobody sees a noisy sum of known updates");
+  if (is_trained_outside(configuration))
+    refuse("your own code trains the clients; canaries can take part only in the program's own training");
+  if (has_time(configuration))
+    refuse("runs with devices, availability or a mode other than sync cannot be measured; leave these settings out");
+  if (configuration.is_secure()) refuse("secure-aggregation is on, so nobody sees a noisy sum of known updates; valid: none");
   if (user_level(configuration.privacy) != nullptr)
     refuse("dp is 'user', whose records are not rows; valid: example, client, both");
   if (const auto* client = client_level(configuration.privacy); client != nullptr && !client->unplanned().is_independent())
     refuse("noise-mechanism is '" + std::string(client->mechanism().name()) +
-           "', whose releases are not scored one by one; valid: independent");
+           "', whose releases cannot be scored one by one; valid: independent");
   if (const auto* client = client_level(configuration.privacy); client != nullptr && !client->place().is_trusted()) {
     const auto valid = names_where<ClientNoiseBy>([](ClientNoiseBy by) { return place_of(by).is_trusted(); });
     refuse("client-noise is '" + std::string(choice_name(client->client_noise)) + "'; valid: " + joined(valid));
   }
 }
 
-// Chooses the client whose rows include the canaries: the client in the most rounds (other than canaries) or, among ties, the
-// client with the fewest rows, whose lots have the highest rate.
+// Chooses the client to whose rows canaries are added: of the run's own clients with lots, the one in the most rounds or, among
+// ties, the one with the fewest rows, whose lots have the highest rate.
 ClientId client_of_canaries(const Setup& setup) {
   std::vector<std::uint64_t> rounds(setup.clients.row_counts.size());
   for (std::uint32_t round = 1; round <= static_cast<std::uint32_t>(setup.configuration.rounds); ++round)
@@ -145,7 +147,7 @@ struct LevelCanaries {
   const Canaries& canaries;
   const LevelSetup& level;
   const Spending& spending;  ///< a record's spending in the scored releases
-  Vector moved;              ///< the final model minus the first, in the direction of a contribution
+  Vector moved;              ///< from the initial to the final model, with the sign of a contribution
 };
 
 MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& ledger, double significance) {
@@ -234,7 +236,7 @@ class Measuring {
     release_moments(setup_, once);
     project_on_components(setup_, once);
     poison(setup_);
-    // The coins must differ from the clients' own draws; only canaries draw for their purpose.
+    // The coins come from the run's own source; they differ from its other draws because canaries have their own Purpose.
     coins_ = source_of(setup_);
     place_among_clients();
     place_in_lots();

@@ -32,9 +32,9 @@ struct MeasuredLevel {
   PrivacyStatement ledger = {};  ///< the upper bound
   std::uint64_t canaries = 0;
   std::uint64_t releases = 0;       ///< number of scored releases
-  double ratio = 0;                 ///< mean score of a canary in the noise, divided by the claimed score; 1 if the claim holds
+  double ratio = 0;                 ///< canaries' mean score over the noise's deviation, relative to the claim; 1 if it holds
   double least_ratio = 0;           ///< largest lower confidence bound on the ratio, over the groups of canaries
-  double rate = 0;                  ///< share of releases that an included canary was in
+  double rate = 0;                  ///< share of the releases for which an included canary was drawn
   double least_rate = 0;            ///< largest lower confidence bound on the rate, for all canaries together and for each
   double largest_contribution = 0;  ///< largest contribution of a row to a sum, in clip bounds; 0: none was measured
   std::vector<LowerBound> bounds = {};
@@ -50,7 +50,7 @@ struct Measurement {
 /// Trains as run() does, with the program's own rounds, cohorts, lots, clips, sums and noise, but in a temporary folder and
 /// without evaluations. Canaries are added to the rows of one client (example level) or to the clients (client level). Their
 /// scores yield lower bounds on epsilon, which must not exceed the epsilon in this training's ledger. Throws Error (usage) if the
-/// configuration has no privacy, or if its noisy releases are not made in this process in plain rounds.
+/// configuration has no privacy or makes releases that canaries cannot score (check_measurable in measure.cpp).
 Measurement measure_privacy(const Configuration& configuration, const MeasureOptions& options = {});
 
 }  // namespace fedstride

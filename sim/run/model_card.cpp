@@ -27,7 +27,7 @@ std::string inputs_text(const Schema& schema) {
                          : schema.form.shape.text();
   if (schema.columns.are_named) text += ": " + names_text(schema.columns.inputs);
   for (const NamedCategories& one : schema.columns.categories)
-    text += "; '" + one_line(one.column) + "' is " + names_text(one.words);
+    text += "; '" + one_line(one.column) + "' is one of " + names_text(one.words);
   return text;
 }
 
@@ -65,7 +65,7 @@ std::vector<std::pair<std::string, std::string>> model_card(const std::filesyste
       card.emplace_back("outputs", outputs_text(schema));
       if (!schema.mean.empty())
         card.emplace_back("normalized", "(input - mean) / deviation, " + schema.normalized_by +
-                                            "; the numbers are in schema.json, pixels count in units of 255");
+                                            "; the constants are in schema.json, and pixels are divided by 255 first");
       card.emplace_back("missing", std::string(choice_name(schema.missing)));
     }
     const std::string metric = text_of(summary, "metric");

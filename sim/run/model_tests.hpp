@@ -23,8 +23,8 @@ GroupEvaluator client_evaluator(const Setup& setup);
 
 /// Accuracy and loss on protected test rows, each a mean released with noise (evaluate private). At example level, a record is a
 /// row of the test part: whether it is correct, and its loss clipped to the bound. At client level (and with both), a record is a
-/// client: the mean over its test rows, which adding or removing a row changes by no more than one record. Each release is in the
-/// ledger before it is made (RunPrivacy::reserve). There is one per round; repeating it yields the same numbers.
+/// client: the mean over its test rows, which adding or removing one row changes no more than a whole record would. Each release
+/// is in the ledger before it is made (RunPrivacy::reserve). There is one per round; repeating it yields the same numbers.
 class PrivateEvaluation {
  public:
   explicit PrivateEvaluation(const Setup& setup);

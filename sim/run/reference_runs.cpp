@@ -40,7 +40,7 @@ const DocumentNode& version_node(const Document& document) {
   const auto* version = node == nullptr ? nullptr : std::get_if<std::int64_t>(&node->value);
   if (version == nullptr)
     throw document.wrong(node == nullptr ? document.root : *node,
-                         "a file of reference runs names its numerics-version, such as " + std::to_string(kNumericsVersion));
+                         "a file of reference runs must state its numerics-version, such as " + std::to_string(kNumericsVersion));
   return *node;
 }
 
@@ -51,7 +51,7 @@ std::vector<ReferenceRun> runs_of(const Document& document) {
       throw document.wrong(node, "'" + key + "' is not valid; valid: numerics-version, [common], [run.NAME]");
   if (const DocumentNode* table = child(document.root, "common")) {
     if (const DocumentNode* hash = child(*table, "hash"))
-      throw document.wrong(*hash, "a hash is one run's; [common] has settings");
+      throw document.wrong(*hash, "a hash belongs to a single run; [common] may have only settings");
     add_settings(document, *table, common);
   }
   std::vector<ReferenceRun> runs;
@@ -62,7 +62,7 @@ std::vector<ReferenceRun> runs_of(const Document& document) {
     if (node.table() == nullptr) throw document.wrong(node, "run." + name + " must be a table: [run." + name + "]");
     const DocumentNode* hash = child(node, "hash");
     if (hash == nullptr || hash->text() == nullptr)
-      throw document.wrong(node, "run '" + name + "' has no hash; add hash = \"...\", or \"\" and --update");
+      throw document.wrong(node, "run '" + name + "' has no hash; add hash = \"...\", or hash = \"\" and use --update");
     runs.push_back({.name = name, .hash = *hash->text(), .settings = common, .line = hash->line, .column = hash->column});
     add_settings(document, node, runs.back().settings);
   }
@@ -94,7 +94,7 @@ std::string updated(const std::string& text, const Document& document, const std
     });
     if (found == one.from.end())
       throw document.wrong({.line = one.line, .column = one.column},
-                           "--update replaces only what is written like this: " + one.from.front());
+                           "--update can replace only a value written like this: " + one.from.front());
     line.replace(begin, found->size(), one.to);
   }
   return joined(lines, "\n");
@@ -132,7 +132,7 @@ std::string hash_of(const ReferenceRun& reference, int threads, const std::atomi
   }();
   if (!summary.interrupted && summary.idle_rounds == summary.rounds)
     throw usage_error("run '" + reference.name +
-                      "': every step of every client was undone, so that its hash says nothing; give it a smaller learning-rate");
+                      "': every step of every client was undone, so its hash shows nothing; give it a smaller learning-rate");
   return summary.interrupted ? std::string() : hash;
 }
 

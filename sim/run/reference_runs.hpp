@@ -18,7 +18,7 @@ struct ReferenceRun {
 
 /// Reads a TOML file of reference runs: `numerics-version`, a table [common] with settings of all runs, and for each run a
 /// table [run.NAME] with its own settings and its hash. Data files are expected next to the file. Throws Error (usage) if
-/// the file has another form or numerics version. With `to_update`, any version is accepted, but the hashes must be where
+/// the file is malformed or has another numerics version. With `to_update`, any version is accepted, but the hashes must be where
 /// update_reference_runs can replace them.
 std::vector<ReferenceRun> read_reference_runs(const std::string& path, bool to_update = false);
 

@@ -135,7 +135,7 @@ void note_time(const Setup& setup, const TimeTotals& time, std::vector<std::stri
   };
   if (time.arrived > 0 && time.late > 0)
     notes.push_back("updates that came too late, " + std::to_string(time.late) + " in all, were left out: " + share(0) +
-                    " % of those in the model are from the fastest tenth of devices, " + share(9) + " % from the slowest");
+                    " % of the updates in the model are from the fastest tenth of devices, " + share(9) + " % from the slowest");
   if (time.abandoned > 0)
     notes.push_back(
         counted(time.abandoned, "round") + (setup.rules.sum.adds_noise() ? " released noise alone" : " changed nothing") +
@@ -148,7 +148,7 @@ std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary)
   std::vector<std::string> notes = setup.notes;
   if (const auto chance = chance_accuracy(setup.data.test);
       chance && !setup.privacy.on() && summary.rounds > 0 && summary.test.accuracy <= *chance)
-    notes.push_back("the test accuracy is no better than that of always answering the commonest class, " + number_text(*chance));
+    notes.push_back("the test accuracy is no better than that of always predicting the commonest class, " + number_text(*chance));
   if (summary.idle_rounds > 0) notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
   if (summary.failures > 0) notes.push_back(failures_text(summary));
   if (!summary.failed.empty()) notes.push_back(summary.failed);
@@ -264,7 +264,7 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   json["train_loss"] = number_or_null(record.totals.sums.loss);
   for (const NamedNumber& number : record.numbers) json[std::string(number.name)] = number_or_null(number.value);
   json["examples"] = record.totals.sums.examples;
-  if (!record.totals.is_secured) {  // masked updates and their keys take a different number of bytes
+  if (!record.totals.is_secured) {  // the counts are of plain frames; masked updates and keys differ in size
     json["uplink_bytes"] = record.bytes.uplink;
     json["downlink_bytes"] = record.bytes.downlink;
     json["wasted_bytes"] = record.bytes.wasted;

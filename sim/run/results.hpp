@@ -32,7 +32,7 @@ struct RoundRecord {
   RoundTotals totals = {};                        ///< totals over these clients
   std::optional<double> backdoor_success = {};    ///< share of images with the trigger that are classified as its target
   std::vector<GroupEvaluation> client_test = {};  ///< by client, on its own test rows; empty without them or without `test`
-  std::vector<double> client_accuracy = {};       ///< test accuracy weighted by the client's mix of classes; empty without `test`
+  std::vector<double> client_accuracy = {};       ///< by client: test accuracy on its mix of classes; empty without `test`
   std::vector<NamedNumber> numbers = {};          ///< Server::numbers
   RoundBytes bytes = {};                          ///< bytes of the round's frames, actual or planned
   double seconds = 0;                             ///< training and averaging, without evaluation
@@ -70,7 +70,7 @@ struct RunSummary {
   std::optional<TimeTotals> time = {};                ///< of all sessions, with virtual time
   std::vector<PrivacyStatement> privacy = {};
   LedgerMark ledger = {};
-  std::uint64_t pieces_helped = 0;  ///< pieces of a client's step run by another thread in this session
+  std::uint64_t pieces_helped = 0;  ///< pieces of clients' steps that other threads ran in this session
 };
 
 /// The distribution of a number over the clients that have test rows.

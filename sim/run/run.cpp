@@ -61,7 +61,8 @@ Server make_server(const Setup& setup) {
 
 namespace {
 
-// Writing a checkpoint waits for the disk several times, about a millisecond each, in all as long as a short round.
+// Seconds between checkpoints by default: writing one waits for the disk several times, about a millisecond each, in all as long
+// as a short round.
 constexpr double kCheckpointSeconds = 1;
 
 // One session of a run, from its checkpoint (round 0: the initial weights) to its last round.
@@ -111,7 +112,7 @@ class Session {
  private:
   Vector answer() const { return drive_.server.answer(drive_.state.model); }
 
-  // False if the session ends without this round because it is stopped or a privacy budget is spent.
+  // False if the session ends without this round because it is stopped, the round fails, or a privacy budget is spent.
   bool train(RoundRecord& record) {
     try {
       summary_.halted = drive_.next(record);
@@ -135,8 +136,8 @@ class Session {
     return summary_.interrupted = !summary_.failed.empty();
   }
 
-  // Noise can drive a model so far off that all clients fail, with its budget spent. The best model is chosen by its loss on test
-  // rows, never by clients' reports.
+  // Noise can drive the model so far off that all clients fail, after budget was spent on it. The best model is chosen by its
+  // loss on test rows, never by clients' reports.
   void keep_if_good(const RoundRecord& record) {
     if (!setup_.privacy.client || !record.test || !(record.test->loss < good_.loss)) return;
     good_ = {record.round, record.test->loss, answer()};
@@ -230,7 +231,7 @@ class Session {
   std::string kept_good_model() const {
     if (good_.model.empty() || good_.round == drive_.state.round) return "";
     folder_.write_good_model(setup_, good_.model, good_.round);
-    return "; the model with the lowest test loss, of round " + std::to_string(good_.round) + ", is '" +
+    return "; the model with the lowest test loss, from round " + std::to_string(good_.round) + ", is in '" +
            (folder_.path() / kGoodModel).string() + "'";
   }
 
@@ -349,8 +350,9 @@ void refuse_new_horizon(const std::string& folder, const Settings& settings, con
   const bool is_apart = !separation.empty() && separation != "1";
   const bool is_planned = !mechanism.empty() && mechanism != choice_name(NoiseMechanism{});
   if (asked.empty() || asked == planned || !(is_apart || is_planned)) return;
-  throw usage_error("rounds is " + asked + "; the noise of the run in '" + folder + "' (" + mechanism + ") was planned for " +
-                    planned + ", at which it costs what was said: a run with correlated noise cannot be prolonged or cut short");
+  throw usage_error(
+      "rounds is " + asked + "; the noise of the run in '" + folder + "' (" + mechanism + ") was planned for " + planned +
+      ", and its stated privacy cost holds only for these rounds: a run with correlated noise cannot be prolonged or cut short");
 }
 
 Settings settings_to_resume(const std::string& folder, const Settings& overrides) {
@@ -368,7 +370,7 @@ Configuration resumed(const std::string& name, const Settings& settings, bool ha
                       const std::function<void(Configuration&)>& configure, std::shared_ptr<const Schema> schema) {
   const auto code = settings.find("code");
   if (const std::string text = code == settings.end() ? "" : value_text(code->second.value); !text.empty() && !has_code)
-    throw usage_error("the run in '" + name + "' uses code of your own ('" + text +
+    throw usage_error("the run in '" + name + "' uses your own code ('" + text +
                       "'), which this command does not have; resume it with fedstride.resume in Python (docs/python.md)");
   Configuration configuration = resolve(settings);
   configuration.schema = std::move(schema);

@@ -39,8 +39,8 @@ RunSummary run(const Settings& settings, const RunObserver& observer = {});
 
 /// Continues the run in the folder `name` from its checkpoint. `overrides` may set rounds (not below the number done) and
 /// anything that may_change() allows, such as threads, evaluate-every and quiet; anything else is refused. The final model is
-/// bit for bit the same as without the interruption. `configure` adds to the configuration what a file cannot hold: a program's
-/// own data and parts.
+/// bit for bit the same as without the interruption. `configure` adds to the configuration what a file cannot hold: the calling
+/// program's own data and parts.
 RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer, const FleetMaker& make_fleet,
                   const std::function<void(Configuration&)>& configure = {});
 RunSummary resume(const std::string& name, const Settings& overrides, const RunObserver& observer = {});

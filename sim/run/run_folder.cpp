@@ -53,7 +53,7 @@ fs::path free_name(const Configuration& configuration, fs::path& topmost) {
   for (int number = 1;; ++number) {
     fs::path path = fs::path("runs") / (base + "-" + std::to_string(number));
     std::error_code error;
-    if (fs::create_directory(path, error)) {  // exclusive, even if several processes look for a name
+    if (fs::create_directory(path, error)) {  // only one process succeeds, even if several look for a name
       if (topmost.empty()) topmost = path;
       return path;
     }

@@ -53,7 +53,8 @@ class RunFolder {
   void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
   /// Writes the model of an earlier round to the file kGoodModel.
   void write_good_model(const Setup& setup, const Vector& model, std::uint32_t round) const;
-  /// Removes the folder and its files if a run could not begin. Does nothing if its ledger has a reservation.
+  /// Removes the files of a run that could not begin, and the folders that create() created. Does nothing if the run's ledger has
+  /// a reservation.
   void discard();
 
  private:

@@ -424,7 +424,7 @@ double rounds_within_budget(const Setup& setup) {
     };
     const auto all = static_cast<std::uint64_t>(setup.configuration.rounds);
     std::uint64_t most = 0;
-    std::uint64_t evaluated = all;  // the run ends if a client without a step left cannot pay for one
+    std::uint64_t evaluated = all;  // the run ends before an evaluation that a client without a step left cannot pay for
     for (const auto& size : privacy.plans) {
       const std::uint64_t last = largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); });
       most = std::max(most, last);

@@ -55,8 +55,10 @@ class RunPrivacy {
   /// Reserves the round in the ledger and syncs it to disk, before anything is released. `clip` is the round's bound, if it
   /// adapts; 0: the first round's bound.
   Permission reserve(std::uint32_t round, const std::string& model_hash, double clip = 0);
-  /// For a client's own ledger, returns why the client must not make `releases` more noisy releases in this round: they would
-  /// exceed the limit at a level that the experiment protects. Empty if the client may make them. Reserves nothing.
+  /// For a client's own ledger, returns why the client must not take part in this round: its cost would exceed the limit at a
+  /// level that the experiment protects. The cost is that of the round's update at client level; at example level, that of
+  /// `releases` noisy releases, the round's total, of which at most the planned number is counted. Empty if the client may take
+  /// part. Reserves nothing.
   std::string beyond(const PrivacyLimit& limit, std::uint32_t round, std::uint64_t releases) const;
   void record(std::uint32_t round, const std::vector<ClientReport>& reports);
   /// The ledger's contents for the last recorded round.
@@ -109,7 +111,7 @@ class RunPrivacy {
   std::string identity_;
   std::optional<Ledger> ledger_;
   LedgerGroups reserved_, recorded_;
-  std::unique_ptr<Participations> participations_;  ///< for buffered runs' ledgers; null: every client is charged for every round
+  std::unique_ptr<Participations> participations_;  ///< for a buffered run's ledger; null: clients are charged by round
 };
 
 }  // namespace fedstride

@@ -99,7 +99,7 @@ struct LedgerLines {
   }
 };
 
-std::string of_round(std::uint64_t round) { return " of round " + std::to_string(round); }
+std::string of_round(std::uint64_t round) { return " for round " + std::to_string(round); }
 
 std::string mark_text(const LedgerMark& mark) { return counted(mark.lines, "line") + " of the ledger"; }
 
@@ -125,7 +125,7 @@ RunRecords::RunRecords(const fs::path& run) {
     const Model model = model_of(file);
     const Vector weights = exact(model, file);
     if (write_safetensors(model, weights, file.metadata) != read_file(path, size_of_file(path)))
-      throw failure("'" + path.string() + "' is not as a run writes it");
+      throw failure("'" + path.string() + "' is not in the form that a run writes");
     model_ = SavedModel{.line = model.line(),
                         .parameters = model.parameter_count(),
                         .rounds = 0,
@@ -135,13 +135,14 @@ RunRecords::RunRecords(const fs::path& run) {
       model_->has_schema = file.metadata[kSchemaKey] + "\n" == read_file(schema, size_of_file(schema));
     const std::string& rounds = file.metadata["rounds"];
     if (std::from_chars(rounds.data(), rounds.data() + rounds.size(), model_->rounds).ec != std::errc())
-      throw failure("'" + path.string() + "' has no 'rounds' in its metadata; that of a run has");
+      throw failure("'" + path.string() + "' has no 'rounds' in its metadata, which every run's model has");
   }
   std::uint64_t results_bytes = 0;
   std::string results_hash;
   if (const fs::path path = run / "checkpoint"; is_there(path)) {
     const Checkpoint saved = load_checkpoint(path);
-    if (saved.ledger.lines == 0) throw failure("'" + path.string() + "' records no ledger; that of a run with privacy does");
+    if (saved.ledger.lines == 0)
+      throw failure("'" + path.string() + "' records no ledger; the checkpoint of every run with privacy does");
     checkpoint_ = Position{.round = saved.round, .model_hash = fedstride::model_hash(saved.model), .ledger = saved.ledger};
     results_bytes = saved.results_bytes;
     results_hash = saved.results_hash;
@@ -171,8 +172,8 @@ void RunRecords::read_results(const fs::path& path, std::uint64_t checkpointed_b
     const std::uint64_t expected = results.size() + 1;
     if (round != expected && order_error_.empty())
       order_error_ = "line " + std::to_string(expected) + " of rounds.jsonl is " +
-                     (round ? "the result" + of_round(*round) : std::string("not the result of a round")) + "; it must be that" +
-                     of_round(expected);
+                     (round ? "the result" + of_round(*round) : std::string("not the result of a round")) +
+                     "; it must be the result" + of_round(expected);
     const double before = std::exchange(epsilon, epsilon_of(json));
     // The first epsilon may include private components.
     results.push_back({text_member(json, "model_hash"), shows_release(json, results.empty() ? epsilon : before, epsilon)});
@@ -227,20 +228,20 @@ void RunRecords::compare_model(bool saves_rounds, std::vector<std::string>& fail
   if (model_->hash != model_->model_hash)
     failures.push_back("model.safetensors has weights with the hash " + model_->hash + "; its metadata have " +
                        model_->model_hash);
-  if (!model_->has_schema) failures.push_back("model.safetensors has another schema than schema.json");
+  if (!model_->has_schema) failures.push_back("model.safetensors and schema.json have different schemas");
   const std::string result = result_of(model_->rounds);
   // The model is written before the summary, and a run may be killed in between.
   const bool is_ahead = summary_ && checkpoint_ && model_->rounds > summary_->rounds && model_->rounds == checkpoint_->round;
   if (summary_ && model_->rounds != summary_->rounds && !is_ahead)
     failures.push_back("model.safetensors is" + of_round(model_->rounds) + "; summary.json is" + of_round(summary_->rounds));
   else if (summary_ && !is_ahead && model_->model_hash != summary_->model_hash)
-    failures.push_back("model.safetensors is the model " + model_->model_hash + "; summary.json has " + summary_->model_hash);
+    failures.push_back("model.safetensors has the model " + model_->model_hash + "; summary.json has " + summary_->model_hash);
   else if (results_ && model_->rounds > results_->size())
     failures.push_back("model.safetensors is" + of_round(model_->rounds) + "; rounds.jsonl has " +
                        counted(results_->size(), "round"));
   else if (saves_rounds && !result.empty() && result != model_->model_hash)
-    failures.push_back("model.safetensors is the model " + model_->model_hash + "; rounds.jsonl has " + result + " after round " +
-                       std::to_string(model_->rounds));
+    failures.push_back("model.safetensors has the model " + model_->model_hash + "; rounds.jsonl has " + result +
+                       " after round " + std::to_string(model_->rounds));
 }
 
 void RunRecords::compare_claims(const LedgerBook& book, const std::optional<Configuration>& settings, Audit& audit) const {
@@ -267,7 +268,7 @@ void RunRecords::compare_claims(const LedgerBook& book, const std::optional<Conf
     Json others = json;
     others.erase("not_covered");
     const bool test_is_covered = dump_json(*uncovered).find("\"test_loss\"") == std::string::npos;
-    claims("not_covered", uncovered_of_summary(others, test_is_covered), "of its fields not covered are");
+    claims("not_covered", uncovered_of_summary(others, test_is_covered), "its uncovered fields are");
   }
   if (model_ && model_->rounds == summary_->rounds) {
     claims("model", model_->line, "model.safetensors has");

@@ -52,7 +52,7 @@ class RunRecords {
     std::string model_hash;
     LedgerMark ledger;
     bool results_match = false;     ///< rounds.jsonl begins with the lines recorded in the checkpoint
-    std::uint64_t later_round = 0;  ///< round of the checkpoint after rounds.jsonl was read
+    std::uint64_t later_round = 0;  ///< round of the checkpoint when read again after rounds.jsonl
   };
   struct Result {
     std::string model_hash;

@@ -80,7 +80,7 @@ void check_time(const Setup& setup) {
   if (fastest > terms.deadline && terms.clients <= kMostAsked)
     throw usage_error("deadline is " + number_text(seconds_of(terms.deadline)) + "; the fastest of " +
                       counted(terms.clients, "client") + " takes " + number_text(seconds_of(fastest)) +
-                      " virtual seconds, so that nobody would meet it");
+                      " virtual seconds, so no client would meet it");
 }
 
 VirtualTime::VirtualTime(const Setup& setup, const fs::path& folder, std::string identity)
@@ -141,7 +141,7 @@ void VirtualTime::load(const std::string& bytes, std::uint32_t round) {
     load_state(read_sealed(version_file(number), kVersionKind, "version"), "version " + std::to_string(number), std::nullopt,
                [&](std::istream& stream) { read_archive(stream, identity, version.model, version.told); });
     if (identity != identity_ + " " + std::to_string(number) || version.model.size() != setup_.model.size())
-      throw failure("'" + version_file(number).string() + "' is of another run; it must be as the run left it");
+      throw failure("'" + version_file(number).string() + "' belongs to another run; it must be the file that this run wrote");
     run_->put_version(number, std::move(version));
     written_.insert(number);
   }

@@ -91,7 +91,7 @@ void WiredFleet::load(const std::string& bytes) {
   std::string broadcast;
   load_state(bytes, "the clients' models", std::nullopt,
              [&](std::istream& stream) { read_archive(stream, held_, broadcast, fleet); });
-  if (held_.size() != setup_.rules.sum.weights.size()) throw failure("the checkpoint is of a run with other clients");
+  if (held_.size() != setup_.rules.sum.weights.size()) throw failure("the checkpoint belongs to a run with other clients");
   broadcast_->load(broadcast);
   if (!fleet.empty()) fleet_->load(fleet);
 }

@@ -137,7 +137,7 @@ Settings with_clip_rule(Settings settings) {
     auto node = settings.extract(given);
     node.key() = "clip-rule";
     if (!settings.insert(std::move(node)).inserted)
-      throw usage_error("both 'clip-rule' and " + std::string(key) + " '" + rule + "' are given; one of them is valid");
+      throw usage_error("both 'clip-rule' and " + std::string(key) + " '" + rule + "' are given; set only one of them");
   }
   return settings;
 }
@@ -369,7 +369,7 @@ Configuration resolve_named(const Settings& settings) {
   if (configuration.partition.as<OutsideRows>() != nullptr) {
     if (settings.contains("dataset") && configuration.dataset != kNoDataset)
       throw usage_error("dataset is '" + configuration.dataset +
-                        "' and partition 'outside', whose examples only the clients' own code knows; set only one of them");
+                        "' and partition is 'outside', whose examples only the clients' own code knows; set only one of them");
     configuration.dataset = kNoDataset;
   }
   if (is_by_natural_clients(configuration) && !settings.contains("clients")) configuration.clients = 0;

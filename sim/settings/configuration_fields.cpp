@@ -30,9 +30,9 @@ struct ConfigurationFields {
                 "own table: words that become columns of 0 and 1, such as \"city=Rome,Oslo;color=red,green\" (default: "
                 "those in the rows; required under dp)"},
           Field{"missing", &Configuration::missing,
-                "own data: what becomes of missing inputs (docs/data.md); auto: an error, under dp the mean"},
+                "own data: treatment of missing inputs (docs/data.md); auto: an error, under dp the mean"},
           Field{"header", &Configuration::header,
-                "own table: whether its first line is a header; auto: by what it holds (docs/data.md)"},
+                "own table: whether its first line is a header; auto: by its contents (docs/data.md)"},
           Field{"decimal-mark", &Configuration::decimal_mark, "own table: decimal mark; auto: the table's, under dp a point"},
           Field{"offsets", &Configuration::offsets,
                 "own data: constants subtracted from columns, such as \"time=1700000000\" (default: where floats would lose "
@@ -40,7 +40,7 @@ struct ConfigurationFields {
           Field{"client-column", &Configuration::client_column,
                 "own data: column or key that names each row's client, for --partition natural (default: none, or client)"},
           Field{"targets", &Configuration::targets,
-                "own data: kind of targets; auto: from their type and values, dp: from type and --classes"},
+                "own data: kind of targets; auto: from their type and values, under dp from their type and --classes"},
           Field{"classes", &Configuration::classes, "own data: number of classes; 0: from the labels (not under dp)",
                 Valid{.low = 0, .high = 65535}},
           Field{"class-names", &Configuration::class_names,
@@ -52,7 +52,7 @@ struct ConfigurationFields {
           Field{"shape", &Configuration::shape,
                 "own data: shape of an example, such as 28x28x1 (default: its dimensions in the file)"},
           Field{"features", &Configuration::features,
-                "fixed features that replace pictures: \"scattering SCALES ORIENTATIONS\" (2 and 8), or none (docs/data.md)"},
+                "fixed features that replace images: \"scattering SCALES ORIENTATIONS\" (2 and 8), or none (docs/data.md)"},
           Field{"normalize", &Configuration::normalize,
                 "source of the inputs' mean and deviation; auto: given, published, public-data, else training rows (dp: range); "
                 "client: each natural client's own; private: a release"},
@@ -65,7 +65,7 @@ struct ConfigurationFields {
                 "normalize private: MEAN,SQUARE: norms to which each record's vectors of channel means, and of mean squares, are "
                 "clipped (default: inputs in [-1, 1])"},
           Field{"public-data", &Configuration::public_data,
-                "file of public rows for facts that dp forbids to read from protected ones", kFile},
+                "file of public rows for facts that under dp must not be read from protected rows", kFile},
           Field{"public-test", &Configuration::public_test,
                 "declare the test part of your own data public: under dp its accuracy may be published"},
           Field{"augment", &Configuration::augment, "augmentation of training images"},
@@ -96,7 +96,7 @@ struct ConfigurationFields {
           Question::training,
           Field{"local-epochs", &Configuration::local_epochs, "local epochs per round", Valid{.low = 1, .high = 1e6}}.often(),
           Field{"local-steps", &Configuration::local_steps,
-                "steps of a client in a round, through its rows as often as these take, however many it has; 0: local-epochs",
+                "steps of each client per round, in as many passes over its rows as these take; 0: local-epochs instead",
                 Valid{.low = 0, .high = 1e6}},
           Field{"batch", &Configuration::batch, "batch size", Valid{.low = 1, .high = 1e6}}.often(),
           Field{
@@ -126,9 +126,8 @@ struct ConfigurationFields {
                 "the result",
                 Valid{.low = 1, .high = 1e9}, Shapes::work},
           Field{"error-feedback", &Configuration::error_feedback,
-                "what compress-up loses of an update: nothing is done, clients add it to their next update (ef), or code the "
-                "difference from "
-                "what they sent so far (ef21)"},
+                "handling of what compress-up loses of an update: none, clients add it to their next update (ef), or clients "
+                "code the difference from what they have sent so far (ef21)"},
           Field{"server-schedule", &Configuration::server_schedule,
                 "schedule of the server's learning rate: a factor on every server step; noise: what noise allows, falling to 0"},
           Field{"server-final-factor", &Configuration::server_final_factor, "server-schedule linear: the final factor",
@@ -141,45 +140,42 @@ struct ConfigurationFields {
                 &Configuration::has_inverse_server},
           Field{"server-noise-factor", &Configuration::server_noise_factor, "server-schedule noise: factor on its rate",
                 kPositive, Shapes::model, &Configuration::has_noise_server}),
-      about(
-          Question::privacy,
-          Field{
-              "secure-aggregation", &Configuration::secure_aggregation,
-              "add updates so that nobody sees one (docs/secure-aggregation.md): real: with all keys, masks and messages; ring: "
-              "the same sum without them"},
-          Field{"secure-grid",
-                &Configuration::secure_grid,
-                "RANGE,STEP,BITS: add multiples of a step modulo 2^32 or 2^64, such as 1,2^-20,32 (default: the exact sum's, "
-                "modulo 2^128)",
-                {},
-                Shapes::model,
-                &Configuration::is_secure},
-          Field{"secure-dropouts", &Configuration::secure_dropouts,
-                "largest share of a round's clients that may drop out of secure aggregation",
-                Valid{.low = 0, .high = 0.5, .high_included = false}, Shapes::model, &Configuration::is_secure},
-          Field{"secure-colluders", &Configuration::secure_colluders,
-                "largest share of a round's clients on the coordinator's side",
-                Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &Configuration::is_secure},
-          Field{"secure-degree", &Configuration::secure_degree,
-                "neighbors that a client exchanges masks with; 0: the fewest for a failure below 2^-40",
-                Valid{.low = 0, .high = 65536}, Shapes::model, &Configuration::is_secure},
-          Field{"secure-leaving", &Configuration::secure_leaving,
-                "probability that a simulated client drops out before each of its five messages",
-                Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &Configuration::is_secure},
-          Field{"minimum-survivors", &Configuration::minimum_survivors,
-                "clients that must survive a round of secure aggregation, or it ends with nothing released, and whose noise "
-                "counts; "
-                "0: all but secure-dropouts",
-                Valid{.low = 0, .high = 1e7}, Shapes::model, &Configuration::is_secure},
-          Field{"randomness", &Configuration::randomness,
-                "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 with a key in the run's "
-                "folder)"},
-          Field{"publishable", &Configuration::publishable, "leave out results that no privacy guarantee covers"}),
+      about(Question::privacy,
+            Field{"secure-aggregation", &Configuration::secure_aggregation,
+                  "sum updates so that nobody sees a single one (docs/secure-aggregation.md): real: with all keys, masks and "
+                  "messages; ring: the same sum without them"},
+            Field{"secure-grid",
+                  &Configuration::secure_grid,
+                  "RANGE,STEP,BITS: add multiples of a step modulo 2^32 or 2^64, such as 1,2^-20,32 (default: the exact sum's, "
+                  "modulo 2^128)",
+                  {},
+                  Shapes::model,
+                  &Configuration::is_secure},
+            Field{"secure-dropouts", &Configuration::secure_dropouts,
+                  "largest share of a round's clients that may drop out of secure aggregation",
+                  Valid{.low = 0, .high = 0.5, .high_included = false}, Shapes::model, &Configuration::is_secure},
+            Field{"secure-colluders", &Configuration::secure_colluders,
+                  "largest share of a round's clients that may collude with the coordinator",
+                  Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &Configuration::is_secure},
+            Field{"secure-degree", &Configuration::secure_degree,
+                  "number of neighbors with which a client exchanges masks; 0: the fewest for a failure probability below 2^-40",
+                  Valid{.low = 0, .high = 65536}, Shapes::model, &Configuration::is_secure},
+            Field{"secure-leaving", &Configuration::secure_leaving,
+                  "probability that a simulated client drops out before each of its five messages",
+                  Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &Configuration::is_secure},
+            Field{"minimum-survivors", &Configuration::minimum_survivors,
+                  "number of clients that must survive a round of secure aggregation, or nothing is released, and whose noise "
+                  "counts; 0: all but secure-dropouts",
+                  Valid{.low = 0, .high = 1e7}, Shapes::model, &Configuration::is_secure},
+            Field{"randomness", &Configuration::randomness,
+                  "source of noise and private sampling: repeatable from the seed, or secret (ChaCha20 with a key in the run's "
+                  "folder)"},
+            Field{"publishable", &Configuration::publishable, "leave out results that no privacy guarantee covers"}),
       about(Question::federation,
             Field{"deadline", &Configuration::deadline,
                   "virtual seconds after which a round closes, or an asynchronous task is given up; 0: none",
                   Valid{.low = 0, .high = 1e8}},
-            Field{"rounds", &Configuration::rounds, "number of rounds; of the server's versions in an asynchronous run",
+            Field{"rounds", &Configuration::rounds, "number of rounds, or of the server's versions in an asynchronous run",
                   Valid{.low = 1, .high = 2e9}, Shapes::length}
                 .first()),
       about(
@@ -193,33 +189,32 @@ struct ConfigurationFields {
                 kPositive, Shapes::model, &Configuration::is_evaluated_privately},
           Field{"normalize-noise", &Configuration::normalize_noise, "normalize private: noise multiplier of the release",
                 kNonNegative, Shapes::model, &Configuration::is_normalized_privately}),
-      about(
-          Question::output,
-          Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every N rounds and after the last",
-                Valid{.low = 1, .high = 1e9}, Shapes::reports}
-              .often(),
-          Field{"evaluate-rows", &Configuration::evaluate_rows,
-                "evaluate rounds on this many test rows, drawn once from the seed; 0: all. The final result always uses all",
-                Valid{.low = 0, .high = 1e9}, Shapes::reports},
-          Field{"checkpoint-every", &Configuration::checkpoint_every,
-                "write a checkpoint every N rounds and at the end; a killed run repeats the rounds since the last one; 0: about "
-                "every second, and every round under dp, over a network and with your own training",
-                Valid{.low = 0, .high = 1e9}, Shapes::work},
-          Field{"client-reports", &Configuration::client_reports,
-                "clients reported individually in rounds.jsonl: all, none, or a number of them, drawn once from the seed",
-                Valid{.known = known_client_reports}, Shapes::reports},
-          Field{"seed", &Configuration::seed, "seed of all randomness", Valid{.low = 0, .high = 0x1p62}}.often(),
-          Field{"threads", &Configuration::threads, "threads; 0: one per processor; does not affect the result",
-                Valid{.low = 0, .high = 1024}, Shapes::work}
-              .often(),
-          Field{"timeline", &Configuration::timeline,
-                "write the run's tasks in virtual time to this file, in Chrome's trace format", kOutput, Shapes::screen},
-          Field{"tensorboard", &Configuration::tensorboard,
-                "write TensorBoard's event file while the run goes on, to the folder of the run's name in this one", kFolder,
-                Shapes::work},
-          Field{"quiet", &Configuration::quiet, "print errors only", {}, Shapes::screen},
-          Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder, Shapes::folder}
-              .first()),
+      about(Question::output,
+            Field{"evaluate-every", &Configuration::evaluate_every, "evaluate the model every N rounds and after the last",
+                  Valid{.low = 1, .high = 1e9}, Shapes::reports}
+                .often(),
+            Field{"evaluate-rows", &Configuration::evaluate_rows,
+                  "evaluate rounds on this many test rows, drawn once from the seed; 0: all. The final result always uses all",
+                  Valid{.low = 0, .high = 1e9}, Shapes::reports},
+            Field{"checkpoint-every", &Configuration::checkpoint_every,
+                  "write a checkpoint every N rounds and at the end; a killed run repeats the rounds since the last one; 0: "
+                  "about once a second, but every round under dp, over a network or with your own training code",
+                  Valid{.low = 0, .high = 1e9}, Shapes::work},
+            Field{"client-reports", &Configuration::client_reports,
+                  "clients reported individually in rounds.jsonl: all, none, or a number of them, drawn once from the seed",
+                  Valid{.known = known_client_reports}, Shapes::reports},
+            Field{"seed", &Configuration::seed, "seed of all randomness", Valid{.low = 0, .high = 0x1p62}}.often(),
+            Field{"threads", &Configuration::threads, "threads; 0: one per processor; does not affect the result",
+                  Valid{.low = 0, .high = 1024}, Shapes::work}
+                .often(),
+            Field{"timeline", &Configuration::timeline,
+                  "write the run's tasks in virtual time to this file, in Chrome's trace format", kOutput, Shapes::screen},
+            Field{"tensorboard", &Configuration::tensorboard,
+                  "write a TensorBoard event file during the run, in this folder's subfolder with the run's name", kFolder,
+                  Shapes::work},
+            Field{"quiet", &Configuration::quiet, "print errors only", {}, Shapes::screen},
+            Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder, Shapes::folder}
+                .first()),
       about(
           Question::training,
           Field{

@@ -20,7 +20,7 @@ std::string moves_others(const Configuration& configuration) {
   const bool all_to_one = configuration.clients == 1 && configuration.partition.as<Iid>() != nullptr;
   if (configuration.partition->dealing() != Dealing::given && !all_to_one)
     return "partition '" + std::string(configuration.partition.name()) + "' deals out all rows together";
-  if (has_time(configuration)) return "with devices, the times of tasks follow from numbers of rows";
+  if (has_time(configuration)) return "with devices, the times of tasks depend on numbers of rows";
   if (configuration.limit_per_client > 0) return "limit-per-client keeps a fixed number of rows";
   if (configuration.client_test > 0) return "client-test always leaves each client a row to train on";
   if (const LotSampling sampling = example_level(configuration.privacy)->sampling;
@@ -35,7 +35,7 @@ std::string moves_other_clients(const Configuration& configuration) {
     return "in cohort '" + std::string(configuration.cohort.name()) + "' one client's presence displaces another";
   if (configuration.attack->attackers() > 0)
     return "the clients that carry out attack '" + std::string(configuration.attack.name()) +
-           "' are drawn from all clients, so that one more changes the draw";
+           "' are drawn from all clients, so one more changes the draw";
   const auto* settings = client_level(configuration.privacy);
   return settings == nullptr ? std::string() : settings->place().mover();
 }

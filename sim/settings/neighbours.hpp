@@ -7,8 +7,8 @@
 namespace fedstride {
 
 // Determines the neighbor relations for which a guarantee can hold. For add-remove, adding a row or client must not move any
-// other. Otherwise (if rows are dealt by number, or lots or cohorts have a fixed size), the sum changes by more than one clip
-// bound, and only zero-out (with public sizes) or replace-one holds. docs/privacy.md lists the sensitivities.
+// other. Otherwise (if all rows are dealt out together, or lots or cohorts have a fixed size), the sum changes by more than one
+// clip bound, and only zero-out (with public sizes) or replace-one holds. docs/privacy.md lists the sensitivities.
 
 /// Returns why adding a row moves others; empty if it does not. Requires example level.
 std::string moves_others(const Configuration& configuration);

@@ -38,7 +38,7 @@ inline constexpr std::string_view kNoise =
 inline constexpr std::string_view kEpsilon =
     "privacy budget: training stops before exceeding it; 0: none, noise from --noise-multiplier";
 inline constexpr std::string_view kDeltaHelp = "delta of every reported epsilon";
-inline constexpr std::string_view kAccountant = "accountant of epsilon; auto: tight, or the next tightest that has a bound";
+inline constexpr std::string_view kAccountant = "accountant for epsilon; auto: tight, or the next tightest that has a bound";
 inline constexpr std::string_view kNeighboursHelp =
     "neighboring data sets; auto: add-remove if adding a record moves no other, else zero-out (sizes are public)";
 }  // namespace settings_help
@@ -74,7 +74,7 @@ struct ExampleSettings {
       Field{"sampling", &ExampleSettings::sampling, "how lots are drawn"},
       Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows", kFraction},
       Field{"clip-schedule", &ExampleSettings::clip_schedule, "how the clip bound falls to half, at constant noise (Yu et al.)"},
-      Field{"noise-schedule", &ExampleSettings::noise_schedule, "how the noise falls with the same total budget (Hong et al.)"},
+      Field{"noise-schedule", &ExampleSettings::noise_schedule, "how the noise falls within the same total budget (Hong et al.)"},
       Field{"noise-decay", &ExampleSettings::noise_decay,
             "dynamic: gamma, the factor by which the effect of a step's noise decays, estimated on public data",
             Valid{.low = 0, .high = 1, .low_included = false}, Shapes::model, &ExampleSettings::has_noise_schedule},
@@ -133,9 +133,8 @@ struct ClientSettings : BoundSettings, MechanismSettings {
   };
   static constexpr auto kSeparationFields = std::tuple{
       Field{"minimum-separation", &ClientSettings::minimum_separation,
-            "least number of rounds between two of a client's: clients are drawn into this many groups, "
-            "and a round asks one group; "
-            "in fedbuff a client waits",
+            "minimum distance between two rounds of the same client: clients are drawn into this many groups, and a round asks "
+            "one group; in fedbuff a client waits that long",
             Valid{.low = 1, .high = 1e6}},
   };
   static constexpr auto kBothFields =
@@ -156,13 +155,13 @@ struct BothSettings : ExampleSettings, ClientSettings {
   static constexpr auto kFields =
       std::tuple_cat(ExampleSettings::kFields,
                      std::tuple{
-                         Field{"client-clip", &ClientSettings::client_clip, "as clip, for clients' updates", kPositive},
+                         Field{"client-clip", &ClientSettings::client_clip, "like clip, for clients' updates", kPositive},
                          Field{"client-noise-multiplier", &ClientSettings::client_noise_multiplier,
-                               "as noise-multiplier, for clients' updates", kNonNegative},
-                         Field{"client-epsilon", &ClientSettings::client_epsilon, "as epsilon, for clients", kNonNegative},
-                         Field{"client-delta", &ClientSettings::client_delta, "as delta, for clients", settings_help::kDelta},
-                         Field{"client-accountant", &ClientSettings::client_accountant, "as accountant, for clients"},
-                         Field{"client-neighbours", &ClientSettings::client_neighbours, "as neighbours, for clients"},
+                               "like noise-multiplier, for clients' updates", kNonNegative},
+                         Field{"client-epsilon", &ClientSettings::client_epsilon, "like epsilon, for clients", kNonNegative},
+                         Field{"client-delta", &ClientSettings::client_delta, "like delta, for clients", settings_help::kDelta},
+                         Field{"client-accountant", &ClientSettings::client_accountant, "like accountant, for clients"},
+                         Field{"client-neighbours", &ClientSettings::client_neighbours, "like neighbours, for clients"},
                      },
                      ClientSettings::kBothFields);
 };
@@ -192,9 +191,9 @@ struct UserSettings : ExampleSettings {
       Field{"user-column", &UserSettings::user_column,
             "your own data: column or key that names each row's user (default: client-column, or the data's natural clients)"},
       Field{"user-sampling", &UserSettings::user_sampling,
-            "draw a user's examples one by one, at most user-examples of them, or users with their mean gradient; auto: less "
-            "noise"},
-      Field{"user-examples", &UserSettings::user_examples, "examples of a user that are used at most, drawn once",
+            "draw a user's examples one by one, at most user-examples of them, or users with their mean gradient; auto: "
+            "whichever needs less noise"},
+      Field{"user-examples", &UserSettings::user_examples, "maximum number of a user's examples that are used, drawn once",
             Valid{.low = 1, .high = 100}, Shapes::model, &UserSettings::may_draw_examples},
   };
 };

@@ -15,7 +15,7 @@ inline constexpr std::string_view kAutomatic = "auto";
 
 /// The family's summary of "auto", or empty if the family does not have it.
 constexpr std::string_view automatic_summary(std::string_view family) {
-  if (family == "optimizer") return "pooled where no rule refuses it, else adadp";
+  if (family == "optimizer") return "pooled if no rule refuses it, else adadp";
   if (family == "server-optimizer") return "restore if the optimizer is auto and no rule refuses it, else average";
   return {};
 }

@@ -18,7 +18,7 @@ std::vector<ClientReport> AsynchronousRun::advance(std::uint32_t round, const Ro
   EventSchedule::Version made = schedule_->next();
   last_ = std::move(made.time);
 
-  // The versions from which tasks began, including the tasks of this version.
+  // The versions from which running tasks, and the tasks in this version, began.
   std::set<std::uint32_t> needed = needed_versions();
   for (const Flight& task : made.tasks) needed.insert(task.version);
   if (needed.contains(current) && !versions_.contains(current)) put_version(current, {model, server.tell(round)});

@@ -19,7 +19,7 @@ struct SummedUpdates {
 
 /// The base of an asynchronous run. A version of its model is made like a round (server/round.hpp), from the updates that an
 /// EventSchedule selects, each trained from the version that was current when its task began. Keeps in memory the models of
-/// versions from which running tasks began, at most `concurrency`, and the updates that the fleet trained ahead.
+/// versions from which running tasks began, at most one per task; the fleet keeps the updates that it trained ahead.
 class AsynchronousRun : public TimedRun {
  public:
   explicit AsynchronousRun(std::unique_ptr<EventSchedule> schedule) : schedule_(std::move(schedule)) {}

@@ -54,9 +54,10 @@ PresenceIntervals read_presence(const std::string& path, double period) {
   for (const auto& line : read.lines) {
     for (const double value : line) hash.value(value);
     const std::string text = number_text(line[0]) + "," + number_text(line[1]) + "," + number_text(line[2]);
-    if (line[0] != std::floor(line[0]) || line[0] > 1e7) throw wrong("has '" + text + "'; clients are whole numbers from 0");
+    if (line[0] != std::floor(line[0]) || line[0] > 1e7)
+      throw wrong("has '" + text + "'; clients are whole numbers from 0 to 1e7");
     if (!(line[1] < line[2]) || (period > 0 && line[2] > period))
-      throw wrong("has '" + text + "'; an interval must end after its begin" +
+      throw wrong("has '" + text + "'; an interval must end after it begins" +
                   (period > 0 ? " and by availability-period, " + number_text(period) : std::string()));
     const auto client = static_cast<std::size_t>(line[0]);
     if (client >= table.of_client.size()) table.of_client.resize(client + 1);
@@ -119,7 +120,7 @@ TaskEnd end_of_task(const AvailabilityPart& availability, ClientId client, Nanos
         break;
       }
       if (presence.is_there) left -= presence.until - now;
-      // The client is away forever, or away in a way that loses the task.
+      // The client is away forever, or its absence loses the task.
       const bool is_leaving = !presence.is_there || !availability.at(client, presence.until, seed).is_there;
       const Nanoseconds left_at = presence.is_there ? presence.until : now;
       if (is_leaving && (rule != WhenAway::resume || (!presence.is_there && presence.until == kNever))) {
@@ -135,7 +136,7 @@ TaskEnd end_of_task(const AvailabilityPart& availability, ClientId client, Nanos
 
 PartFamily& AvailabilityPart::family() {
   static PartFamily family = [] {
-    PartFamily all("availability", "when clients are there, in virtual time", Question::federation);
+    PartFamily all("availability", "when clients are available, in virtual time", Question::federation);
     add_parts<AvailabilityPart, AlwaysThere, DayNight, MarkovPresence, PresenceTable>(all);
     return all;
   }();

@@ -46,7 +46,7 @@ using Availability = Chosen<AvailabilityPart>;
 
 struct AlwaysThere final : PartBase<AvailabilityPart, AlwaysThere> {
   static constexpr std::string_view kName = "always";
-  static constexpr std::string_view kSummary = "every client, at any time";
+  static constexpr std::string_view kSummary = "every client at all times";
   bool is_always() const override { return true; }
   Presence at(ClientId /*client*/, Nanoseconds /*time*/, std::uint64_t /*seed*/) const override { return {}; }
 };
@@ -55,8 +55,8 @@ struct AwaySettings {
   WhenAway when_away_ = WhenAway::lost;
   static constexpr auto kFields = std::tuple{
       Field{"when-away", &AwaySettings::when_away_,
-            "what becomes of the work of a client that goes away: lost at once, lost but found out at the deadline, or "
-            "resumed when it is back"}};
+            "what happens to the task of a client that leaves: lost, which the server learns at once; lost, which it learns at "
+            "the deadline; or resumed when the client is back"}};
 };
 
 /// The base of availabilities in which clients go away.
@@ -72,32 +72,32 @@ struct DayNightSettings : AwaySettings {
   static constexpr auto kFields = std::tuple_cat(
       AwaySettings::kFields,
       std::tuple{Field{"day-seconds", &DayNightSettings::day_seconds, "length of a day", Valid{.low = 1e-3, .high = 1e8}},
-                 Field{"day-share", &DayNightSettings::day_share, "share of a day that a client is there",
+                 Field{"day-share", &DayNightSettings::day_share, "share of each day that a client is available",
                        Valid{.low = 0, .high = 1, .low_included = false, .high_included = false}}});
 };
-/// Each client is available for the same share of every day, starting at an hour of its own, drawn uniformly.
+/// Each client is available for the same share of every day, starting at a time of day drawn uniformly for the client.
 struct DayNight final : SometimesThere<DayNight, DayNightSettings> {
   using SometimesThere::SometimesThere;
   static constexpr std::string_view kName = "day-night";
-  static constexpr std::string_view kSummary = "a share of each day, from an hour of the client's own";
+  static constexpr std::string_view kSummary = "a share of each day, starting at a random time for each client";
   Presence at(ClientId client, Nanoseconds time, std::uint64_t seed) const override;
 };
 
 struct MarkovSettings : AwaySettings {
   double there_seconds = 3600;
   double away_seconds = 3600;
-  static constexpr auto kFields =
-      std::tuple_cat(AwaySettings::kFields, std::tuple{Field{"there-seconds", &MarkovSettings::there_seconds,
-                                                             "mean time that a client stays", Valid{.low = 1e-3, .high = 1e8}},
-                                                       Field{"away-seconds", &MarkovSettings::away_seconds,
-                                                             "mean time that it is away", Valid{.low = 1e-3, .high = 1e8}}});
+  static constexpr auto kFields = std::tuple_cat(
+      AwaySettings::kFields, std::tuple{Field{"there-seconds", &MarkovSettings::there_seconds,
+                                              "mean time that a client is available", Valid{.low = 1e-3, .high = 1e8}},
+                                        Field{"away-seconds", &MarkovSettings::away_seconds, "mean time that a client is away",
+                                              Valid{.low = 1e-3, .high = 1e8}}});
 };
-/// A stationary two-state Markov process: stays and absences have exponential lengths. The cost of a query grows with the number
-/// of changes since time 0.
+/// A stationary two-state Markov process: the times that a client is available and away are exponential. The cost of a query
+/// grows with the number of changes since time 0.
 struct MarkovPresence final : SometimesThere<MarkovPresence, MarkovSettings> {
   using SometimesThere::SometimesThere;
   static constexpr std::string_view kName = "markov";
-  static constexpr std::string_view kSummary = "stays and absences of exponential length";
+  static constexpr std::string_view kSummary = "exponential times available and away";
   Presence at(ClientId client, Nanoseconds time, std::uint64_t seed) const override;
 };
 
@@ -105,25 +105,24 @@ struct PresenceTableSettings : AwaySettings {
   std::string availability_table;
   double availability_period = 0;
   static constexpr auto kFields = std::tuple_cat(
-      AwaySettings::kFields,
-      std::tuple{
-          Field{"availability-table", &PresenceTableSettings::availability_table,
-                "CSV file with the header client,from_seconds,to_seconds, or .npz with these arrays: when a client is there",
-                kFile},
-          Field{"availability-period", &PresenceTableSettings::availability_period,
-                "seconds after which the table begins again; 0: never", Valid{.low = 0, .high = 1e8}}});
+      AwaySettings::kFields, std::tuple{Field{"availability-table", &PresenceTableSettings::availability_table,
+                                              "CSV file with the header client,from_seconds,to_seconds, or .npz file with these "
+                                              "arrays: when clients are available",
+                                              kFile},
+                                        Field{"availability-period", &PresenceTableSettings::availability_period,
+                                              "seconds after which the table repeats; 0: never", Valid{.low = 0, .high = 1e8}}});
 };
 /// Clients are available in the intervals of a file. A client without an interval is never available.
 struct PresenceTable final : SometimesThere<PresenceTable, PresenceTableSettings> {
   using SometimesThere::SometimesThere;
   static constexpr std::string_view kName = "table";
-  static constexpr std::string_view kSummary = "intervals in a file";
+  static constexpr std::string_view kSummary = "intervals from a file";
   Presence at(ClientId client, Nanoseconds time, std::uint64_t seed) const override;
   std::string file_hash(std::size_t clients) const override;
   std::string* reads() override { return &availability_table; }
 };
 
-/// The end of a task.
+/// When and how a task ends.
 struct TaskEnd {
   Nanoseconds time = 0;  ///< when its update arrives, or when it is known to be lost
   bool is_lost = false;

@@ -65,13 +65,13 @@ std::string short_number(double value) {
 
 std::string devices_text(const TimeTerms& terms) {
   const auto columns = device_columns(terms);
-  std::string text = fields({"seconds", "mean", "least", "10 %", "median", "90 %", "most"});
+  std::string text = fields({"seconds", "mean", "minimum", "10 %", "median", "90 %", "maximum"});
   for (const DeviceColumn& column : columns) {
     std::vector<std::string> words{column.name, short_number(mean_of(column))};
     for (const double percent : kPercentiles) words.push_back(short_number(percentile(column, percent)));
     text += fields(words);
   }
-  // Counts clients by the length of a task, in steps of equal width up to the 99th percentile; the last step is open-ended.
+  // Counts clients by the length of a task, in bins of equal width up to the 99th percentile; the last bin is open-ended.
   constexpr std::size_t kBars = 12;
   constexpr std::size_t kWidest = 50;
   const DeviceColumn& task = columns.back();
@@ -80,7 +80,7 @@ std::string devices_text(const TimeTerms& terms) {
   if (width > 0) {
     std::vector<std::size_t> counts(kBars);
     for (const double value : task.values) ++counts[std::min(kBars - 1, static_cast<std::size_t>((value - least) / width))];
-    text += "\nclients by task_seconds, from\n";
+    text += "\nclients by task_seconds: start of range, count\n";
     for (std::size_t bar = 0; bar < kBars; ++bar) {
       const std::size_t size = counts[bar] * kWidest / std::ranges::max(counts);
       char line[64];
@@ -88,7 +88,7 @@ std::string devices_text(const TimeTerms& terms) {
       text += line + std::string(size, '#') + "\n";
     }
   }
-  return text + "\na client receives " + std::to_string(terms.traffic.down) + " bytes a task and sends " +
+  return text + "\na client receives " + std::to_string(terms.traffic.down) + " bytes per task and sends " +
          std::to_string(terms.traffic.up) + "; training on one example takes " + short_number(terms.flops) + " operations\n";
 }
 

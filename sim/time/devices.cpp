@@ -19,14 +19,14 @@ namespace fedstride {
 Nanoseconds nanoseconds(double seconds, const std::string& what) {
   constexpr double kMostSeconds = 1e8;
   if (!(seconds >= 0 && seconds <= kMostSeconds))
-    throw usage_error(what + " takes " + number_text(seconds) + " seconds; it must take from 0 to 1e8");
+    throw usage_error(what + " has a time of " + number_text(seconds) + " seconds; it must be from 0 to 1e8");
   return std::llround(seconds * 1e9);
 }
 
 Nanoseconds later(Nanoseconds time, Nanoseconds span) {
   if (time == kNever || span == kNever) return kNever;
   Nanoseconds sum = 0;
-  if (__builtin_add_overflow(time, span, &sum)) throw failure("the run's virtual time passes 292 years");
+  if (__builtin_add_overflow(time, span, &sum)) throw failure("the run's virtual time exceeds 292 years");
   return sum;
 }
 
@@ -41,7 +41,7 @@ double TierDevices::factor(RandomStream& random) const {
   for (const std::string_view word : words) {
     double value = 0;
     if (!parse_number(trimmed(word), value) || !std::isfinite(value) || value <= 0)
-      throw usage_error("tier-factors is '" + tier_factors + "'; it must be numbers above 0, separated by commas");
+      throw usage_error("tier-factors is '" + tier_factors + "'; it must be a comma-separated list of numbers above 0");
     if (word.data() == drawn.data()) factor = value;
   }
   return factor;
@@ -93,14 +93,14 @@ DeviceTable read_device_table(const std::string& path) {
       const auto same = std::ranges::find_if(
           units, [&](const TableUnit* one) { return one != nullptr && one != unit && one->member == unit->member; });
       if (same != units.end())
-        throw wrong("has columns '" + std::string((*same)->column) + "' and '" + column + "', which say the same");
+        throw wrong("has columns '" + std::string((*same)->column) + "' and '" + column + "', which give the same quantity");
       has_speed |= unit->member == &Device::example_seconds;
       table.has_flops |= unit->scale == 0;
     }
   }
   if (!has_speed)
     throw wrong(
-        "has no column with the speed: seconds_per_example, milliseconds_per_example, inference_milliseconds_per_example or "
+        "has no speed column; valid: seconds_per_example, milliseconds_per_example, inference_milliseconds_per_example, "
         "gigaflops");
   std::vector<bool> filled;
   Hash hash;
@@ -119,7 +119,7 @@ DeviceTable read_device_table(const std::string& path) {
       }
     }
     if (client != std::floor(client) || client > 1e7)
-      throw wrong("has client " + number_text(client) + "; clients are whole numbers from 0");
+      throw wrong("has client " + number_text(client) + "; clients are whole numbers from 0 to 1e7");
     const auto at = static_cast<std::size_t>(client);
     if (at >= filled.size()) filled.resize(at + 1), table.devices.resize(at + 1);
     if (filled[at]) throw wrong("has client " + std::to_string(at) + " twice");

@@ -24,7 +24,7 @@ struct Device {
 struct DeviceQuestion {
   ClientId client = 0;
   std::uint64_t seed = 0;
-  double example_flops = 0;  ///< to train on one example, twice as many backward as forward
+  double example_flops = 0;  ///< operations to train on one example; the backward pass takes twice as many as the forward pass
 };
 
 /// A model of the clients' devices: each client's device is drawn once at the address (devices, client).
@@ -64,15 +64,16 @@ struct DeviceSettings {
       Field{"example-seconds", &DeviceSettings::example_seconds,
             "seconds to train on one example once; a client's factor multiplies it", Valid{.low = 0, .high = 1e5}},
       Field{"device-gigaflops", &DeviceSettings::device_gigaflops,
-            "speed in 10^9 operations a second, which a client's factor divides; the model's operations, backward counted twice, "
-            "then replace example-seconds. 0: not used",
+            "speed in 10^9 operations per second, divided by each client's factor; replaces example-seconds, with the backward "
+            "pass counted as two forward passes; 0: not used",
             kNonNegative},
       Field{"upload-megabits", &DeviceSettings::upload_megabits,
-            "10^6 bits a second that a client sends; a factor of its own divides it. 0: transfers take no time", kNonNegative},
-      Field{"download-megabits", &DeviceSettings::download_megabits, "the same for what a client receives", kNonNegative},
+            "upload speed in 10^6 bits per second, divided by the factor of each client's link; 0: transfers take no time",
+            kNonNegative},
+      Field{"download-megabits", &DeviceSettings::download_megabits, "download speed, like upload-megabits", kNonNegative},
       Field{"latency", &DeviceSettings::latency, "seconds before each transfer", Valid{.low = 0, .high = 1e5}},
       Field{"device-jitter", &DeviceSettings::device_jitter,
-            "deviation of the logarithm of a factor drawn for each task; 0: a client always takes the same time",
+            "standard deviation of the logarithm of a factor drawn for each task; 0: a client always takes the same time",
             Valid{.low = 0, .high = 10}}};
 };
 
@@ -104,27 +105,27 @@ struct DrawnDevices : PartBase<DevicesPart, Self, Settings> {
 struct EqualDevices final : DrawnDevices<EqualDevices> {
   using DrawnDevices::DrawnDevices;
   static constexpr std::string_view kName = "equal";
-  static constexpr std::string_view kSummary = "all alike: factor 1";
+  static constexpr std::string_view kSummary = "factor 1 for every client";
   double factor(RandomStream& /*random*/) const { return 1; }
 };
 
 struct UniformDeviceSettings : DeviceSettings {
   double least_factor = 0.5;
-  static constexpr auto kFields =
-      std::tuple_cat(DeviceSettings::kFields, std::tuple{Field{"least-factor", &UniformDeviceSettings::least_factor,
-                                                               "smallest factor; the largest is 2 minus that", kFraction}});
+  static constexpr auto kFields = std::tuple_cat(
+      DeviceSettings::kFields, std::tuple{Field{"least-factor", &UniformDeviceSettings::least_factor,
+                                                "smallest factor; the largest is 2 minus the smallest", kFraction}});
 };
 struct UniformDevices final : DrawnDevices<UniformDevices, UniformDeviceSettings> {
   using DrawnDevices::DrawnDevices;
   static constexpr std::string_view kName = "uniform";
-  static constexpr std::string_view kSummary = "factors uniform around 1";
+  static constexpr std::string_view kSummary = "uniform factors around 1";
   double factor(RandomStream& random) const { return least_factor + (2 - 2 * least_factor) * random.uniform(); }
 };
 
 struct ExponentialDevices final : DrawnDevices<ExponentialDevices> {
   using DrawnDevices::DrawnDevices;
   static constexpr std::string_view kName = "exponential";
-  static constexpr std::string_view kSummary = "factors exponential with mean 1";
+  static constexpr std::string_view kSummary = "exponential factors with mean 1";
   double factor(RandomStream& random) const;
 };
 
@@ -132,19 +133,19 @@ struct LognormalDeviceSettings : DeviceSettings {
   double device_sigma = 0.6;
   static constexpr auto kFields = std::tuple_cat(
       DeviceSettings::kFields, std::tuple{Field{"device-sigma", &LognormalDeviceSettings::device_sigma,
-                                                "deviation of the factor's logarithm", Valid{.low = 0, .high = 10}}});
+                                                "standard deviation of the factor's logarithm", Valid{.low = 0, .high = 10}}});
 };
 struct LognormalDevices final : DrawnDevices<LognormalDevices, LognormalDeviceSettings> {
   using DrawnDevices::DrawnDevices;
   static constexpr std::string_view kName = "lognormal";
-  static constexpr std::string_view kSummary = "factors lognormal with median 1";
+  static constexpr std::string_view kSummary = "lognormal factors with median 1";
   double factor(RandomStream& random) const;
 };
 
 struct HalfNormalDevices final : DrawnDevices<HalfNormalDevices> {
   using DrawnDevices::DrawnDevices;
   static constexpr std::string_view kName = "half-normal";
-  static constexpr std::string_view kSummary = "factors the absolute value of a standard normal (Nguyen et al. 2022)";
+  static constexpr std::string_view kSummary = "half-normal factors, absolute values of standard normals (Nguyen et al. 2022)";
   double factor(RandomStream& random) const;
 };
 
@@ -166,14 +167,14 @@ struct TierDevices final : DrawnDevices<TierDevices, TierSettings> {
 struct DeviceTableSettings {
   std::string device_table;
   double device_jitter = 0;
-  static constexpr auto kFields =
-      std::tuple{Field{"device-table", &DeviceTableSettings::device_table,
-                       "CSV file with a header, or .npz with arrays, that name units (docs/time.md); without a column client, "
-                       "each client draws a line",
-                       kFile},
-                 Field{"device-jitter", &DeviceTableSettings::device_jitter,
-                       "deviation of the logarithm of a factor drawn for each task; 0: a client always takes the same time",
-                       Valid{.low = 0, .high = 10}}};
+  static constexpr auto kFields = std::tuple{
+      Field{"device-table", &DeviceTableSettings::device_table,
+            "CSV file whose header, or .npz file whose array names, give the units (docs/time.md); without a column client, "
+            "a random line is drawn for each client",
+            kFile},
+      Field{"device-jitter", &DeviceTableSettings::device_jitter,
+            "standard deviation of the logarithm of a factor drawn for each task; 0: a client always takes the same time",
+            Valid{.low = 0, .high = 10}}};
 };
 struct TableDevices final : PartBase<DevicesPart, TableDevices, DeviceTableSettings> {
   using PartBase::PartBase;

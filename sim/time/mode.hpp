@@ -36,7 +36,7 @@ using Mode = Chosen<ModePart>;
 struct TieredSettings {
   int tiers_ = 5;
   static constexpr auto kFields = std::tuple{Field{
-      "tiers", &TieredSettings::tiers_, "tiers of equally many clients, by the time of a task", Valid{.low = 1, .high = 1000}}};
+      "tiers", &TieredSettings::tiers_, "number of equally large tiers of clients, by task time", Valid{.low = 1, .high = 1000}}};
 };
 
 }  // namespace fedstride

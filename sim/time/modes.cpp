@@ -10,7 +10,7 @@ std::unique_ptr<EventSchedule> ModePart::schedule(const TimeTerms& /*terms*/) co
 
 PartFamily& ModePart::family() {
   static PartFamily family = [] {
-    PartFamily all("mode", "when the server makes a version, and of which updates", Question::federation);
+    PartFamily all("mode", "when the server makes a version of the model, and from which updates", Question::federation);
     add_parts<ModePart, Synchronous, Tiered, FedAsync, FedBuff, FedAt>(all);
     return all;
   }();

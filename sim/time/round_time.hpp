@@ -16,7 +16,7 @@ struct TimeTerms;
 /// How a task ended.
 enum class TaskFate : std::uint8_t {
   arrived,  ///< its update is in the sum
-  late,     ///< the round was over; nothing was sent
+  late,     ///< it would have ended after the round or its deadline; its update is never sent
   lost,     ///< its client went away
   dropped   ///< its update arrived but is in no sum: too stale, or in a round with too few arrivals
 };

@@ -94,12 +94,12 @@ BufferSchedule::Version BufferSchedule::next() {
     if (start == kNever && end == kNever && !rested_.empty())
       throw usage_error("minimum-separation is " + std::to_string(terms_.separation) + "; version " +
                         std::to_string(version_ + 1) + " would never be made: it has " + counted(made.tasks.size(), "update") +
-                        " of " + std::to_string(rules_.buffer) + ", nobody is at work, and the " +
+                        " of " + std::to_string(rules_.buffer) + ", no client is at work, and the " +
                         counted(rested_.size(), "client") +
-                        " of the last versions, those that failed included, may not begin again so soon");
+                        " of the last versions (including those that failed) may not begin again yet");
     if (start == kNever && end == kNever)
-      throw failure("no client will be there again after " + number_text(seconds_of(now_)) +
-                    " virtual seconds, and none is at work; the run cannot go on (--availability)");
+      throw failure("no client will be available again after " + number_text(seconds_of(now_)) +
+                    " virtual seconds, and none is at work; the run cannot continue (--availability)");
     if (start < end) {
       now_ = start;
       continue;

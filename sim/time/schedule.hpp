@@ -19,7 +19,7 @@ struct Flight {
   TaskFate fate = TaskFate::arrived;
   ClientId client = 0;
   std::uint64_t sequence = 0;  ///< number of tasks that began before it
-  std::uint32_t count = 1;     ///< number of this client's tasks up to this one: its address (Task::round)
+  std::uint32_t count = 1;     ///< number of this client's tasks, including this one; passed as Task::round
   std::uint32_t version = 0;   ///< version from which it began
   Nanoseconds start = 0;
 
@@ -33,7 +33,8 @@ struct Flight {
 };
 
 /// The events of an asynchronous run: when tasks begin and end, and which tasks make each version. They depend only on TimeTerms
-/// and are computed on demand. Memory holds only the tasks at work and a counter for each client that has worked.
+/// and are computed on demand. Memory holds only the tasks at work, a counter for each client that has worked, and a
+/// few bytes per client.
 class EventSchedule {
  public:
   EventSchedule() = default;

@@ -14,7 +14,7 @@
 namespace fedstride {
 
 /// Floating-point operations to train on one example: two for each multiply-add of the forward pass, and twice as many in the
-/// backward pass. Counts only products with weights; 0 for a model of tensors.
+/// backward pass. Counts only products with weights; 0 for a model without layers.
 double example_flops(const Model& model);
 
 /// Everything that decides when tasks end: public facts and the configuration, never rows, updates or threads.

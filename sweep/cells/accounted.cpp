@@ -84,7 +84,7 @@ void check_score(const Experiment& experiment, const Configuration& configuratio
            "--public-test or --evaluate private");
   if (tuning.metric != "accuracy" && tuning.metric != "r2" && tuning.metric != "loss")
     refuse("[tune] metric is '" + tuning.metric + "'; valid: accuracy, r2, loss");
-  if (!is_private(configuration)) refuse("dp is 'none'; without privacy choosing costs nothing to account for");
+  if (!is_private(configuration)) refuse("dp is 'none'; without privacy, the choice has no privacy cost to account for");
   if (configuration.randomness != Randomness::secret)
     refuse("randomness is 'seeded', which gives two runs of a cell the same noise; valid: secret");
   const bool is_private_score = configuration.evaluate == EvaluateRule::privately;
@@ -93,20 +93,20 @@ void check_score(const Experiment& experiment, const Configuration& configuratio
         "the score is on test rows that the statement does not cover; declare them public (--public-test) or release the score "
         "(--evaluate private)");
   if (is_private_score && (configuration.evaluate_every == 0 || configuration.rounds % configuration.evaluate_every != 0))
-    refuse("evaluate-every is " + std::to_string(configuration.evaluate_every) + ", so that the last of " +
+    refuse("evaluate-every is " + std::to_string(configuration.evaluate_every) + ", so the last of " +
            std::to_string(configuration.rounds) + " rounds has no released score; it must divide rounds");
 }
 
 std::vector<Cell> cells_of(const Experiment& experiment) {
   if (experiment.command != "run")
-    throw usage_error("an accounted sweep has runs; the file's command is '" + experiment.command + "'");
+    throw usage_error("an accounted sweep consists of runs; the file's command is '" + experiment.command + "'; valid: run");
   check_cells(experiment);
   std::vector<Cell> cells;
   for_each_cell(experiment, [&](const Cell& cell) { cells.push_back(cell); });
   return cells;
 }
 
-// The state between runs, in a file private to its owner.
+// The state between runs, kept in a file that only its owner can read.
 struct ChoiceState {
   std::string identity;    ///< hash of the distribution of the number of runs, of the cells and of their settings
   std::uint64_t next = 0;  ///< number of the next run
@@ -172,8 +172,9 @@ class SecretChoice {
     std::error_code error;
     if (!fs::exists(choice_.folder, error)) return;
     if (fs::exists(statement_file(), error) && !fs::exists(state_file(), error))
-      throw usage_error("out '" + choice_.folder.string() +
-                        "' has a choice that was made (statement.json); another one costs its own epsilon: name another folder");
+      throw usage_error(
+          "out '" + choice_.folder.string() +
+          "' already holds a finished choice (statement.json); another choice costs its own epsilon: name another folder");
     if (!fs::exists(choice_.folder / "runs.key", error) && !fs::is_empty(choice_.folder, error))
       throw usage_error("out '" + choice_.folder.string() +
                         "' contains something other than an accounted sweep; name a new or empty folder");
@@ -188,7 +189,7 @@ class SecretChoice {
       if (json.at("identity").get<std::string>() != state_.identity)
         throw usage_error(
             "out '" + choice_.folder.string() +
-            "' was begun with other cells, settings or another law of the number of runs; go on with the same ones");
+            "' was begun with other cells, other settings or another distribution of the number of runs; use the same ones");
       state_.next = json.at("next").get<std::uint64_t>();
       state_.best = json.at("best").get<std::uint64_t>();
       state_.cell = json.at("cell").get<std::uint64_t>();
@@ -242,7 +243,7 @@ class SecretChoice {
       throw;
     } catch (const Error& what) {
       throw failure("a run of the accounted sweep failed: " + std::string(what.what()) +
-                    "; the same command goes on where it stopped");
+                    "; rerun the same command to continue where it stopped");
     }
     if (summary.interrupted) return false;
     latest_ = !summary.test_is_covered ? kNoScore : tuning_.metric == "loss" ? -summary.test.loss : summary.test.accuracy;
@@ -284,7 +285,7 @@ class SecretChoice {
     write_file(statement_file(), dump_json(json, 2) + "\n");
     fs::remove_all(choice_.folder / "runs");
     fs::remove(choice_.folder / "runs.key");
-    fs::remove(state_file());  // last, since a sweep without this file is finished
+    fs::remove(state_file());  // last, since a sweep with a statement but without this file is finished
     sync_folder_of(statement_file());
   }
 
@@ -314,7 +315,7 @@ std::vector<AccountedStatement> account_choice(const Experiment& experiment, con
       levels = std::move(own);
       first = described(levels);
     } else if (const std::string text = described(own); text != first) {
-      throw usage_error("an accounted sweep has one privacy setting; cell (" + point_text(cell) + ") has " + text +
+      throw usage_error("an accounted sweep needs the same privacy in all cells; cell (" + point_text(cell) + ") has " + text +
                         ", and cell (" + point_text(cells.front()) + ") has " + first);
     }
   }

@@ -21,7 +21,7 @@ std::string key_of(std::initializer_list<std::string_view> parts) {
   return hash.hex().substr(0, 16);
 }
 
-// Returns the point without the seed as text. Each such text is a configuration, even if several share a run.
+// Returns the point without the seed as text. Points with different texts are different configurations, even if they share runs.
 std::string seedless_point(const Cell& cell) {
   std::string text;
   for (const auto& [key, value] : cell.point)

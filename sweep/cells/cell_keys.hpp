@@ -25,7 +25,7 @@ void check_choice(const Experiment& experiment, const Configuration& configurati
 /// HMAC under the key in `sweep_key`, or under a new key if that file does not exist.
 class CellKeys {
  public:
-  /// Both arguments must outlive this object.
+  /// `experiment` and `inputs` must outlive this object.
   CellKeys(const Experiment& experiment, InputHashes& inputs, std::filesystem::path sweep_key)
       : experiment_(experiment), inputs_(inputs), sweep_key_(std::move(sweep_key)) {}
 

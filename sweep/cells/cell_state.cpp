@@ -58,7 +58,7 @@ CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes&
 CellState other_state(const fs::path& folder) {
   if (!fs::exists(folder / "result.json")) return damaged("it contains no result.json");
   const Json result = parse_json(read_file(folder / "result.json", kMaxStateBytes));
-  return result.is_structured() ? CellState{CellState::Kind::finished} : damaged("its result.json is not JSON");
+  return result.is_structured() ? CellState{CellState::Kind::finished} : damaged("its result.json is not a JSON object or array");
 }
 
 }  // namespace

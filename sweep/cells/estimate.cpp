@@ -37,7 +37,7 @@ constexpr double kMaxCommandSeconds = 10;   // maximum seconds to wait for a com
 // The costs of a kind of cell.
 struct Speed {
   double preparation = 0;  ///< seconds before the first round
-  double example = 0;      ///< seconds per gradient example
+  double example = 0;      ///< seconds to compute the gradient of one example
   double evaluation = 0;   ///< seconds to evaluate the test set
   double training_rows = 0;
   double test_rows = 0;
@@ -75,7 +75,7 @@ class Measurement {
   }
 
  private:
-  // `examples` exists until the run ends: after its last round, or when stop_ is set here.
+  // `examples` is valid until the run ends, which happens after its last round or once stop_ is set here.
   void watch(const std::atomic<std::uint64_t>& examples, Clock::time_point start) {
     std::unique_lock lock(mutex_);
     const auto ends_within = [&](double seconds) {
@@ -105,7 +105,7 @@ class Measurement {
   std::jthread watcher_;
 };
 
-// Returns the configuration to measure for a cell: without budgets, and without settings that only scale the work.
+// Returns the configuration to measure for a cell: without privacy budgets or periodic evaluation, and with a fixed seed.
 Configuration measured(Configuration configuration) {
   const auto plain_noise = [](double& noise, double& epsilon) {
     if (noise <= 0) noise = 1;

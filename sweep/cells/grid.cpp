@@ -29,7 +29,7 @@ class Walk {
     from(0, cell, {});
     for (std::size_t i = 0; i < excluded_.size(); ++i)
       if (excluded_[i] == 0)
-        throw usage_error("'" + experiment_.file + "': excluding " + text(experiment_.exclude[i]) + " matches no cell");
+        throw usage_error("'" + experiment_.file + "': the exclusion of " + text(experiment_.exclude[i]) + " matches no cell");
   }
 
  private:

@@ -46,7 +46,7 @@ struct RungPlace {
 };
 
 struct RungOrder {
-  std::vector<RungPlace> places = {};                     ///< best first; ties go to the smaller number
+  std::vector<RungPlace> places = {};                     ///< best first; ties go to the lower configuration number
   double cut = std::numeric_limits<double>::quiet_NaN();  ///< score halfway between the last promoted and the next
   /// True if the cut is within the score intervals of configurations on both sides.
   bool is_toss_up() const;

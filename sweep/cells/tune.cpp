@@ -33,29 +33,32 @@ std::string seedless_text(const Cell& cell) {
 void check_tuned(const Experiment& experiment) {
   const Tuning& tuning = experiment.tuning;
   if (experiment.command != "run")
-    throw usage_error("tune trains; the command of '" + experiment.file + "' is '" + experiment.command + "'");
+    throw usage_error("tune needs training runs; the command of '" + experiment.file + "' is '" + experiment.command +
+                      "'; valid: run");
   if (tuning.on != "validation")
-    throw usage_error("[tune] on is '" + tuning.on + "'; tune chooses on validation rows, and the test rows judge the winner");
+    throw usage_error("[tune] on is '" + tuning.on +
+                      "'; tune must choose on validation rows, so that the test rows can judge the winner");
   if (tuning.metric != "accuracy" && tuning.metric != "r2" && tuning.metric != "loss")
     throw usage_error("[tune] metric is '" + tuning.metric +
-                      "'; of a cell that stops early it is unknown; valid: accuracy, r2, loss");
+                      "', which is unknown for a cell that stops early; valid: accuracy, r2, loss");
   if (tuning.keys.empty()) return;
   for (const Axis& axis : experiment.axes)
     for (const std::string& key : axis.keys)
       if (key != "seed" && std::ranges::find(tuning.keys, key) == tuning.keys.end())
         throw usage_error("[tune] keys are " + joined(tuning.keys) + ", but " + key +
-                          " is swept, too; tune has one winner: add " + key + " to keys, or fix it with --" + key);
+                          " is also swept; tune has a single winner: add " + key + " to keys, or fix it with --" + key);
 }
 
 // Checks a cell's settings before any data are read; returns its number of rounds.
 std::uint32_t checked_rounds(const Configuration& configuration) {
   if (is_private(configuration))
-    throw usage_error("dp is '" + std::string(configuration.privacy.name()) +
-                      "'; every score of every rung would be a release that no guarantee counts. Choose under dp with: fedstride "
-                      "sweep FILE --accounted");
+    throw usage_error(
+        "dp is '" + std::string(configuration.privacy.name()) +
+        "'; every score of every rung would be a release that no guarantee accounts for; to choose under dp, use: fedstride "
+        "sweep FILE --accounted");
   if (!(configuration.validation_fraction > 0))
     throw usage_error(
-        "validation-fraction is 0, so that there are no validation rows to choose on; it must be above 0, for example 0.1");
+        "validation-fraction is 0, so there are no validation rows to choose on; it must be above 0, for example 0.1");
   return static_cast<std::uint32_t>(configuration.rounds);
 }
 
@@ -71,12 +74,14 @@ void take_brackets(const TuneOptions& options, TunePlan& plan) {
   const auto least = static_cast<std::uint32_t>(options.min_rounds);
   const auto eta = static_cast<unsigned>(options.eta);
   if (options.min_rounds < 1 || least > plan.rounds)
-    throw usage_error("min-rounds is " + std::to_string(options.min_rounds) + "; cells have " + counted(plan.rounds, "round") +
-                      ", and it must be from 1 to that");
-  if (options.eta < 2) throw usage_error("eta is " + std::to_string(options.eta) + "; it must be 2 or more: one in eta goes on");
+    throw usage_error("min-rounds is " + std::to_string(options.min_rounds) + "; it must be from 1 to the " +
+                      counted(plan.rounds, "round") + " of a cell");
+  if (options.eta < 2)
+    throw usage_error("eta is " + std::to_string(options.eta) +
+                      "; it must be 2 or more, since one configuration in eta is promoted");
   const std::size_t grid = plan.configurations.size();
   if (options.draws > grid)
-    throw usage_error("configurations is " + std::to_string(options.draws) + "; the grid has " + std::to_string(grid));
+    throw usage_error("configurations is " + std::to_string(options.draws) + "; the grid has only " + std::to_string(grid));
   plan.pool.resize(grid);
   std::iota(plan.pool.begin(), plan.pool.end(), std::size_t{0});
   if (options.draws > 0 || options.hyperband) {
@@ -85,7 +90,7 @@ void take_brackets(const TuneOptions& options, TunePlan& plan) {
   }
   if (options.draws > 0) plan.pool.resize(options.draws);
   if (plan.pool.size() < 2)
-    throw usage_error("tune compares two configurations or more; there is one (lists in [sweep], except seed, make more)");
+    throw usage_error("tune compares two or more configurations; there is only one (add lists to [sweep], other than seed)");
   const std::size_t n = plan.pool.size();
   plan.brackets = options.hyperband ? hyperband_brackets(n, least, plan.rounds, eta)
                                     : std::vector<Bracket>{halving_bracket(n, least, plan.rounds, eta)};
@@ -157,10 +162,10 @@ class Tune {
     const Json text = json.is_object() ? json.value("tune", Json()) : Json();
     if (!text.is_string())
       throw usage_error("out '" + plan_.folder.string() +
-                        "' has a damaged tune/tune.json; remove it, and the cells are read again");
+                        "' has a damaged tune/tune.json; remove it to have the cells read again");
     if (text.get<std::string>() != plan_.text)
-      throw usage_error("out '" + plan_.folder.string() + "' has another tune (" + text.get<std::string>() + "); this is " +
-                        plan_.text + ": name another folder");
+      throw usage_error("out '" + plan_.folder.string() + "' holds a different tuning (" + text.get<std::string>() +
+                        "); this one is " + plan_.text + ": name another folder");
   }
 
   // Carries out a bracket. Returns false unless all its rungs were decided.
@@ -178,7 +183,7 @@ class Tune {
       result.order = order_rung(std::move(places), keep, experiment_.tuning.metric != "loss");
       if (std::isnan(result.order.places.front().score.value))
         throw failure("no configuration has a " + metric_ + " after round " + std::to_string(rungs[i].rounds) +
-                      ": all diverged, or the model gives none");
+                      ": all diverged, or the model has no such metric");
       configurations.clear();
       for (const RungPlace& one : result.order.places)
         if (one.goes_on) configurations.push_back(one.configuration);
@@ -297,7 +302,7 @@ TunePlan plan_tuning(const Experiment& experiment, const TuneOptions& options) {
     evaluated_every.insert(static_cast<std::uint32_t>(configuration.evaluate_every));
     if (plan.rounds > 0 && rounds != plan.rounds)
       throw usage_error("rounds is " + std::to_string(plan.rounds) + " and " + std::to_string(rounds) +
-                        "; all cells of a tune have the same, which its rungs divide");
+                        "; all cells of a tuning must have the same number of rounds");
     plan.rounds = rounds;
     const auto [at, is_new] = known.emplace(seedless_text(cell), plan.configurations.size());
     if (is_new) plan.configurations.emplace_back();
@@ -309,8 +314,8 @@ TunePlan plan_tuning(const Experiment& experiment, const TuneOptions& options) {
     for (const Rung& rung : bracket)
       for (const std::uint32_t every : evaluated_every)
         if (!EvaluatedRounds{every, plan.rounds}.has(rung.rounds))
-          throw usage_error("evaluate-every is " + std::to_string(every) + ", so that a rung of " +
-                            counted(rung.rounds, "round") + " has no score; 1 is valid, or a divisor of every rung's rounds");
+          throw usage_error("evaluate-every is " + std::to_string(every) + ", so a rung of " + counted(rung.rounds, "round") +
+                            " has no score; valid: 1, or a divisor of every rung's rounds");
   plan.work = rounds_of(plan);
   plan.text = std::string(options.hyperband ? "Hyperband" : "successive halving") + " of " +
               counted(plan.pool.size(), "configuration") + " in a grid of " + std::to_string(plan.configurations.size()) +

@@ -13,10 +13,10 @@ enum class Cost : std::uint8_t { rounds, time, bytes };
 constexpr auto choice_names(Cost) { return names("rounds", "time", "bytes"); }
 
 struct CostWords {
-  std::string_view metric;     ///< the metric of a round that has the cost up to its end; empty: the cost is the round's number
+  std::string_view metric;     ///< metric with the cumulative cost after each round; empty: the cost is the round's number
   std::string_view axis;       ///< axis label
   std::string_view title;      ///< "Test accuracy by ..."
-  std::string_view to_target;  ///< name of the metric after test_ or validation_
+  std::string_view to_target;  ///< name of the metric without test_ or validation_
 };
 constexpr CostWords cost_words(Cost by) {
   constexpr CostWords kWords[] = {{"", "round", "round", "rounds_to_target"},

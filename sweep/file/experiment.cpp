@@ -64,7 +64,7 @@ void read_exclusions(const Document& document, const ExperimentDraft& draft, Exp
     });
   };
   for (const DocumentNode& node : *draft.exclude->list()) {
-    const auto where = read_where(document, node, "exclude");
+    const auto where = read_where(document, node, "an entry of exclude");
     if (where.empty()) throw document.wrong(node, "exclude lists {}, which would exclude every cell; name at least one key");
     bool possible = true;
     bool overridden = false;
@@ -78,7 +78,7 @@ void read_exclusions(const Document& document, const ExperimentDraft& draft, Exp
     if (possible)
       experiment.exclude.push_back(where);
     else if (!overridden)
-      throw document.wrong(node, "excluding " + point_text(Cell{.point = {where.begin(), where.end()}}) +
+      throw document.wrong(node, "the exclusion of " + point_text(Cell{.point = {where.begin(), where.end()}}) +
                                      " matches no cell; name values from the lists");
   }
 }

@@ -123,7 +123,7 @@ struct Experiment {
   Tuning tuning = {};
   TableRequest table = {};
   Target target = {};
-  Cost by = Cost::rounds;  ///< the measure of progress in figures by round and tables
+  Cost by = Cost::rounds;  ///< the measure of progress in tables and in figures by round
   std::vector<Expectation> expectations = {};
   std::vector<FigureRequest> figures = {};
   std::vector<std::string> replaced = {};  ///< notes on lists in [sweep] that lack the value set on the command line

@@ -10,7 +10,7 @@ namespace {
 
 using Section = ExperimentDraft::Section;
 
-// Adds values to an axis. Refuses duplicates, but skips them if the command line fixed the key that distinguished them.
+// Adds values to an axis. Refuses duplicates, but skips them if the scale or the command line overrides a zipped key.
 class AxisValues {
  public:
   AxisValues(const Document& document, Axis& axis) : document_(document), axis_(axis) {}

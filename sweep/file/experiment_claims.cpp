@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxExpectations = 10'000;  // from one for-each
 
-// Common wrong names for a run's numbers, each with the right name. Other names are not checked, since parts may report numbers
+// Common wrong names for a run's metrics, each with the right name. Other names are not checked, since parts may report metrics
 // of their own.
 constexpr std::pair<std::string_view, std::string_view> kMisnamed[] = {{"accuracy", "test_accuracy"},
                                                                        {"acc", "test_accuracy"},
@@ -52,7 +52,7 @@ class TableReader {
     if (find(key) == nullptr) throw document_.wrong(node_, name_ + " has no " + key + "; add " + key + " = \"...\"");
     return text(key, choices);
   }
-  // Refuses a common wrong name for a run's number (kMisnamed), unless it is a swept key.
+  // Refuses a common wrong name for a run's metric (kMisnamed), unless it is a swept key.
   void check_number_name(const std::string& key, const ExperimentDraft& draft) const {
     const std::string name = text(key);
     const auto* const misnamed = std::ranges::find(kMisnamed, name, [](const auto& names) { return names.first; });
@@ -149,15 +149,15 @@ ResultQuantity read_quantity(const Document& document, const DocumentNode& node,
   const TableReader table(document, node, name, {"metric", "where", "pick", "pick-where", "round", "client", "minus", "over"});
   ResultQuantity quantity{.metric = table.required_text("metric")};
   table.check_number_name("metric", draft);
-  quantity.where = swept_where(document, table.find("where"), name, draft);
+  quantity.where = swept_where(document, table.find("where"), "where of " + name, draft);
   quantity.pick = table.text("pick", {"best", "second", "worst", "mean", "lowest", "highest"});
-  quantity.pick_where = swept_where(document, table.find("pick-where"), name, draft);
+  quantity.pick_where = swept_where(document, table.find("pick-where"), "pick-where of " + name, draft);
   if (!quantity.pick_where.empty() && quantity.pick.empty())
     throw document.wrong(node, name + " has pick-where but no pick; set pick to best, second, worst, mean, lowest or highest");
   if (const auto round = table.whole("round")) quantity.round = static_cast<std::uint32_t>(*round);
   if (const auto client = table.whole("client", 0)) quantity.client = static_cast<std::uint32_t>(*client);
   if (quantity.client && quantity.round)
-    throw document.wrong(node, name + " has both client and round; numbers of a client are those after the last round");
+    throw document.wrong(node, name + " has both client and round; a client's metrics are those after the last round");
   if (const DocumentNode* minus = table.find("minus"))
     quantity.minus = {read_quantity(document, *minus, "minus of " + name, draft)};
   if (const DocumentNode* over = table.find("over")) quantity.over = {read_quantity(document, *over, "over of " + name, draft)};
@@ -210,7 +210,8 @@ std::vector<std::string> swept_values(const Document& document, const DocumentNo
                                       const ExperimentDraft& draft) {
   if (key == "variant") return draft.variants();
   const DocumentNode* node = find_entry(draft.swept, key);
-  if (node == nullptr) throw document.wrong(at, key + " is not a list in [sweep]; for-each takes keys that are, and variant");
+  if (node == nullptr)
+    throw document.wrong(at, key + " is not a list in [sweep]; for-each takes variant and keys with such a list");
   std::vector<std::string> values;
   for (const DocumentNode& value : *node->list()) {
     std::string text = value_text(value.setting().value);
@@ -258,12 +259,12 @@ FigureRequest read_figure(const Document& document, const DocumentNode& node, co
                        .y = table.text("y"),
                        .lines = swept_keys(document, table.list("lines"), draft)};
   for (const char* key : {"x", "y"}) table.check_number_name(key, draft);
-  figure.where = swept_where(document, table.find("where"), "[[figure]]", draft);
+  figure.where = swept_where(document, table.find("where"), "where of [[figure]]", draft);
   if (table.find("ranks") != nullptr) figure.ranks.clear();
   for (const DocumentNode& rank : table.list("ranks")) {
     const auto* whole = std::get_if<std::int64_t>(&rank.value);
     if (whole == nullptr || *whole < 1 || *whole > 1000)
-      throw document.wrong(rank, "ranks must be whole numbers from 1: [1, 2] draws the best and the second best");
+      throw document.wrong(rank, "ranks must be whole numbers from 1 to 1000; [1, 2] draws the best and the second best");
     figure.ranks.push_back(static_cast<int>(*whole));
   }
   figure.by = find_choice<Cost>(table.text("by", {"rounds", "time", "bytes"}));
@@ -285,7 +286,7 @@ auto each_table(const Document& document, const char* name, Read read) {
 }  // namespace
 
 std::map<std::string, std::string> read_where(const Document& document, const DocumentNode& node, const std::string& name) {
-  if (node.table() == nullptr) throw document.wrong(node, "where of " + name + " must be a table: { optimizer = \"sgd\" }");
+  if (node.table() == nullptr) throw document.wrong(node, name + " must be a table: { optimizer = \"sgd\" }");
   std::map<std::string, std::string> where;
   for (const auto& [key, value] : *node.table()) {
     if (!value.is_scalar()) throw document.wrong(value, key + " must be a single value here: a number, a string, true or false");

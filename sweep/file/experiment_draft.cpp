@@ -28,7 +28,7 @@ class Drafter {
       if (is_table) throw document_.wrong(node, unknown_name("table", prefix + key, tables));
       check_key(node, key);
       if (node.list() != nullptr)
-        throw document_.wrong(node, key + " is a list; lists go in [" + prefix + "sweep], only one value is valid here");
+        throw document_.wrong(node, key + " is a list; lists go in [" + prefix + "sweep]; only a single value is valid here");
       check_scalar(node, key);
       draft.plain.emplace_back(key, node);
     }
@@ -166,7 +166,7 @@ void note_replaced(ExperimentDraft& draft, const std::string& key, const std::st
   std::vector<std::string> values;
   for (const DocumentNode& value : *swept->list()) values.push_back(value_text(value.setting().value));
   if (std::ranges::any_of(values, [&](const std::string& value) { return same_value(value, fixed); })) return;
-  draft.replaced.push_back("--" + key + " " + fixed + " replaces the list of [sweep]: " + joined(values));
+  draft.replaced.push_back("--" + key + " " + fixed + " replaces the list in [sweep]: " + joined(values));
 }
 
 // Drops the settings of a part that the command line replaces, as `resolve` does.

@@ -27,7 +27,7 @@ struct ExperimentDraft {
   const DocumentNode* zip = nullptr;
   const DocumentNode* exclude = nullptr;
   Settings fixed = {};  ///< from the command line
-  /// Keys that the scale or the command line overrides; tables of the file that refer to these keys may then be unused.
+  /// Keys that the scale or the command line overrides; tables of the file that refer to them may then match nothing.
   std::set<std::string, std::less<>> overridden = {};
   bool is_run = true;                      ///< whether keys and results are those of `fedstride run`
   std::vector<std::string> replaced = {};  ///< as in Experiment

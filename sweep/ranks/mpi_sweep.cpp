@@ -17,12 +17,12 @@ namespace fedstride {
 namespace {
 
 constexpr std::uint64_t kMaxSweepBytes = std::uint64_t{1} << 32;
-constexpr double kLeaderTimeout = 600;  // seconds; a cell may take long
+constexpr double kLeaderTimeout = 600;  // seconds; a cell may take a long time
 constexpr char kSweepStarts = 'y';
 constexpr char kSweepAborted = 'n';
 
 using Lists = std::vector<std::vector<std::size_t>>;
-using Failures = std::vector<std::pair<std::size_t, std::string>>;  // a cell's number and its error
+using Failures = std::vector<std::pair<std::size_t, std::string>>;  // a cell's index and its error
 
 std::string digest_of(const std::vector<Cell>& cells) {
   Hash hash;
@@ -95,7 +95,7 @@ SweepSummary lead_sweep(SweepGroups& groups, const MpiJob& job, SweepPlan plan, 
     const auto [error, theirs] = message_of_bytes<std::pair<std::string, std::string>>(read[static_cast<std::size_t>(leader)]);
     if (!error.empty()) mismatch = leaders.name(leader) + ": " + error;
     if (error.empty() && theirs != digest)
-      mismatch = leaders.name(leader) + " has other cells; all ranks need the same build, files and command line";
+      mismatch = leaders.name(leader) + " has different cells; all ranks need the same build, files and command line";
   }
   if (!mismatch.empty()) lists.clear();  // empty lists make every leader abort the sweep
   std::string bytes = bytes_of_message(lists);

@@ -31,7 +31,7 @@ class FigureData {
   const Rows& rows(std::string_view metric) const;
   std::vector<std::string> metrics() const;
   bool has_rounds(std::string_view metric) const;   ///< has the metric after two or more rounds of one configuration
-  bool has_clients(std::string_view metric) const;  ///< has the metric for two or more clients
+  bool has_clients(std::string_view metric) const;  ///< has the metric for any client other than 0
   /// Returns a key's values in the finished configurations, in the order of the configurations.
   std::vector<std::string> values(std::string_view key) const;
   /// Returns the swept keys except the seed, in the order of the axes. numeric_keys() returns those that have at least two
@@ -56,8 +56,8 @@ std::string main_metric(const FigureData& data);
 /// True if a configuration has a tuned key, and so competes with configurations that differ only in tuned keys.
 bool competes(const Tuning& tuning, const FigureData::Point& point);
 
-/// One kind of figure. If the experiment file requests no figures, one figure is drawn for each entry of `requests`; without
-/// `requests`, one figure if `is_usual`.
+/// One kind of figure. If the experiment file requests no figures, each request that `requests` returns is drawn or, if
+/// `requests` is null, a single figure if `is_usual` returns true.
 struct FigureKind {
   std::string_view name;
   bool (*is_usual)(const FigureData& data);

@@ -10,7 +10,7 @@ namespace fedstride {
 /// Returns the path as a link target.
 std::string url_of(std::string_view path);
 
-/// Returns contents that a reader can unfold; omitted in print.
+/// Returns the contents folded under a title; they are printed only if unfolded.
 std::string folded(std::string_view title, const std::string& contents);
 
 /// Return text such as "0.4421" and "0.4421 ± 0.0032", with as many digits as the spread justifies. A NaN spread is omitted.

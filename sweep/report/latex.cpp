@@ -101,7 +101,7 @@ std::string caption(const SweepResults& sweep, const ResultGrid& grid) {
   std::string shared;
   for (const auto& [key, value, is_default] : fixed_settings(sweep))
     if (!is_default || std::ranges::find(kAlwaysSaid, key) != std::end(kAlwaysSaid))
-      shared += (shared.empty() ? " In all: " : ", ") + key + " " + value;
+      shared += (shared.empty() ? " In all cells: " : ", ") + key + " " + value;
   text = latex_text(text + " " + grid.note + (grid.settings.empty() ? "" : " " + grid.settings) + shared +
                     (shared.empty() ? "" : "."));
   constexpr std::string_view kSign = "±";

@@ -92,9 +92,9 @@ Figure draw_partition(const FigureData& data, const FigureRequest& request) {
     figure.plots[i].panel = name_of(data, points[i]);
   figure.caption = figure.plots.empty()
                        ? "Nothing to draw yet: no matching finished cell has published its partition."
-                       : "Rows of each class held by each client, mean over seeds: the stronger the color, the more.";
+                       : "Rows of each class held by each client, mean over seeds: the stronger the color, the more rows.";
   if (maps > 1 || seen.size() < order.size()) figure.caption += " Configurations with the same partition are drawn once.";
-  if (maps > kMaxMaps) figure.caption += " " + std::to_string(maps - kMaxMaps) + " more partitions are in summary.csv.";
+  if (maps > kMaxMaps) figure.caption += " Not drawn: " + counted(maps - kMaxMaps, "partition") + "; see summary.csv.";
   if (clients > kMaxMapClients)
     figure.caption += " Shows the first " + std::to_string(kMaxMapClients) + " of " + std::to_string(clients) + " clients.";
   return figure;

@@ -73,7 +73,8 @@ bool is_led(const std::vector<Compared>& column) {
 /// `leads`: the column's best may be marked, because intervals justify it or, with single seeds, there are no intervals.
 GridCell cell_of(const Compared& entry, const Decimals& decimals, bool is_compared, bool leads) {
   const SeedStatistics& all = entry.statistics;
-  if (entry.never > 0) return {.mean = "never", .detail = counted(static_cast<std::uint64_t>(entry.never), "seed") + " never"};
+  if (entry.never > 0)
+    return {.mean = "never", .detail = counted(static_cast<std::uint64_t>(entry.never), "seed") + " never reached the target"};
   if (all.n == 0) return {};
   GridCell cell{.mean = decimals.text(all.mean),
                 .half = all.n < 2 ? "" : decimals.text(half_of(all)),
@@ -115,18 +116,18 @@ std::string note_of(const SweepResults& sweep, const Notes& notes, bool has_accu
   if (!tuning.keys.empty())
     add("Each at the best " + joined(tuning.keys) + ", chosen by " + tuning.metric + " on the " + tuning.on + " set.");
   if (const auto chance = has_accuracy ? chance_accuracy(sweep) : std::nullopt)
-    add("Always answering the commonest class has a test accuracy of " + number_text(std::round(*chance * 1e4) / 1e4) + ".");
+    add("Always predicting the commonest class has a test accuracy of " + number_text(std::round(*chance * 1e4) / 1e4) + ".");
   const Target& target = sweep.experiment.target;
   if (target.is_declared())
     add("Target: the first of " + std::to_string(kEvaluationsInARow) + " evaluations in a row with " +
         (target.metric == "r2" ? "R2" : target.metric) + (target.metric == "loss" ? " at or below " : " at or above ") +
-        number_text(target.at) + (notes.has_never ? "; never: a seed that did not reach it." : "."));
+        number_text(target.at) + (notes.has_never ? "; never: at least one seed did not reach it." : "."));
   if (notes.is_compared)
-    add(notes.most > 1 ? "Bold: the best mean of its column, if the interval of its lead over each other excludes 0."
+    add(notes.most > 1 ? "Bold: the best mean of its column, if the interval of its lead over each of the others excludes 0."
                        : "Bold: the best of its column.");
   if (notes.has_stars)
     add("*: differs from the best (p < 0.05; two-sided paired t-test over common seeds, Holm's correction within the column; the "
-        "best was chosen by the same numbers).");
+        "best was chosen from the same numbers).");
   else if (notes.is_compared && notes.pairs >= kMinTestedPairs)
     add("None differs from the best of its column at p < 0.05 (two-sided paired t-test over common seeds, Holm's correction).");
   else if (notes.is_compared && notes.pairs > 1)
@@ -269,7 +270,7 @@ class Sentences {
     const Decimals decimals = decimals_of({{.statistics = lead}});
     const double distance = comparison_.highest ? lead.mean : -lead.mean;
     text += "; " + decimals.text(distance) + (comparison_.highest ? " above " : " below ") + method(next);
-    if (lead.n < 2) return text + ", on one seed, which says nothing about chance.";
+    if (lead.n < 2) return text + ", on one seed, which cannot rule out chance.";
     const double half = half_of(lead);
     text += " (paired 95 % interval " + decimals.text(distance - half) + " to " + decimals.text(distance + half) + ")";
     if (lead.n < kMinTestedPairs) return text + ". " + std::to_string(lead.n) + " seeds are too few for a test.";

@@ -170,7 +170,7 @@ std::string epsilon_caveats(const FigureData& data) {
     return cell.status == "finished" && cell.text("randomness") != "secret";
   });
   return std::string(seeded ? " Epsilon is that of the mechanism with a secret seed." : "") +
-         " It does not include the cost of choices made on the data.";
+         " The cost of choices made on the data is not included.";
 }
 
 std::string spent_metric(const FigureData& data) {

@@ -110,7 +110,7 @@ std::string splitting_key(const Lines& lines, const std::vector<std::string>& ke
   return best;
 }
 
-// Clients and accountants are parts of a run.
+// True for a line that shows only a part of a run: one client, or one accountant's epsilon.
 bool is_part(const Point& identity) { return !value_at(identity, "client").empty() || !value_at(identity, "accountant").empty(); }
 
 // Returns the identity shared by all samples of a line, without its panel's keys, tuned keys and keys that never vary.
@@ -129,7 +129,7 @@ Point thing_of(const FigureData& data, const std::vector<const Sample*>& samples
   return is_part(thing) ? only(thing, {"client", "accountant"}) : thing;
 }
 
-// Makes lines of a panel distinct that differ only in tuned keys.
+// Distinguishes the lines of a panel that differ only in tuned keys.
 void make_distinct(std::vector<PlotLine>& lines) {
   std::map<std::string, int> counts;
   for (const auto& line : lines) ++counts[line.thing];
@@ -211,8 +211,8 @@ std::vector<Plot> plots_of(const FigureData& data, const FigureDraft& draft, con
   for (auto& plot : plots) make_distinct(plot.lines);
   name_panels(plots, points, data.results().experiment.tuning.keys);
   if (left_out > 0)
-    notes += " " + std::to_string(left_out) +
-             " more lines are not drawn; select some with 'where' in a [[figure]], or see summary.csv.";
+    notes += " Not drawn: " + counted(left_out, "more line", "more lines") +
+             "; select some with 'where' in a [[figure]], or see summary.csv.";
   share_scale(plots);
   if (std::ranges::any_of(plots, needs_offsets))
     notes += " Markers and bars that would overlap are drawn side by side; their values are exact.";

@@ -24,14 +24,14 @@ bool is_wanted(const SummaryRow& row, const FigureRequest& request, bool all_ran
 FigureData::Point identity_of(const FigureData& data, const SummaryRow& row, const FigureRequest& request,
                               const std::vector<std::string>& left_out);
 
-/// Returns a tooltip: "variant adadp, random-fraction 0.33\nround 10\ntest accuracy (share of examples) 0.4421\n95 %: 0.43 to
-/// 0.45, n = 3"
+/// Returns a tooltip: "variant adadp, random-fraction 0.33\nround: 10\ntest accuracy (share of examples): 0.4421\n95 %: 0.43
+/// to 0.45, n = 3"
 std::string point_text(const SummaryRow& row, const std::string& x_label, const std::string& x);
 
 /// Returns an empty plot of a metric, with labels and bounds.
 Plot metric_plot(const std::string& x_label, const std::string& metric, const FigureRequest& request);
 
-/// True if the values span so many decades that a linear axis would hide the small ones.
+/// True if all values are positive and span a range so wide that a linear axis would hide the small ones.
 bool spans_decades(const std::vector<double>& values);
 
 /// The contents of a figure, before its samples are grouped into panels.

@@ -95,10 +95,10 @@ std::string cost_of_looking(const SweepResults& sweep) {
       ++runs;
     }
     if (runs == 0) continue;
-    text += " Whoever sees the results of " + (runs == 1 ? "the private run" : "all " + std::to_string(runs) + " private runs") +
-            " has " +
+    text += " The results of " + (runs == 1 ? "the private run" : "all " + std::to_string(runs) + " private runs together") +
+            " have " +
             (epsilon < kNone && delta < 1 ? "an epsilon of at most " + rounded_up(epsilon) + " at delta " + rounded_up(delta)
-                                          : std::string("no epsilon that is proven,")) +
+                                          : std::string("no proven epsilon")) +
             " at " + std::string(level) + " level.";
   }
   return text;
@@ -125,7 +125,7 @@ std::string notes(const SweepResults& sweep) {
                       "note");
   if (const std::string cost = cost_of_looking(sweep); !cost.empty())
     html += paragraph("No epsilon on this page includes the cost of choices made on private data." + cost +
-                          " fedstride sweep --accounted shows one winner alone, with a statement that covers the choice.",
+                          " fedstride sweep --accounted shows only the winner, with a statement that covers the choice.",
                       "note");
   if (is_seeded)
     html += paragraph(

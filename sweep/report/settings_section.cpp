@@ -67,7 +67,7 @@ std::string settings(const SweepResults& sweep) {
   const auto list = [](const std::string& pairs) { return "<dl class=\"settings\">\n" + pairs + "</dl>\n"; };
   std::string html;
   if (!varied.empty()) html += "<h3>Varied</h3>\n" + list(varied);
-  if (!fixed.empty()) html += "<h3>The same in all cells, other than the defaults</h3>\n" + list(fixed);
+  if (!fixed.empty()) html += "<h3>The same in all cells, but not the defaults</h3>\n" + list(fixed);
   if (!defaults.empty()) html += folded("Defaults", list(defaults));
   return (html.empty() ? "" : "<h2>Settings</h2>\n" + html) + differing_settings(sweep);
 }

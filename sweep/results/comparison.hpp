@@ -18,8 +18,8 @@ struct MethodTable {
   std::vector<std::vector<Seeds>> seeds = {};  ///< [condition][method]; empty: no finished cell
 };
 
-/// A key belongs where [table] lists it. If [table] has only one list, all other keys belong to the other list. The kind of every
-/// remaining key decides: settings of training and aggregation are methods; data, clients, model, privacy, attack, cohort and
+/// A key belongs where [table] lists it. If [table] has only one list, all other keys belong to the other list. Otherwise, a
+/// key's kind decides: settings of training and aggregation are methods; data, clients, model, privacy, attack, cohort and
 /// rounds are conditions. Keys tied by zip stay together. Variants are methods unless they set only conditions. For commands
 /// other than run, all remaining keys are methods.
 MethodTable method_table(const SweepResults& results);
@@ -27,7 +27,7 @@ MethodTable method_table(const SweepResults& results);
 /// All methods compared by one metric after the last round.
 struct Comparison {
   std::string metric;
-  bool is_compared = false;                         ///< whether the metric is an accuracy or a loss, and methods compete
+  bool is_compared = false;                         ///< whether the metric has a best direction, and methods compete
   bool highest = true;                              ///< whether the highest value is best
   std::vector<std::vector<Compared>> entries = {};  ///< [condition][method]; p-values are corrected within each condition
 };

@@ -116,7 +116,7 @@ class Checker {
           return is_to_target(quantity.metric) && !cell->numbers.contains(quantity.metric);
         }))
       throw NotRun{std::to_string(never) + " of " + counted(seeds.size(), "seed") + " have no " + quantity.metric + ", for " +
-                   point_text(seedless(seeds.front()->cell)) + ": the target is never reached"};
+                   point_text(seedless(seeds.front()->cell)) + ": they never reached the target"};
     const auto found = rows_.find({seeds.front()->cell.configuration, quantity.metric, quantity.client});
     if (found != rows_.end())
       if (const auto at = found->second.find(quantity.round); at != found->second.end()) return at->second;
@@ -139,7 +139,7 @@ class Checker {
       return {sum / static_cast<double>(left.size())};
     }
     if (quantity.pick.empty() && left.size() > 1)
-      throw NotRun{where_text(quantity) + " matches " + std::to_string(left.size()) + " configurations; pick one"};
+      throw NotRun{where_text(quantity) + " matches " + std::to_string(left.size()) + " configurations; set pick to choose one"};
     const Seeds& chosen = left[place_of(quantity, left)];
     Value value{number_of(quantity, chosen)};
     if (left.size() > 1)

@@ -14,7 +14,7 @@ struct Compared {
   bool is_best = false;            ///< has the best mean among two or more configurations
   SeedStatistics lead = {};        ///< lead of the best over this configuration, seed by seed; n: number of seeds in common
   double p = 0;                    ///< p-value against the best, with Holm's correction; NaN: no test
-  int never = 0;                   ///< for a metric to a target, number of seeds that missed the target
+  int never = 0;                   ///< for a metric such as rounds_to_target, number of seeds that never reached the target
 };
 
 /// Minimum number of common seeds for a test; with fewer, the spread of the differences would be too uncertain.

@@ -229,7 +229,7 @@ void read_run(const fs::path& folder, CellResult& result) {
   if (!finished) return;
   if (summary.value("rounds", Json(0)) != Json(result.rounds.size()))
     throw failure("'" + folder.string() + "' is damaged: summary.json has " + dump_json(summary.value("rounds", Json(0))) +
-                  " rounds, rounds.jsonl has " + std::to_string(result.rounds.size()) + "; remove it to run the cell again");
+                  " rounds, but rounds.jsonl has " + std::to_string(result.rounds.size()) + "; remove it to run the cell again");
   for (const char* key :
        {"test_accuracy", "test_r2", "test_loss", "examples", "uplink_bytes", "downlink_bytes", "wasted_bytes", "evaluated_rows",
         "chance_accuracy", "seconds", "evaluation_seconds", "examples_per_second", "mean_staleness", "largest_staleness"})

@@ -58,7 +58,7 @@ std::string values_of(const SweepResults& results) {
   return joined(values, ",");
 }
 
-// Lists each cell's point, model hash and seconds here, for reproduction on another machine.
+// Lists each cell's point, model hash and seconds, against which another machine's results can be checked.
 std::string cells_of(const SweepResults& results) {
   std::vector<std::string> cells;
   for (const CellResult& cell : results.cells) {

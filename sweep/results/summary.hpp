@@ -22,8 +22,8 @@ std::vector<SummaryRow> summarize(const Experiment& experiment, const std::vecto
 std::vector<Seeds> by_configuration(const std::vector<CellResult>& cells);
 
 /// Returns indices of configurations from best to worst, by the mean over finished seeds of the tuning metric after the last
-/// round. Configurations that lack the metric for some seed (the loss is not finite) come last; those that lack it for all seeds
-/// are omitted. Ties keep the given order.
+/// round. Configurations that lack the metric for some seed (for example, because the loss is not finite) come last; those
+/// that lack it for all seeds are omitted. Ties keep the given order.
 std::vector<std::size_t> ordered(const Tuning& tuning, const std::vector<Seeds>& configurations);
 
 /// Returns each configuration's rank among configurations that differ only in tuned keys; 1: best.
@@ -61,7 +61,7 @@ void summarize_configuration(const Seeds& seeds, const SummaryKinds& kinds, func
 /// Returns the summary row for one line.
 SummaryRow summary_row(const Cell& cell, int rank, const SummaryLine& line);
 
-/// Columns whose values differ from run to run.
+/// Metrics that differ between repetitions of the same run.
 inline constexpr std::string_view kTimings[] = {"seconds", "evaluation_seconds", "examples_per_second", "peak_memory_bytes"};
 
 bool is_timing(std::string_view metric);

@@ -83,7 +83,7 @@ TEST_CASE("an accounted sweep that is killed makes the number of runs that was d
     watch.join();
     CHECK(last + 1 >= runs);
     CHECK(last <= runs);
-    CHECK(process.out().find("the choice included") != std::string::npos);
+    CHECK(process.out().find("including the choice") != std::string::npos);
     CHECK(process.err() == "");
   }
   for (const auto& entry : fs::directory_iterator(out))

@@ -62,7 +62,7 @@ TEST_CASE("every command's help has an example; every setting's help says what i
     REQUIRE_MESSAGE(line != help.npos, part->name());
     CHECK(has(help.substr(line), std::string(part->summary().substr(0, part->summary().find(' ')))));
   }
-  CHECK(has(help, "mean-gradient unit"));
+  CHECK(has(help, "mean gradients"));
 }
 
 TEST_CASE("--version names version, compiler, instruction set and commit") {

@@ -41,7 +41,7 @@ TEST_CASE("an ADADP run is explained by its undone steps and the clients' rates,
                 .code == 0);
     const Outcome page = run_program({"explain", run});
     REQUIRE(page.code == 0);
-    CHECK(page.out.find("evenly spread") == std::string::npos);
+    CHECK(page.out.find("evenly spaced") == std::string::npos);
     const auto json = Json::parse(run_program({"explain", run, "--json"}).out);
     const std::string lines = read_file(run + "/rounds.jsonl");
     double steps = 0, undone = 0;
@@ -72,7 +72,7 @@ TEST_CASE("a long run is shown in 16 rounds, and says so; as JSON it is whole") 
   write_table(folder / "data");
   REQUIRE(run_program(federation(folder, {"--optimizer", "adadp", "--rounds", "20", "--out", folder / "run"})).code == 0);
   const std::string page = run_program({"explain", folder / "run"}).out;
-  CHECK(page.find("16 of 20 rounds, evenly spread; --json has every one\n") != std::string::npos);
+  CHECK(page.find("16 of 20 rounds, evenly spaced; --json lists all\n") != std::string::npos);
   CHECK(Json::parse(run_program({"explain", folder / "run", "--json"}).out)["rounds"].size() == 20);
 }
 

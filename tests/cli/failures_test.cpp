@@ -100,8 +100,9 @@ TEST_CASE("where noise drove all clients to diverge, the model with the lowest t
                                      "--out",
                                      folder / "out"});
   CHECK(ended.code == 1);
-  CHECK_MESSAGE(names(ended.err, {"20 of 20", "diverged", "lowest test loss, of round", folder / "out/lowest-loss.safetensors"}),
-                ended.err);
+  CHECK_MESSAGE(
+      names(ended.err, {"20 of 20", "diverged", "lowest test loss, from round", folder / "out/lowest-loss.safetensors"}),
+      ended.err);
   double lowest = 1e300;
   std::istringstream lines(fedstride::read_file(folder / "out/rounds.jsonl"));
   for (std::string line; std::getline(lines, line);) lowest = std::min(lowest, Json::parse(line)["test_loss"].get<double>());

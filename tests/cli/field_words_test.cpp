@@ -158,7 +158,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--target_epsilon", "--dp example --epsilon"},
            {"--max_grad_norm", "--clip"},
            {"--wandb", "fedstride export RUN --tensorboard FOLDER"},
-           {"--device", "computes on the CPU alone, with as many threads as --threads"},
+           {"--device", "computes on the CPU only; --threads sets the number of threads"},
            {"--save", "'--out'"},
            {"--noise", "--dp example --noise-multiplier"},
            {"--participation", "--cohort poisson --cohort-rate"},

@@ -134,7 +134,7 @@ TEST_CASE(
       CAPTURE(part->name());
       const Outcome outcome = dealt({"--partition", std::string(part->name())});
       CHECK(outcome.code == 2);
-      CHECK(names(outcome.err, {"partition", part->name(), "values", "no classes", "iid", "dirichlet-sizes"}));
+      CHECK(names(outcome.err, {"partition", part->name(), "values", "not classes", "iid", "dirichlet-sizes"}));
     }
     const Outcome standard = dealt({});
     CHECK(standard.code == 0);

@@ -65,7 +65,7 @@ TEST_CASE("the example of a comparison ends in a page and a LaTeX table with eac
     CHECK(text.find("commonest class") != text.npos);
     CHECK(text.find("local-objective plain") == text.npos);
   }
-  CHECK(table.find("In all: ") != table.npos);
+  CHECK(table.find("In all cells: ") != table.npos);
 }
 
 TEST_CASE("a sweep's page stands in its folder, with pictures and tables beside it") {

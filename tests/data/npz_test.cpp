@@ -60,7 +60,7 @@ TEST_CASE("numbers that are whole 255ths go back to 8 bits, and others stay what
   CHECK(pair.train.is_pictures());
   CHECK(pair.train.pixels[1] == 235);
   CHECK(pair.test.pixels[3] == 35);
-  CHECK(std::ranges::any_of(pair.notes, [](const std::string& note) { return names(note, {"255ths"}); }));
+  CHECK(std::ranges::any_of(pair.notes, [](const std::string& note) { return names(note, {"1/255"}); }));
   numbers[9] = 0.5F;
   const DataPair other = loaded(with_test("<f4", "2, 2", part(0, 8), part(8, 12)));
   CHECK_FALSE(other.train.is_pictures());

@@ -117,8 +117,8 @@ TEST_CASE("pictures that cannot be read are refused by name") {
   huge.replace(16, 4, "\x7f\xff\xff\xff");
   refused("train/cat/z.png", huge, "z.png");
   fs::remove_all(folder / "train");
-  CHECK_FAILURE(load_own_files(folder.path(), {}), "none called train");
-  CHECK_FAILURE(load_own_files(folder.path() / "test/cat", {.format = FileForm::pictures}), "no pictures");
+  CHECK_FAILURE(load_own_files(folder.path(), {}), "none called 'train'");
+  CHECK_FAILURE(load_own_files(folder.path() / "test/cat", {.format = FileForm::pictures}), "no images");
 }
 
 TEST_CASE("where rows are protected the shape is named, and a file that cannot be read is a black picture") {

@@ -43,8 +43,8 @@ TEST_CASE("an unknown name gets the nearest one") {
 TEST_CASE("a layer that does not fit says what would") {
   CHECK_USAGE_ERROR(line("conv 64 3 | maxpool 9 2 | dense classes", {8, 8, 3}), "layer 2 'maxpool 9 2'", "6x6x64", "1", "6");
   CHECK_USAGE_ERROR(line("conv 8 12 pad 1 | dense classes", {8, 9, 3}), "layer 1", "8x9x3", "10");
-  CHECK_USAGE_ERROR(line("dense 5 | conv 3 1 | dense classes"), "layer 2 'conv 3 1'", "picture", "5");
-  CHECK_USAGE_ERROR(line("maxpool 1 | dense classes", {1, 1, 54}), "layer 1 'maxpool 1'", "picture", "54");
+  CHECK_USAGE_ERROR(line("dense 5 | conv 3 1 | dense classes"), "layer 2 'conv 3 1'", "image", "5");
+  CHECK_USAGE_ERROR(line("maxpool 1 | dense classes", {1, 1, 54}), "layer 1 'maxpool 1'", "image", "54");
 }
 
 TEST_CASE("a picture that is pooled to one place is still a picture") {
@@ -54,7 +54,7 @@ TEST_CASE("a picture that is pooled to one place is still a picture") {
 TEST_CASE("norms and means of inputs without channels or without a picture are refused") {
   CHECK_USAGE_ERROR(line("layernorm | dense classes"), "layer 1 'layernorm'", "28x28x1");
   CHECK_USAGE_ERROR(line("flatten | layernorm | dense classes", {4, 4, 2}), "layer 2 'layernorm'", "flatten");
-  CHECK_USAGE_ERROR(line("globalavgpool | dense classes", {1, 1, 54}), "layer 1 'globalavgpool'", "picture", "54");
+  CHECK_USAGE_ERROR(line("globalavgpool | dense classes", {1, 1, 54}), "layer 1 'globalavgpool'", "image", "54");
   CHECK_USAGE_ERROR(line("conv 3 3 | batchnorm | dense classes"), "layer 2 'batchnorm'", "groupnorm");
   for (const std::string made : {"fork", "add", "subsample 8 2"})
     CHECK_USAGE_ERROR(line(made + " | dense classes"), "layer 1", "'" + made.substr(0, made.find(' ')) + "'");

@@ -127,8 +127,8 @@ TEST_CASE("damaged bytes are refused with a reason") {
   };
   check_refused("", {"8"});
   check_refused("1234567", {"8"});
-  check_refused(std::string(8, '\xff'), {"cut off"});
-  check_refused(file_of("{}", 0).substr(0, 9), {"cut off"});
+  check_refused(std::string(8, '\xff'), {"truncated"});
+  check_refused(file_of("{}", 0).substr(0, 9), {"truncated"});
   check_refused(file_of("[]", 0), {"JSON"});
   check_refused(file_of("{\"a\":", 0), {"JSON"});
   check_refused(file_of(std::string(100'000, '['), 0), {"3"});

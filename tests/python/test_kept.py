@@ -323,7 +323,7 @@ def test_the_folder_is_closed_to_others(objects, caplog):
     (objects).rename(objects.with_name("other"))
     objects.symlink_to(objects.with_name("other"))
     assert reads(Rows(PICTURES, LABELS))[0] >= 60
-    assert "is not a folder of this user" in caplog.text
+    assert "is not a folder that this user owns" in caplog.text
 
 
 def test_the_least_recently_used_go_first(objects, monkeypatch, caplog):

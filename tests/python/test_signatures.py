@@ -54,7 +54,7 @@ def test_help_explains_every_keyword():
     for name, line in page_keywords().items():
         if name not in ("code", "data", "model", "evaluate"):  # these are explained at the top
             assert re.search(rf"^    {name}: \w", text, re.MULTILINE), name
-    assert "rounds: number of rounds; of the server's versions in an asynchronous run; a whole number from 1\n        to 2000000000 [20]" in text
+    assert "rounds: number of rounds, or of the server's versions in an asynchronous run; a whole number\n        from 1 to 2000000000 [20]" in text
     shown = python("import fedstride; help(fedstride.run)").stdout
     assert "\n        local_epochs: " in shown and max(map(len, shown.splitlines()[:60])) < 2000
     assert "\n    rounds: int | None = 20,\n" in shown

@@ -8,7 +8,7 @@ Every case is twenty rounds of softmax regression on Fashion-MNIST from the same
 for which the order in which a client reads its rows changes nothing:
   pictures   five clients of 20 to 150 rows, two classes each; one batch holds all rows of a client, so an epoch is one step
   copies     client k holds 10 to 70 copies of a single image, in batches of 10: all batches are the same, and clients take
-             different numbers of steps, which FedNova is about
+             different numbers of steps, which FedNova corrects for
 Which clients took part in a round is read from the run's rounds.jsonl; everything else is computed here.
 """
 import argparse
@@ -35,7 +35,7 @@ PICTURES = (20, 35, 60, 90, 150)  # rows of each client
 COPIES = (10, 20, 30, 45, 70)
 BATCH_OF_COPIES = 10
 TOLERANCE = 1e-5   # largest |ours - theirs| / |ours|; the program computes in float32
-LEAST_EFFECT = 1e-2  # a case whose result is nearer than this to plain averaging shows nothing
+LEAST_EFFECT = 1e-2  # a case whose result is closer than this to plain averaging tests nothing
 
 Weights = np.ndarray  # classes x (pixels + 1): the last column is the bias
 
@@ -409,7 +409,7 @@ def read_weights(path: Path) -> Weights:
 # ---------------------------------------------------------------------------------------------------- comparison
 
 class UnknownFlag(Exception):
-    """The program lacks the feature of a case."""
+    """The program does not know a flag of the case."""
 
 
 class Comparison:
@@ -442,7 +442,7 @@ class Comparison:
         data = self.data[case.copies]
         rows = data.rows
         if json.loads((out / "partition.json").read_text())["clients"] != rows:
-            raise RuntimeError("partition.json has other rows than the partition file")
+            raise RuntimeError("the rows in partition.json differ from those in the partition file")
         inputs = [np.column_stack([(data.pixels[r] / 255 - MEAN) / DEVIATION, np.ones(len(r))]) for r in rows]
         steps = [LOCAL_EPOCHS * (-(-len(r) // BATCH_OF_COPIES) if case.copies else 1) for r in rows]
         lines = rounds_of(out)
@@ -470,9 +470,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, type=Path, help="the program fedstride")
     parser.add_argument("--data-dir", type=Path, help="folder with Fashion-MNIST (default: where Debian's package puts it)")
-    parser.add_argument("--only", metavar="NAME,...", help="these cases: " + ", ".join(CASES))
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the runs in this new folder")
-    parser.add_argument("--strict", action="store_true", help="a case that the program does not know is a failure")
+    parser.add_argument("--only", metavar="NAME,...", help="only these cases: " + ", ".join(CASES))
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the runs in this folder, which must be new or empty")
+    parser.add_argument("--strict", action="store_true", help="count a case with flags unknown to the program as a failure")
     options = parser.parse_args()
     options.names = options.only.split(",") if options.only else list(CASES)
     if unknown := [name for name in options.names if name not in CASES]:

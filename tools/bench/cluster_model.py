@@ -30,12 +30,12 @@ def round_seconds(ranks, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parameters", type=int, default=1_148_938, help="of the model [adadp-cnn]")
-    parser.add_argument("--clients", type=int, default=1000, help="in a round")
-    parser.add_argument("--client-seconds", type=float, required=True, help="training of one client, one thread")
+    parser.add_argument("--parameters", type=int, default=1_148_938, help="number of parameters of the model [that of adadp-cnn]")
+    parser.add_argument("--clients", type=int, default=1000, help="number of clients in a round")
+    parser.add_argument("--client-seconds", type=float, required=True, help="seconds to train one client on one thread")
     parser.add_argument("--report-bytes", type=float, default=200)
-    parser.add_argument("--alpha", type=float, required=True, help="seconds a message")
-    parser.add_argument("--beta", type=float, required=True, help="seconds a byte")
+    parser.add_argument("--alpha", type=float, required=True, help="seconds per message")
+    parser.add_argument("--beta", type=float, required=True, help="seconds per byte")
     parser.add_argument("--gamma", type=float, required=True, help="seconds to add two 128-bit integers")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000])
     args = parser.parse_args()

@@ -6,7 +6,7 @@ the seconds cannot.
     tools/bench/compile_cost.py [--source FOLDER] [--preset release] [--target fedstride] [--jobs 2] [--top 15]
     tools/bench/compile_cost.py --touch FILE ...     after the build, touches these files and measures what is rebuilt
 
-The build is made in a new temporary folder, without ccache, and removed.
+The build is in a new temporary folder, which is removed afterwards, and does not use ccache.
 """
 import argparse
 import os
@@ -68,7 +68,7 @@ def report(title, log, wall, reference, top, source):
     lines = [line.split(" ", 1) for line in log.read_text().splitlines()] if log.exists() else []
     units = sorted(((float(seconds), name) for seconds, name in lines), reverse=True)
     total = sum(seconds for seconds, _ in units)
-    print(f"{title}: {len(units)} units, {total:.1f} CPU s, {wall:.1f} s by the clock, "
+    print(f"{title}: {len(units)} units, {total:.1f} CPU s, {wall:.1f} s of wall time, "
           f"{total / reference:.1f} reference units of {reference:.2f} CPU s")
     for seconds, name in units[:top]:
         print(f"  {seconds:7.1f}  {re.sub(re.escape(str(source)) + '/', '', name)}")
@@ -111,7 +111,7 @@ def main():
                 sys.exit(built.stdout[-3000:])
             report(title, log, wall, yardstick, top, source)
 
-        measure(f"{options.preset} {options.target} from nothing", options.top)
+        measure(f"{options.preset} {options.target} from scratch", options.top)
         for name in options.touch:
             (source / name).touch()
             measure(f"after a change of {name}", 3)

@@ -173,15 +173,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ranks", type=int, default=2, help="from 2 to 64 [2]")
     parser.add_argument("--delay", type=float, default=5e-5, help="seconds from host to host [5e-5]")
-    parser.add_argument("--rate", type=float, default=1e9, help="bits a second of each host's link, each way [1e9]")
-    parser.add_argument("--mtu", type=int, default=9000, help="bytes a packet, at most; small ones cost this process time [9000]")
+    parser.add_argument("--rate", type=float, default=1e9, help="bits per second of each host's link, in each direction [1e9]")
+    parser.add_argument("--mtu", type=int, default=9000, help="largest packet in bytes; smaller ones cost more time here [9000]")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     args = parser.parse_args()
     for name, good, valid in (("ranks", 2 <= args.ranks <= 64, "2 to 64"), ("delay", 0 <= args.delay <= 10, "0 to 10"),
                               ("rate", 1e4 <= args.rate <= 1e12, "1e4 to 1e12"), ("mtu", 576 <= args.mtu <= 65521, "576 to 65521"),
                               ("command", bool(args.command), "a program and its arguments")):
         if not good:
-            parser.error(f"{name} is {getattr(args, name)}; valid is {valid}")
+            parser.error(f"{name} is {getattr(args, name)}; valid: {valid}")
     if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("mpirun"):
         sys.exit("slow_network.py: needs root, ip (iproute2) and mpirun (openmpi-bin)")
     LIBC.prctl(29, 1, 0, 0, 0)  # PR_SET_TIMERSLACK: sleeps end within microseconds
@@ -190,7 +190,7 @@ def main():
     switch.start()
     try:
         there_and_back, speed = probe(hosts)
-        print(f"asked: {args.delay * 1e6:.0f} us, {args.rate / 1e9:g} Gbit/s; measured by TCP: a small message there and back "
+        print(f"requested: {args.delay * 1e6:.0f} us, {args.rate / 1e9:g} Gbit/s; measured by TCP: round trip of a small message "
               f"{there_and_back * 1e6:.0f} us, one stream {speed * 8 / 1e9:.2f} Gbit/s", flush=True)
         before = switch.bytes
         code = mpirun(hosts, args.command)

@@ -30,7 +30,7 @@ def start(program, folder, sweep=None, **settings):
     words = command(program, "sweep" if sweep else "run", quiet=True, out=folder, **settings)
     if sweep:
         file = Path(f"{folder}.toml")
-        file.write_text(f'name = "threads"\n[sweep]\n{sweep}\n')
+        file.write_text(f'[sweep]\n{sweep}\n')
         words[2:2] = [str(file), "--jobs", str(settings["threads"])]
     return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

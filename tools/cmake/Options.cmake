@@ -72,8 +72,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
    CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-mmove-max=128 -mstore-max=128)
 endif()
-# The compiler fuses nothing: where a multiply-add must round once, the code calls fma() (core/simd.hpp), so every compiler gives
-# the same bits on every processor. `char` is signed everywhere, as on x86.
+# The compiler must not fuse multiply-adds: where a multiply-add must round once, the code calls fma() (core/simd.hpp), so
+# every compiler gives the same bits on every processor. `char` is signed everywhere, as on x86.
 add_compile_options(-ffp-contract=off -fno-math-errno -fsigned-char)
 # Debian's Eigen aligns to the widest vector of the build; an explicit alignment makes a portable build align the same way.
 add_compile_definitions(EIGEN_MAX_ALIGN_BYTES=64)

@@ -37,7 +37,7 @@ void add_event(Spending& spending, const CompositionCase& one, std::size_t at, s
   const CompositionEvent& event = one.events[at];
   const auto refuse = [&](const std::string& what) { throw usage_error("event " + std::to_string(at + 1) + ": " + what); };
   if (event.noise_multipliers.empty() && !event.count)
-    refuse("'count' is missing; only the last event may omit it, if ask is 'steps'");
+    refuse("'count' is missing; only the last event may omit it, and only if ask is 'steps'");
   if (event.noise_multipliers.empty() && !event.noise_multiplier && !sought)
     refuse("'noise_multiplier' is missing; events may omit it only if ask is 'noise-multiplier'");
   Releases like = drawn_as(event, one.neighbours);
@@ -106,7 +106,7 @@ PrivacyBound largest_count_of_last(const CompositionCase& one) {
   if (last.count || !last.noise_multipliers.empty())
     throw usage_error("ask is 'steps', but the last event does not omit 'count'");
   if (last.schedule || last.sampling == Sampling::shuffle)
-    throw usage_error("ask is 'steps': the last event can have neither a schedule nor sampling 'shuffle'");
+    throw usage_error("ask is 'steps', so the last event can have neither a schedule nor sampling 'shuffle'");
   if (!last.noise_multiplier) throw usage_error("the last event: 'noise_multiplier' is missing");
   if (any_adaptive(one)) {
     PrivacyFilter filter = filter_of(one);

@@ -59,7 +59,7 @@ ParsedFile parsed(const std::string& path) {
   struct Tree final : JsonTree {
     Tree(ParsedFile& to, const std::string& of) : into(to), path(of) {}
     void begin_value() override {
-      if (depth() > kMaxDepth) throw failure("'" + path + "' nests deeper than " + std::to_string(kMaxDepth) + " levels");
+      if (depth() > kMaxDepth) throw failure("'" + path + "' is nested deeper than " + std::to_string(kMaxDepth) + " levels");
       if (depth() == kCaseDepth) ++number;
     }
     bool key(std::string& name) override {

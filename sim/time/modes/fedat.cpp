@@ -46,8 +46,8 @@ class TierSchedule final : public EventSchedule {
       rounds = ends();
       const auto first = std::ranges::min_element(rounds);
       if (*first == kNever && next_start == kNever)
-        throw failure("no client will be there again after " + number_text(seconds_of(now_)) +
-                      " virtual seconds, and none is at work; the run cannot go on (--availability)");
+        throw failure("no client will be available again after " + number_text(seconds_of(now_)) +
+                      " virtual seconds, and none is at work; the run cannot continue (--availability)");
       if (next_start < *first) {
         now_ = next_start;
         continue;
@@ -128,7 +128,7 @@ class TierSchedule final : public EventSchedule {
   std::map<ClientId, std::uint32_t> counts_ = {};
 };
 
-// Keeps the tiers' models x_m and the numbers T_m of their rounds, and merges the models in double precision.
+// Keeps the tiers' models x_m and their numbers of rounds T_m, and merges the models in double precision.
 class MergingRun final : public AsynchronousRun {
  public:
   MergingRun(std::unique_ptr<EventSchedule> schedule, std::size_t tiers) : AsynchronousRun(std::move(schedule)), rounds_(tiers) {}
@@ -153,7 +153,8 @@ class MergingRun final : public AsynchronousRun {
   Vector change(Vector mean, const SummedUpdates& updates, const Vector& model) override {
     if (models_.empty()) models_.assign(rounds_.size(), model);
     const Vector& begun = updates.all.front().begun;  // all updates in a tier's round began from one version
-    if (begun.size() != models_[updates.tier].size()) throw failure("the tiers in the checkpoint have models of another size");
+    if (begun.size() != models_[updates.tier].size())
+      throw failure("the tiers in the checkpoint have models of a different size");
     for (std::size_t i = 0; i < mean.size(); ++i) models_[updates.tier][i] = begun[i] + mean[i];
     ++rounds_[updates.tier];
     const auto all = static_cast<double>(std::accumulate(rounds_.begin(), rounds_.end(), std::uint64_t{0}));

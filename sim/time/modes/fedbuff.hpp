@@ -10,12 +10,12 @@ struct FedBuffSettings : AsynchronousSettings {
   static constexpr auto kFields = std::tuple_cat(
       AsynchronousSettings::kFields,
       std::tuple{
-          Field{"buffer", &FedBuffSettings::buffer_, "updates of a version; at most concurrency", Valid{.low = 1, .high = 1e7}},
+          Field{"buffer", &FedBuffSettings::buffer_, "updates in a version; at most concurrency", Valid{.low = 1, .high = 1e7}},
           Field{"normalized-staleness", &FedBuffSettings::normalized_staleness,
                 "divide by the sum of the staleness weights, not by the number of updates"}});
 };
-/// x <- x + eta (1 / K) sum s(t_i) D_i over a buffer of K updates, each relative to its client's initial version; eta is the
-/// server's learning rate.
+/// x <- x + eta (1 / K) sum s(t_i) D_i over a buffer of K updates, each relative to the version from which its task
+/// began; eta is the server's learning rate.
 struct FedBuff final : AsynchronousMode<FedBuff, FedBuffSettings> {
   using AsynchronousMode::AsynchronousMode;
   static constexpr std::string_view kName = "fedbuff";

@@ -60,17 +60,18 @@ struct AsynchronousSettings {
 
   static constexpr auto kFields = std::tuple{
       Field{"concurrency", &AsynchronousSettings::concurrency_, "clients at work at once", Valid{.low = 1, .high = 1e7}},
-      Field{"staleness-weight", &AsynchronousSettings::staleness_weight, "how an update's weight falls with its staleness"},
+      Field{"staleness-weight", &AsynchronousSettings::staleness_weight, "how an update's weight depends on its staleness"},
       Field{"staleness-power", &AsynchronousSettings::staleness_power, "a in (1 + staleness)^-a", Valid{.low = 0, .high = 100},
             Shapes::model, &AsynchronousSettings::is_polynomial},
       Field{"hinge-slope", &AsynchronousSettings::hinge_slope, "a in 1 / (a (staleness - b) + 1)", Valid{.low = 0, .high = 1e6},
             Shapes::model, &AsynchronousSettings::is_hinge},
       Field{"hinge-from", &AsynchronousSettings::hinge_from, "b: the largest staleness with weight 1",
             Valid{.low = 0, .high = 1e6}, Shapes::model, &AsynchronousSettings::is_hinge},
-      Field{"staleness-cap", &AsynchronousSettings::staleness_cap_, "largest staleness; 0: none", Valid{.low = 0, .high = 1e6}},
+      Field{"staleness-cap", &AsynchronousSettings::staleness_cap_, "largest allowed staleness; 0: no limit",
+            Valid{.low = 0, .high = 1e6}},
       Field{"over-cap",
             &AsynchronousSettings::over_cap_,
-            "an update beyond staleness-cap is dropped, or the server waits for it before it makes another version",
+            "whether an update beyond staleness-cap is dropped, or the server waits for it before making another version",
             {},
             Shapes::model,
             &AsynchronousSettings::has_cap}};

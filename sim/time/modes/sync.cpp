@@ -27,8 +27,8 @@ std::vector<ClientId> SynchronousRun::drawn(const CohortPart& cohort, const Coho
     }
     if (!there.empty()) break;
     if (next == kNever)
-      throw failure("no client will be there again after " + number_text(seconds_of(last_.start)) +
-                    " virtual seconds; the run cannot go on (--availability)");
+      throw failure("no client will be available again after " + number_text(seconds_of(last_.start)) +
+                    " virtual seconds; the run cannot continue (--availability)");
     last_.start = std::exchange(next, kNever);
   }
   // The cohort is drawn from the available clients as if there were no others.

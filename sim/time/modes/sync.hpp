@@ -8,13 +8,13 @@
 
 namespace fedstride {
 
-/// Synchronous rounds in virtual time (Bonawitz et al. 2019): a round asks a cohort, drawn from the available clients, and
-/// closes when enough updates have arrived, or at its deadline. Arrivals follow from TimeTerms alone. Clients whose updates do
-/// not arrive are not trained, and their states stay unchanged.
+/// Synchronous rounds in virtual time (Bonawitz et al. 2019): a round asks a cohort, drawn from the available clients, for
+/// updates, and closes when enough have arrived or at its deadline. Arrivals follow from TimeTerms alone. Clients whose updates
+/// do not arrive are not trained, and their states stay unchanged.
 class SynchronousRun final : public TimedRun {
  public:
-  /// A round with fewer arrivals than the minimum changes nothing. With `tiers`, each round asks clients of one tier. The terms
-  /// must outlive the run.
+  /// A round with fewer arrivals than the minimum changes nothing. With `tiers`, each round asks only clients of one tier. The
+  /// terms must outlive the run.
   explicit SynchronousRun(const TimeTerms& terms, std::size_t minimum_arrivals = 1, std::optional<TierDraw> tiers = {})
       : terms_(terms), minimum_arrivals_(minimum_arrivals), tiers_(std::move(tiers)) {}
 
@@ -47,10 +47,10 @@ struct SynchronousSettings {
   int minimum_arrivals_ = 1;
   static constexpr auto kFields =
       std::tuple{Field{"over-selection", &SynchronousSettings::over_selection_,
-                       "clients asked for each client of cohort-size; a round closes when cohort-size have answered",
+                       "clients asked per client of cohort-size; a round closes when cohort-size clients have answered",
                        Valid{.low = 1, .high = 1000}},
                  Field{"minimum-arrivals", &SynchronousSettings::minimum_arrivals_,
-                       "a round in which fewer clients arrive by the deadline changes nothing", Valid{.low = 0, .high = 1e7}}};
+                       "a round in which fewer updates arrive by the deadline changes nothing", Valid{.low = 0, .high = 1e7}}};
 };
 struct Synchronous final : PartBase<ModePart, Synchronous, SynchronousSettings> {
   using PartBase::PartBase;

@@ -38,13 +38,13 @@ std::string TierDraw::save() const {
 
 void TierDraw::load(const std::string& bytes) {
   if (every_ == 0) return;
-  load_state(bytes, "the draws of tiers", std::nullopt,
+  load_state(bytes, "the tier draws", std::nullopt,
              [&](std::istream& stream) { read_archive(stream, rounds_, weights_, before_, last_); });
   const auto is_weight = [](double weight) { return weight >= 1 && std::isfinite(weight); };
   const auto is_of_tiers = [&](const auto& numbers) { return numbers.empty() || numbers.size() == tiers_; };
   if (!is_of_tiers(rounds_) || weights_.size() != rounds_.size() || !is_of_tiers(before_) || last_ >= tiers_ ||
       !std::ranges::all_of(weights_, is_weight))
-    throw failure("the draws of tiers in the checkpoint are of another run");
+    throw failure("the tier draws in the checkpoint are from another run");
 }
 
 std::uint16_t TierDraw::draw(std::uint32_t round, std::span<const double> losses, RandomStream& random) {

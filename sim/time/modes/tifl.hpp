@@ -59,18 +59,18 @@ struct TiflSettings : TieredSettings {
   bool adapts() const { return policy == TierPolicy::losses; }
   static constexpr auto kFields = std::tuple_cat(
       TieredSettings::kFields,
-      std::tuple{
-          Field{"tier-policy", &TiflSettings::policy, "how a round's tier is drawn: uniformly, or by losses"},
-          Field{"tier-interval", &TiflSettings::interval, "rounds between two looks at the tiers' losses",
-                Valid{.low = 1, .high = 1e6}, Shapes::model, &TiflSettings::adapts},
-          Field{"tier-credits", &TiflSettings::credits, "rounds that a tier may have while others still may; 0: any number",
-                Valid{.low = 0, .high = 1e6}, Shapes::model, &TiflSettings::adapts}});
+      std::tuple{Field{"tier-policy", &TiflSettings::policy, "how a round's tier is drawn: uniformly or by losses"},
+                 Field{"tier-interval", &TiflSettings::interval, "rounds between checks of the tiers' losses",
+                       Valid{.low = 1, .high = 1e6}, Shapes::model, &TiflSettings::adapts},
+                 Field{"tier-credits", &TiflSettings::credits,
+                       "rounds that a tier may have until every tier has had as many; 0: no limit", Valid{.low = 0, .high = 1e6},
+                       Shapes::model, &TiflSettings::adapts}});
 };
 /// Rounds whose cohort is drawn from one tier of clients of similar speed: uniformly, or by the tiers' losses.
 struct Tiered final : PartBase<ModePart, Tiered, TiflSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "tifl";
-  static constexpr std::string_view kSummary = "rounds of clients of like speed (Chai et al. 2020)";
+  static constexpr std::string_view kSummary = "rounds of clients of similar speed (Chai et al. 2020)";
   int tiers() const override { return tiers_; }
   bool asks_for_losses() const override { return adapts(); }
   std::unique_ptr<TimedRun> begin(const TimeTerms& terms) const override;

@@ -60,9 +60,9 @@ void check_refused(const std::vector<Lie>& lies) {
 
 TEST_CASE("an update with another shape, round, model or client ends the connection; the round waits for the honest one") {
   check_refused({
-      {{"11 numbers", "12"}, [](UpdateMessage& m) { m.change = Vector(m.change.size() - 1); }},
-      {{"0 numbers", "12"}, [](UpdateMessage& m) { m.change = Vector(); }},
-      {{"diverged", "12 numbers"}, [](UpdateMessage& m) { m.diverged = true; }},
+      {{"11 entries", "12"}, [](UpdateMessage& m) { m.change = Vector(m.change.size() - 1); }},
+      {{"0 entries", "12"}, [](UpdateMessage& m) { m.change = Vector(); }},
+      {{"diverged", "12 entries"}, [](UpdateMessage& m) { m.diverged = true; }},
       {{"round 7", "1"}, [](UpdateMessage& m) { m.round = 7; }},
       {{"model"}, [](UpdateMessage& m) { m.model_hash[0] ^= 1; }},
       {{"client 1"}, [](UpdateMessage& m) { m.report.client = 1; }},

@@ -273,7 +273,7 @@ TEST_CASE("a client disconnects from a coordinator that sends nonsense, gives th
   small.model_hash = model_hash(small.model);
   nonsense({"model", "hash"}, [&] { captive.peer().say(bent); });
   nonsense({"model", "hash"}, [&] { captive.peer().say(small); });
-  nonsense({"training", "model"}, [&] { captive.peer().say(scene.train); });
+  nonsense({"train", "model"}, [&] { captive.peer().say(scene.train); });
   nonsense({"unexpected", "'hello'"}, [&] { captive.peer().say(scene.known.hello); });
   nonsense({"unexpected", "'welcome'"}, [&] { captive.peer().say(scene.known.welcome); });
   nonsense({"fedstride", "frame"}, [&] { captive.peer().send(std::string(200, 'x')); });

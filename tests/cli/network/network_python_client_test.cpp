@@ -165,7 +165,7 @@ TEST_CASE("without python3-cryptography the Python client says so in one line") 
   write_file(scene.federation / "without/cryptography/__init__.py", "raise ImportError('not here')\n");
   const Outcome told = shell(scene.join("env PYTHONPATH='" + (scene.federation / "without") + "' "));
   CHECK(told.code == 1);
-  CHECK_MESSAGE(told.err == "client.py: the experiment has secure aggregation, which needs python3-cryptography\n", told.err);
+  CHECK_MESSAGE(told.err == "client.py: the experiment uses secure aggregation, which needs python3-cryptography\n", told.err);
 }
 
 TEST_CASE("if other builds are not accepted, the Python client is informed and does not reconnect") {

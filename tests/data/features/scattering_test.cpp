@@ -136,7 +136,7 @@ TEST_CASE("a data set of pictures is read as features, named in facts, hash and 
   options.read.features = "scattering 3";
   CHECK_USAGE_ERROR(load_dataset("two-pictures", options), "features", "scattering 3 8", "16x16", "16x12x3");
   options.read.features = "scattering";
-  CHECK_USAGE_ERROR(load_dataset("synthetic-li:0.5,0.5", options), "features", "8-bit pictures", "synthetic-li:0.5,0.5", "none");
+  CHECK_USAGE_ERROR(load_dataset("synthetic-li:0.5,0.5", options), "features", "8-bit images", "synthetic-li:0.5,0.5", "none");
 }
 
 TEST_CASE("features that are not valid are refused in one line") {

@@ -63,7 +63,7 @@ TEST_CASE("the least probability of hits is Clopper's and Pearson's") {
   CHECK(std::abs(least_probability(1, 10, 0.05) - (1 - std::pow(0.95, 0.1))) < 1e-12);
   CHECK(std::abs(least_probability(10, 10, 0.05) - std::pow(0.05, 0.1)) < 1e-12);
   CHECK(std::abs(least_probability(5, 10, 0.025) - 0.187086) < 1e-6);  // the textbook's interval
-  CHECK_USAGE_ERROR(least_probability(3, 2, 0.05), "3 hits of 2 trials");
+  CHECK_USAGE_ERROR(least_probability(3, 2, 0.05), "3 hits in 2 trials");
 }
 
 }  // namespace fedstride::test::score_fit_test

@@ -527,7 +527,7 @@ TEST_CASE(
   CHECK(names(problems_with(forged), {"round 3: client 1 is in its sum and in that of round 2", "minimum-separation is 3"}));
   forged = texts;
   std::rotate(forged.begin() + 1, forged.begin() + 3, forged.begin() + 5);  // round 2 comes first
-  CHECK(names(problems_with(forged), {"round 1: it comes after round 2"}));
+  CHECK(names(problems_with(forged), {"round 1: it was reserved after round 2"}));
   forged = texts;
   forged[5].replace(forged[5].find("[[2.0,1.0,1]]"), 13, "[[9.0,1.0,1]]");
   CHECK(names(problems_with(forged), {"round 3: its noise or clip is not that of earlier rounds"}));

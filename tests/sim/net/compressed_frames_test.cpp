@@ -71,7 +71,7 @@ TEST_CASE("a compressed update that does not decode to the model's numbers is re
     return client.peer.hear<Refused>().value_or(Refused{}).reason;
   };
   const auto says = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
-  CHECK(says(reason([](UpdateMessage& one) { one.code.pop_back(); }), "does not decode to the 1000 numbers"));
+  CHECK(says(reason([](UpdateMessage& one) { one.code.pop_back(); }), "does not decode to the 1000 entries"));
   CHECK(says(reason([](UpdateMessage& one) { one.code[40] = '\377', one.code[41] = '\377', one.code[42] = '\377'; }),
              "does not decode"));
   CHECK(says(reason([](UpdateMessage& one) { std::memset(one.code.data(), 0xFF, 4); }), "does not decode"));  // NaN

@@ -252,7 +252,7 @@ TEST_CASE("below the minimum nothing is revealed, and the round waits for those 
     if (stage > 0) {
       for (ClientId client = 0; client < 2; ++client)
         if (const auto message = scene.honest[client]->answer()) scene.honest[client]->send(*message);
-      CHECK(scene.says("secure aggregation needs 3, and nothing is revealed; another attempt begins when it can"));
+      CHECK(scene.says("secure aggregation needs 3, and nothing is revealed; another attempt begins as soon as possible"));
     } else {
       CHECK(scene.says("past its deadline with answers from 2 of 5 clients; it continues until 3 have answered"));
     }
@@ -279,7 +279,7 @@ TEST_CASE("without a deadline, a client that is lost before its input comes back
   scene.train_all();
   for (int stage = 0; stage < 2; ++stage) scene.step();
   scene.honest[1]->peer.hang_up();
-  CHECK(scene.says("client 1 left before its masked input came; another attempt begins when it can"));
+  CHECK(scene.says("client 1 left before its masked input arrived; another attempt begins as soon as possible"));
   scene.come_back(1, {0, 2});
   CHECK(scene.coordinator.get() == mean_of(scene.rules, {0, 1, 2}));
 }
@@ -321,7 +321,7 @@ TEST_CASE("clients that lie are refused by name, and drop out") {
     return other;
   };
   const std::vector<Lie> lies{
-      {1, {"client 4", "message of client 1"}, [&](Honest& liar, const std::string& m) { liar.send(of_client(m, 1)); }},
+      {1, {"client 4", "message from client 1"}, [&](Honest& liar, const std::string& m) { liar.send(of_client(m, 1)); }},
       {1, {"message", "damaged"}, [](Honest& liar, const std::string& m) { liar.send(m.substr(1)); }},
       {1, {"client 4", "round 9"}, [](Honest& liar, std::string m) { m[4] = 9, liar.send(m); }},
       {1, {"client 4", "another model"}, [](Honest& liar, std::string m) { m[8] ^= 1, liar.send(m); }},
@@ -398,7 +398,7 @@ TEST_CASE("numbers of its own beside the sum, no signing key or another one, and
   const Peer without = join("");
   CHECK(names(refusal(without), {"client 2", "no signing key"}));
   const Peer other = join(std::string(64, 'a'));
-  CHECK(names(refusal(other), {"client 2", "another signing key"}));
+  CHECK(names(refusal(other), {"client 2", "different signing key"}));
   Peer again = join(hex_of(secagg::verifying_key(key_of(2))));
   REQUIRE(again.hear<ModelMessage>());
   REQUIRE(again.hear<Train>());

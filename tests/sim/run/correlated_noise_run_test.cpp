@@ -112,7 +112,7 @@ TEST_CASE("the ledger has mechanism and separation of each release; epsilon is t
   bool replay = false;
   LedgerBook book(header);
   entry.round = 2;
-  CHECK(names(book.refusal_reason(entry, replay), {"number 0", "less one"}));
+  CHECK(names(book.refusal_reason(entry, replay), {"number 0", "one less"}));
   entry.groups[0].each.correlation.separation = 1;
   CHECK(names(malformed(entry.groups, header), {"blt", "separation 1", "separation 2"}));
   entry.groups[0].each.correlation = {};

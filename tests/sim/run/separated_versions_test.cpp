@@ -204,7 +204,7 @@ TEST_CASE("budgets, too few clients, and what a separation in virtual time does 
   // Six versions in a row need twelve clients; seven would need fourteen.
   check_separation(prepare(resolve(settings_for(folder, "six", kBuffered + "minimum-separation = 6\n"))));
   CHECK_USAGE_ERROR(start(settings_for(folder, "seven", kBuffered + "minimum-separation = 7\n")), "minimum-separation is 7",
-                    "version 7", "nobody is at work", "12 clients", "valid: 6, or more clients, or a smaller buffer");
+                    "version 7", "no client is at work", "12 clients", "valid: 6, or more clients, or a smaller buffer");
   CHECK(!std::filesystem::exists(folder / "seven"));
   const auto refused = [&](const std::string& more) {
     Settings settings = settings_for(folder, "x", blt);

@@ -79,7 +79,7 @@ TEST_CASE("an accounted choice leaves one run, its statement and nothing else") 
   CHECK(std::abs(parse_json(statement)["privacy"][0]["epsilon"].get<double>() - choice.statements[0].total) < 1e-12);
   for (const auto& entry : fs::recursive_directory_iterator(out))
     for (const char* word : {"runs.key", "runs.json", ".tmp"}) CHECK(entry.path().string().find(word) == std::string::npos);
-  CHECK_USAGE_ERROR(chosen(text_of(folder, kPublic), out, {.mean = 4}), "choice that was made", "another folder");
+  CHECK_USAGE_ERROR(chosen(text_of(folder, kPublic), out, {.mean = 4}), "already holds a finished choice", "another folder");
 }
 
 TEST_CASE("a choice with a law that draws no run has no winner") {
@@ -94,8 +94,8 @@ TEST_CASE("a choice with a law that draws no run has no winner") {
 TEST_CASE("an accounted choice refuses cells of different privacy, scores on protected rows and repeated noise") {
   const TemporaryFolder folder;
   write_data(folder);
-  CHECK_USAGE_ERROR(statements(text_of(folder, kPublic, "noise-multiplier = [5, 6]\n")), "one privacy setting", "multiplier 6",
-                    "multiplier 5");
+  CHECK_USAGE_ERROR(statements(text_of(folder, kPublic, "noise-multiplier = [5, 6]\n")), "needs the same privacy in all cells",
+                    "multiplier 6", "multiplier 5");
   CHECK_USAGE_ERROR(statements(text_of(folder, kPublic, "delta = [1e-5, 1e-6]\n")), "delta 1e-05", "delta 1e-06");
   CHECK_USAGE_ERROR(statements(text_of(folder)), "--public-test", "--evaluate private");
   CHECK_USAGE_ERROR(statements(text_of(folder, "validation-fraction = 0.1\n", "[tune]\nkeys = ['learning-rate']\n")),

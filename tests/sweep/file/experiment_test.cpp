@@ -312,6 +312,7 @@ TEST_CASE("a faulty experiment file is refused with the line and what would be v
       {"[sweep]\nbatch = [1]\nexclude = [{ rounds = 2 }]", {"line 3", "exclude", "rounds", "batch"}},
       {"[sweep]\nbatch = [1]\nexclude = [{}]", {"line 3", "exclude", "{}"}},
       {"[sweep]\nbatch = [1]\nexclude = 3", {"line 3", "exclude = [{"}},
+      {"[sweep]\nbatch = [1]\nexclude = [3]", {"line 3", "an entry of exclude must be a table"}},
       {"[sweep]\nbatch = [1, 2]\nexclude = [{ batch = [1] }]", {"line 3", "batch", "true", "false"}},
       {"[sweep]\nbatch = [1]\nexclude = [{ batch = 1 }]", {"exclude"}},
       {"[sweep]\noptimizer = ['sgd', 'adam']\n[when.optimizer.sgd]\nbatch = [1, 2]\n[when.optimizer.adam]\nrounds = "
