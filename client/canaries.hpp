@@ -64,7 +64,7 @@ class Canaries {
   std::uint64_t releases() const { return releases_; }
   /// The included (or excluded) canaries' scores, summed over all releases.
   std::vector<double> totals(bool in) const;
-  /// The included (or excluded) canaries' scores in another vector.
+  /// Scores another vector along the direction of each included (or excluded) canary.
   std::vector<double> scores(std::span<const float> vector, bool in) const;
   /// The fit of each group: first the canaries in all layers, then those in each single layer.
   const std::vector<ScoreFit>& fits() const { return fits_; }

@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// How the server codes changes to the clients' model, limited to the parameters that the federation trains.
+/// How the server encodes changes to the clients' model, limited to the parameters that the federation trains.
 struct ModelCoding {
   DownCompression compression = {};
   std::vector<ParameterRange> sent = {};

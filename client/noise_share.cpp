@@ -35,13 +35,13 @@ NoiseShare::NoiseShare(NoiseLaw law, double bound, double deviation, double step
   constexpr double kMostSteps = 0x1p31;
   const double steps = deviation / step;
   if (!(steps > 0 && bound / step <= kMostSteps && steps <= kMostSteps))
-    throw usage_error("the step of distributed noise is " + number_text(step) + "; clip and noise must be less than 2^31 steps");
+    throw usage_error("the step of distributed noise is " + number_text(step) + "; clip and noise must be at most 2^31 steps");
   noise_ = law_of(law).share(steps);
 }
 
 void NoiseShare::encode(std::span<const float> clipped, const RandomSource& common, const RandomSource& own, std::uint32_t round,
                         std::uint32_t client, std::span<std::int64_t> out) const {
-  if (clipped.size() != size_ || out.size() != length_) throw failure("a share of noise is for a vector of another size");
+  if (clipped.size() != size_ || out.size() != length_) throw failure("a noise share is for a vector of another size");
   Vector rotated(length_);
   std::ranges::copy(clipped, rotated.begin());
   common_signs(common, round).apply(rotated.data(), length_);
@@ -72,7 +72,8 @@ void NoiseShare::round_within_norm(std::span<const float> rotated, const RandomS
     }
     if (squares <= most) return;
   }
-  throw failure("an update of client " + std::to_string(address.client) + " could not be rounded within its norm");
+  throw failure("an update of client " + std::to_string(address.client) +
+                " could not be rounded without exceeding the norm bound");
 }
 
 void NoiseShare::add_noise(const RandomSource& own, Address address, std::span<std::int64_t> out) const {

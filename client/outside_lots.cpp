@@ -58,8 +58,8 @@ class OutsideLots::Lot {
     auto given = part_();
     if (given) given_ += given->examples;
     if (given_ > drawn || (!given && given_ < drawn))
-      throw usage_error("the lot has " + counted(drawn, "example") + ", but gradients of " + std::to_string(given_) +
-                        " were given; give one for each example");
+      throw usage_error("the lot has " + counted(drawn, "example") + ", but the number of gradients given is " +
+                        std::to_string(given_) + "; give one per example");
     if (!given) return false;
     at_ = std::move(*given);
     auto& norms = lots_.norms_;
@@ -119,7 +119,7 @@ OutsideLots::OutsideLots(const OutsideLotsTerms& terms, std::span<const Paramete
 }
 
 bool OutsideLots::next() {
-  if (is_open_) throw usage_error("the previous lot was not released; release every lot drawn, whatever is in it");
+  if (is_open_) throw usage_error("the previous lot was not released; release every lot drawn, whatever it contains");
   while (left_in_epoch_ == 0) {
     if (next_epoch_ == terms_.first_epoch + terms_.epochs) return false;
     draws_.begin_epoch(next_epoch_);

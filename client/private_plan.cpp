@@ -73,8 +73,8 @@ double PrivatePlan::round_clip(std::span<const double> told) const {
   if (told.size() != 1 || !(told[0] >= kLeastClip && told[0] <= kMostClip))
     throw failure("the server sent " + counted(told.size(), "number") +
                   (told.empty() ? "" : ", the first of them " + number_text(told[0])) + "; with clip-rule '" +
-                  std::string(clip_rule_.name()) + "' it must be the round's bound, from " + number_text(kLeastClip) + " to " +
-                  number_text(kMostClip));
+                  std::string(clip_rule_.name()) + "', it must send only the round's bound, from " + number_text(kLeastClip) +
+                  " to " + number_text(kMostClip));
   return told[0];
 }
 

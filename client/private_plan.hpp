@@ -81,8 +81,8 @@ class PrivatePlan {
   std::uint64_t steps(int epoch) const;
   std::uint64_t releases_before(int epoch) const;
 
-  /// Save the whole plan, for lots of examples, to a cereal archive, and load it from one. load throws if the archive has no
-  /// plan.
+  /// Convert the whole plan, whose lots must consist of examples, to a cereal archive and back. load throws if the archive does
+  /// not contain a plan.
   template <class Archive>
   void save(Archive& archive) const {
     exchange(archive, *this, noise_.rules());

@@ -19,7 +19,7 @@ constexpr auto choice_names(ErrorFeedback) { return names("none", "ef", "ef21");
 /// of 2^-40; empty before a client's first round.
 using KeptBack = std::vector<std::int64_t>;
 
-/// How clients code their updates. Each vector of an update has its own code, which covers only the parameters that the
+/// How clients encode their updates. Each vector of an update has its own code, which covers only the parameters that the
 /// federation trains, so frozen parameters and padding cost nothing.
 ///
 /// Error feedback (Seide et al. 2014; Karimireddy et al. 2019) adds the error e of earlier codes: p = x + e is coded, and e = p
@@ -31,7 +31,7 @@ using KeptBack = std::vector<std::int64_t>;
 struct UpdateCoding {
   UpCompression compression = {};
   ErrorFeedback feedback = ErrorFeedback::none;
-  std::vector<ParameterRange> sent = {};  ///< ranges of one vector that are sent
+  std::vector<ParameterRange> sent = {};  ///< the parts of each vector that are sent
   std::size_t spread = 0;                 ///< length of one vector, including padding
   int copies = 1;                         ///< vectors in an update
   std::uint64_t seed = 0;

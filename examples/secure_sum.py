@@ -287,13 +287,13 @@ class SecureSum:
         for client, *rest in reader.list('I', 100, 32, 32, 32, 64):
             common, share_key, mask_key, commitment, signature = rest
             require(client in self.cohort, f'client {client} sent keys, but is not in the cohort')
-            require(common == self.common, f'client {client} was given another round, model, cohort or settings')
+            require(common == self.common, f'client {client} received another round, model, cohort or settings')
             signed = u32(client) + common + share_key + mask_key + commitment
-            require(verifies(self.cohort[client], NAME + b'keys ' + signed, signature), f'the keys of client {client} are not signed by it')
-            require(client != self.client or signed + signature == self.advert, 'the list of keys does not have its own keys')
+            require(verifies(self.cohort[client], NAME + b'keys ' + signed, signature), f'the keys of client {client} are not signed with its key')
+            require(client != self.client or signed + signature == self.advert, 'the list of keys does not contain its own keys')
             self.adverts[client] = share_key, mask_key
         clients = sorted(self.adverts)
-        require(self.client in self.adverts, 'the list of keys does not have its own keys')
+        require(self.client in self.adverts, 'the list of keys does not contain its own keys')
         require(len(clients) >= self.minimum, f'only {len(clients)} clients sent keys; {self.minimum} are needed')
         self.holders = clients
         if self.degree + 1 < len(clients):
@@ -317,7 +317,7 @@ class SecureSum:
     def mask(self, reader):
         self.sharers = [client for client, in reader.list('I')]
         require(self.client in self.sharers and set(self.sharers) <= set(self.adverts), 'the list of sharers leaves it out or has an unknown client')
-        require(len(self.sharers) >= self.minimum, f'only {len(self.sharers)} clients shared; {self.minimum} are needed')
+        require(len(self.sharers) >= self.minimum, f'only {len(self.sharers)} clients sent shares; {self.minimum} are needed')
         unopened = []  # neighbors whose shares it does not hold, but with which it masks
         for client, box in reader.list('I', 'T'):
             require(client in self.shared and client in self.sharers, f'there is a box from client {client}, which is not a sharing neighbor')

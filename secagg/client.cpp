@@ -28,9 +28,9 @@ Client::Client(const Session& session, ClientId self, const Secret& signing_key,
     : session_(session), self_(self), signing_key_(signing_key) {
   const Member* member = session.find(self);
   require(member != nullptr && member->key == verifying_key(signing_key), "the cohort does not list it with its key");
-  require(session.cohort.size() <= session.plan.clients, "the cohort lists " + counted(session.cohort.size(), "client") +
-                                                             "; it must be at most the " + std::to_string(session.plan.clients) +
-                                                             " that the coordinator says were drawn");
+  require(session.cohort.size() <= session.plan.clients,
+          "the cohort lists " + counted(session.cohort.size(), "client") + "; it must list at most the " +
+              std::to_string(session.plan.clients) + " that the coordinator says were drawn");
   share_secret_ = derived(randomness, "", "share key");
   mask_secret_ = derived(randomness, "", "mask key");
   seed_ = derived(randomness, "", "seed");
@@ -54,7 +54,7 @@ Secret Client::exchanged(const Secret& own, ClientId other, const Bytes32& key) 
 void Client::begin(Stage stage) {
   const bool is_next = stage == stage_;
   stage_ = Stage::over;  // until this step is done
-  require(is_next, "a step of this attempt is asked for twice, or not in order");
+  require(is_next, "a step of this attempt was requested twice or out of order");
 }
 
 const Advert& Client::advert_of(ClientId client) const {
@@ -89,14 +89,14 @@ Shares Client::share(const Roster& roster) {
   for (const Advert& other : roster.adverts) {
     const std::string name = name_of(other.client);
     require(session_.find(other.client) != nullptr, name + " sent keys, but is not in the cohort");
-    require(other.round == own.round, "the keys of " + name + " are of round " + std::to_string(other.round));
-    require(other.cohort == own.cohort, name + " was told another cohort");
-    require(other.model == own.model, name + " was given another model, " + short_hash(other.model) + " and not " +
+    require(other.round == own.round, "the keys of " + name + " are for round " + std::to_string(other.round));
+    require(other.cohort == own.cohort, name + " received another cohort");
+    require(other.model == own.model, name + " received another model, " + short_hash(other.model) + " instead of " +
                                           short_hash(own.model) + ": a sum could single out a client");
-    require(other.settings == own.settings, name + " was told other settings");
+    require(other.settings == own.settings, name + " received other settings");
     if (other.client == self_) has_own = encoded(other) == encoded(own);
   }
-  require(has_own, "the list of keys does not have its own keys");
+  require(has_own, "the list of keys does not contain its own keys");
   roster_ = roster;
   roster_hash_ = hash_of(roster);
   std::vector<ClientId> clients;
@@ -106,7 +106,7 @@ Shares Client::share(const Roster& roster) {
   // Only neighbors' signatures are checked here; the others confirm their keys by signing this roster, or no share is revealed.
   for (const ClientId holder : holders_)
     require(holder == self_ || session_.is_signed(holder, advert_text(advert_of(holder)), advert_of(holder).signature),
-            "the keys of " + name_of(holder) + " are not signed by it");
+            "the keys of " + name_of(holder) + " are not signed with its key");
 
   const auto count = static_cast<unsigned>(holders_.size());
   require(count >= session_.plan.threshold, "it has too few neighbors");
@@ -130,21 +130,22 @@ Shares Client::share(const Roster& roster) {
 
 Masked Client::mask(const Delivery& delivery, Ring input) {
   begin(Stage::mask);
-  require(input.size() == session_.length && input.bits() == session_.bits, "its input has another length or ring");
-  require(
-      is_ascending(delivery.sharers, std::identity()) && delivery.sharers.size() >= session_.plan.minimum,
-      "only " + counted(delivery.sharers.size(), "client") + " shared; " + std::to_string(session_.plan.minimum) + " are needed");
+  require(input.size() == session_.length && input.bits() == session_.bits, "its input has the wrong length or ring");
+  require(is_ascending(delivery.sharers, std::identity()) && delivery.sharers.size() >= session_.plan.minimum,
+          "only " + counted(delivery.sharers.size(), "client") + " sent shares; " + std::to_string(session_.plan.minimum) +
+              " are needed");
   sharers_ = delivery.sharers;
-  require(is_sharer(self_), "its own shares are said not to have come");
+  require(is_sharer(self_), "the list of sharers leaves it out, although it sent its shares");
   for (const ClientId client : sharers_)
-    require(std::ranges::binary_search(roster_.adverts, client, {}, &Advert::client), name_of(client) + " shared without keys");
+    require(std::ranges::binary_search(roster_.adverts, client, {}, &Advert::client),
+            name_of(client) + " sent shares without keys");
   sharers_hash_ = hash_of(sharers_);
 
   for (const Shares::Sealed& box : delivery.boxes) {
     const auto shared = shared_.find(box.client);
     require(shared != shared_.end() && is_sharer(box.client) && !held_.contains(box.client) &&
                 (unopened_.empty() || unopened_.back() < box.client),
-            "there is a box of " + name_of(box.client) + ", from which none is due");
+            "there is a box from " + name_of(box.client) + ", but none is due");
     std::string plain;
     if (!decrypt(box_key(shared->second, roster_hash_, box.client, self_), "", box.box, plain) || plain.size() != 64) {
       unopened_.push_back(box.client);
@@ -162,9 +163,9 @@ Masked Client::mask(const Delivery& delivery, Ring input) {
     require(opened || std::ranges::binary_search(unopened_, holder), "the shares of " + name_of(holder) + " are missing");
     if (opened) ++sharing;
   }
-  require(sharing >= session_.plan.threshold, "of its neighbors and itself only " + std::to_string(sharing) +
-                                                  " sent shares that open; " + std::to_string(session_.plan.threshold) +
-                                                  " are needed");
+  require(sharing >= session_.plan.threshold, "of its neighbors and itself, only " + std::to_string(sharing) +
+                                                  " sent shares that can be decrypted; " +
+                                                  std::to_string(session_.plan.threshold) + " are needed");
 
   // A neighbor whose box does not open has presumably applied the mask of the pair, which could not be removed unless this client
   // applied its own side, too.
@@ -189,7 +190,7 @@ Agreement Client::agree(const Survivors& survivors) {
                                                                  "; " + std::to_string(session_.plan.minimum) + " are needed");
   const std::string text = masked_text(roster_hash_, sharers_hash_);
   for (const Signed& one : survivors.clients) {
-    require(is_sharer(one.client), name_of(one.client) + " is named as a survivor, but did not share");
+    require(is_sharer(one.client), name_of(one.client) + " is named as a survivor, but did not send shares");
     // Each survivor's neighbors check its signature; `threshold` of their shares are needed to recover its seed.
     require(!std::ranges::binary_search(holders_, one.client) || session_.is_signed(one.client, text, one.signature),
             name_of(one.client) + " is named as a survivor, but signed other keys or another list of sharers");
@@ -205,14 +206,15 @@ Client::Opening Client::open(const Agreements& agreements, const std::optional<K
   const Bytes32 list = hash_of(survivors_);
   if (earlier) {
     require(earlier->round <= session_.round, "it has already given shares in round " + std::to_string(earlier->round));
-    require(earlier->round < session_.round || earlier->survivors == list,
-            "it has given shares in this round for another list of survivors: the difference of two sums could be one client's "
-            "input");
+    require(
+        earlier->round < session_.round || earlier->survivors == list,
+        "it has given shares in this round for another list of survivors: the difference of the two sums could be one client's "
+        "input");
   }
   require(is_ascending(agreements.clients, &Signed::client), "the list of signatures names a client twice, or is not in order");
   require(agreements.clients.size() >= session_.plan.minimum, counted(agreements.clients.size(), "client") +
                                                                   " signed the list of survivors; " +
-                                                                  std::to_string(session_.plan.minimum) + " must");
+                                                                  std::to_string(session_.plan.minimum) + " are needed");
   const std::string text = agreement_text(roster_hash_, sharers_hash_, list);
   for (const Signed& one : agreements.clients) {
     require(std::ranges::binary_search(survivors_, one.client), name_of(one.client) + " signed, but is not a survivor");

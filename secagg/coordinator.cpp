@@ -29,7 +29,7 @@ void Coordinator::take(const Advert& advert) {
   require(stage_ == Stage::adverts, client, "sent keys too late");
   require(member != nullptr, client, "sent keys, but is not in the cohort");
   require(!adverts_.contains(client), client, "sent keys twice");
-  require(advert.round == session_.round, client, "sent keys of round " + std::to_string(advert.round));
+  require(advert.round == session_.round, client, "sent keys for round " + std::to_string(advert.round));
   require(
       advert.model == session_.model && advert.cohort == session_.cohort_hash() && advert.settings == session_.settings_hash(),
       client, "sent keys for another model, cohort or settings");
@@ -68,7 +68,7 @@ void Coordinator::take(const Shares& shares) {
 
 void Coordinator::end_sharing() {
   require(stage_ == Stage::shares, "the stage of shares is over");
-  enough(shares_.size(), "shared");
+  enough(shares_.size(), "sent shares");
   for (const auto& [client, shares] : shares_) sharers_.push_back(client);
   sharers_hash_ = hash_of(sharers_);
   stage_ = Stage::masked;
@@ -115,7 +115,7 @@ Survivors Coordinator::survivors() {
 void Coordinator::take(const Agreement& agreement) {
   const ClientId client = agreement.client;
   require(stage_ == Stage::agreements, client, "signed out of turn");
-  require(survives(client), client, "signed a list of survivors, but is none");
+  require(survives(client), client, "signed a list of survivors, but is not a survivor");
   require(!agreements_.contains(client), client, "signed twice");
   require(session_.is_signed(client, agreement_, agreement.signature), client, "signed another list of survivors");
   agreements_[client] = agreement.signature;
@@ -133,7 +133,7 @@ Agreements Coordinator::agreements() {
 void Coordinator::take(const Unmasking& unmasking) {
   const ClientId client = unmasking.client;
   require(stage_ == Stage::unmasking, client, "gave shares out of turn");
-  require(survives(client), client, "gave shares, but is no survivor");
+  require(survives(client), client, "gave shares, but is not a survivor");
   require(!opened_[client], client, "gave shares twice");
   std::vector<ClientId> due = holders_[client];
   std::erase_if(due, [&](ClientId owner) { return !shares_.contains(owner); });
@@ -167,7 +167,7 @@ Secret Coordinator::recover(ClientId owner, const char* what, const Fits& fits, 
   const unsigned threshold = session_.plan.threshold;
   const auto found = given_.find(owner);
   const std::size_t count = found == given_.end() ? 0 : found->second.size();
-  require(count >= threshold, "of the " + std::string(what) + " of client " + std::to_string(owner) + " there are " +
+  require(count >= threshold, "for the " + std::string(what) + " of client " + std::to_string(owner) + ", the coordinator has " +
                                   counted(count, "share") + "; " + std::to_string(threshold) + " are needed");
   const std::vector<Given>& given = found->second;
   std::vector<Share> used;
@@ -186,17 +186,17 @@ Secret Coordinator::recover(ClientId owner, const char* what, const Fits& fits, 
     }
   }
   require(false, "the shares of the " + std::string(what) + " of client " + std::to_string(owner) +
-                     " do not give it: the client shared wrongly, or others gave wrong shares");
+                     " do not recover it: the client sent wrong shares, or others gave wrong ones");
   return {};
 }
 
 Ring Coordinator::sum(std::vector<std::string>& remarks) {
-  require(stage_ == Stage::unmasking, "the sum is asked for out of turn");
+  require(stage_ == Stage::unmasking, "the sum was requested out of turn");
   stage_ = Stage::over;
   for (const auto& [owner, holders] : withheld_)
     for (const ClientId holder : holders)
       remarks.push_back("client " + std::to_string(holder) + " gave no share of client " + std::to_string(owner) +
-                        ": what client " + std::to_string(owner) + " sent it did not open");
+                        ": what client " + std::to_string(owner) + " sent it could not be decrypted");
   for (const ClientId owner : sharers_) {
     const Advert& advert = adverts_.at(owner);
     if (survives(owner)) {

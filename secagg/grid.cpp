@@ -23,10 +23,10 @@ Grid Grid::read(std::string_view text) {
   std::string_view step = trimmed(parts[1]);
   int exponent = 0;
   if (step.starts_with("2^")) {
-    if (!parse_number(step.substr(2), exponent)) throw refuse("the step is no number");
+    if (!parse_number(step.substr(2), exponent)) throw refuse("the step is not a number");
     grid.step = std::ldexp(1.0, exponent);
   } else if (!parse_number(step, grid.step)) {
-    throw refuse("the step is no number");
+    throw refuse("the step is not a number");
   }
   if (!(grid.step >= 0x1p-40 && grid.step <= grid.range) || std::frexp(grid.step, &exponent) != 0.5)
     throw refuse("the step must be a power of two from 2^-40 to the range");
@@ -43,7 +43,7 @@ void Grid::check(std::uint64_t total_weight) const {
   if (needed > static_cast<int>(bits))
     throw usage_error("secure-grid has " + std::to_string(bits) + " bits; with a range of " + number_text(range) +
                       ", steps of 2^" + std::to_string(std::ilogb(step)) + " and weights that add up to " +
-                      std::to_string(total_weight) + " the sum needs " + std::to_string(needed) + " bits");
+                      std::to_string(total_weight) + ", the sum needs " + std::to_string(needed) + " bits");
 }
 
 bool Grid::admits(std::span<const float> values) const {

@@ -24,7 +24,7 @@ struct Grid {
   void check(std::uint64_t total_weight) const;
   /// True if the vector is in range and may be rounded.
   bool admits(std::span<const float> values) const;
-  /// out[i] = weight x round(values[i] / step), where round goes up or down at random with an exact expectation or, on the exact
+  /// out[i] = weight x round(values[i] / step), where round goes up or down at random without bias or, on the exact
   /// grid, to the nearest integer. `random` provides the draws.
   void round(std::span<const float> values, std::uint64_t weight, RandomStream random, std::span<__int128> out) const;
   /// log2 of the number of units of 2^-40 in a step.

@@ -89,14 +89,14 @@ Plan choose_plan(const Assumed& assumed, unsigned degree) {
                       std::to_string(assumed.clients));
   const unsigned majority = (assumed.clients + assumed.colluders) / 2 + 1;
   if (assumed.dropouts + majority > assumed.clients)
-    throw usage_error("secure-aggregation cannot bear " + described(assumed) +
+    throw usage_error("secure-aggregation cannot support " + described(assumed) +
                       ": two lists of survivors could both be signed; with " + counted(assumed.colluders, "colluder") +
                       " at most " + counted(assumed.clients > majority ? assumed.clients - majority : 0, "client") +
                       " may drop out");
   const unsigned complete = assumed.clients - 1;
   if (degree > 0 && degree < complete && degree % 2 != 0)
     throw usage_error("secure-degree is " + std::to_string(degree) + "; it must be an even number, or at least " +
-                      std::to_string(complete) + " for all");
+                      std::to_string(complete) + " to make all clients neighbors");
   const unsigned most = std::min(complete, kMostShares - 1);
   std::vector<unsigned> degrees;
   if (degree > 0) degrees = {std::min(degree, most)};
@@ -112,10 +112,10 @@ Plan choose_plan(const Assumed& assumed, unsigned degree) {
       return {assumed.clients,   k, t, std::max(majority, assumed.clients - assumed.dropouts), privacy, completion,
               splits(assumed, k)};
   }
-  throw usage_error(
-      (degree > 0 ? "secure-degree is " + std::to_string(degree) + ", which cannot bear " : "secure-aggregation cannot bear ") +
-      described(assumed) + " with a failure below 2^-40" +
-      (degree > 0 ? "; 0 computes the least degree" : "; a client can have at most 254 neighbors"));
+  throw usage_error((degree > 0 ? "secure-degree is " + std::to_string(degree) + ", which cannot support "
+                                : "secure-aggregation cannot support ") +
+                    described(assumed) + " with a failure probability below 2^-40" +
+                    (degree > 0 ? "; 0 chooses the smallest sufficient degree" : "; a client can have at most 254 neighbors"));
 }
 
 Graph::Graph(std::vector<ClientId> roster, const Bytes32& roster_hash, unsigned degree)

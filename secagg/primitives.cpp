@@ -82,7 +82,7 @@ bool exchange(const Secret& private_key, const Bytes32& other_public, Secret& sh
 Secret shared_secret(const Secret& private_key, const Bytes32& other_public) {
   Secret shared;
   if (!exchange(private_key, other_public, shared))
-    throw failure("a public key has small order: with it every shared secret is known");
+    throw failure("a public key has small order: with it, every shared secret is known");
   return shared;
 }
 

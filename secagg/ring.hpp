@@ -28,7 +28,7 @@ class Ring {
   void add(std::size_t first, std::span<const __int128> values);
   /// Requires equal sizes and moduli.
   void add(const Ring& other);
-  /// Adds or subtracts the mask of a key: its ChaCha20 stream, which is uniform over all vectors.
+  /// Adds or subtracts the mask of a key: its ChaCha20 stream, indistinguishable from a uniform vector.
   void add_mask(const Secret& key);
   void subtract_mask(const Secret& key);
 

@@ -22,7 +22,7 @@ std::optional<Vector> ReleasedSum::mean() const {
 void require_open_updates(std::string_view who, const SumRules& rules) {
   if (rules.release)
     throw usage_error(std::string(who) +
-                      " reads single clients' updates, which dp 'client' and 'both' hide; use client-noise 'local', or "
+                      " reads individual clients' updates, which dp 'client' and 'both' hide; use client-noise 'local', or "
                       "aggregation 'mean' and an attack that does not read other clients' updates");
 }
 
@@ -103,7 +103,7 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
   report.payload = !is_admitted ? 0 : update.code.empty() ? rules_.plain_bytes : update.code.size();
   if (has_failed) {
   } else if (!is_admitted) {
-    remark = "its training diverged: the update has a number that is not finite or at least 2^22";
+    remark = "its training diverged: the update has an entry that is not finite or is at least 2^22 in magnitude";
     // A client that adds a share of the noise always sends that share.
     if (!adds_noise) report.failure = remark;
   } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
@@ -112,7 +112,7 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
     if (rules_.bound->leaves_out) {
       report.failure = "its update has a norm above max-update-norm " + number_text(rules_.bound->clip.bound());
     } else {
-      remark += ", and it is scaled down to that";
+      remark += ", so it is scaled down to that norm";
       clip = &rules_.bound->clip;
     }
   }
@@ -130,7 +130,7 @@ std::string Accumulator::add(const ClientUpdate& update, double scale) {
     change = view(std::as_const(clipped));
   }
   if (scale != 1 && report.failure.empty()) {
-    require(scale >= 0 && scale < 1, client, "has a scale above 1");
+    require(scale >= 0 && scale < 1, client, "has a scale outside 0 to 1");
     if (clipped.empty()) clipped = Vector(change);
     for (float& value : clipped) value = static_cast<float>(scale * value);
     change = view(std::as_const(clipped));
@@ -269,7 +269,7 @@ void Accumulator::conspire(const AttackPlan& plan) {
   Vector forged(size_);
   plan.attack->conspire(plan.at(round_), honest, attackers, view(forged));
   require(ExactSum::admits(view(std::as_const(forged))),
-          "the attackers' update has a number that is not finite or at least 2^22");
+          "the attackers' update has an entry that is not finite or is at least 2^22 in magnitude");
   const double norm = l2_norm(view(std::as_const(forged)));
   const bool is_long = rules_.bound && norm > rules_.bound->clip.bound();
   Vector clipped;
@@ -295,12 +295,13 @@ ReleasedSum Accumulator::release() && {
     keeps_ = Keeps::sum;
   }
   end(Keeps::sum);
-  require(!secure_, "a secured sum is released under its masks");
+  require(!secure_, "a secured sum must be unmasked before its release");
   if (rules_.adds_noise()) {
     ClientNoise noise = rules_.release->noise;
     if (clip_) noise.standard_deviation *= clip_->bound() / rules_.release->clip.bound();
     const bool is_correlated = !rules_.release->correlation.is_independent();
-    require(is_correlated == (noise_ != nullptr), "noise is correlated with that of earlier rounds, which is not here");
+    require(is_correlated == (noise_ != nullptr),
+            "the noise of earlier rounds must be set if noise is correlated, and only then");
     if (is_correlated)
       noise_->add(sum_, noise.standard_deviation, rules_.release->source, round_);
     else

@@ -11,7 +11,7 @@ namespace fedstride {
 
 PartFamily& AggregationPart::family() {
   static PartFamily family = [] {
-    PartFamily all("aggregation", "how the clients' changes become one", Question::federation, Shown::often);
+    PartFamily all("aggregation", "how the clients' changes are combined into one", Question::federation, Shown::often);
     add_parts<AggregationPart, WeightedMean, Median, TrimmedMean, Krum, MultiKrum, Bulyan, GeometricMedian, NormBounded>(all);
     return all;
   }();

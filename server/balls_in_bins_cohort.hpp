@@ -7,8 +7,8 @@ namespace fedstride {
 struct BinsCohortSettings {
   int cohort_bins = 10;
   static constexpr auto kFields =
-      std::tuple{Field{"cohort-bins", &BinsCohortSettings::cohort_bins, "rounds of a cycle, in one of which a client takes part",
-                       Valid{.low = 1, .high = 1e6}}};
+      std::tuple{Field{"cohort-bins", &BinsCohortSettings::cohort_bins,
+                       "rounds in a cycle; each client takes part in one of them", Valid{.low = 1, .high = 1e6}}};
 };
 
 /// Each client takes part in one round of every cycle of `cohort-bins` rounds, drawn independently of other clients and the
@@ -16,7 +16,8 @@ struct BinsCohortSettings {
 struct BinsCohort final : PartBase<CohortPart, BinsCohort, BinsCohortSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = BallsInBins::kName;
-  static constexpr std::string_view kSummary = "each client in one round of a cycle, drawn once, the same in every cycle";
+  static constexpr std::string_view kSummary =
+      "each client takes part in one round of a cycle, drawn once and the same in every cycle";
 
   std::vector<ClientId> sample(const CohortQuestion& question) const override {
     const auto bins = static_cast<std::uint64_t>(cohort_bins);  // drawn at round 0, which is not a training round

@@ -18,7 +18,7 @@ class Broadcast {
   /// `whole` is the number of bytes of w^ on a network; the list of changes kept is always shorter.
   Broadcast(ModelCoding coding, std::uint64_t whole) : coding_(std::move(coding)), whole_(whole) {}
 
-  /// Codes the change to `model`; returns the model from which clients train in this round.
+  /// Encodes the change from w^ to `model`; returns the model from which clients train in this round.
   const Vector& advance(std::uint32_t round, const Vector& model);
   /// The most recent changes, one per round.
   std::span<const ModelChange> changes() const { return changes_; }

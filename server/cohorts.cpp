@@ -52,7 +52,7 @@ Trace read_trace(const std::string& path) {
     constexpr std::int64_t kMost = 0xFFFFFFFF;
     if (client < 0 || client > kMost || from < 1 || to < from || to > kMost)
       throw wrong("'" + std::string(line) +
-                  "'; clients count from 0, rounds from 1, and the last round must not precede the first");
+                  "'; clients are numbered from 0 and rounds from 1, and the last round must not precede the first");
     trace.push_back({static_cast<ClientId>(client), static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)});
   }
   if (trace.empty()) throw usage_error("trace '" + path + "' lists no clients; it must have at least one");

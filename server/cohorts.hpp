@@ -44,7 +44,7 @@ struct PoissonCohortSettings {
 struct PoissonCohort final : PartBase<CohortPart, PoissonCohort, PoissonCohortSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "poisson";
-  static constexpr std::string_view kSummary = "each client takes part with the same probability";
+  static constexpr std::string_view kSummary = "each client takes part independently with the same probability";
 
   std::vector<ClientId> sample(const CohortQuestion& question) const override {
     std::vector<ClientId> drawn;
@@ -97,7 +97,7 @@ struct FixedCohort final : SizedCohort<FixedCohort> {
 struct SizeCohort final : SizedCohort<SizeCohort> {
   using SizedCohort::SizedCohort;
   static constexpr std::string_view kName = "by-size";
-  static constexpr std::string_view kSummary = "a fixed number of clients, drawn in proportion to their examples";
+  static constexpr std::string_view kSummary = "a fixed number of clients, drawn in proportion to their numbers of examples";
 
   std::vector<ClientId> sample(const CohortQuestion& question) const override {
     return draw_by_size(question, size(question.clients()));
@@ -118,7 +118,8 @@ struct PowerOfChoiceSettings : CohortSize {
   static constexpr auto kFields = std::tuple_cat(
       CohortSize::kFields,
       std::tuple{Field{"candidates", &PowerOfChoiceSettings::candidates,
-                       "candidates d, of which those with the largest losses take part; at least cohort-size", kAtLeastOne}});
+                       "number d of candidates, of which those with the largest losses take part; at least cohort-size",
+                       kAtLeastOne}});
 };
 
 /// Power-of-choice (Cho, Wang & Joshi 2022, Algorithm 1, variant rpow-d): of d candidates drawn by size, those with the largest
@@ -136,9 +137,10 @@ struct TraceCohortSettings {
   int at_most = 0;
   static constexpr auto kFields = std::tuple{
       Field{"trace", &TraceCohortSettings::trace,
-            "CSV file with the header client,from,to: a client's number and the first and last round it is available in", kFile},
-      Field{"at-most", &TraceCohortSettings::at_most, "most clients in a round, drawn from those available; 0: all of them",
-            Valid{.low = 0, .high = 1e6}}};
+            "CSV file with the header client,from,to: a client's number and the first and last rounds in which it is available",
+            kFile},
+      Field{"at-most", &TraceCohortSettings::at_most,
+            "maximum number of clients in a round, drawn from those available; 0: all of them", Valid{.low = 0, .high = 1e6}}};
 };
 
 /// The clients that a file lists as available in the round; if there are more than at-most, a uniform draw of at-most clients.

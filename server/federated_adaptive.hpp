@@ -96,7 +96,8 @@ struct FederatedAdam final : AdaptiveServerBase<FederatedAdam, FederatedForgetti
 /// v <- v - (1 - beta2) D^2 sign(v - D^2): grows like Adam's v but falls more slowly.
 struct FederatedYogi final : AdaptiveServerBase<FederatedYogi, FederatedForgetting> {
   static constexpr std::string_view kName = "yogi";
-  static constexpr std::string_view kSummary = "adaptive server that changes its squares additively (FedYogi; Reddi et al. 2021)";
+  static constexpr std::string_view kSummary =
+      "adaptive server that updates its second moment additively (FedYogi; Reddi et al. 2021)";
 
   void apply(State& state, Vector& model, const Vector& mean_change) const override {
     const auto enters = static_cast<float>(1 - beta2);

@@ -30,7 +30,7 @@ struct LengthRestoringState {
 struct LengthRestoring final : ServerOptimizerBase<LengthRestoring, NoSettings, LengthRestoringState> {
   using ServerOptimizerBase::ServerOptimizerBase;
   static constexpr std::string_view kName = "restore";
-  static constexpr std::string_view kSummary = "gives the mean change back the length that averaging took; nothing to choose";
+  static constexpr std::string_view kSummary = "restores the length that the mean change lost in averaging; no settings";
 
   static double rate_for(const ChangeSpread& spread) {
     const double q = spread.mean_square / spread.square_of_mean;

@@ -17,7 +17,7 @@ struct MajorityVote final : ServerOptimizerBase<MajorityVote, MajorityVoteSettin
   using ServerOptimizerBase::ServerOptimizerBase;
   static constexpr std::string_view kName = "sign";
   static constexpr std::string_view kSummary =
-      "a step by the sign of each number's mean change (majority vote; Bernstein et al. 2018)";
+      "steps by the sign of each parameter's mean change (majority vote; Bernstein et al. 2018)";
 
   void apply(State&, Vector& model, const Vector& mean_change) const override {
     const auto rate = static_cast<float>(server_learning_rate);

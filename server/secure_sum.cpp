@@ -105,7 +105,7 @@ secagg::Plan SecureRules::plan(std::size_t clients) const {
   if (minimum < majority || minimum > assumed.clients)
     throw usage_error("minimum-survivors is " + std::to_string(minimum) + "; with " + counted(assumed.clients, "client") +
                       " a round and " + counted(assumed.colluders, "colluder") + " it must be from " + std::to_string(majority) +
-                      ", so that no two lists of survivors can be signed, to " + std::to_string(assumed.clients));
+                      ", so that two lists of survivors cannot both be signed, to " + std::to_string(assumed.clients));
   plan.minimum = minimum;
   return plan;
 }
@@ -139,7 +139,7 @@ SecureSum::SecureSum(const SecureRules& rules, std::uint32_t round, std::span<co
     for (const ClientId client : ascending) when_.push_back(leaves(client));
     if (!rules.masks) {
       enough(when_, Leaves::before_keys, "sent keys");
-      enough(when_, Leaves::before_shares, "shared");
+      enough(when_, Leaves::before_shares, "sent shares");
       ring_ = Ring(length(), rules.grid.bits);
       return;
     }
@@ -172,9 +172,9 @@ void SecureSum::end(const std::string& why) { ended_ = without_round(why, round_
 std::string SecureSum::objection(ClientId client, std::span<const float> change) const {
   if (!ended_.empty()) return ended_;
   if (const auto stage = static_cast<std::size_t>(leaves(client)); stage < std::size(kLeftBefore))
-    return "it dropped out before " + std::string(kLeftBefore[stage]) + " came";
+    return "it dropped out before " + std::string(kLeftBefore[stage]) + " arrived";
   if (!rules_.noise && !rules_.grid.admits(change))
-    return "its update has a number beyond the range of secure-grid, " + number_text(rules_.grid.range);
+    return "its update has an entry outside the range of secure-grid, " + number_text(rules_.grid.range);
   return {};
 }
 

@@ -39,7 +39,7 @@ class ServerOptimizerPart : public StatefulPart {
   /// If measures(): called before apply.
   virtual void measure(PartState& state, const ChangeSpread& spread) const = 0;
 
-  /// The numbers that determined the last step in this session.
+  /// The numbers that determined the last step; not part of the saved state.
   virtual std::vector<NamedNumber> numbers(const PartState& state) const = 0;
 
   /// True if the model to evaluate and save differs from the one the next round starts from.
@@ -73,7 +73,7 @@ inline constexpr std::string_view kServerRateHelp = "factor on the mean change o
 /// The server optimizer chosen for a run; federated averaging by default.
 using ServerOptimizer = Chosen<ServerOptimizerPart>;
 
-/// A server optimizer with its state, and any server sides that the local objective and the local optimizer have. A checkpoint
+/// A server optimizer with its state, and the server sides, if any, of the local objective and the local optimizer. A checkpoint
 /// contains the state of each.
 class Server {
  public:

@@ -21,8 +21,8 @@ class UpdateStore {
   UpdateStore(const UpdateStore&) = delete;
   UpdateStore& operator=(const UpdateStore&) = delete;
 
-  /// Copies the values; the copy never moves. Throws Error (failure) if the folder for temporary files ($TMPDIR, otherwise
-  /// /tmp) is full.
+  /// Copies the values; the copy never moves. Throws Error (failure) if they do not fit in the folder for temporary files
+  /// ($TMPDIR, otherwise /tmp).
   std::span<const float> keep(std::span<const float> values);
 
   /// Bytes in the file so far.

@@ -52,7 +52,7 @@ class AttackPart : public Part {
 struct Attackers {
   double share = 0.2;
   static constexpr auto kFields =
-      std::tuple{Field{"attackers", &Attackers::share, "attackers: below 1 a share of all clients, from 1 their number",
+      std::tuple{Field{"attackers", &Attackers::share, "attackers: below 1, their share of all clients; 1 or more, their number",
                        Valid{.low = 0, .high = 1e7, .low_included = false}}};
 };
 

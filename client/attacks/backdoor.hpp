@@ -12,15 +12,17 @@ struct BackdoorSettings : Attackers {
   int backdoor_target = 0;
   static constexpr auto kFields = std::tuple_cat(
       Attackers::kFields,
-      std::tuple{Field{"attack-scale", &BackdoorSettings::scale,
-                       "factor on an attacker's update; 0: clients per attacker in a round, which replaces the model",
-                       Valid{.low = 0, .high = 1e6}},
-                 Field{"poisoned-share", &BackdoorSettings::poisoned, "share of an attacker's pictures that get the trigger",
-                       Valid{.low = 0, .high = 1, .low_included = false}},
-                 Field{"trigger-size", &BackdoorSettings::trigger_size, "side of the white square in pixels",
-                       Valid{.low = 1, .high = 1000}},
-                 Field{"backdoor-target", &BackdoorSettings::backdoor_target,
-                       "class that pictures with the trigger are labeled as", Valid{.low = 0, .high = 65535}}});
+      std::tuple{
+          Field{
+              "attack-scale", &BackdoorSettings::scale,
+              "factor on an attacker's update; 0: clients per attacker in a round, so that the mean becomes the attackers' model",
+              Valid{.low = 0, .high = 1e6}},
+          Field{"poisoned-share", &BackdoorSettings::poisoned, "share of an attacker's images that get the trigger",
+                Valid{.low = 0, .high = 1, .low_included = false}},
+          Field{"trigger-size", &BackdoorSettings::trigger_size, "side of the white square in pixels",
+                Valid{.low = 1, .high = 1000}},
+          Field{"backdoor-target", &BackdoorSettings::backdoor_target, "class that images with the trigger are labeled as",
+                Valid{.low = 0, .high = 65535}}});
 };
 
 /// Model replacement with a backdoor trigger (Bagdasaryan, Veit, Hua, Estrin & Shmatikov 2020, Sections 3.2 and 3.3; the trigger
@@ -28,12 +30,12 @@ struct BackdoorSettings : Attackers {
 /// corner and the label of the target class. They multiply their updates by attack-scale, so that the mean becomes their model.
 struct Backdoor final : AttackBase<Backdoor, BackdoorSettings> {
   static constexpr std::string_view kName = "backdoor";
-  static constexpr std::string_view kSummary = "backdoor trigger in pictures, with model replacement (Bagdasaryan et al. 2020)";
+  static constexpr std::string_view kSummary = "backdoor trigger in images, with model replacement (Bagdasaryan et al. 2020)";
 
   void check_data(const Dataset& data) const override {
-    if (!data.is_pictures()) throw usage_error("attack is 'backdoor', which needs pictures; this data set has none");
+    if (!data.is_pictures()) throw usage_error("attack is 'backdoor', which needs images; this data set has none");
     if (trigger_size > data.shape.height || trigger_size > data.shape.width)
-      throw usage_error("trigger-size is " + std::to_string(trigger_size) + "; it must fit in the pictures, which have " +
+      throw usage_error("trigger-size is " + std::to_string(trigger_size) + "; it must fit in the images, which have " +
                         std::to_string(data.shape.height) + " x " + std::to_string(data.shape.width) + " pixels");
     if (backdoor_target >= data.classes)
       throw usage_error("backdoor-target is " + std::to_string(backdoor_target) + "; it must be a class, 0 to " +

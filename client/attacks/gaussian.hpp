@@ -8,7 +8,7 @@ struct GaussianAttackSettings : Attackers {
   double deviation = 1;
   static constexpr auto kFields = std::tuple_cat(
       Attackers::kFields,
-      std::tuple{Field{"attack-deviation", &GaussianAttackSettings::deviation, "standard deviation of each number sent",
+      std::tuple{Field{"attack-deviation", &GaussianAttackSettings::deviation, "standard deviation of each entry sent",
                        Valid{.low = 0, .high = 1e5, .low_included = false}}});
 };
 

@@ -15,7 +15,7 @@ struct SignFlipSettings : Attackers {
 /// flipping" of Karimireddy, He & Jaggi 2021).
 struct SignFlip final : AttackBase<SignFlip, SignFlipSettings> {
   static constexpr std::string_view kName = "sign-flip";
-  static constexpr std::string_view kSummary = "attackers send their update times -attack-factor (Li et al. 2019)";
+  static constexpr std::string_view kSummary = "attackers send their updates times -attack-factor (Li et al. 2019)";
 
   bool falsifies() const override { return true; }
   void falsify(const AttackRound&, std::uint32_t /*client*/, std::span<float> change) const override {

@@ -11,7 +11,7 @@ template <class Way>
 struct BrainFloat16 final : PartBase<Way, BrainFloat16<Way>> {
   using PartBase<Way, BrainFloat16<Way>>::PartBase;
   static constexpr std::string_view kName = "bfloat16";
-  static constexpr std::string_view kSummary = "a float's upper half: 8 significant bits, any range; 16 bits each";
+  static constexpr std::string_view kSummary = "a float's upper half: 8 significant bits, same range; 16 bits per entry";
 
   std::uint64_t most_bytes(std::size_t d) const override { return 2 * std::uint64_t{d}; }
   void encode(std::span<const float> numbers, const CodeAddress&, std::string& code) const override {

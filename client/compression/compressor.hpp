@@ -36,14 +36,14 @@ struct CodeAddress {
   RandomStream common() const { return {seed, {Purpose::compression, round, kEverybody, part}}; }
 };
 
-/// Codes d numbers as bytes. Sums always use decoded numbers, with or without a network. A code has no length field: decoding
+/// Encodes d numbers as bytes. Sums always use decoded numbers, with or without a network. A code has no length field: decoding
 /// needs only d, the settings and the bytes.
 class Compressor : public Part {
  public:
   /// False for the part that sends uncompressed floats.
   virtual bool codes() const { return true; }
   /// True if the mean of the clients' decoded codes equals, up to the grid, the decoded code of the clients' mean. Such codes
-  /// can be added before they are decoded, as secure aggregation requires. They code each number separately (no norm, no order).
+  /// can be added before they are decoded, as secure aggregation requires. They encode each number separately (no norm or order).
   virtual bool is_linear() const { return false; }
   /// True if the error that error feedback adds to the next update stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is
   /// bounded.
@@ -60,7 +60,7 @@ class Compressor : public Part {
   virtual bool decode(std::string_view code, const CodeAddress& address, std::span<float> numbers) const = 0;
 };
 
-/// How clients code their updates, and how the server codes its model: mostly by the same parts, with separate settings.
+/// How clients encode their updates, and how the server encodes its model: mostly with the same parts, but separate settings.
 /// client/compression/compressors.cpp has the lists.
 class UpCompressor : public Compressor {
  public:
@@ -81,16 +81,16 @@ std::size_t kept_of(double keep, std::size_t d);
 template <class Way>
 struct KeepSettings {
   double keep = 0.01;
-  static constexpr auto kFields =
-      std::tuple{Field{Way::kIsUp ? "up-keep" : "down-keep", &KeepSettings::keep,
-                       "numbers sent of a vector: below 1 a share, from 1 their number", Valid{.low = 0, .low_included = false}}};
+  static constexpr auto kFields = std::tuple{Field{Way::kIsUp ? "up-keep" : "down-keep", &KeepSettings::keep,
+                                                   "entries sent of a vector: below 1, their share; 1 or more, their number",
+                                                   Valid{.low = 0, .low_included = false}}};
 };
 
 template <class Way>
 struct BucketSettings {
   int bucket = 512;
   static constexpr auto kFields = std::tuple{Field{Way::kIsUp ? "up-bucket" : "down-bucket", &BucketSettings::bucket,
-                                                   "numbers that share a scale", Valid{.low = 16, .high = 1e9}}};
+                                                   "entries that share a scale", Valid{.low = 16, .high = 1e9}}};
 };
 
 /// Calls each(first, count) for every bucket of d numbers.

@@ -42,7 +42,7 @@ PartFamily& UpCompressor::family() {
   return family;
 }
 PartFamily& DownCompressor::family() {
-  static PartFamily family = made<DownCompressor>("compress-down", "how the server compresses the change of its model");
+  static PartFamily family = made<DownCompressor>("compress-down", "how the server compresses changes to its model");
   return family;
 }
 

@@ -20,7 +20,7 @@ struct Drive final : PartBase<Way, Drive<Way>> {
   using PartBase<Way, Drive<Way>>::PartBase;
   static constexpr std::string_view kName = "drive";
   static constexpr std::string_view kSummary =
-      "signs after a random rotation, one scale (Vargaftik et al. 2021); 1 bit each, unbiased";
+      "signs after a random rotation and one scale per block (Vargaftik et al. 2021); 1 bit per entry, unbiased";
 
   std::uint64_t most_bytes(std::size_t d) const override {
     std::uint64_t bytes = 0;

@@ -12,7 +12,7 @@ template <class Way>
 struct Float16 final : PartBase<Way, Float16<Way>> {
   using PartBase<Way, Float16<Way>>::PartBase;
   static constexpr std::string_view kName = "float16";
-  static constexpr std::string_view kSummary = "half precision: 11 significant bits, at most 65504; 16 bits each";
+  static constexpr std::string_view kSummary = "half precision: 11 significant bits, at most 65504; 16 bits per entry";
 
   std::uint64_t most_bytes(std::size_t d) const override { return 2 * std::uint64_t{d}; }
   void encode(std::span<const float> numbers, const CodeAddress&, std::string& code) const override {

@@ -21,7 +21,7 @@ class RandomSigns {
   Draws draws_;
 };
 
-/// square += sum x^2, sum += sum |x|. Each stretch is summed in float, in 16 lanes; the stretches' sums are added in double.
+/// square += sum x^2, sum += sum |x|. Sums stretches of 512 numbers in float, in 16 lanes; adds the lanes' sums in double.
 void add_magnitudes(const float* numbers, std::size_t n, double& square, double& sum);
 
 /// Appends one bit per number, set if the number is negative, and pads the last byte with zeros.

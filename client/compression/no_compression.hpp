@@ -13,7 +13,7 @@ template <class Way>
 struct NoCompression final : PartBase<Way, NoCompression<Way>> {
   using PartBase<Way, NoCompression<Way>>::PartBase;
   static constexpr std::string_view kName = "none";
-  static constexpr std::string_view kSummary = "floats as they are, 32 bits each";
+  static constexpr std::string_view kSummary = "uncompressed floats, 32 bits per entry";
 
   bool codes() const override { return false; }
   bool is_linear() const override { return true; }

@@ -32,7 +32,7 @@ struct PowerSgdSettings {
 struct PowerSgd final : PartBase<UpCompressor, PowerSgd, PowerSgdSettings> {
   using PartBase::PartBase;
   static constexpr std::string_view kName = "power-sgd";
-  static constexpr std::string_view kSummary = "each tensor by a matrix of low rank (Vogels et al. 2019); biased";
+  static constexpr std::string_view kSummary = "a low-rank approximation of each tensor (Vogels et al. 2019); biased";
 
   std::uint64_t most_bytes(std::size_t d) const override { return 4 * std::uint64_t{d}; }
   std::uint64_t most_bytes_with(std::span<const CodedMatrix> matrices, std::size_t d) const override {

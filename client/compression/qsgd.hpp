@@ -26,7 +26,8 @@ template <class Way>
 struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
   using PartBase<Way, Qsgd<Way>, QsgdSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "qsgd";
-  static constexpr std::string_view kSummary = "levels of a bucket's norm, rounded stochastically (Alistarh et al. 2017)";
+  static constexpr std::string_view kSummary =
+      "entries rounded stochastically to levels of their bucket's norm (Alistarh et al. 2017)";
 
   /// Bits per level; the sign takes one more.
   int width() const { return std::bit_width(static_cast<unsigned>(this->levels)); }
@@ -48,7 +49,7 @@ struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
       norms.push_back(static_cast<float>(std::sqrt(square)));
       put_number(code, norms.back());
     });
-    std::vector<std::uint32_t> coded(numbers.size());  // the level, in the bits above the sign bit
+    std::vector<std::uint32_t> coded(numbers.size());  // the level, above the sign in the lowest bit
     const std::uint32_t* words = nullptr;
     std::size_t bucket_of_next = 0;
     for_each_bucket(numbers.size(), this->bucket, [&](std::size_t first, std::size_t count) {

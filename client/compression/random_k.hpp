@@ -9,15 +9,15 @@
 
 namespace fedstride {
 
-/// Sends k of the d numbers, at the same places for all clients in a round; decoding multiplies them by d / k (Konecny et al.
-/// 2016; Wangni et al. 2018). Unbiased; E error^2 = (d/k - 1) |x|^2. The places follow from the seed, so a number sent takes 32
+/// Sends k of the d numbers, at the same indices for all clients in a round; decoding multiplies them by d / k (Konecny et al.
+/// 2016; Wangni et al. 2018). Unbiased; E error^2 = (d/k - 1) |x|^2. The indices follow from the seed, so a number sent takes 32
 /// bits.
 template <class Way>
 struct RandomK final : PartBase<Way, RandomK<Way>, KeepSettings<Way>> {
   using PartBase<Way, RandomK<Way>, KeepSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "random-k";
   static constexpr std::string_view kSummary =
-      "numbers at places that a round draws for all, scaled up (Konecny et al. 2016); unbiased";
+      "entries at random indices shared by all clients in a round, scaled up (Konecny et al. 2016); unbiased";
 
   bool is_linear() const override { return true; }
   bool suits_feedback() const override { return false; }
@@ -36,8 +36,8 @@ struct RandomK final : PartBase<Way, RandomK<Way>, KeepSettings<Way>> {
   }
 
  private:
-  // Calls use(place) for the selected places, in ascending order. Draws one by one whichever is smaller: the places selected or
-  // those omitted.
+  // Calls use(place) for the selected indices, in ascending order. Draws the selected or the omitted indices one by one,
+  // whichever are fewer.
   void for_each_drawn(std::size_t d, const CodeAddress& address, auto&& use) const {
     const std::size_t k = kept_of(this->keep, d);
     const bool marks_drawn = k <= d / 2;

@@ -23,7 +23,7 @@ template <class Way>
 struct RoundingSettings {
   double step = 1e-4;
   static constexpr auto kFields = std::tuple{Field{Way::kIsUp ? "up-step" : "down-step", &RoundingSettings::step,
-                                                   "distance of the grid's points", Valid{.low = 1e-9, .high = 1e4}}};
+                                                   "distance between grid points", Valid{.low = 1e-9, .high = 1e4}}};
 };
 
 /// Stochastic rounding to multiples of g = step, a grid that all clients share: to floor(x/g) g, or one step more with
@@ -33,7 +33,7 @@ struct StochasticRounding final : PartBase<Way, StochasticRounding<Way>, Roundin
   using PartBase<Way, StochasticRounding<Way>, RoundingSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "rounding";
   static constexpr std::string_view kSummary =
-      "stochastic rounding to a grid common to all; unbiased, as many bits as the largest needs";
+      "stochastic rounding to a grid shared by all clients; unbiased, as many bits per entry as the largest needs";
 
   bool is_linear() const override { return true; }
   std::uint64_t most_bytes(std::size_t d) const override { return 1 + 4 * std::uint64_t{d}; }

@@ -14,7 +14,7 @@ struct ScaledSignSettings : BucketSettings<Way> {
   static constexpr auto kFields =
       std::tuple_cat(BucketSettings<Way>::kFields,
                      std::tuple{Field{Way::kIsUp ? "up-magnitude" : "down-magnitude", &ScaledSignSettings::magnitude,
-                                      "what each sign is multiplied by, in votes of equal weight; 0: a bucket's mean magnitude",
+                                      "factor on each sign, for votes of equal weight; 0: the bucket's mean magnitude",
                                       Valid{.low = 0, .high = 1e4}}});
 };
 
@@ -26,7 +26,7 @@ struct ScaledSign final : PartBase<Way, ScaledSign<Way>, ScaledSignSettings<Way>
   using PartBase<Way, ScaledSign<Way>, ScaledSignSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "sign";
   static constexpr std::string_view kSummary =
-      "signs, times a bucket's mean magnitude (Karimireddy et al. 2019); 1 bit each, biased";
+      "signs times the bucket's mean magnitude (Karimireddy et al. 2019); 1 bit per entry, biased";
 
   bool votes() const { return this->magnitude > 0; }
   bool suits_feedback() const override { return !votes(); }

@@ -11,13 +11,13 @@ namespace fedstride {
 
 /// Sparse ternary compression (Sattler, Wiedemann, Mueller & Samek 2019): the k numbers of largest magnitude become their signs
 /// times their mean magnitude. Biased: the authors use error feedback in both directions. Takes 32 bits, plus a sign bit
-/// per number sent and the places in Golomb's code: 9.1 bits per number sent if k/d = 0.01.
+/// per number sent and the indices in Golomb's code: 9.1 bits per number sent if k/d = 0.01.
 template <class Way>
 struct SparseTernary final : PartBase<Way, SparseTernary<Way>, KeepSettings<Way>> {
   using PartBase<Way, SparseTernary<Way>, KeepSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "stc";
   static constexpr std::string_view kSummary =
-      "signs of the largest numbers, one magnitude, and places (Sattler et al. 2019); biased";
+      "signs of the entries of largest magnitude, their mean magnitude, and their indices (Sattler et al. 2019); biased";
 
   std::uint64_t most_bytes(std::size_t d) const override {
     const std::uint64_t k = kept_of(this->keep, d);

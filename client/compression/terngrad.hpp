@@ -18,7 +18,7 @@ struct TernGrad final : PartBase<Way, TernGrad<Way>, BucketSettings<Way>> {
   using PartBase<Way, TernGrad<Way>, BucketSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "terngrad";
   static constexpr std::string_view kSummary =
-      "-s, 0 or s, the largest magnitude of a bucket, drawn (Wen et al. 2017); 1.6 bits each";
+      "-s, 0 or s at random, with s the largest magnitude in a bucket (Wen et al. 2017); 1.6 bits per entry";
 
   bool suits_feedback() const override { return false; }
   std::uint64_t most_bytes(std::size_t d) const override {

@@ -10,13 +10,13 @@
 namespace fedstride {
 
 /// Keeps the k numbers of largest magnitude (Stich, Cordonnier & Jaggi 2018; Aji & Heafield 2017). Biased: error^2 is the sum of
-/// the other numbers' squares, at most (1 - k/d) |x|^2. Sends the k floats and their places in Golomb's code, or d floats if that
-/// is shorter.
+/// the other numbers' squares, at most (1 - k/d) |x|^2. Sends the k floats and their indices in Golomb's code, or d floats if
+/// that is shorter.
 template <class Way>
 struct TopK final : PartBase<Way, TopK<Way>, KeepSettings<Way>> {
   using PartBase<Way, TopK<Way>, KeepSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "top-k";
-  static constexpr std::string_view kSummary = "the largest numbers and their places (Stich et al. 2018); biased";
+  static constexpr std::string_view kSummary = "the entries of largest magnitude and their indices (Stich et al. 2018); biased";
 
   std::uint64_t most_bytes(std::size_t d) const override {
     const std::uint64_t k = kept_of(this->keep, d);

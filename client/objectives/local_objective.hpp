@@ -11,7 +11,7 @@
 
 namespace fedstride {
 
-/// The end of a client's round of training. Vectors are as long as the model.
+/// The inputs and outputs of a local objective at the end of a client's round of training. Vectors are as long as the model.
 struct ObjectiveEnd {
   std::span<const float> heard = {};   ///< from the server; empty if it sends none
   std::span<const float> change = {};  ///< of the weights, trained minus received

@@ -18,7 +18,7 @@ struct NormalizedSettings {
 struct Normalized final : ObjectiveBase<Normalized, NormalizedSettings> {
   using ObjectiveBase::ObjectiveBase;
   static constexpr std::string_view kName = "nova";
-  static constexpr std::string_view kSummary = "changes normalized by the reach of the steps (FedNova; Wang et al. 2020)";
+  static constexpr std::string_view kSummary = "changes normalized by the accumulated step size (FedNova; Wang et al. 2020)";
 
   double pull() const override { return mu; }
   bool needs_reach() const override { return true; }

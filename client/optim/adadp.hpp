@@ -58,14 +58,14 @@ struct AdadpSettings {
             Shapes::model,
             &AdadpSettings::has_auto_tolerance},
       Field{"preset", &AdadpSettings::preset,
-            "default of next-iterate, factor and too-long; with noise, also of tolerance and initialization"},
+            "defaults for next-iterate, factor and too-long; with noise, also for tolerance and initialization"},
       Field{"next-iterate", &AdadpSettings::next_iterate, "where an accepted step ends"},
-      Field{"factor", &AdadpSettings::factor, "what the rate is multiplied by: tolerance/error or its root"},
+      Field{"factor", &AdadpSettings::factor, "factor on the rate: tolerance/error or its square root"},
       Field{"too-long", &AdadpSettings::too_long,
             "a step whose error is above the tolerance is undone, kept, or shortened in proportion"},
       Field{"test", &AdadpSettings::test,
-            "error compared with the tolerance: the norm over all weights, or the largest of one weight"},
-      Field{"error-norm", &AdadpSettings::error_norm, "error relative to weights above 1, or plain distance"},
+            "error compared with the tolerance: the norm over all weights, or the largest error of a single weight"},
+      Field{"error-norm", &AdadpSettings::error_norm, "error relative to weights above 1 in magnitude, or plain distance"},
       Field{"safety", &AdadpSettings::safety, "multiplies the factor before it is limited",
             Valid{.low = 0, .high = 1, .low_included = false}},
       Field{"minimum-factor", &AdadpSettings::minimum_factor, "smallest factor on the rate in one step",
@@ -73,7 +73,7 @@ struct AdadpSettings {
       Field{"maximum-factor", &AdadpSettings::maximum_factor, "largest factor on the rate in one step",
             Valid{.low = 1, .high = 1e6}},
       Field{"adapt-epochs", &AdadpSettings::adapt_epochs,
-            "the rounds' local epochs after which SGD continues at the rate found; 0: never", Valid{.low = 0, .high = 1e9}},
+            "local epochs, over all rounds, after which SGD continues at the rate found; 0: never", Valid{.low = 0, .high = 1e9}},
       Field{"decay", &AdadpSettings::decay, kDecayHelp, kNonNegative, Shapes::model, &AdadpSettings::stops_adapting},
   };
 };
@@ -91,8 +91,8 @@ struct AdadpState {
 /// their ends sets the learning rate eta. G1 is one batch's gradient at theta, G2 the next batch's at theta_half:
 ///   theta_half = theta - eta/2 G1,  theta_full = theta - eta G1,  theta_hat = theta_half - eta/2 G2
 ///   err = || (theta_full - theta_hat) / max(1, |theta_full|) ||_2, element by element (Equation 6; plain: Equation 3)
-///   accepted if err <= tolerance, otherwise undone; NaN and infinities are never accepted. In Equation 6, err has an index, so
-///   with test element, a step is undone only if the error of some single element is above the tolerance.
+///   accepted if err <= tolerance, otherwise undone; NaN and infinities are never accepted. In Equation 6, err has an index;
+///   with test element, a step is accordingly undone only if some single element's error is above the tolerance.
 ///   eta <- eta min(max(safety tolerance / err, minimum factor), maximum factor), whether accepted or not; NaN counts as a
 ///   large error. safety is 1 in the paper; solvers of differential equations use less, so that fewer steps are undone.
 /// A preset settles what the paper leaves open or the authors' code does differently:

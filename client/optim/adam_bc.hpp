@@ -9,10 +9,11 @@ struct AdamBcSettings : Schedule {
   double beta2 = 0.999;
   double floor = 1e-8;
   static constexpr auto kFields = std::tuple_cat(
-      Schedule::kFields, std::tuple{Field{"beta1", &AdamBcSettings::beta1, kBetaHelp, AdamSettings::kBeta},
-                                    Field{"beta2", &AdamBcSettings::beta2, kSquareBetaHelp, AdamSettings::kBeta},
-                                    Field{"noise-floor", &AdamBcSettings::floor, "least mean square, less the noise's variance",
-                                          Valid{.low = 1e-30, .high = 1e6}}});
+      Schedule::kFields,
+      std::tuple{Field{"beta1", &AdamBcSettings::beta1, kBetaHelp, AdamSettings::kBeta},
+                 Field{"beta2", &AdamBcSettings::beta2, kSquareBetaHelp, AdamSettings::kBeta},
+                 Field{"noise-floor", &AdamBcSettings::floor,
+                       "lower bound on the mean squared gradient less the noise's variance", Valid{.low = 1e-30, .high = 1e6}}});
 };
 
 struct AdamBcState : AdamState {
@@ -33,7 +34,8 @@ struct AdamBcState : AdamState {
 struct AdamBc final : ScheduledOptimizer<AdamBc, AdamBcSettings, AdamBcState> {
   AdamBc() { initial_rate = 1e-3, final_rate = 1e-4; }
   static constexpr std::string_view kName = "adambc";
-  static constexpr std::string_view kSummary = "Adam whose mean square is corrected for the noise (DP-AdamBC, Tang et al. 2024)";
+  static constexpr std::string_view kSummary =
+      "Adam with its second moment corrected for the noise (DP-AdamBC; Tang et al. 2024)";
 
   void start(State& state, std::size_t size) const override;
   StepReport step(State& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const override;

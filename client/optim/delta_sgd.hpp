@@ -43,7 +43,8 @@ struct DeltaSgdState {
 struct DeltaSgd final : OptimizerBase<DeltaSgd, DeltaSgdSettings, DeltaSgdState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "delta-sgd";
-  static constexpr std::string_view kSummary = "rate from the smoothness between its last two iterates (Kim et al. 2024)";
+  static constexpr std::string_view kSummary =
+      "rate from the smoothness measured between its last two iterates (Kim et al. 2024)";
 
   int gradients_per_step(Progress /*progress*/) const override { return 2; }
   int gradients_per_batch() const override { return 2; }

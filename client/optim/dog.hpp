@@ -35,7 +35,7 @@ struct DogState {
 struct Dog final : OptimizerBase<Dog, DogSettings, DogState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "dog";
-  static constexpr std::string_view kSummary = "rate from distance moved over gradients seen (Ivgi et al. 2023)";
+  static constexpr std::string_view kSummary = "rate from the distance moved over the gradients seen (DoG; Ivgi et al. 2023)";
 
   int gradients_per_step(Progress /*progress*/) const override { return 1; }
   bool keeps_state() const override { return true; }

@@ -34,7 +34,7 @@ struct FedSpsState {
 struct FedSps final : OptimizerBase<FedSps, FedSpsSettings, FedSpsState> {
   using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "fedsps";
-  static constexpr std::string_view kSummary = "Polyak rate, loss over squared gradient norm (Mukherjee et al. 2024)";
+  static constexpr std::string_view kSummary = "Polyak step size: loss over squared gradient norm (Mukherjee et al. 2024)";
 
   int gradients_per_step(Progress /*progress*/) const override { return 1; }
   bool reads_losses() const override { return true; }

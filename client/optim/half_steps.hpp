@@ -26,7 +26,7 @@ inline void save_stretch(const float* __restrict weights, float* __restrict save
   for (; i < size; ++i) saved[i] = weights[i];
 }
 
-/// Call before using saved[i]: prefetches the next data without keeping it in the caches.
+/// Call before reading `saved`: prefetches the data kAhead floats further on without keeping it in the caches.
 inline void prefetch_saved(const float* saved) { __builtin_prefetch(saved + kAhead, 0, 0); }
 
 /// Scales the step from the saved weights to the current ones by `factor`.

@@ -30,7 +30,7 @@ struct StepReport {
   double error = 0;                                             ///< error estimate of adadp and pooled; 0 for others
   double kept = 1;                                              ///< factor on learning_rate if the step was shortened; 0: undone
   double statistic = std::numeric_limits<double>::quiet_NaN();  ///< this step's statistic, which the server pools; NaN: none
-  double alignment = std::numeric_limits<double>::quiet_NaN();  ///< squared cosine with the previous step (pooled)
+  double alignment = std::numeric_limits<double>::quiet_NaN();  ///< squared cosine of d1 - d2 with the previous step's (pooled)
 };
 
 /// A hypothetical weight that takes the same steps as the real ones, with a constant gradient of 1 and the pull of the local
@@ -52,7 +52,7 @@ inline void follow_rate(UnitWeight& unit, const StepReport& step, int parts) {
 /// Help texts of settings that several optimizers share; the help shows each setting once.
 inline constexpr std::string_view kRateHelp = "step size for the mean gradient of a batch; the initial one if it changes";
 inline constexpr std::string_view kDecayHelp =
-    "schedule inverse: rate / (1 + epochs x decay); after adapt-epochs: rate found / (1 + epochs since x decay)";
+    "schedule inverse: rate / (1 + epochs x decay); after adapt-epochs: rate found / (1 + epochs since then x decay)";
 
 /// epoch_of_change() of an optimizer whose steps always read the same number of batches.
 inline constexpr int kNoChange = std::numeric_limits<int>::max();
@@ -89,7 +89,7 @@ class OptimizerPart : public StatefulPart {
   /// contents are arbitrary.
   virtual StepReport step(PartState& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const = 0;
 
-  /// True if the optimizer's steps are linear in its gradients.
+  /// True if the optimizer's steps, given their learning rates, are linear in its gradients.
   virtual bool follows() const { return false; }
   /// If follows(): applies the reported step to `unit`, which starts every round afresh, even if the client keeps the momentum of
   /// earlier rounds.

@@ -112,7 +112,7 @@ std::vector<double> PooledSteps::tell(std::uint32_t round) const {
   return {course.scale, bound, first, last, v};
 }
 
-// The mean of u, less the known noise.
+// The mean of u, less the known noise; until a statistic is known, the most that gradients add to the noise.
 double PooledSteps::signal(const KnownNoise& known) const { return counted > 0 ? std::max(0.0, sum / counted) : known.gradients; }
 
 // The bound on the tolerance.
@@ -179,8 +179,8 @@ void Pooled::start(State& state, std::size_t /*size*/) const {
 void Pooled::hear(State& state, std::span<const double> told) const {
   if (!told.empty()) take_told(kName, told, state.told);
   if (state.told[1] == 0 || state.told[2] == 0)
-    throw failure("the server sent a tolerance of 0; optimizer '" + std::string(kName) + "' needs " +
-                  std::to_string(kPooledNumbers) + " numbers, of which the first three are above 0");
+    throw failure("the server sent 0 among its first three numbers; optimizer '" + std::string(kName) + "' needs " +
+                  std::to_string(kPooledNumbers) + " numbers, the first three of them above 0");
   state.steps = 0;
   state.kept = 0;
   if (state.told[4] > 0) state.sum = 0, state.count = 0;

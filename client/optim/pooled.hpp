@@ -33,17 +33,17 @@ struct PooledSettings {
             "scales the tolerance; at 1, the noise of all steps moves the average by about the initial weights' norm",
             Valid{.low = 0, .high = 1e6, .low_included = false}},
       Field{"max-step", &PooledSettings::max_step,
-            "longest half step, and half of the whole step, relative to the expected length at the tolerance",
+            "upper bound on a half step, and on half of the whole step, relative to the expected length at the tolerance",
             Valid{.low = 0, .high = 1e6, .low_included = false}},
       Field{"max-tolerance", &PooledSettings::max_tolerance,
             "upper bound on the tolerance, the norm of the noise that one step adds to the weights; auto: from the number of "
             "directions in which that noise points",
             Valid{.low = 0, .high = 1e6, .low_included = false}},
-      Field{"rate-of", &PooledSettings::rate_of, "one rate for all clients, or one for each from its own steps"},
+      Field{"rate-of", &PooledSettings::rate_of, "one rate for all clients, or one per client from its own steps"},
       Field{"tolerance-schedule", &PooledSettings::course, kToleranceScheduleHelp},
       Field{"horizon", &PooledSettings::horizon,
             "rounds over which the tolerance falls; 0: the rounds planned at the start of the run", Valid{.low = 0, .high = 1e9}},
-      Field{"pooled-rule", &PooledSettings::rule, "the rule as it is, or as version 0.3 had it, to repeat its results"},
+      Field{"pooled-rule", &PooledSettings::rule, "the current rule, or that of version 0.3, to reproduce its results"},
   };
 };
 
@@ -64,7 +64,8 @@ struct PooledState {
   }
 };
 
-/// This factor times k^(1/4) bounds a step in k directions, in Pooled's max-tolerance auto and server-schedule noise.
+/// This factor times k^(1/4) bounds the norm of a step in k directions, in Pooled's max-tolerance auto and in
+/// server-schedule noise.
 inline constexpr double kStepInOneDirection = 0.21;
 
 /// The server's side: the statistics of all clients' steps.

@@ -15,7 +15,7 @@ struct ProdigySettings {
 
   static constexpr auto kFields = std::tuple{
       Field{"initial-distance", &ProdigySettings::initial_distance,
-            "first estimate of the distance from the initial weights to the solution, which only grows",
+            "first estimate of the distance from the initial weights to the solution; the estimate only grows",
             Valid{.low = 1e-12, .high = 1e6}},
       Field{"beta1", &ProdigySettings::beta1, kBetaHelp, AdamSettings::kBeta},
       Field{"beta2", &ProdigySettings::beta2, kSquareBetaHelp, AdamSettings::kBeta},

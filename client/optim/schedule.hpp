@@ -38,7 +38,7 @@ struct Schedule {
             "linear: local epochs E until the final rate, which epoch E + 1 is the first to use", kAtLeastOne, Shapes::model,
             &Schedule::is_linear},
       Field{"decay", &Schedule::decay, kDecayHelp, kNonNegative, Shapes::model, &Schedule::is_inverse},
-      Field{"weight-decay", &Schedule::weight_decay, "L2 weight decay: factor on the weights that is added to their gradient",
+      Field{"weight-decay", &Schedule::weight_decay, "L2 weight decay: this factor times the weights is added to their gradient",
             kNonNegative},
   };
 

@@ -11,11 +11,11 @@ namespace fedstride {
 ToleranceCourse ToleranceCourse::plan(std::string_view optimizer, const PoolPlan& plan, ToleranceSchedule course, double share) {
   if (!(plan.start_norm > 0) || !std::isfinite(plan.start_norm))
     throw usage_error("the initial weights have norm " + number_text(plan.start_norm) + "; optimizer '" + std::string(optimizer) +
-                      "' needs a finite norm above 0; 'sgd' is one that does not (--optimizer)");
+                      "' needs a finite norm above 0; 'sgd' does not (--optimizer)");
   const double steps = plan.steps_a_round * plan.rounds;
   if (!(steps >= 1))
     throw usage_error("optimizer '" + std::string(optimizer) + "' plans " + number_text(steps) +
-                      " steps per client; it must be at least 1");
+                      " steps per client; there must be at least 1");
   const double mean_square = share * plan.clients_a_round / steps;
   const bool falls = course == ToleranceSchedule::linear;
   return {
@@ -42,7 +42,7 @@ void take_told(std::string_view optimizer, std::span<const double> told, std::sp
   if (told.size() != state.size() || !std::ranges::all_of(told, good) || told[0] == 0)
     throw failure("the server sent " + counted(told.size(), "number") +
                   (told.empty() ? "" : ", the first of them " + number_text(told[0])) + "; optimizer '" + std::string(optimizer) +
-                  "' needs " + std::to_string(state.size()) + " finite numbers: a tolerance above 0, the rest at least 0");
+                  "' needs " + std::to_string(state.size()) + " finite numbers: a tolerance above 0, and the rest at least 0");
   std::ranges::copy(told, state.begin());
 }
 

@@ -38,8 +38,8 @@ class PersonalPart : public Part {
 struct SecondPass {
   int personal_epochs = 1;
   static constexpr auto kFields =
-      std::tuple{Field{"personal-epochs", &SecondPass::personal_epochs, "epochs a client trains its personal model in a round",
-                       Valid{.low = 1, .high = 1e6}}};
+      std::tuple{Field{"personal-epochs", &SecondPass::personal_epochs,
+                       "epochs for which a client trains its personal model in each round", Valid{.low = 1, .high = 1e6}}};
 };
 
 /// The kind of personal model chosen for a run; none by default.

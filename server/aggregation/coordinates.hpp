@@ -13,7 +13,7 @@
 namespace fedstride {
 
 // Tools for aggregations that compare updates. The division of work into pieces depends only on the number and size of updates,
-// and each piece sets the floating-point mode of computing threads, so results are bit-identical on any threads.
+// and each piece sets the floating-point mode of computing threads, so results are bit-identical on any number of threads.
 
 /// One or more changes of the same size, in order of clients.
 using Changes = std::vector<std::span<const float>>;

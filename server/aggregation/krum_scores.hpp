@@ -38,7 +38,7 @@ class KrumScores {
 
   std::size_t attackers_;
   SquaredDistances distances_;
-  std::vector<Candidate> candidates_;  ///< by place
+  std::vector<Candidate> candidates_;  ///< by position
   std::size_t left_;
 };
 

@@ -192,7 +192,7 @@ TEST_CASE("a neighbor whose shares do not open is named, and the sum is right if
       std::vector<std::string> remarks;
       CHECK(attempt.coordinator.sum(remarks) == central_sum(attempt.session, left));
       REQUIRE(remarks.size() == 1);
-      CHECK(names(remarks[0], {"client 2 gave no share of client 1", "did not open"}));
+      CHECK(names(remarks[0], {"client 2 gave no share of client 1", "could not be decrypted"}));
     }
   }
 }
@@ -223,7 +223,8 @@ TEST_CASE("one client whose shares open nowhere ends the attempt, by name, and f
   few.share();
   Delivery delivery = few.coordinator.delivery(2);
   for (const std::size_t i : {0U, 1U, 3U}) delivery.boxes[i].box[20] ^= 1;
-  CHECK_FAILURE(few.clients[2].mask(delivery, input_of(few.session, 2)), "client 2", "only 2", "shares that open", "3");
+  CHECK_FAILURE(few.clients[2].mask(delivery, input_of(few.session, 2)), "client 2", "only 2", "shares that can be decrypted",
+                "3");
 }
 
 TEST_CASE("shares that are withheld, or sent twice, end the client's part") {

@@ -237,7 +237,7 @@ TEST_CASE("a secured sum is released only without its masks, and has no parts") 
   Accumulator updates(rules, 3, everyone(), kSize);
   updates.secure(change_of(99));
   CHECK_FAILURE(updates.fresh_part(), "round 3");
-  CHECK_FAILURE(std::move(updates).release(), "round 3", "masks");
+  CHECK_FAILURE(std::move(updates).release(), "round 3", "unmasked");
   const std::vector<ClientId> two{1, 2};
   Accumulator few(rules, 3, two, kSize);
   few.secure(change_of(99));

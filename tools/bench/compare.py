@@ -135,7 +135,7 @@ def table(results):
     heads = [f"{batch}: PyTorch {versions[system]}" for batch in batches for system in sorted(versions)]
     lines = ["| work | " + " | ".join(heads) + " |", "|---" * (1 + len(heads)) + "|"]
     for kind in dict.fromkeys(key[:3] for key in found):
-        cells = [spread(peer["ratios"], ".2f") if (peer := found.get((*kind, batch), {}).get(system)) else ""
+        cells = [spread(peer["ratios"], ".2f").replace(" to ", "–") if (peer := found.get((*kind, batch), {}).get(system)) else ""
                  for batch in batches for system in sorted(versions)]
         lines.append(f"| {kind[0]}, `{kind[1]}`, {kind[2]} | " + " | ".join(cells) + " |")
     return lines

@@ -249,13 +249,13 @@ TEST_CASE("each way to cheat is refused by name, and nothing more is sent") {
          other.members[0].member.key[0] ^= 1;
          captive.say(0, secagg::encoded(other));
        }},
-      {"are not signed by it",  // swapped keys
+      {"are not signed with its key",  // swapped keys
        [](Captive& captive) {
          captive.invite();
          captive.roster.adverts[2].mask_key = secagg::public_key(key_of(9));
          captive.say(1, secagg::encoded(captive.roster));
        }},
-      {"was given another model",
+      {"received another model",
        [](Captive& captive) {
          captive.invite();
          secagg::Session other = captive.session;
@@ -270,14 +270,14 @@ TEST_CASE("each way to cheat is refused by name, and nothing more is sent") {
          captive.roster.adverts.resize(2);
          captive.say(1, secagg::encoded(captive.roster));
        }},
-      {"does not have its own keys",
+      {"does not contain its own keys",
        [](Captive& captive) {  // a replayed roster
          captive.invite(1);
          const secagg::Roster first = captive.roster;
          captive.invite(2);
          captive.say(1, secagg::encoded(first));
        }},
-      {"only 2 sent shares that open",
+      {"only 2 sent shares that can be decrypted",
        [](Captive& captive) {
          captive.invite();
          captive.share();
@@ -311,7 +311,7 @@ TEST_CASE("each way to cheat is refused by name, and nothing more is sent") {
          captive.agreements.clients[3].signature[0] ^= 1;
          captive.say(4, secagg::encoded(captive.agreements));
        }},
-      {"twice, or not in order",
+      {"twice or out of order",
        [](Captive& captive) {
          captive.invite();
          captive.share();
@@ -331,8 +331,8 @@ TEST_CASE("a list longer than the number of clients that were drawn is refused b
   const std::pair<Words, std::string_view> settings[] = {
       {{}, "with cohort 'all' it must be 4"},
       {{"--cohort", "fixed", "--cohort-size", "4"}, "with cohort 'fixed' it must be 4"},
-      {{"--cohort", "poisson", "--cohort-rate", "0.9"}, "the cohort lists 4 clients; it must be at most the 3"},
-      {{"--dp", "example", "--clip", "1", "--noise-multiplier", "1"}, "the cohort lists 4 clients; it must be at most the 3"}};
+      {{"--cohort", "poisson", "--cohort-rate", "0.9"}, "the cohort lists 4 clients; it must list at most the 3"},
+      {{"--dp", "example", "--clip", "1", "--noise-multiplier", "1"}, "the cohort lists 4 clients; it must list at most the 3"}};
   for (const auto& [words, says] : settings) {
     CAPTURE(says);
     const Scene scene(words);
