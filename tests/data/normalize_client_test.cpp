@@ -69,7 +69,7 @@ TEST_CASE("clients' own moments are refused for protected rows, without clients,
   towns.settings.client_column.clear();
   towns.settings.drop_columns = "town";
   CHECK_USAGE_ERROR(towns.load(), "normalize is 'client'", "no natural clients", "--client-column");
-  CHECK_USAGE_ERROR(load_dataset("synthetic", {.read = {.normalize = Normalize::client}}), "normalize is 'client'", "pictures");
+  CHECK_USAGE_ERROR(load_dataset("synthetic", {.read = {.normalize = Normalize::client}}), "normalize is 'client'", "images");
   CHECK_USAGE_ERROR(load_dataset("fcube", {.read = {.normalize = Normalize::client, .rows_are_protected = true}}),
                     "normalize is 'client'", "accounted release", "private");
 }

@@ -70,7 +70,7 @@ TEST_CASE("a folder of pictures has a folder for each class, and rows in order o
   CHECK(first(pair.train, 5) == 20);
   CHECK(first(pair.test, 1) == 220);
   bool said = false;
-  for (const std::string& note : pair.notes) said = said || note.find("1 file that") != note.npos;
+  for (const std::string& note : pair.notes) said = said || note.find("1 file not named") != note.npos;
   CHECK(said);
 }
 

@@ -128,7 +128,7 @@ kind = "accuracy-by-round"
 """)
     sweep = fedstride.sweep(tmp_path / "a.toml", out=tmp_path / "sweep")
     page = pathlib.Path(fedstride.report(sweep.folder))
-    shown = re.findall(r"all (\d+) private runs has an epsilon of at most (\S+) at delta (\S+) at (\w+) level", page.read_text())
+    shown = re.findall(r"all (\d+) private runs together have an epsilon of at most (\S+) at delta (\S+) at (\w+) level", page.read_text())
     assert [(count, level) for count, _, _, level in shown] == [("2", "example")]
     epsilon, delta = map(float, shown[0][1:3])
     gaussian = lambda precision, delta: own_accountant.smallest_epsilon(lambda at: own_accountant.gaussian_delta(math.sqrt(precision), at), delta)

@@ -271,7 +271,7 @@ TEST_CASE("too few clients are left to unmask a list that has been signed: the r
     if (const auto message = scene.honest[client]->answer()) scene.honest[client]->send(*message);
   CHECK(scene.coordinator.get() == Vector());
   CHECK(scene.reports.empty());
-  CHECK(scene.says("there are 2 shares; 3 are needed; the round ends without a sum"));
+  CHECK(scene.says("the coordinator has 2 shares; 3 are needed; the round ends without a sum"));
 }
 
 TEST_CASE("without a deadline, a client that is lost before its input comes back to another attempt") {

@@ -68,7 +68,7 @@ TEST_CASE("a saved state draws on as if nothing had happened") {
   drawn(draw, 1, 24, losses);
   TierDraw other(kTiers, 5, 20);
   other.load(draw.save());
-  CHECK_FAILURE(TierDraw({0, 1}, 5, 20).load(draw.save()), "tiers", "another run");
+  CHECK_FAILURE(TierDraw({0, 1}, 5, 20).load(draw.save()), "tier draws", "another run");
   CHECK(drawn(draw, 24, 60, losses) == drawn(other, 24, 60, losses));
 }
 

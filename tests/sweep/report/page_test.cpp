@@ -249,8 +249,8 @@ TEST_CASE("a page says what looking at all private runs of it costs: sums over r
   // A statement without a number proves none, nor does a delta of 1.
   results.cells[2].numbers.erase("epsilon_spent");
   results.cells[3].numbers["client_delta_spent"] = 1;
-  CHECK(says({"no epsilon", "user level"}));
-  CHECK(says({"no epsilon", "client level"}));
+  CHECK(says({"no proven epsilon", "user level"}));
+  CHECK(says({"no proven epsilon", "client level"}));
 }
 
 TEST_CASE("cells without a result are named with their error") {
