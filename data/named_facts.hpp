@@ -17,8 +17,8 @@ std::vector<float> named_numbers(std::string_view setting, const std::string& te
 /// The names in the class_names setting, in order. Throws Error (usage) for an empty or repeated name.
 std::vector<std::string> named_classes(const std::string& text);
 
-/// The columns and words of the categories setting. Throws Error (usage) unless it is "COLUMN=WORD,WORD;COLUMN=WORD,WORD" without
-/// empty or repeated names.
+/// The columns and words of the categories setting. Throws Error (usage) unless it is empty or
+/// "COLUMN=WORD,WORD;COLUMN=WORD,WORD" without empty or repeated names.
 std::vector<NamedCategories> named_categories(const std::string& text);
 /// The categories as a string; empty if a word contains a separator.
 std::string categories_text(const std::vector<NamedCategories>& categories);

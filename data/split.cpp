@@ -38,7 +38,7 @@ auto taken(const List& all, std::size_t width, std::span<const Row> rows) {
   return some;
 }
 
-/// The draw of a row: uniform in [0, 1), at its own address, so no other row affects which part this row goes to.
+/// The draw of a row: uniform in [0, 1), at its own address, so it does not depend on other rows.
 double draw_of(std::uint64_t seed, Address address, std::size_t row) {
   address.row = static_cast<std::uint32_t>(row);
   return RandomStream(seed, address).uniform();

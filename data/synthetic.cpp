@@ -27,7 +27,7 @@ int between(RandomStream& random, int low, int high) {
 }
 
 /// True if the figure of class 2 kPair, or 2 kPair + 1 if `second`, covers the point (x, y), in quarter pixels from its center;
-/// its half width is `radius` quarter pixels, and `phase` shifts the bars of the third pair.
+/// `radius` sets its size, in quarter pixels, and `phase` shifts the bars of the third pair.
 template <int kPair>
 bool covers(bool second, int x, int y, int radius, int phase) {
   const int square = x * x + y * y;

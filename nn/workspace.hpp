@@ -11,8 +11,8 @@
 
 namespace fedstride {
 
-/// The gradient of a signal between row stages that is not read again after an example's backward pass: its memory belongs to the
-/// thread, so it stays in the cache.
+/// The gradient of a signal between row stages, if nothing reads the gradient after an example's backward pass: it is stored in
+/// the thread's scratch memory, which stays in the cache.
 struct TransientGradient {
   SignalPlace place;
   std::size_t stride = 0;

@@ -58,7 +58,7 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
     throw usage_error("resolution is " + number_text(resolution) + "; it must be a number from 1e-09 to 1");
   const auto steps_a_unit = std::round(1 / resolution);
   const bool divides = std::abs(steps_a_unit * resolution - 1) < 1e-9;
-  const auto multiplier = [&](std::uint64_t n) {  // 969 / 1000 is the double that "0.969" parses to; 969 * 0.001 is not
+  const auto multiplier = [&](std::uint64_t n) {  // 943 / 1000 is the double that "0.943" parses to; 943 * 0.001 is not
     return divides ? static_cast<double>(n) / steps_a_unit : static_cast<double>(n) * resolution;
   };
   const auto fails = [&](const Accountant& by, std::uint64_t n) {

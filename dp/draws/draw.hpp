@@ -25,7 +25,7 @@ enum class Neighbours {
 };
 constexpr auto choice_names(Neighbours) { return names("add-remove", "replace-one", "zero-out"); }
 
-/// The exact privacy curve of a record that is in one of `lots` equal releases in each of several passes.
+/// Upper bounds on the privacy curve of a record that is in one of `lots` equal releases in each of several passes.
 class DrawCurve {
  public:
   static constexpr double kLeastMu = 1e-4;  ///< smallest sqrt(passes) / noise multiplier

@@ -23,7 +23,7 @@ enum class Quantity {
   sums,        ///< clipped sums: of example gradients, or of client updates
   components,  ///< the matrix of private PCA, once, before the first round
   moments,     ///< mean and standard deviation of the inputs, once, before the first round
-  evaluation,  ///< accuracy and loss on protected rows, once per round
+  evaluation,  ///< accuracy and loss on protected rows, once per evaluated round
 };
 
 constexpr auto choice_names(Quantity) { return names("sums", "components", "moments", "evaluation"); }

@@ -117,8 +117,8 @@ class Raised(NamedTuple):
             return cls(line, line, line)
         name, at = type(error).__name__, traceback.extract_tb(error.__traceback__)[-1]
         return cls(f"the training function raised {name}: {error}",
-                   f"the training function raised {name} in {os.path.basename(at.filename)}, line {at.lineno}; under dp its text is not "
-                   "shown, since it may hold rows",
+                   f"the training function raised {name} in {os.path.basename(at.filename)}, line {at.lineno}; under dp the exception's "
+                   "message is not shown because it may contain rows",
                    "the training function raised\n" + "".join(traceback.format_exception(error)).rstrip())
 
 

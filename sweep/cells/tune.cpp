@@ -90,7 +90,8 @@ void take_brackets(const TuneOptions& options, TunePlan& plan) {
   }
   if (options.draws > 0) plan.pool.resize(options.draws);
   if (plan.pool.size() < 2)
-    throw usage_error("tune compares two or more configurations; there is only one (add lists to [sweep], other than seed)");
+    throw usage_error(
+        "tune compares two or more configurations, but there is only one; add a list for a setting other than seed to [sweep]");
   const std::size_t n = plan.pool.size();
   plan.brackets = options.hyperband ? hyperband_brackets(n, least, plan.rounds, eta)
                                     : std::vector<Bracket>{halving_bracket(n, least, plan.rounds, eta)};
