@@ -20,7 +20,8 @@ WORKS = {
                                                      optimizer="adadp"),
     "adadp-cnn, CIFAR-10, private": dict(dataset="cifar10", model="adadp-cnn", clients=5, limit_per_client=200, rounds=2, dp="example",
                                          noise_multiplier=1, optimizer="sgd", partition="iid"),
-    "sweep of eight cells, adadp-mlp, five clients": dict(sweep="seed = [1, 2, 3, 4, 5, 6, 7, 8]", model="adadp-mlp", clients=5, rounds=3),
+    "sweep of eight cells, logistic, five clients": dict(sweep="seed = [1, 2, 3, 4, 5, 6, 7, 8]", model="logistic", clients=5,
+                                                         limit_per_client=400, rounds=10),
     "sweep of 200 tiny cells": dict(sweep=f"seed = {list(range(1, 201))}", model="logistic", clients=5, limit_per_client=20, rounds=1),
 }
 
