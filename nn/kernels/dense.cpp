@@ -161,13 +161,10 @@ void lane_tile(const float* dy, std::size_t dy_stride, const float* w, int outpu
       });
     if (++done < kSumLanes) store_tile(sum, waiting + waits * kTile, kLaneInputs);
   }
-  const int whole = width / kLanes, tail = width % kLanes;
+  if (width == kLaneInputs) return store_tile(sum, dx, dx_stride);
   unrolled<kRows>([&](auto r) FEDSTRIDE_INLINE_LAMBDA {
     unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA {
-      if (v < whole)
-        store(dx + r * dx_stride + v * kLanes, sum[r][v]);
-      else if (v == whole && tail > 0)
-        store_first(dx + r * dx_stride + v * kLanes, sum[r][v], tail);
+      store_first(dx + r * dx_stride + v * kLanes, sum[r][v], std::clamp(width - v * kLanes, 0, kLanes));
     });
   });
 }
@@ -469,19 +466,17 @@ OutputGradients scaled_gradients(Rows dy, int rows, int outputs, const float* fa
 }
 
 void column_sums(const OutputGradients& dy, int outputs, float* sums) {
-  constexpr int kVectors = 8;  // a row's adjacent lines are read together
   int o = 0;
-  for (; o + kVectors * kLanes <= outputs; o += kVectors * kLanes) {
-    Lanes total[kVectors] = {};
-    for (int r = 0; r < dy.count; ++r)
-      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { total[v] += load(dy.values[r] + o + v * kLanes); });
-    unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(sums + o + v * kLanes, total[v]); });
-  }
-  for (; o < outputs; o += kLanes) {
-    Lanes total{};
-    for (int r = 0; r < dy.count; ++r) total += load(dy.values[r] + o);
-    store(sums + o, total);
-  }
+  const auto sum_vectors = [&]<int kVectors>(std::integral_constant<int, kVectors>) {
+    for (; o + (kVectors - 1) * kLanes < outputs; o += kVectors * kLanes) {
+      Lanes total[kVectors] = {};
+      for (int r = 0; r < dy.count; ++r)
+        unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { total[v] += load(dy.values[r] + o + v * kLanes); });
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { store(sums + o + v * kLanes, total[v]); });
+    }
+  };
+  sum_vectors(std::integral_constant<int, 8>{});  // a row's adjacent lines are read together
+  sum_vectors(std::integral_constant<int, 1>{});
 }
 
 void relu_mask(Rows value, Rows gradient, int rows, std::size_t size) {
