@@ -56,6 +56,85 @@ std::string advice_on_line(std::string_view line) {
   return {};
 }
 
+// toml++ bounds nested values, but not the tables that a dotted name nests, on which it recurses; a name's length it does not bound.
+constexpr std::size_t kMostDepth = 256;  // as toml++ for values
+constexpr std::size_t kLongestName = 1024;
+
+/// Throws Error (usage) for tables nested too deep or too long a name, before anything is parsed. Reads only as much of the syntax
+/// as it needs; what is not TOML is left to the parser.
+class NameCheck {
+ public:
+  NameCheck(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  void run() {
+    for (at_ = 0; at_ < text_.size(); ++at_) step(text_[at_]);
+  }
+
+ private:
+  void step(char letter) {
+    if (letter == '#') {
+      at_ = std::min(text_.find('\n', at_), text_.size()) - 1;
+    } else if (letter == '"' || letter == '\'') {
+      skip_string(letter);
+    } else if (letter == '\n') {
+      ++line_;
+      if (open_.empty()) begin_name(0);
+    } else if (letter == '=') {
+      is_name_ = false;
+    } else if (!is_name_ && (letter == '{' || letter == '[')) {
+      open_.push_back({depth_, letter == '{'});
+      begin_name(depth_ + 1);
+      is_name_ = letter == '{';
+    } else if (!open_.empty() && (letter == '}' || letter == ']')) {
+      is_name_ = false;
+      depth_ = open_.back().depth;
+      open_.pop_back();
+    } else if (!open_.empty() && letter == ',') {
+      begin_name(open_.back().depth + 1);
+      is_name_ = open_.back().is_table;
+    } else if (is_name_) {
+      grow(1, letter == '.');
+    }
+  }
+  void begin_name(std::size_t depth) {
+    is_name_ = true;
+    depth_ = depth;
+    length_ = 0;
+  }
+  void grow(std::size_t letters, bool deeper) {
+    if ((length_ += letters) > kLongestName)
+      throw wrong("has a name of more than " + std::to_string(kLongestName) + " characters");
+    if (deeper && ++depth_ > kMostDepth) throw wrong("has tables nested more than " + std::to_string(kMostDepth) + " deep");
+  }
+  void skip_string(char quote) {
+    const std::string_view rest = text_.substr(at_);
+    const std::string three(3, quote);
+    const std::string_view end = rest.starts_with(three) ? std::string_view(three) : std::string_view(three).substr(0, 1);
+    std::size_t size = end.size();
+    while (size < rest.size() && !rest.substr(size).starts_with(end)) size += quote == '"' && rest[size] == '\\' ? 2 : 1;
+    size = std::min(size + end.size(), rest.size());
+    if (is_name_) grow(size, false);
+    line_ += static_cast<std::size_t>(std::ranges::count(rest.substr(0, size), '\n'));
+    at_ += size - 1;
+  }
+  Error wrong(const std::string& what) const {
+    return usage_error("'" + name_ + "', line " + std::to_string(line_) + ": " + what);
+  }
+
+  struct Bracket {
+    std::size_t depth;  ///< outside of it
+    bool is_table;
+  };
+  std::string_view text_;
+  const std::string& name_;
+  std::size_t at_ = 0;
+  std::size_t line_ = 1;
+  std::size_t depth_ = 0;
+  std::size_t length_ = 0;
+  bool is_name_ = true;
+  std::vector<Bracket> open_;
+};
+
 }  // namespace
 
 Setting DocumentNode::setting() const {
@@ -74,6 +153,7 @@ Error Document::wrong(const DocumentNode& at, const std::string& what) const {
 }
 
 Document parse_document(std::string_view text, const std::string& name) {
+  NameCheck(text, name).run();
   try {
     return {name, converted(toml::parse(text, name))};
   } catch (const toml::parse_error& error) {
