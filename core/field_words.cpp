@@ -77,7 +77,8 @@ constexpr FieldWord kFieldWords[] = {
     // Algorithms.
     {kAlgorithmWords, "fedstride help aggregation",
      "--local-objective, --aggregation, --server-optimizer and --personal determine the algorithm"},
-    {"FedAvg FederatedAveraging", "--aggregation mean --server-optimizer average", "the default"},
+    {"FedAvg FederatedAveraging", "--aggregation mean --server-optimizer average --optimizer sgd --learning-rate 0.1",
+     "by default clients train with pooled, and the server applies restore"},
     {"FedSGD", "--optimizer sgd --local-epochs 1 --batch 1000000"},
     {"FedProx proximal", "--local-objective prox"},
     {"proximal_mu prox_mu fedprox_mu mu_prox", "--local-objective prox --mu"},

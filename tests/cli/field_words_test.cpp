@@ -184,7 +184,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--dataset", "CIFAR10", "'cifar10'"},
            {"--dataset", "CIFAR-10", "'cifar10'"},
            {"--dataset", "FashionMNIST", "'fashion-mnist'"},
-           {"--aggregation", "fedavg", "FedAvg is --aggregation mean"},
+           {"--aggregation", "fedavg", "FedAvg is --aggregation mean --server-optimizer average --optimizer sgd --learning-rate 0.1 (by default"},
            {"--optimizer", "fedprox", "FedProx is --local-objective prox"},
            {"--server-optimizer", "fedadam", "FedAdam is --server-optimizer adam"},
            {"--server-optimizer", "fedavgm", "FedAvgM is --server-optimizer momentum"},

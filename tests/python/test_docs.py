@@ -76,7 +76,7 @@ def test_every_row_of_words_ends_in_ours():
 def test_our_words_run(tmp_path, ours):
     names = {"fedstride": fedstride, "folder": tmp_path / "first", "weights": {"w": np.zeros(2, np.float32)},
              "train": lambda weights, task: {"w": weights["w"] + 1}, "mean_without_extremes": lambda updates, weights, clients: np.sort(updates, 0)[1:-1].mean(0)}
-    small = {"dataset": "synthetic", "model": "dense 8 | relu | dense classes", "rounds": 1, "limit_per_client": 30, "optimizer": "sgd"}
+    small = {"dataset": "synthetic", "model": "dense 8 | relu | dense classes", "rounds": 1, "limit_per_client": 30}
     if ours.startswith("fedstride."):
         fedstride.run(**small, out=tmp_path / "first")
         assert len(eval(ours, names)) == 1
@@ -93,6 +93,20 @@ def test_our_words_run(tmp_path, ours):
         elif isinstance(value, (str, int)) and key != "examples":
             assert run.settings[key] == value
     assert run.state == "finished" and ("dp" not in given or run.summary["privacy"])
+
+
+ALGORITHMS = {"FedAvg": ("plain", "average"), "FedProx(proximal_mu=0.1)": ("prox", "average"), "SCAFFOLD": ("scaffold", "average"),
+              "FedAdam": ("plain", "adam"), "FedAvgM": ("plain", "momentum")}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_algorithm_s_row_resolves_to_that_algorithm(tmp_path, name):
+    (ours,) = re.findall(rf"^\| (?:`{re.escape(name)}` \||\| `{re.escape(name)}`).*\| `([^`]+)` \|$", WORDS, re.MULTILINE)
+    run = fedstride.run(**{"dataset": "synthetic", "rounds": 1, "limit_per_client": 30, **eval(f"dict({ours})", {"fedstride": fedstride})},
+                        out=tmp_path / "run")
+    objective, server = ALGORITHMS[name]
+    resolved = {"optimizer": "sgd", "aggregation": "mean", "weighting": "examples", "local-objective": objective, "server-optimizer": server}
+    assert {key: run.settings.get(key.replace("-", "_")) for key in resolved} == resolved
 
 
 def test_the_readme_s_lines_run(tmp_path, monkeypatch, capsys):
