@@ -179,10 +179,14 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
   for (const std::string& constant : header.constants) list.push_back("taken as public: " + constant);
   const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });
   if (!adaptive) list.emplace_back("noise, rates and the schedule of steps were fixed before training");
-  if (header.source == "seeded")
-    list.emplace_back("holds for the mechanism, if the seed were secret: anyone with the seed can reproduce the noise");
-  else if (!promised.place().is_on_integers())
-    list.emplace_back("attacks on floating-point noise and on timing are not covered");
+  const bool is_seeded = header.source == "seeded";
+  const bool is_on_integers = level == Level::client && promised.place().is_on_integers();
+  if (is_seeded || !is_on_integers)
+    list.insert(list.begin(), std::string("holds ") + (is_seeded ? "of the mechanism, if the seed were secret" : "") +
+                                  (is_seeded && !is_on_integers ? ", and " : "") +
+                                  (is_on_integers ? "" : "against readers who cannot see the low bits of the numbers"));
+  if (is_seeded) list.emplace_back("anyone with the seed can reproduce the noise");
+  if (!is_on_integers) list.emplace_back("attacks on floating-point noise and on timing are not covered");
   list.emplace_back("choices made by looking at private data, for example by a sweep, are not charged");
   list.emplace_back("losses, counts and label histograms of single clients are not covered");
   if (header.statements.size() > 1) list.emplace_back("the other level has its own statement; the two are not added");
