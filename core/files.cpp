@@ -2,9 +2,11 @@
 
 #include <linux/magic.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
+#include <array>
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -34,7 +36,8 @@ std::uint64_t size_of(const std::filesystem::path& path, const struct stat& stat
   throw failure("cannot read '" + path.string() + "': it is " + kind + "; it must be a regular file");
 }
 
-std::filesystem::path temporary_name(std::filesystem::path path) { return path += ".tmp"; }
+constexpr std::string_view kTemporaryMark = ".fedstride-";
+constexpr std::size_t kTemporaryLetters = 16;
 
 /// While this object exists, a write by this thread to a pipe without a reader fails with EPIPE and raises no signal.
 class NoPipeSignal {
@@ -74,7 +77,7 @@ class Temporaries {
  public:
   Temporaries(const std::filesystem::path& folder, std::span<const NewFile> files) : folder_(folder), files_(files) {}
   ~Temporaries() {
-    for (std::size_t i = renamed_; i < written_; ++i) ::unlink(temporary_name(folder_ / files_[i].name).c_str());
+    for (std::size_t i = renamed_; i < written_.size(); ++i) ::unlink(written_[i].c_str());
   }
   Temporaries(const Temporaries&) = delete;
   Temporaries& operator=(const Temporaries&) = delete;
@@ -82,19 +85,16 @@ class Temporaries {
   void write() {
     for (const NewFile& file : files_) {
       const auto path = folder_ / file.name;
-      const auto temporary = temporary_name(path);
-      // A file left by a killed process may have another mode or be open elsewhere.
-      ::unlink(temporary.c_str());
-      const Descriptor descriptor = opened(temporary, O_WRONLY | O_CREAT | O_EXCL, file.mode);
-      if (!descriptor) throw cannot("write", path, errno);
-      ++written_;
-      if (!write_all(descriptor.get(), file.contents)) throw cannot("write", path, errno);
+      const Temporary temporary = make_temporary(path, file.mode);
+      if (!temporary.file) throw cannot("write", path, errno);
+      written_.push_back(temporary.path);
+      if (!write_all(temporary.file.get(), file.contents)) throw cannot("write", path, errno);
     }
   }
   void rename() {
     for (const NewFile& file : files_) {
       const auto path = folder_ / file.name;
-      if (::rename(temporary_name(path).c_str(), path.c_str()) != 0) throw cannot("write", path, errno);
+      if (::rename(written_[renamed_].c_str(), path.c_str()) != 0) throw cannot("write", path, errno);
       ++renamed_;
     }
   }
@@ -102,11 +102,36 @@ class Temporaries {
  private:
   const std::filesystem::path& folder_;
   std::span<const NewFile> files_;
-  std::size_t written_ = 0;
+  std::vector<std::filesystem::path> written_;
   std::size_t renamed_ = 0;
 };
 
 }  // namespace
+
+Temporary make_temporary(const std::filesystem::path& path, mode_t mode) {
+  for (;;) {
+    std::array<std::uint8_t, kTemporaryLetters / 2> drawn;
+    if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size()))
+      return {.path = path, .file = Descriptor()};
+    Temporary temporary{.path = path, .file = Descriptor()};
+    temporary.path += std::string(kTemporaryMark) + hex_of(drawn);
+    temporary.file = opened(temporary.path, O_WRONLY | O_CREAT | O_EXCL, mode);
+    if (temporary.file || errno != EEXIST) return temporary;
+  }
+}
+
+bool is_temporary(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  const auto mark = name.rfind(kTemporaryMark);
+  return mark != name.npos && name.size() - mark == kTemporaryMark.size() + kTemporaryLetters &&
+         name.find_first_not_of("0123456789abcdef", mark + kTemporaryMark.size()) == name.npos;
+}
+
+void remove_temporaries(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (is_temporary(at->path())) ::unlink(at->path().c_str());
+}
 
 void write_files(const std::filesystem::path& folder, std::span<const NewFile> files) {
   const Descriptor descriptor = opened(folder, O_RDONLY | O_DIRECTORY);
@@ -152,10 +177,8 @@ namespace {
 void write_with(const std::filesystem::path& path, function_ref<bool(int file)> write) {
   const FileTarget target = target_of(path);
   if (target.kind == FileTarget::Kind::written_into) return write_into(target.path, write);
-  const std::filesystem::path temporary = temporary_name(target.path);
-  ::unlink(temporary.c_str());  // a file left by a killed process may have another mode or be a link
   const bool is_there = target.kind == FileTarget::Kind::replaced;
-  const Descriptor file = opened(temporary, O_WRONLY | O_CREAT | O_EXCL, is_there ? S_IRUSR | S_IWUSR : target.mode);
+  const auto [temporary, file] = make_temporary(target.path, is_there ? S_IRUSR | S_IWUSR : target.mode);
   if (!file) throw cannot("write", path, errno);
   if ((is_there && ::fchmod(file.get(), target.mode) != 0) || !write(file.get()) || ::fsync(file.get()) != 0 ||
       ::rename(temporary.c_str(), target.path.c_str()) != 0) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/descriptor.hpp"
 #include "core/function_ref.hpp"
 
 namespace fedstride {
@@ -26,6 +27,18 @@ struct FileTarget {
 };
 /// Throws Error (failure) for a folder, a disk, a socket or circular links.
 FileTarget target_of(const std::filesystem::path& path);
+
+/// A new file beside `path`, whose name nobody else has ("NAME.fedstride-" and letters drawn by the kernel); its permissions are
+/// `mode` less the umask. If it cannot be made, `file` is empty and errno is set.
+struct Temporary {
+  std::filesystem::path path;
+  Descriptor file;
+};
+Temporary make_temporary(const std::filesystem::path& path, mode_t mode);
+/// True if a file's name is one of make_temporary's.
+bool is_temporary(const std::filesystem::path& path);
+/// Removes what killed processes left under such names in a folder. Only for a folder in which nobody else is writing.
+void remove_temporaries(const std::filesystem::path& folder);
 
 /// Writes the file that the path leads to, following links. A regular file is replaced atomically: a temporary file next to it is
 /// written, synced and renamed, and the folder is synced. For a pipe, waits until it has a reader or the program is asked to

@@ -4,11 +4,14 @@
 
 #include <cstring>
 
+#include "core/files.hpp"
+
 namespace fedstride {
 
 FolderLock::FolderLock(const std::filesystem::path& folder, Wait wait)
     : descriptor_(opened(folder, O_RDONLY | O_NONBLOCK)), error_(descriptor_ ? 0 : errno) {
   if (descriptor_ && ::flock(descriptor_.get(), wait == Wait::yes ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) descriptor_ = Descriptor();
+  if (held()) remove_temporaries(folder);
 }
 
 void FolderLock::require(const std::filesystem::path& folder) const {

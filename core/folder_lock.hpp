@@ -14,7 +14,8 @@ class FolderInUse : public Error {
 };
 
 /// A lock on a folder or file, held by at most one FolderLock at a time, in any process. It uses flock on the folder itself and
-/// leaves no lock file.
+/// leaves no lock file. Whoever holds a folder's lock alone writes in it, so files under temporary names were left by killed
+/// processes, and are removed when it is locked (core/files.hpp).
 class FolderLock {
  public:
   enum class Wait { no, yes };

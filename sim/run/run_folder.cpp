@@ -40,10 +40,8 @@ fs::path made_folder(const fs::path& path) {
   return topmost;
 }
 
-// False if the folder is empty except for the remains of a run killed before it wrote its configuration, which are removed.
 bool is_occupied(const fs::path& folder) {
   std::error_code error;
-  fs::remove(folder / "config.toml.tmp", error);
   return !fs::is_empty(folder, error) || error;
 }
 

@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxStateBytes = std::uint64_t{64} << 20;
 bool holds_results(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->path().filename() != "error.txt" && at->path().extension() != ".tmp") return true;
+    if (at->path().filename() != "error.txt" && !is_temporary(at->path())) return true;
   return false;
 }
 

@@ -19,15 +19,13 @@ Error cannot(const std::filesystem::path& path, int error) {
 }  // namespace
 
 CsvFile::CsvFile(std::filesystem::path path, const std::vector<std::string>& columns)
-    : path_(std::move(path)), temporary_(path_), columns_(columns.size()) {
-  temporary_ += ".tmp";
-  file_ = opened(temporary_, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  if (!file_) throw cannot(path_, errno);
+    : path_(std::move(path)), columns_(columns.size()), temporary_(make_temporary(path_, 0644)) {
+  if (!temporary_.file) throw cannot(path_, errno);
   for (const auto& column : columns) text(column);
 }
 
 CsvFile::~CsvFile() {
-  if (file_) ::unlink(temporary_.c_str());
+  if (temporary_.file) ::unlink(temporary_.path.c_str());
 }
 
 CsvFile& CsvFile::field(std::string_view contents) {
@@ -52,15 +50,15 @@ CsvFile& CsvFile::number(double value) { return field(std::isfinite(value) ? num
 CsvFile& CsvFile::whole(std::uint64_t value) { return field(number_text(value)); }
 
 void CsvFile::flush() {
-  if (!write_all(file_.get(), buffer_)) throw cannot(path_, errno);
+  if (!write_all(temporary_.file.get(), buffer_)) throw cannot(path_, errno);
   buffer_.clear();
 }
 
 void CsvFile::finish() {
   flush();
-  if (::fsync(file_.get()) != 0) throw cannot(path_, errno);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw cannot(path_, errno);
-  file_ = Descriptor();
+  if (::fsync(temporary_.file.get()) != 0) throw cannot(path_, errno);
+  if (::rename(temporary_.path.c_str(), path_.c_str()) != 0) throw cannot(path_, errno);
+  temporary_.file = Descriptor();
 }
 
 }  // namespace fedstride

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/descriptor.hpp"
+#include "core/files.hpp"
 
 namespace fedstride {
 
@@ -31,11 +31,10 @@ class CsvFile {
   void flush();
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
   std::size_t columns_;
   std::size_t field_ = 0;
   std::string buffer_;
-  Descriptor file_;
+  Temporary temporary_;
 };
 
 }  // namespace fedstride

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/files.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/refusal.hpp"
@@ -69,7 +70,7 @@ void check_goes_on(const TemporaryFolder& folder, const std::string& out, const 
   for (std::size_t i = 0; i < rounds; ++i) CHECK(whole[i].round == static_cast<int>(i + 1));
   CHECK(fedstride::read_file(folder / (out + "/model.safetensors")) ==
         fedstride::read_file(folder / (out + "-whole/model.safetensors")));
-  for (const auto& entry : fs::directory_iterator(folder / out)) CHECK(entry.path().extension() != ".tmp");
+  for (const auto& entry : fs::directory_iterator(folder / out)) CHECK(!fedstride::is_temporary(entry.path()));
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ TEST_CASE("a run killed while it begins can be resumed, or begun again in the sa
   write_table(folder / "data");
   REQUIRE(run_program(long_run(folder, "other", 1)).code == 0);
   const std::string configuration = fedstride::read_file(folder / "other/config.toml");
-  const Words left[] = {{}, {"partition.json"}, {"partition.json", "rounds.jsonl"}, {"rounds.jsonl", "checkpoint.tmp"}};
+  const Words left[] = {{}, {"partition.json"}, {"partition.json", "rounds.jsonl"}, {"rounds.jsonl", "checkpoint.fedstride-0123456789abcdef"}};
   for (std::size_t i = 0; i < std::size(left); ++i) {
     const std::string out = "out" + std::to_string(i);
     fs::create_directory(folder / out);
@@ -119,7 +120,7 @@ TEST_CASE("a run killed while it begins can be resumed, or begun again in the sa
     check_goes_on(folder, out);
   }
   fs::create_directory(folder / "fresh");
-  std::ofstream(folder / "fresh/config.toml.tmp") << "dataset = 'c";
+  std::ofstream(folder / "fresh/config.toml.fedstride-0123456789abcdef") << "dataset = 'c";
   CHECK(run_program(going_on(folder, "fresh", 2)).code == 2);
   CHECK(run_program(long_run(folder, "fresh", 2)).code == 0);
   check_goes_on(folder, "fresh");

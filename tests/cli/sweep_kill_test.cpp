@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "core/files.hpp"
 #include "core/text.hpp"
 #include "tests/cli/program.hpp"
 
@@ -90,7 +91,7 @@ TEST_CASE("a sweep killed at ten moments inside its cells ends with the tables o
   const std::string expected = lasting_tables(folder / "whole");
   CHECK(line_count(expected) > 100);
   CHECK(lasting_tables(out) == expected);
-  for (const auto& entry : fs::recursive_directory_iterator(out)) CHECK(entry.path().extension() != ".tmp");
+  for (const auto& entry : fs::recursive_directory_iterator(out)) CHECK(!fedstride::is_temporary(entry.path()));
 }
 
 }  // namespace fedstride::test::sweep_kill_test

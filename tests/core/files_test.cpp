@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/folder_lock.hpp"
 #include "core/hash.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -128,15 +129,14 @@ TEST_CASE("a disk that is full in the middle of a file leaves the earlier file a
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("several files are written whole, each with its mode, whatever a killed process left under their temporary names") {
+TEST_CASE("several files are written whole, each with its mode, and nothing beside them is touched") {
   const Folder folder;
   write_file(folder / "open", "earlier");
-  write_file(folder / "private.tmp", "half of an earl");
-  fs::create_hard_link(folder / "private.tmp", folder / "whoever has it open");
+  write_file(folder / "private.tmp", "a user's own");
   write_files(folder.path(), std::vector<NewFile>{{"private", "secret", 0600}, {"open", "later"}});
   CHECK(read_file(folder / "private") == "secret");
   CHECK(read_file(folder / "open") == "later");
-  CHECK(read_file(folder / "whoever has it open") == "half of an earl");
+  CHECK(read_file(folder / "private.tmp") == "a user's own");
   CHECK(fs::status(folder / "private").permissions() == (fs::perms::owner_read | fs::perms::owner_write));
   CHECK(folder.entries() == 3);
 }
@@ -237,11 +237,26 @@ TEST_CASE("a sealed file reads back as it was written, and whatever is changed i
   CHECK(read_sealed(folder / "file", "fedstride sketch 3", "sketch").empty());
 }
 
-TEST_CASE("a file beside which a stale temporary file lies is written all the same") {
+TEST_CASE("a user's own file beside an output stays, whatever its name") {
   const Folder folder;
-  append_line(folder / "file.tmp", "left by a process that was killed, and longer than what comes");
+  for (const char* mine : {"file.tmp", "file.fedstride-mine", "file.fedstride-0123456789abcde", "file.fedstride-0123456789abcdex"}) {
+    append_line(folder / mine, "mine");
+    write_file(folder / "file", "new");
+    const FolderLock lock = locked(folder.path());
+    CHECK(read_file(folder / mine) == "mine\n");
+    CHECK(read_file(folder / "file") == "new");
+  }
+}
+
+TEST_CASE("temporary names differ, and what killed processes left under them goes when the folder is locked") {
+  const Folder folder;
+  const Temporary first = make_temporary(folder / "file", 0600), second = make_temporary(folder / "file", 0600);
+  CHECK(first.path != second.path);
+  CHECK(is_temporary(first.path));
+  CHECK_FALSE(is_temporary(folder / "file"));
   write_file(folder / "file", "new");
-  CHECK(read_file(folder / "file") == "new");
+  CHECK(folder.entries() == 3);
+  const FolderLock lock = locked(folder.path());
   CHECK(folder.entries() == 1);
 }
 
