@@ -111,7 +111,8 @@ TEST_CASE("a run killed while it begins can be resumed, or begun again in the sa
   write_table(folder / "data");
   REQUIRE(run_program(long_run(folder, "other", 1)).code == 0);
   const std::string configuration = fedstride::read_file(folder / "other/config.toml");
-  const Words left[] = {{}, {"partition.json"}, {"partition.json", "rounds.jsonl"}, {"rounds.jsonl", "checkpoint.fedstride-0123456789abcdef"}};
+  const Words left[] = {
+      {}, {"partition.json"}, {"partition.json", "rounds.jsonl"}, {"rounds.jsonl", "checkpoint.fedstride-0123456789abcdef"}};
   for (std::size_t i = 0; i < std::size(left); ++i) {
     const std::string out = "out" + std::to_string(i);
     fs::create_directory(folder / out);

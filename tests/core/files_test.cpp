@@ -239,7 +239,8 @@ TEST_CASE("a sealed file reads back as it was written, and whatever is changed i
 
 TEST_CASE("a user's own file beside an output stays, whatever its name") {
   const Folder folder;
-  for (const char* mine : {"file.tmp", "file.fedstride-mine", "file.fedstride-0123456789abcde", "file.fedstride-0123456789abcdex"}) {
+  for (const char* mine :
+       {"file.tmp", "file.fedstride-mine", "file.fedstride-0123456789abcde", "file.fedstride-0123456789abcdex"}) {
     append_line(folder / mine, "mine");
     write_file(folder / "file", "new");
     const FolderLock lock = locked(folder.path());

@@ -30,7 +30,8 @@ TEST_CASE("tables nested too deep are an error, however they are written, and ne
   };
   for (const std::string& text : texts) CHECK_USAGE_ERROR(parse_document(text, "welcome"), "nested more than 256 deep");
   CHECK_USAGE_ERROR(parse_document("a = 1\n\n[" + deep + "]", "welcome"), "'welcome', line 3: ");
-  CHECK_USAGE_ERROR(parse_document(std::string(60'000, 'k') + " = 1", "welcome"), "'welcome', line 1: ", "more than 1024 characters");
+  CHECK_USAGE_ERROR(parse_document(std::string(60'000, 'k') + " = 1", "welcome"),
+                    "'welcome', line 1: ", "more than 1024 characters");
   CHECK_USAGE_ERROR(parse_document("\"" + std::string(60'000, 'k') + "\" = 1", "welcome"), "more than 1024 characters");
   CHECK_USAGE_ERROR(parse_document("a = " + std::string(60'000, '['), "welcome"), "welcome");
 }
