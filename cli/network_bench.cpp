@@ -120,7 +120,7 @@ struct WholeBatch {
     return true;
   }
   std::span<const double> norms() const { return lengths; }
-  void weighted_sum(std::span<const float> factors, GradientSink sink) { network.weighted_sum(factors, sink); }
+  void weighted_sum(std::span<const float> factors, SumSink sink) { network.weighted_sum(factors, sink); }
 };
 
 // Steps of an optimizer under a local objective. A learning rate, if the optimizer has one, is too small to change the weights.
@@ -213,6 +213,7 @@ PrivateSpeed measure_private(const Model& model, int batch, const std::vector<bo
   Meter meter(std::numeric_limits<std::uint64_t>::max());
   LotReport report;
   ReleaseRules rules{.denominator = static_cast<double>(batch),
+                     .most_examples = static_cast<double>(batch),
                      .source = RandomSource(std::uint64_t{1}),
                      .address = {.purpose = Purpose::test, .round = 1}};
   std::vector<double> norms(random.rows.size()), plain_times, private_times, ratios;
@@ -263,13 +264,14 @@ OptimizerSpeed measure_noise(const MechanismPart& mechanism, double seconds) {
   ExactSum sum(1'000'000);
   const RandomSource source(std::uint64_t{1});
   CorrelatedNoise noise(correlation, sum.size());
+  const NoiseGrid grid = noise_grid(1e-3, 1, 2 * kRounds * static_cast<double>(sum.size()));
   std::vector<double> ratios;
   const std::vector<double> all = times(seconds, [&] {
     const double start = now();
-    add_noise(sum, {.standard_deviation = 1e-3}, source, {.purpose = Purpose::client_noise, .round = noise.rounds() + 1});
+    add_noise(sum, {.grid = grid}, source, {.purpose = Purpose::client_noise, .round = noise.rounds() + 1});
     const double middle = now();
     if (noise.rounds() == kRounds) noise = CorrelatedNoise(correlation, sum.size());
-    noise.add(sum, 1e-3, source, noise.rounds() + 1);
+    noise.add(sum, grid, source, noise.rounds() + 1);
     const double end = now();
     ratios.push_back((end - middle) / (middle - start));
   });

@@ -81,19 +81,19 @@ void Canaries::begin(std::vector<Row>& drawn, const NoiseStep& noise) {
   });
   norms_.clear();
   for (const std::uint32_t canary : drawn_) norms_.push_back(length_of(canary) * noise.clip * (1 + kNormRounding));
-  std::ranges::fill(known_, 0.0F);
+  std::ranges::fill(known_, 0.0);
 }
 
-void Canaries::weighted_sum(std::span<const float> factors, GradientSink sink) {
+void Canaries::weighted_sum(std::span<const float> factors, SumSink sink) {
   std::vector<float> length(in_.size(), 0);
   for (std::size_t i = 0; i < drawn_.size(); ++i)
     length[drawn_[i]] = factors[i] * static_cast<float>(length_of(drawn_[i]) * noise_.clip);
   for (std::size_t i = 0; i < coordinates_.size(); ++i) own_[coordinates_[i]] = direction_[i] * length[owner_[i]];
-  sink(0, view(std::as_const(own_)));
+  sink(0, own_);
   for (const std::uint32_t coordinate : coordinates_) own_[coordinate] = 0;
 }
 
-void Canaries::know(std::size_t offset, std::span<const float> part) {
+void Canaries::know(std::size_t offset, std::span<const double> part) {
   const auto [first, last] = within(offset, part.size());
   for (std::size_t i = first; i < last; ++i) known_[i] += part[coordinates_[i] - offset];
 }
@@ -105,9 +105,9 @@ void Canaries::probe(Network& network, std::span<const float> factors, ForEachPi
   one[releases_ % factors.size()] = factors[releases_ % factors.size()];
   const double squares = network.weighted_sum(
       one,
-      [](std::size_t, std::span<const float> part) {
+      [](std::size_t, std::span<const double> part) {
         double sum = 0;
-        for (const float value : part) sum += static_cast<double>(value) * static_cast<double>(value);
+        for (const double value : part) sum += value * value;
         return sum;
       },
       for_each_piece);

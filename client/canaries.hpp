@@ -44,9 +44,9 @@ class Canaries {
   void begin(std::vector<Row>& drawn, const NoiseStep& noise);
   bool in_lot() const { return !drawn_.empty(); }
   std::span<const double> norms() const { return norms_; }
-  void weighted_sum(std::span<const float> factors, GradientSink sink);
+  void weighted_sum(std::span<const float> factors, SumSink sink);
   /// Receives the other records' contribution to a stretch of the sum.
-  void know(std::size_t offset, std::span<const float> part);
+  void know(std::size_t offset, std::span<const double> part);
   /// Occasionally measures one row's contribution to the sum (largest_contribution()).
   void probe(Network& network, std::span<const float> factors, ForEachPiece for_each_piece);
   /// Receives a stretch of the release, already divided by the denominator that score() receives.
@@ -94,8 +94,9 @@ class Canaries {
   std::vector<std::uint32_t> drawn_;
   std::vector<double> norms_;
   NoiseStep noise_;
-  std::vector<float> known_, heard_;  ///< at coordinates_
-  Vector own_;                        ///< all 0 between uses
+  std::vector<double> known_;  ///< at coordinates_
+  std::vector<float> heard_;
+  std::vector<double> own_;  ///< all 0 between uses
 
   std::uint64_t releases_ = 0;
   std::vector<double> totals_;

@@ -44,8 +44,8 @@ class LotDraws {
   /// The number (from 0), within the round, of the last lot drawn.
   std::uint32_t step() const { return drawn_lots_ - 1; }
   NoiseStep noise() const { return noise_of(step()); }
-  /// The standard deviation of the noise in one coordinate of the next lot's mean gradient.
-  double next_deviation() const { return rules_of(drawn_lots_).deviation(); }
+  /// The standard deviation of the noise in one coordinate of the next lot's mean gradient, which has this many numbers.
+  double next_deviation(std::size_t numbers) const { return rules_of(drawn_lots_).grid(numbers).deviation / plan_.denominator(); }
   double denominator() const { return plan_.denominator(); }
   /// Releases the last lot drawn: clips, sums, charges and adds noise (ClippedSum::release). Throws Error (failure) if it was
   /// already released or no reserved release is left.
@@ -76,6 +76,7 @@ class LotDraws {
     return {.clip = noise.clip,
             .noise_multiplier = noise.noise_multiplier,
             .denominator = plan_.denominator(),
+            .most_examples = static_cast<double>(rows_.size()),
             .source = source_,
             .address = {Purpose::noise, place_.round, place_.client, lot},
             .count_noise = count_noise_,

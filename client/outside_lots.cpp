@@ -70,8 +70,8 @@ class OutsideLots::Lot {
     return true;
   }
   std::span<const double> norms() const { return lots_.norms_; }
-  void weighted_sum(std::span<const float> factors, GradientSink sink) {
-    std::vector<float> sum;
+  void weighted_sum(std::span<const float> factors, SumSink sink) {
+    std::vector<double> sum;
     for (const GradientStretch& stretch : lots_.stretches_) {
       sum.assign(stretch.size, 0);
       for (const ExampleGradients::Tensor& tensor : at_.tensors) {

@@ -5,7 +5,7 @@
 
 #include "client/report.hpp"
 #include "core/exact_sum.hpp"
-#include "core/normals.hpp"
+#include "dp/noise/grid_noise.hpp"
 
 namespace fedstride {
 
@@ -58,9 +58,9 @@ void send_answer(const LocalTraining& training, const Task& task, std::uint64_t 
 void release_update(const LocalRelease& release, std::uint32_t round, ClientId client, Vector& update) {
   Vector clipped;
   release.clip.clip(view(std::as_const(update)), clipped);
-  update.swap(clipped);
-  add_normals(release.source, {Purpose::client_noise, round, client}, 0, static_cast<float>(release.standard_deviation),
-              view(update));
+  const std::vector<double> sum(clipped.begin(), clipped.end());
+  update.resize(sum.size());
+  release_on_grid(release.grid, release.source, {Purpose::client_noise, round, client}, 0, sum, 1, view(update));
   keep_only(release.trained, update);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/kernels/squares.hpp"
+
 namespace fedstride {
 
 std::vector<GradientStretch> gradient_stretches(const Model& model, const std::vector<bool>& frozen) {
@@ -47,7 +49,7 @@ class PrivateLots::Lot {
     return true;
   }
   std::span<const double> norms() const { return at_canaries_ ? canaries()->norms() : lots_.places_.buffers.norms_; }
-  void weighted_sum(std::span<const float> factors, GradientSink sink) {
+  void weighted_sum(std::span<const float> factors, SumSink sink) {
     Network& network = lots_.places_.network;
     if (canaries() == nullptr) {
       network.weighted_sum(factors, sink, lots_.places_.for_each_piece);
@@ -56,7 +58,7 @@ class PrivateLots::Lot {
     } else {
       network.weighted_sum(
           factors,
-          [&](std::size_t offset, std::span<const float> part) {
+          [&](std::size_t offset, std::span<const double> part) {
             canaries()->know(offset, part);
             return sink(offset, part);
           },
@@ -113,11 +115,15 @@ class PrivateLots::UserLot {
     return true;
   }
   std::span<const double> norms() const { return {&norm_, 1}; }
-  void weighted_sum(std::span<const float> factors, GradientSink sink) {
-    Vector& sum = lots_.places_.buffers.of_user_;
-    for (float& value : sum) value = factors[0] > 0 ? factors[0] * value : 0;  // with factor 0, the value may not be finite
-    for (const Parameter& parameter : lots_.places_.network.model().parameters())
-      sink(parameter.offset, view(std::as_const(sum)).subspan(parameter.offset, parameter.size));
+  void weighted_sum(std::span<const float> factors, SumSink sink) {
+    const Vector& sum = lots_.places_.buffers.of_user_;
+    std::vector<double> scaled;
+    for (const Parameter& parameter : lots_.places_.network.model().parameters()) {
+      scaled.assign(parameter.size, 0);
+      if (factors[0] > 0)  // with factor 0, the values may not be finite
+        add_scaled(scaled.data(), sum.data() + parameter.offset, factors[0], parameter.size);
+      sink(parameter.offset, scaled);
+    }
   }
   double loss_sum() const { return loss_sum_; }
 

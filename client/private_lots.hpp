@@ -59,7 +59,7 @@ class PrivateLots {
   void begin_epoch(int epoch) { draws_.begin_epoch(epoch); }
   std::size_t steps(int epoch, int /*gradients*/) const { return draws_.steps(epoch); }
   bool has(int gradients) const { return draws_.has(gradients); }
-  double next_noise() const { return draws_.next_deviation(); }
+  double next_noise() const { return draws_.next_deviation(places_.buffers.sum_.numbers()); }
 
   struct Result {
     double loss_sum = 0;

@@ -30,7 +30,7 @@ namespace fedstride {
 /// Client-level privacy in which each client adds all the noise to its own clipped update.
 struct LocalRelease {
   UpdateClip clip;
-  double standard_deviation = 0;
+  NoiseGrid grid;
   std::vector<ParameterRange> trained;  ///< trainable parameters; noise on frozen parameters is dropped
   RandomSource source;
 };

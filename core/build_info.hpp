@@ -27,8 +27,10 @@ std::string source_day();
 std::string day_text(std::time_t time);
 
 /// Incremented whenever the results of any configuration or the default of any setting changes. A result is recomputed only if
-/// this number, its configuration or its data has changed.
-inline constexpr int kNumericsVersion = 9;
+/// this number, its configuration or its data has changed. What changes private runs alone leaves the number of all others as it is
+/// (numerics_version, sim/settings/configuration.hpp).
+inline constexpr int kNumericsVersion = 10;
+inline constexpr int kOpenNumericsVersion = 9;
 
 /// Returns an instruction set that this build uses and this processor lacks, or an empty string if there is none.
 std::string missing_instructions();

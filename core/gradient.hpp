@@ -17,6 +17,9 @@ namespace fedstride {
 /// weights.
 using GradientSink = function_ref<double(std::size_t offset, std::span<const float> gradient)>;
 
+/// The same for a sum of examples' gradients, each multiplied by a factor, which is added up in double.
+using SumSink = function_ref<double(std::size_t offset, std::span<const double> sum)>;
+
 /// Computes the mean gradient over a batch at `weights` (the flat vector); returns the sum of the sink's values. Each call
 /// processes one batch and, under differential privacy, makes one noisy release.
 class Gradient : public function_ref<double(const float* weights, GradientSink sink)> {

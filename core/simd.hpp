@@ -97,8 +97,9 @@ FEDSTRIDE_INLINE Lanes fma(Lanes a, float b, float c) { return fma(a, broadcast(
 FEDSTRIDE_INLINE float fma(float a, float b, float c) { return kFused ? __builtin_fmaf(a, b, c) : a * b + c; }
 FEDSTRIDE_INLINE double fma(double a, double b, double c) { return kFused ? __builtin_fma(a, b, c) : a * b + c; }
 
-/// Forces the value into a register; otherwise, the compiler would reload it at each use.
-FEDSTRIDE_INLINE Lanes in_register(Lanes value) {
+/// Forces a vector into a register; otherwise, the compiler would reload it at each use.
+template <class Vector>
+FEDSTRIDE_INLINE Vector in_register(Vector value) {
 #if defined(__AVX512F__)
   asm("" : "+v"(value));
 #elif defined(__x86_64__)

@@ -36,7 +36,7 @@ class ConvStage final : public RowStageWithParameters {
   bool keeps_gradients() const override { return dense() && trains() && !(sums_by_rows_ && keeps_examples_); }
   // A piece is one block of channels.
   void gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target) override;
-  void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target) override;
+  void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const SumTarget& target) override;
 
  private:
   struct Options {
@@ -72,8 +72,7 @@ class ConvStage final : public RowStageWithParameters {
   void backward_dense(const Signal& in, const Signal& out, RowRange range);
   void backward_dense_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms);
   void dense_data_gradient(RowRange range, const Signal& in, const Signal& out);
-  void sum_dense(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
-                 float* bias_gradient);
+  void sum_dense(int first, int last, const Signal& in, int rows, float* gradient, float* bias_gradient);
   void prepare_spots(bool by_piece);
   /// The index of the first channel's spot list for an example or a piece.
   std::size_t spot_list(int owner) const { return static_cast<std::size_t>(owner) * options_.conv.channels; }
@@ -81,16 +80,21 @@ class ConvStage final : public RowStageWithParameters {
   void find_spots(std::size_t first_list, int row, const Signal& out);
   /// Finds the spots of one example and computes its data gradient; returns the index of its first spot list.
   std::size_t backward_row(int row, int piece, bool by_piece, const Signal& in, const Signal& out);
-  /// Calls sum(first channel, last channel, gradient, bias gradient), which adds a piece's gradients to zeros, and reports them.
-  template <class Sum>
-  void report_piece(int piece, const GradientTarget& target, Sum&& sum);
+  /// Calls sum(first channel, last channel, gradient, bias gradient), which adds a piece's gradients to zeros in `memory`, and
+  /// reports them.
+  template <class T, class Sum>
+  void report_piece(int piece, const TargetOf<T>& target, T* memory, Sum&& sum);
   /// The number of images summed at once.
   int group() const;
-  // Sums over examples or pieces, weighted by factors if given; terms with factor 0 are omitted.
-  void sum_spots(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors, float* gradient,
-                 float* bias_gradient);
-  void sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count, std::span<const float> factors,
-                   float* gradient, float* bias_gradient) const;
+  void sum_spots(int piece, int first, int last, const Signal& in, int rows, float* gradient, float* bias_gradient);
+  /// Adds the vectors' gradients, each multiplied by factor_of(its number); those with factor 0 are omitted.
+  template <class T, class FactorOf>
+  void sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count, FactorOf&& factor_of, T* gradient,
+                   T* bias_gradient) const;
+  /// The sums of each example's gradient, computed again, times its factor.
+  void weigh_spots(int first, int last, const Signal& in, std::span<const float> factors, double* gradient,
+                   double* bias_gradient);
+  void weigh_dense(const Signal& in, std::span<const float> factors, const SumTarget& target);
 
   Options options_;
   ConvShape shape_;
@@ -124,13 +128,11 @@ class ConvStage final : public RowStageWithParameters {
   Buffer<float> filter_gradient_;
   // only for training with dense gradients
   std::optional<ConvDataGradient> data_;
-  Rows dense_gradients_;           ///< of the outputs, from the last backward pass
-  Buffer<float> block_gradients_;  ///< of an example's block of channels, times the example's factor
+  Rows dense_gradients_;  ///< of the outputs, from the last backward pass
   // only for per_example and weighted_sum
   bool keeps_examples_ = false;  ///< each example's weight gradient is kept; otherwise its spots are
   std::size_t example_size_ = 0;
   Buffer<float> examples_;  ///< each example's weight gradient, or scratch for each piece
-  Buffer<float> scaled_spots_;
 };
 
 }  // namespace fedstride

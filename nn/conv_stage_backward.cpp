@@ -68,8 +68,6 @@ void ConvStage::prepare_per_example() {
     make_room(examples_, max_rows_ * example_size_);
   else
     make_room(examples_, max_pieces_ * (dense() ? example_size_ : row_stride(filter)));
-  if (!keeps_examples_ && dense()) make_room(block_gradients_, channel_blocks_ * channels_per_block_ * places_);
-  if (!keeps_examples_ && !dense()) make_room(scaled_spots_, channel_blocks_ * group() * capacity_);
 }
 
 int ConvStage::group() const {
@@ -145,54 +143,58 @@ void ConvStage::backward_norms(const Signal& in, const Signal& out, RowRange ran
   }
 }
 
-template <class Sum>
-void ConvStage::report_piece(int piece, const GradientTarget& target, Sum&& sum) {
+template <class T, class Sum>
+void ConvStage::report_piece(int piece, const TargetOf<T>& target, T* memory, Sum&& sum) {
   const LayerTensors& tensors = options_.tensors;
   const int first = piece * channels_per_block_;
   const int last = std::min(first + channels_per_block_, options_.conv.channels);
   const auto filter = static_cast<std::size_t>(shape_.filter_size());
   const std::size_t size = (last - first) * filter;
-  float* gradient = filter_gradient_.data() + piece * channels_per_block_ * (filter + 1);
-  float* bias_gradient = gradient + channels_per_block_ * filter;
-  if (!tensors.frozen) {
-    std::fill_n(gradient, size, 0.0F);
-    std::fill_n(bias_gradient, last - first, 0.0F);
-    sum(first, last, gradient, bias_gradient);
-  }
-  target.report(piece, tensors.weight.offset + first * filter, gradient, size);
+  T* bias_gradient = memory + channels_per_block_ * filter;
+  std::fill_n(memory, size, T{});
+  std::fill_n(bias_gradient, last - first, T{});
+  if (!tensors.frozen) sum(first, last, memory, bias_gradient);
+  target.report(piece, tensors.weight.offset + first * filter, memory, size);
   if (tensors.bias.size > 0)
     target.report(channel_blocks_ + piece, tensors.bias.offset + first, bias_gradient, static_cast<std::size_t>(last - first));
 }
 
 void ConvStage::gradient_piece(int piece, const Signal& in, int rows, int row_pieces, const GradientTarget& target) {
-  report_piece(piece, target, [&](int first, int last, float* gradient, float* bias_gradient) {
-    if (sums_by_rows_)
-      sum_vectors(first, last, partial_.data(), partial_size_, row_pieces, {}, gradient, bias_gradient);
-    else if (dense())
-      sum_dense(piece, first, last, in, rows, {}, gradient, bias_gradient);
-    else
-      sum_spots(piece, first, last, in, rows, {}, gradient, bias_gradient);
-  });
+  const std::size_t size = channels_per_block_ * (static_cast<std::size_t>(shape_.filter_size()) + 1);
+  report_piece(
+      piece, target, filter_gradient_.data() + piece * size, [&](int first, int last, float* gradient, float* bias_gradient) {
+        if (sums_by_rows_)
+          sum_vectors(
+              first, last, partial_.data(), partial_size_, row_pieces, [](int) { return 1.0F; }, gradient, bias_gradient);
+        else if (dense())
+          sum_dense(first, last, in, rows, gradient, bias_gradient);
+        else
+          sum_spots(piece, first, last, in, rows, gradient, bias_gradient);
+      });
 }
 
-void ConvStage::weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target) {
-  const int rows = static_cast<int>(factors.size());
-  report_piece(piece, target, [&](int first, int last, float* gradient, float* bias_gradient) {
-    if (keeps_examples_)
-      sum_vectors(first, last, examples_.data(), example_size_, rows, factors, gradient, bias_gradient);
-    else if (dense())
-      sum_dense(piece, first, last, in, rows, factors, gradient, bias_gradient);
-    else
-      sum_spots(piece, first, last, in, rows, factors, gradient, bias_gradient);
-  });
+void ConvStage::weighted_piece(int piece, const Signal& in, std::span<const float> factors, const SumTarget& target) {
+  if (dense() && !keeps_examples_ && trains()) {
+    if (piece == 0) weigh_dense(in, factors, target);
+    return;
+  }
+  const std::size_t size = channels_per_block_ * (static_cast<std::size_t>(shape_.filter_size()) + 1);
+  report_piece(piece, target, thread_scratch<Scratch::call, double>(size),
+               [&](int first, int last, double* gradient, double* bias_gradient) {
+                 if (!keeps_examples_) return weigh_spots(first, last, in, factors, gradient, bias_gradient);
+                 const auto factor_of = [&](int row) { return factors[static_cast<std::size_t>(row)]; };
+                 sum_vectors(first, last, examples_.data(), example_size_, static_cast<int>(factors.size()), factor_of, gradient,
+                             bias_gradient);
+               });
 }
 
-void ConvStage::sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count,
-                            std::span<const float> factors, float* gradient, float* bias_gradient) const {
+template <class T, class FactorOf>
+void ConvStage::sum_vectors(int first, int last, const float* vectors, std::size_t distance, int count, FactorOf&& factor_of,
+                            T* gradient, T* bias_gradient) const {
   const auto filter = static_cast<std::size_t>(shape_.filter_size());
   const auto channels = static_cast<std::size_t>(last - first);
   for (int v = 0; v < count; ++v, vectors += distance) {
-    const float factor = factors.empty() ? 1.0F : factors[static_cast<std::size_t>(v)];
+    const float factor = factor_of(v);
     if (factor == 0) continue;
     const float* biases = vectors + options_.conv.channels * filter + first;
     add_scaled(gradient, vectors + first * filter, factor, channels * filter);
@@ -200,31 +202,40 @@ void ConvStage::sum_vectors(int first, int last, const float* vectors, std::size
   }
 }
 
-void ConvStage::sum_spots(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors,
-                          float* gradient, float* bias_gradient) {
+void ConvStage::sum_spots(int piece, int first, int last, const Signal& in, int rows, float* gradient, float* bias_gradient) {
   SpotList* lists = lists_.data() + piece * max_rows_;
   const float** inputs = inputs_.data() + piece * max_rows_;
   // Each channel in turn reads as many images as fit in half of the second-level cache, before the next images are read.
   for (int row = 0; row < rows; row += group()) {
     const int end = std::min(row + group(), rows);
     for (int c = first; c < last; ++c) {
-      float* scaled = scaled_spots_.data() + piece * group() * capacity_;
       int pictures = 0;
       for (int r = row; r < end; ++r) {
-        SpotList& list = lists[pictures] = spots(spot_list(r) + c);
-        if (!factors.empty()) {
-          const float factor = factors[static_cast<std::size_t>(r)];
-          if (factor == 0) continue;
-          scale(scaled, list.gradients, factor, static_cast<std::size_t>(list.count));
-          list.gradients = scaled;
-          scaled += capacity_;
-        }
+        lists[pictures] = spots(spot_list(r) + c);
         inputs[pictures++] = input_of(in, r);
       }
       bias_gradient[c - first] += conv_filter_gradient(shape_, inputs, lists, pictures,
                                                        gradient + static_cast<std::size_t>(c - first) * shape_.filter_size());
     }
   }
+}
+
+void ConvStage::weigh_spots(int first, int last, const Signal& in, std::span<const float> factors, double* gradient,
+                            double* bias_gradient) {
+  const int rows = static_cast<int>(factors.size());
+  const auto filter = static_cast<std::size_t>(shape_.filter_size());
+  float* const own = thread_scratch<Scratch::call>(filter);
+  for (int row = 0; row < rows; row += group())
+    for (int c = first; c < last; ++c)
+      for (int r = row; r < std::min(row + group(), rows); ++r) {
+        const float factor = factors[static_cast<std::size_t>(r)];
+        const SpotList here = spots(spot_list(r) + c);
+        if (factor == 0 || here.count == 0) continue;
+        const float* input = input_of(in, r);
+        std::fill_n(own, filter, 0.0F);
+        bias_gradient[c - first] += static_cast<double>(factor) * conv_filter_gradient(shape_, &input, &here, 1, own);
+        add_scaled(gradient + static_cast<std::size_t>(c - first) * filter, own, factor, filter);
+      }
 }
 
 }  // namespace fedstride

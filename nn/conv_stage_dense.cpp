@@ -56,23 +56,32 @@ void ConvStage::backward_dense_norms(const Signal& in, const Signal& out, RowRan
   }
 }
 
-void ConvStage::sum_dense(int piece, int first, int last, const Signal& in, int rows, std::span<const float> factors,
-                          float* gradient, float* bias_gradient) {
+void ConvStage::sum_dense(int first, int last, const Signal& in, int rows, float* gradient, float* bias_gradient) {
   const int channels = options_.conv.channels, here = last - first;
   for (int row = 0; row < rows; ++row) {
     const float* dy = dense_gradients_[row] + first;
-    int dy_channels = channels;
-    if (!factors.empty()) {
-      const float factor = factors[static_cast<std::size_t>(row)];
-      if (factor == 0) continue;
-      float* scaled = block_gradients_.data() + piece * places_ * channels_per_block_;
-      for (std::size_t place = 0; place < places_; ++place)
-        scale(scaled + place * here, dy + place * channels, factor, static_cast<std::size_t>(here));
-      dy = scaled;
-      dy_channels = here;
-    }
-    conv_dense_filter_gradient(shape_, input_of(in, row), dy, dy_channels, here, gradient);
-    sum_places(dy, places_, dy_channels, here, bias_gradient);
+    conv_dense_filter_gradient(shape_, input_of(in, row), dy, channels, here, gradient);
+    sum_places(dy, places_, channels, here, bias_gradient);
+  }
+}
+
+void ConvStage::weigh_dense(const Signal& in, std::span<const float> factors, const SumTarget& target) {
+  const auto channels = static_cast<std::size_t>(options_.conv.channels);
+  const auto filter = static_cast<std::size_t>(shape_.filter_size());
+  double* const sums = thread_scratch<Scratch::call, double>(channels * (filter + 1));
+  std::fill_n(sums, channels * (filter + 1), 0.0);
+  for (int row = 0; row < static_cast<int>(factors.size()); ++row) {
+    const float factor = factors[static_cast<std::size_t>(row)];
+    if (factor == 0) continue;
+    dense_examples({row, row + 1, 0}, in, {{}, dense_gradients_}, examples_.data());  // no other piece uses it now
+    add_scaled(sums, examples_.data(), factor, channels * (filter + 1));
+  }
+  for (int block = 0; block < channel_blocks_; ++block) {
+    const auto first = static_cast<std::size_t>(block * channels_per_block_);
+    const std::size_t here = std::min<std::size_t>(static_cast<std::size_t>(channels_per_block_), channels - first);
+    target.report(block, options_.tensors.weight.offset + first * filter, sums + first * filter, here * filter);
+    if (options_.tensors.bias.size > 0)
+      target.report(channel_blocks_ + block, options_.tensors.bias.offset + first, sums + channels * filter + first, here);
   }
 }
 

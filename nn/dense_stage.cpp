@@ -65,18 +65,18 @@ int DenseStage::backward_pieces(int rows) const {
   return pieces_for(2 * work(rows), (weight_stretches_ + group - 1) / group);
 }
 
-int DenseStage::stretches_per_group(int count) const {
-  constexpr int kLeastGroups = 2;  // lets a layer be cut into pieces
-  if (!packs_weight_gradient(count, options_.outputs)) return 1;
-  return std::max(1, std::min(kPackedInputs / inputs_per_stretch_, weight_stretches_ / kLeastGroups));
+int DenseStage::stretches_per_group(int count, bool in_double) const {
+  constexpr int kLeastGroups = 2;       // lets a layer be cut into pieces
+  constexpr int kCachedSums = 1 << 14;  // doubles: 128 KiB, a quarter of a second-level cache
+  if (!in_double && !packs_weight_gradient(count, options_.outputs)) return 1;
+  const int fit = in_double ? kCachedSums / options_.outputs : kPackedInputs;
+  return std::max(1, std::min(std::min(kPackedInputs, fit) / inputs_per_stretch_, weight_stretches_ / kLeastGroups));
 }
 
 void DenseStage::prepare_training() { bias_gradient_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(options_.outputs))); }
 
 void DenseStage::prepare_per_example() {
-  if (!trains()) return;
-  scaled_examples_.resize(static_cast<std::size_t>(count_of(max_rows_)));
-  if (options_.positions > 1) position_factors_.resize(scaled_examples_.size());
+  if (trains() && options_.positions == 1) scaled_examples_.resize(static_cast<std::size_t>(max_rows_));
 }
 
 void DenseStage::forward_piece(int piece, int pieces, const Signal& in, const Signal& out, int rows) {
@@ -106,21 +106,43 @@ void DenseStage::backward_piece(int piece, int pieces, const Signal& in, const S
 }
 
 std::size_t DenseStage::scratch_size() const {
-  return trains() ? count_of(max_rows_) * row_stride(static_cast<std::size_t>(options_.outputs)) : 0;
+  return trains() && options_.positions == 1 ? max_rows_ * row_stride(static_cast<std::size_t>(options_.outputs)) : 0;
 }
 
-void DenseStage::begin_weighted(const Signal& out, std::span<const float> factors, float* scratch, const GradientTarget& target) {
-  if (trains()) {
-    const Rows rows{scratch, row_stride(static_cast<std::size_t>(options_.outputs))};
-    const auto positions = static_cast<std::size_t>(options_.positions);
-    const int count = count_of(static_cast<int>(factors.size()));
-    if (positions > 1)
-      for (std::size_t k = 0; k < factors.size(); ++k)
-        std::fill_n(position_factors_.begin() + static_cast<std::ptrdiff_t>(k * positions), positions, factors[k]);
-    scaled_ = scaled_gradients(positions_of(out.gradient), count, options_.outputs,
-                               positions > 1 ? position_factors_.data() : factors.data(), rows, scaled_examples_.data());
+void DenseStage::begin_weighted(const Signal& out, std::span<const float> factors, float* scratch, const SumTarget& target) {
+  const auto outputs = static_cast<std::size_t>(options_.outputs);
+  factors_ = factors;
+  out_gradients_ = out.gradient;
+  if (trains() && options_.positions == 1)
+    scaled_ = scaled_gradients(out.gradient, static_cast<int>(factors.size()), options_.outputs, factors.data(),
+                               {scratch, row_stride(outputs)}, scaled_examples_.data());
+  if (options_.bias.size == 0) return;
+  double* const sums = thread_scratch<Scratch::call, double>(outputs);
+  std::fill_n(sums, outputs, 0.0);
+  for (int k = 0; trains() && options_.positions == 1 && k < scaled_.count; ++k) add_scaled(sums, scaled_.values[k], 1, outputs);
+  for (int r = 0; trains() && options_.positions > 1 && r < static_cast<int>(factors.size()); ++r) {
+    if (factors[static_cast<std::size_t>(r)] == 0) continue;
+    column_sums(gradients_of(out_gradients_, r), options_.outputs, bias_gradient_.data());
+    add_scaled(sums, bias_gradient_.data(), factors[static_cast<std::size_t>(r)], outputs);
   }
-  report_bias(scaled_, target);
+  target.report(weight_stretches_, options_.bias.offset, sums, outputs);
+}
+
+void DenseStage::weighted_piece(int piece, int pieces, const Signal& in, const SumTarget& target) const {
+  const int count = options_.positions == 1 ? scaled_.count : options_.positions;
+  report_weights<double>(piece, pieces, count, target, [&](double* sum, int first, int last) {
+    if (options_.frozen) return;
+    if (options_.positions == 1) return dense_weight_sums(in.value, scaled_, options_.outputs, first, last, sum);
+    const std::size_t size = static_cast<std::size_t>(last - first) * options_.outputs;
+    float* const gradient = thread_scratch<Scratch::call>(size);
+    std::fill_n(sum, size, 0.0);
+    for (int r = 0; r < static_cast<int>(factors_.size()); ++r) {
+      if (factors_[static_cast<std::size_t>(r)] == 0) continue;
+      dense_weight_gradient({in.value[r], positions_of(in.value).stride}, gradients_of(out_gradients_, r), options_.outputs,
+                            first, last, gradient);
+      add_scaled(sum, gradient, factors_[static_cast<std::size_t>(r)], size);
+    }
+  });
 }
 
 void DenseStage::begin_norms(const Signal& in, const Signal& out, int rows, double* squared_norms) {
@@ -136,8 +158,8 @@ void DenseStage::begin_norms(const Signal& in, const Signal& out, int rows, doub
   // The products at a sequence's positions are summed before squaring, one stretch of the example's gradient at a time.
   for (int r = 0; r < rows; ++r) {
     const Rows x{in.value[r], positions_of(in.value).stride};
-    const OutputGradients gradients{{out.gradient[r], positions_of(out.gradient).stride}, options_.positions};
-    for_each_stretch(
+    const OutputGradients gradients = gradients_of(out.gradient, r);
+    for_each_stretch<float>(
         {0, weight_stretches_}, options_.positions,
         [&](float* gradient, int first, int last) {
           dense_weight_gradient(x, gradients, options_.outputs, first, last, gradient);
@@ -161,11 +183,11 @@ void DenseStage::report_bias(const OutputGradients& gradients, const GradientTar
   target.report(weight_stretches_, options_.bias.offset, bias_gradient_.data(), options_.bias.size);
 }
 
-template <class Compute, class Report>
+template <class T, class Compute, class Report>
 void DenseStage::for_each_stretch(Stretches stretches, int count, Compute&& compute, Report&& report) const {
   const auto outputs = static_cast<std::size_t>(options_.outputs);
-  const int group = stretches_per_group(count);
-  float* const gradient = thread_scratch<Scratch::call>(static_cast<std::size_t>(group) * inputs_per_stretch_ * outputs);
+  const int group = stretches_per_group(count, std::is_same_v<T, double>);
+  T* const gradient = thread_scratch<Scratch::call, T>(static_cast<std::size_t>(group) * inputs_per_stretch_ * outputs);
   for (int begin = stretches.first; begin < stretches.last; begin += group) {
     const int end = std::min(begin + group, stretches.last);
     compute(gradient, first_input(begin), first_input(end));
@@ -176,21 +198,21 @@ void DenseStage::for_each_stretch(Stretches stretches, int count, Compute&& comp
   }
 }
 
-template <class Compute>
-void DenseStage::report_weights(int piece, int pieces, int count, const GradientTarget& target, Compute&& compute) const {
-  const auto of_group = [&](float* gradient, int first, int last) {
-    if (options_.frozen) std::fill_n(gradient, static_cast<std::size_t>(last - first) * options_.outputs, 0.0F);
+template <class T, class Compute>
+void DenseStage::report_weights(int piece, int pieces, int count, const TargetOf<T>& target, Compute&& compute) const {
+  const auto of_group = [&](T* gradient, int first, int last) {
+    if (options_.frozen) std::fill_n(gradient, static_cast<std::size_t>(last - first) * options_.outputs, T{});
     compute(gradient, first, last);
   };
-  for_each_stretch({first_stretch(piece, pieces), first_stretch(piece + 1, pieces)}, count, of_group,
-                   [&](int slot, std::size_t offset, const float* gradient, std::size_t size) {
-                     target.report(slot, options_.weight.offset + offset, gradient, size);
-                   });
+  for_each_stretch<T>({first_stretch(piece, pieces), first_stretch(piece + 1, pieces)}, count, of_group,
+                      [&](int slot, std::size_t offset, const T* gradient, std::size_t size) {
+                        target.report(slot, options_.weight.offset + offset, gradient, size);
+                      });
 }
 
 void DenseStage::weight_piece(int piece, int pieces, const Signal& in, const OutputGradients& gradients,
                               const GradientTarget& target) const {
-  report_weights(piece, pieces, gradients.count, target, [&](float* gradient, int first, int last) {
+  report_weights<float>(piece, pieces, gradients.count, target, [&](float* gradient, int first, int last) {
     if (!options_.frozen) dense_weight_gradient(positions_of(in.value), gradients, options_.outputs, first, last, gradient);
   });
 }
@@ -201,7 +223,7 @@ void DenseStage::fused_piece(int piece, int pieces, const Signal& in, const Sign
   const int outputs = options_.outputs;
   const int count = count_of(rows);
   const Rows x = positions_of(in.value), dx = positions_of(in.gradient), dy = positions_of(out.gradient);
-  report_weights(piece, pieces, count, target, [&](float* gradient, int first, int last) {
+  report_weights<float>(piece, pieces, count, target, [&](float* gradient, int first, int last) {
     if (options_.data_gradient && !options_.frozen)
       dense_both_gradients(x, dy, count, weights, outputs, dx, first, last, gradient);
     else if (options_.data_gradient)

@@ -62,10 +62,8 @@ class DenseStage {
   /// For weighted sums, call begin_weighted with scratch_size() floats, which the stage may use until the last weighted_piece,
   /// and then weighted_piece for every piece.
   std::size_t scratch_size() const;
-  void begin_weighted(const Signal& out, std::span<const float> factors, float* scratch, const GradientTarget& target);
-  void weighted_piece(int piece, int pieces, const Signal& in, const GradientTarget& target) {
-    weight_piece(piece, pieces, in, scaled_, target);
-  }
+  void begin_weighted(const Signal& out, std::span<const float> factors, float* scratch, const SumTarget& target);
+  void weighted_piece(int piece, int pieces, const Signal& in, const SumTarget& target) const;
 
  private:
   static Options options_of(LayerCursor& layers);
@@ -84,14 +82,16 @@ class DenseStage {
     int last = 0;
   };
   /// The number of stretches whose gradients are computed at once from `count` rows.
-  int stretches_per_group(int count) const;
+  int stretches_per_group(int count, bool in_double = false) const;
   /// Calls compute(gradient, first input, last input) for every group of stretches, then report(slot, offset among the weights,
   /// gradient, size) for each stretch of the group.
-  template <class Compute, class Report>
+  template <class T, class Compute, class Report>
   void for_each_stretch(Stretches stretches, int count, Compute&& compute, Report&& report) const;
   /// Computes the stretches of a piece and reports them to the target.
-  template <class Compute>
-  void report_weights(int piece, int pieces, int count, const GradientTarget& target, Compute&& compute) const;
+  template <class T, class Compute>
+  void report_weights(int piece, int pieces, int count, const TargetOf<T>& target, Compute&& compute) const;
+  /// The output gradients at an example's positions.
+  OutputGradients gradients_of(Rows out, int row) const { return {{out[row], positions_of(out).stride}, options_.positions}; }
   std::size_t work(int rows) const { return static_cast<std::size_t>(count_of(rows)) * options_.inputs * options_.outputs; }
   int first_stretch(int piece, int pieces) const { return weight_stretches_ * piece / pieces; }
   int first_input(int stretch) const { return std::min(stretch * inputs_per_stretch_, options_.inputs); }
@@ -105,7 +105,8 @@ class DenseStage {
   // only for weighted_sum
   OutputGradients scaled_;  ///< output gradients times the factors
   std::vector<int> scaled_examples_;
-  std::vector<float> position_factors_;  ///< for sequences
+  Rows out_gradients_;  ///< for sequences
+  std::span<const float> factors_;
 };
 
 }  // namespace fedstride

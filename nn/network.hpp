@@ -52,16 +52,16 @@ class Network {
   /// The first half of a private step: one forward and one backward pass of the batch in training mode, up to the point where the
   /// L2 norm of each example's gradient over all trainable parameters is known. `norms` receives one value per example. It is
   /// never below the true norm of the example's term in weighted_sum with factor 1 and exceeds it at most by a factor of 1 +
-  /// kNormMargin; it is NaN or infinite if the gradient is not finite. Requires at least one example. The true norm is that of
-  /// the gradient computed in single precision for the example alone; rounding in the sum over the batch is not included.
+  /// kNormMargin; it is NaN or infinite if the gradient is not finite. Requires at least one example.
   BatchLoss per_example(const float* weights, const Batch& batch, std::span<double> norms,
                         ForEachPiece for_each_piece = serially);
   static constexpr double kNormMargin = 1e-4;
 
   /// The second half: passes sum_i factors[i] x gradient of example i of the last per_example batch to the sink (a sum, not a
-  /// mean), with zeros for frozen parameters; returns the sum of the sink's values. An example with factor 0 contributes nothing,
-  /// regardless of its values. Does not read the weights. May be called again with other factors.
-  double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece = serially);
+  /// mean), with zeros for frozen parameters; returns the sum of the sink's values. An example's term does not depend on the other
+  /// examples, in any bit, and terms are added in double, one by one. An example with factor 0 contributes nothing, regardless of
+  /// its values. Does not read the weights. May be called again with other factors.
+  double weighted_sum(std::span<const float> factors, SumSink sink, ForEachPiece for_each_piece = serially);
 
   /// Evaluates the examples without dropout; `predicted`, if not empty, receives one class per example (Targets::classes).
   BatchLoss evaluate(const float* weights, const Answers& answers, std::span<Label> predicted = {},

@@ -18,10 +18,7 @@ class NormStage : public RowStageWithParameters {
         max_rows_(static_cast<std::size_t>(layers.max_rows())),
         tensors_(layers.tensors()) {}
 
-  void prepare_training() override {
-    examples_ = Buffer<float>(max_rows_ * row_stride(2 * channels_));
-    total_ = Buffer<float>(2 * channels_);
-  }
+  void prepare_training() override { examples_ = Buffer<float>(max_rows_ * row_stride(2 * channels_)); }
   void begin(const float* weights) override {
     scale_ = weights + tensors_.scale.offset;
     shift_ = weights + tensors_.shift.offset;
@@ -29,9 +26,13 @@ class NormStage : public RowStageWithParameters {
   bool trains() const override { return !tensors_.frozen; }
   int stretches() const override { return 2; }
   bool keeps_gradients() const override { return false; }
-  void gradient_piece(int, const Signal&, int rows, int, const GradientTarget& target) override { report(rows, {}, target); }
-  void weighted_piece(int, const Signal&, std::span<const float> factors, const GradientTarget& target) override {
-    report(static_cast<int>(factors.size()), factors, target);
+  void gradient_piece(int, const Signal&, int rows, int, const GradientTarget& target) override {
+    report(
+        rows, [](int) { return 1.0F; }, target);
+  }
+  void weighted_piece(int, const Signal&, std::span<const float> factors, const SumTarget& target) override {
+    report(
+        static_cast<int>(factors.size()), [&](int row) { return factors[static_cast<std::size_t>(row)]; }, target);
   }
   void backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) override {
     backward(in, out, range);
@@ -51,23 +52,19 @@ class NormStage : public RowStageWithParameters {
   const float* shift_ = nullptr;
 
  private:
-  /// Reports the sum of the examples' gradients, multiplied by their factors if given; terms with factor 0 are omitted.
-  void report(int rows, std::span<const float> factors, const GradientTarget& target) {
-    if (trains()) {
-      std::fill_n(total_.data(), 2 * channels_, 0.0F);
-      for (int row = 0; row < rows; ++row) {
-        const float factor = factors.empty() ? 1.0F : factors[static_cast<std::size_t>(row)];
-        if (factor != 0) add_scaled(total_.data(), example(row), factor, 2 * channels_);
-      }
-    }
-    target.report(0, tensors_.scale.offset, total_.data(), channels_);
-    target.report(1, tensors_.shift.offset, total_.data() + channels_, channels_);
+  /// Reports the sum of the examples' gradients, multiplied by their factors; terms with factor 0 are omitted.
+  template <class T, class FactorOf>
+  void report(int rows, FactorOf&& factor_of, const TargetOf<T>& target) {
+    T* const total = thread_scratch<Scratch::call, T>(2 * channels_);
+    std::fill_n(total, 2 * channels_, T{});
+    for (int row = 0; trains() && row < rows; ++row)
+      if (const float factor = factor_of(row); factor != 0) add_scaled(total, example(row), factor, 2 * channels_);
+    target.report(0, tensors_.scale.offset, total, channels_);
+    target.report(1, tensors_.shift.offset, total + channels_, channels_);
   }
 
   LayerTensors tensors_;
-  // only for training
-  Buffer<float> examples_;
-  Buffer<float> total_;
+  Buffer<float> examples_;  ///< only for training
 };
 
 /// Group normalization with the ReLU after it, if any.

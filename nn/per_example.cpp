@@ -8,8 +8,7 @@ namespace fedstride {
 namespace {
 
 // Norms are computed in double from the example's own gradient in single precision. Scaling an output's gradient and multiplying
-// it by an input each cause a relative rounding error of at most 2^-24, far below kNormMargin; a different order of a float sum
-// changes it by about this error times the sum's condition number.
+// it by an input each cause a relative rounding error of at most 2^-24, far below kNormMargin.
 constexpr double kRoundingMargin = 2e-5;
 static_assert(kRoundingMargin < Network::kNormMargin);
 
@@ -40,12 +39,12 @@ void Network::Workspace::backward_norms(int rows, double* squared_norms, ForEach
   });
 }
 
-double Network::Workspace::weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece) {
+double Network::Workspace::weighted_sum(std::span<const float> factors, SumSink sink, ForEachPiece for_each_piece) {
   const int rows = static_cast<int>(factors.size());
   for (std::size_t s = stages.size(); s-- > row_stages;) {
     auto& dense = stages[s].dense;
     if (!dense) continue;
-    const GradientTarget to = target(s, sink);
+    const SumTarget to = target(s, sink);
     dense->begin_weighted(signals[s + 1], factors, scratch.data(), to);
     const int pieces = dense->backward_pieces(rows);
     run(pieces, for_each_piece, [&](int piece) { dense->weighted_piece(piece, pieces, input(s), to); });
@@ -71,7 +70,7 @@ BatchLoss Network::per_example(const float* weights, const Batch& batch, std::sp
   return loss;
 }
 
-double Network::weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece) {
+double Network::weighted_sum(std::span<const float> factors, SumSink sink, ForEachPiece for_each_piece) {
   assert(static_cast<int>(factors.size()) == workspace_->per_example_rows);
   return workspace_->weighted_sum(factors, sink, for_each_piece);
 }

@@ -118,7 +118,7 @@ class RecurrentStage final : public RowStageWithParameters {
     product_.begin_backward(to, rows, target);
     product_.backward_piece(0, 1, from, to, rows, target);
   }
-  void weighted_piece(int, const Signal& in, std::span<const float> factors, const GradientTarget& target) override {
+  void weighted_piece(int, const Signal& in, std::span<const float> factors, const SumTarget& target) override {
     product_.begin_weighted(product_out(in), factors, scratch_.data(), target);
     product_.weighted_piece(0, 1, product_in(), target);
   }

@@ -40,7 +40,6 @@ class TableStage final : public RowStageWithParameters {
     uses_.resize(max_rows_ * static_cast<std::size_t>(positions_));
     orders_ = Buffer<int>(uses_.size());
     sums_ = Buffer<float>(max_pieces_ * stride());
-    sum_ = Buffer<float>(whole_lanes(static_cast<std::size_t>(entries_per_stretch_) * size_));
   }
   void begin(const float* weights) override { table_ = weights + tensors_.table.offset; }
   void forward(const Signal& in, const Signal& out, RowRange range, const Batch*) override {
@@ -86,10 +85,21 @@ class TableStage final : public RowStageWithParameters {
   int stretches() const override { return (entries_ + entries_per_stretch_ - 1) / entries_per_stretch_; }
   bool keeps_gradients() const override { return true; }
   void gradient_piece(int, const Signal& in, int rows, int, const GradientTarget& target) override {
-    report(in, rows, {}, target);
+    report(in, rows, target, [&](float* sum, std::span<const int> uses) {
+      for (const int use : uses) add_scaled(sum, d_at(use), 1.0F, static_cast<std::size_t>(size_));
+    });
   }
-  void weighted_piece(int, const Signal& in, std::span<const float> factors, const GradientTarget& target) override {
-    report(in, static_cast<int>(factors.size()), factors, target);
+  void weighted_piece(int, const Signal& in, std::span<const float> factors, const SumTarget& target) override {
+    const auto size = static_cast<std::size_t>(size_);
+    report(in, static_cast<int>(factors.size()), target, [&](double* sum, std::span<const int> uses) {
+      float* const own = thread_scratch<Scratch::call>(size);  // one example's gradient
+      for (std::size_t i = 0; i < uses.size();) {
+        const int row = uses[i] / positions_;
+        std::fill_n(own, size, 0.0F);
+        for (; i < uses.size() && uses[i] / positions_ == row; ++i) add_scaled(own, d_at(uses[i]), 1.0F, size);
+        if (const float factor = factors[static_cast<std::size_t>(row)]; factor != 0) add_scaled(sum, own, factor, size);
+      }
+    });
   }
 
  private:
@@ -106,23 +116,26 @@ class TableStage final : public RowStageWithParameters {
       for (int t = 0; t < positions_; ++t)
         uses_[static_cast<std::size_t>(ends_[static_cast<std::size_t>(entry(in, row, t))]++)] = row * positions_ + t;
   }
-  void report(const Signal& in, int rows, std::span<const float> factors, const GradientTarget& target) {
+  /// The output's gradient at a use.
+  const float* d_at(int use) const { return d_output_[use / positions_] + use % positions_ * stride(); }
+  /// add(sum, uses) adds up the gradients of an entry's uses.
+  template <class T, class Add>
+  void report(const Signal& in, int rows, const TargetOf<T>& target, Add&& add) {
     const auto size = static_cast<std::size_t>(size_);
     if (trains()) sort_uses(in, rows);
     int slot = 0;
-    std::size_t use = 0;
+    int use = 0;
+    T* const sums = thread_scratch<Scratch::call, T>(static_cast<std::size_t>(entries_per_stretch_) * size);
     for (int first = 0; first < entries_; first += entries_per_stretch_, ++slot) {
       const int last = std::min(first + entries_per_stretch_, entries_);
       const std::size_t values = static_cast<std::size_t>(last - first) * size;
-      std::fill_n(sum_.data(), values, 0.0F);
-      for (int e = first; trains() && e < last; ++e)
-        for (; use < static_cast<std::size_t>(ends_[static_cast<std::size_t>(e)]); ++use) {
-          const int row = uses_[use] / positions_, t = uses_[use] % positions_;
-          const float factor = factors.empty() ? 1.0F : factors[static_cast<std::size_t>(row)];
-          if (factor != 0)
-            add_scaled(sum_.data() + static_cast<std::size_t>(e - first) * size, d_output_[row] + t * stride(), factor, size);
-        }
-      target.report(slot, tensors_.table.offset + static_cast<std::size_t>(first) * size, sum_.data(), values);
+      std::fill_n(sums, values, T{});
+      for (int e = first; trains() && e < last; ++e) {
+        const int end = ends_[static_cast<std::size_t>(e)];
+        add(sums + static_cast<std::size_t>(e - first) * size, std::span<const int>(uses_.data() + use, uses_.data() + end));
+        use = end;
+      }
+      target.report(slot, tensors_.table.offset + static_cast<std::size_t>(first) * size, sums, values);
     }
   }
 
@@ -141,7 +154,6 @@ class TableStage final : public RowStageWithParameters {
   Buffer<float> sums_;     ///< scratch of each piece
   std::vector<int> ends_;  ///< where each entry's uses end
   std::vector<int> uses_;  ///< row * positions + t
-  Buffer<float> sum_;
 };
 
 /// Attention. The preceding dense stage computes its queries, keys and values; the following one multiplies by its output

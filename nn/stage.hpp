@@ -43,14 +43,17 @@ struct LayerTensors : ByRole<Tensor> {
 };
 
 /// Passes a stage's gradient to the sink, one stretch per slot; the slots are added in order at the end of the step.
-struct GradientTarget {
-  GradientSink sink;
+template <class T>
+struct TargetOf {
+  function_ref<double(std::size_t offset, std::span<const T>)> sink;
   double* slots;  ///< the stage's own slots, stretches() of them
 
-  void report(int slot, std::size_t offset, const float* gradient, std::size_t size) const {
+  void report(int slot, std::size_t offset, const T* gradient, std::size_t size) const {
     slots[slot] = sink(offset, {gradient, size});
   }
 };
+using GradientTarget = TargetOf<float>;
+using SumTarget = TargetOf<double>;
 
 /// The approximate number of floats passed to a sink at once, small enough to stay in the first-level cache.
 inline constexpr std::size_t kStretch = 2048;
@@ -152,8 +155,9 @@ class RowStageWithParameters : public RowStage {
 
   /// Like backward, but also adds the squared norm of each example's own gradient to squared_norms[row], if the stage trains.
   virtual void backward_norms(const Signal& in, const Signal& out, RowRange range, double* squared_norms) = 0;
-  /// Called afterwards: reports the sum of those gradients, each multiplied by its factor.
-  virtual void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const GradientTarget& target) = 0;
+  /// Called afterwards: reports the sum, in double, of those gradients, each multiplied by its factor. An example's gradient has the
+  /// same bits as in backward_norms, whatever the other examples are.
+  virtual void weighted_piece(int piece, const Signal& in, std::span<const float> factors, const SumTarget& target) = 0;
 };
 
 }  // namespace fedstride

@@ -84,7 +84,7 @@ struct Network::Workspace {
   void for_each_stage_backward(RowRange range, function_ref<void(std::size_t, const Signal&, const Signal&)> body);
   void backward(int rows, GradientSink sink, ForEachPiece for_each_piece);
   void backward_norms(int rows, double* squared_norms, ForEachPiece for_each_piece);
-  double weighted_sum(std::span<const float> factors, GradientSink sink, ForEachPiece for_each_piece);
+  double weighted_sum(std::span<const float> factors, SumSink sink, ForEachPiece for_each_piece);
   /// True if stage s or one before it trains.
   bool needs_backward(std::size_t s) const { return stages[s].trains || stages[s].data_gradient; }
 
@@ -92,7 +92,10 @@ struct Network::Workspace {
   /// scores.
   BatchLoss losses(int rows, const Answers& answers, const float* scale, std::span<Label> predicted);
 
-  GradientTarget target(std::size_t s, GradientSink sink) { return {sink, slots.data() + first_slot[s]}; }
+  template <class T>
+  TargetOf<T> target(std::size_t s, function_ref<double(std::size_t, std::span<const T>)> sink) {
+    return {sink, slots.data() + first_slot[s]};
+  }
   double slot_sum() const;
 
   Signal& signal(SignalPlace place) {

@@ -298,12 +298,12 @@ ReleasedSum Accumulator::release() && {
   require(!secure_, "a secured sum must be unmasked before its release");
   if (rules_.adds_noise()) {
     ClientNoise noise = rules_.release->noise;
-    if (clip_) noise.standard_deviation *= clip_->bound() / rules_.release->clip.bound();
+    if (clip_) noise.grid.deviation *= clip_->bound() / rules_.release->clip.bound();
     const bool is_correlated = !rules_.release->correlation.is_independent();
     require(is_correlated == (noise_ != nullptr),
             "the noise of earlier rounds must be set if noise is correlated, and only then");
     if (is_correlated)
-      noise_->add(sum_, noise.standard_deviation, rules_.release->source, round_);
+      noise_->add(sum_, noise.grid, rules_.release->source, round_);
     else
       add_noise(sum_, noise, rules_.release->source, {Purpose::client_noise, round_});
   }

@@ -35,14 +35,37 @@ double BandedNoise::norm_in_groups(const Correlation& correlation) const {
   return correlation.coefficients.empty() ? 1 : std::sqrt(square) * kSensitivityRoundedUp;
 }
 
-void BandedNoise::correlate(const Correlation& correlation, const NoiseRow& row) const {
-  const auto& c = correlation.coefficients;
-  auto& kept = row.kept;
+namespace {
+
+/// Adds `sign` times the weighted vectors kept from earlier rounds.
+void add_earlier(const std::vector<double>& c, double sign, const NoiseRow& row) {
+  const auto& kept = row.kept;
   for (std::size_t j = 1; j <= std::min<std::uint64_t>(row.t, kept.size()); ++j) {
     const double* const earlier = kept[(row.t - j) % kept.size()].data() + row.first;
-    for (std::size_t i = 0; i < row.noise.size(); ++i) row.noise[i] -= c[j] * earlier[i];
+    const double weight = sign * c[j];
+    for (std::size_t i = 0; i < row.values.size(); ++i) row.values[i] += weight * earlier[i];
   }
-  if (!kept.empty()) std::ranges::copy(row.noise, kept[row.t % kept.size()].begin() + static_cast<std::ptrdiff_t>(row.first));
+}
+
+/// Keeps the values in place of the oldest.
+void keep(std::span<const double> values, const NoiseRow& row) {
+  auto& kept = row.kept;
+  if (!kept.empty()) std::ranges::copy(values, kept[row.t % kept.size()].begin() + static_cast<std::ptrdiff_t>(row.first));
+}
+
+}  // namespace
+
+void BandedNoise::encode(const Correlation& correlation, const NoiseRow& row,
+                         function_ref<void(std::size_t, std::span<const double>)> /*put*/) const {
+  const std::vector<double> own(row.values.begin(), row.values.end());
+  add_earlier(correlation.coefficients, 1, row);
+  keep(own, row);
+}
+
+void BandedNoise::correlate(const Correlation& correlation, const NoiseRow& row,
+                            function_ref<std::span<const double>(std::size_t)> /*draw*/) const {
+  add_earlier(correlation.coefficients, -1, row);
+  keep(row.values, row);
 }
 
 }  // namespace fedstride

@@ -18,7 +18,10 @@ struct BandedNoise final : PartBase<MechanismPart, BandedNoise> {
   double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const override;
   double norm_in_groups(const Correlation& correlation) const override;
   std::size_t kept_vectors(const Correlation& correlation) const override { return correlation.coefficients.size() - 1; }
-  void correlate(const Correlation& correlation, const NoiseRow& row) const override;
+  void encode(const Correlation& correlation, const NoiseRow& row,
+              function_ref<void(std::size_t, std::span<const double>)> put) const override;
+  void correlate(const Correlation& correlation, const NoiseRow& row,
+                 function_ref<std::span<const double>(std::size_t)> draw) const override;
 };
 
 }  // namespace fedstride

@@ -1,6 +1,7 @@
 #include "dp/correlations/blt.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/error.hpp"
@@ -47,22 +48,40 @@ double BufferedNoise::sensitivity(const Correlation& correlation, std::uint64_t 
   return std::sqrt(square) * kSensitivityRoundedUp;
 }
 
-void BufferedNoise::correlate(const Correlation& correlation, const NoiseRow& row) const {
+namespace {
+
+/// Adds `sign` times the scaled buffers to the values. The buffers then take in the values before (sign 1) or after it (-1).
+void pass_buffers(const Correlation& correlation, double sign, const NoiseRow& row) {
   auto& kept = row.kept;
   const double* const scale = correlation.coefficients.data();
   const double* const decay = scale + kept.size();
   constexpr std::size_t kStretch = 128;  // a stretch's buffers stay in L1 from one loop to the next
-  for (std::size_t begin = 0; begin < row.noise.size(); begin += kStretch) {
-    const auto part = row.noise.subspan(begin, std::min(kStretch, row.noise.size() - begin));
+  std::array<double, kStretch> taken;
+  for (std::size_t begin = 0; begin < row.values.size(); begin += kStretch) {
+    const auto part = row.values.subspan(begin, std::min(kStretch, row.values.size() - begin));
+    std::ranges::copy(part, taken.begin());
     for (std::size_t buffer = 0; buffer < kept.size(); ++buffer) {
       const double* const values = kept[buffer].data() + row.first + begin;
-      for (std::size_t i = 0; i < part.size(); ++i) part[i] -= scale[buffer] * values[i];
+      for (std::size_t i = 0; i < part.size(); ++i) part[i] += sign * scale[buffer] * values[i];
     }
+    if (sign < 0) std::ranges::copy(part, taken.begin());
     for (std::size_t buffer = 0; buffer < kept.size(); ++buffer) {
       double* const values = kept[buffer].data() + row.first + begin;
-      for (std::size_t i = 0; i < part.size(); ++i) values[i] = decay[buffer] * values[i] + part[i];
+      for (std::size_t i = 0; i < part.size(); ++i) values[i] = decay[buffer] * values[i] + taken[i];
     }
   }
+}
+
+}  // namespace
+
+void BufferedNoise::encode(const Correlation& correlation, const NoiseRow& row,
+                           function_ref<void(std::size_t, std::span<const double>)> /*put*/) const {
+  pass_buffers(correlation, 1, row);
+}
+
+void BufferedNoise::correlate(const Correlation& correlation, const NoiseRow& row,
+                              function_ref<std::span<const double>(std::size_t)> /*draw*/) const {
+  pass_buffers(correlation, -1, row);
 }
 
 }  // namespace fedstride

@@ -23,7 +23,10 @@ struct BufferedNoise final : PartBase<MechanismPart, BufferedNoise, BufferedNois
   std::vector<std::pair<std::string_view, std::uint64_t>> stated(const Correlation& correlation) const override;
   double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const override;
   std::size_t kept_vectors(const Correlation& correlation) const override { return correlation.coefficients.size() / 2; }
-  void correlate(const Correlation& correlation, const NoiseRow& row) const override;
+  void encode(const Correlation& correlation, const NoiseRow& row,
+              function_ref<void(std::size_t, std::span<const double>)> put) const override;
+  void correlate(const Correlation& correlation, const NoiseRow& row,
+                 function_ref<std::span<const double>(std::size_t)> draw) const override;
 };
 
 BufferedToeplitz buffered_of(const Correlation& correlation);

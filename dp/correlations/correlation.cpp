@@ -76,7 +76,7 @@ double combined_deviation(const Correlation& correlation, std::span<const double
       };
       draw(0);
       noise = drawn;
-      mechanism_of(correlation).correlate(correlation, {t, 0, noise, kept, draw});
+      mechanism_of(correlation).correlate(correlation, {t, 0, noise, kept}, draw);
       for (std::size_t i = 0; i < used; ++i) sum[i] += factors[t] * noise[i];
     }
     for (const double one : sum) square += one * one;

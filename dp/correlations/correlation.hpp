@@ -43,16 +43,13 @@ struct Correlation {
                  Term{"coefficients", &Correlation::coefficients}};
 };
 
-/// A stretch of one round's noise. Before correlate(), `noise` holds the round's own standard normal draws; after it, the
-/// correlated noise, in units of the standard deviation.
+/// A stretch of one round's vector, which encode() or correlate() changes in place.
 struct NoiseRow {
   std::uint64_t t = 0;    ///< the round, from 0
   std::size_t first = 0;  ///< index of the stretch's start in the vectors
-  std::span<double> noise;
-  /// Model-sized vectors kept from round to round.
+  std::span<double> values;
+  /// Model-sized vectors kept from round to round; each of the two functions has its own.
   std::vector<std::vector<double>>& kept;
-  /// Returns this stretch of the round's additional noise vector with this number (from 1); valid until the next call.
-  function_ref<std::span<const double>(std::size_t)> draw;
 };
 
 /// A mechanism that correlates noise. It plans a Correlation, which all other functions take.
@@ -80,8 +77,18 @@ class MechanismPart : public Part {
   /// amplifies privacy (Choquette-Choo et al. 2023, Theorem 1); otherwise 0.
   virtual double norm_in_groups(const Correlation& /*correlation*/) const { return 0; }
 
+  // A round's sum x_t is encoded, noised on the grid and decoded (dp/noise/correlated_noise.hpp), so that the result is a function of
+  // noisy whole numbers, however it rounds: with z_t added in between, decoding gives x_t + (C^-1 z)_t.
+
+  /// The number of model-sized vectors that encode() and correlate() keep, each.
   virtual std::size_t kept_vectors(const Correlation& correlation) const = 0;
-  virtual void correlate(const Correlation& correlation, const NoiseRow& row) const = 0;
+  /// Replaces x_t by (C x)_t. Passes what else is noised in this round to `put`, with its number from 1.
+  virtual void encode(const Correlation& correlation, const NoiseRow& row,
+                      function_ref<void(std::size_t, std::span<const double>)> put) const = 0;
+  /// Replaces the encoded vector with noise by the released one, or z_t by (C^-1 z)_t. draw(number) returns what else was noised;
+  /// valid until the next call.
+  virtual void correlate(const Correlation& correlation, const NoiseRow& row,
+                         function_ref<std::span<const double>(std::size_t)> draw) const = 0;
 };
 
 /// The correlation's mechanism, with default settings.
@@ -96,7 +103,7 @@ std::string refuse_coefficients(const Correlation& correlation);
 /// Why the correlation cannot be accounted for, in one line; empty if it can.
 std::string objection(const Correlation& correlation);
 
-/// The number of model-sized vectors that the noise keeps from round to round.
+/// MechanismPart::kept_vectors.
 inline std::size_t kept_vectors(const Correlation& correlation) { return mechanism_of(correlation).kept_vectors(correlation); }
 
 inline constexpr double kSensitivityRoundedUp = 1 + 1e-12;

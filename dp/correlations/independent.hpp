@@ -19,7 +19,10 @@ struct IndependentNoise final : PartBase<MechanismPart, IndependentNoise> {
   }
   double norm_in_groups(const Correlation& /*correlation*/) const override { return 1; }
   std::size_t kept_vectors(const Correlation& /*correlation*/) const override { return 0; }
-  void correlate(const Correlation& /*correlation*/, const NoiseRow& /*row*/) const override {}
+  void encode(const Correlation& /*correlation*/, const NoiseRow& /*row*/,
+              function_ref<void(std::size_t, std::span<const double>)> /*put*/) const override {}
+  void correlate(const Correlation& /*correlation*/, const NoiseRow& /*row*/,
+                 function_ref<std::span<const double>(std::size_t)> /*draw*/) const override {}
 };
 
 }  // namespace fedstride

@@ -177,16 +177,38 @@ std::size_t TreeNoise::kept_vectors(const Correlation& correlation) const {
   return tree_depth(correlation.restart > 0 ? std::min(correlation.restart, correlation.horizon) : correlation.horizon);
 }
 
-void TreeNoise::correlate(const Correlation& correlation, const NoiseRow& row) const {
-  const std::uint64_t before = correlation.restart > 0 ? row.t % correlation.restart : row.t;  // earlier rounds of this tree
-  std::vector<double> estimate(row.noise.begin(), row.noise.end());
-  std::vector<double> ended(row.noise.size());
+namespace {
+
+/// The height of the largest node that ends in round t.
+std::size_t height_at(const Correlation& correlation, std::uint64_t t) {
+  return static_cast<std::size_t>(std::countr_one(correlation.restart > 0 ? t % correlation.restart : t));
+}
+
+}  // namespace
+
+// The sums of the nodes that end in this round; `kept` has those of the last left children.
+void TreeNoise::encode(const Correlation& correlation, const NoiseRow& row,
+                       function_ref<void(std::size_t, std::span<const double>)> put) const {
+  std::vector<double> node(row.values.begin(), row.values.end());
+  const std::size_t height = height_at(correlation, row.t);
+  for (std::size_t h = 0; h < height; ++h) {
+    const double* const left = row.kept[h].data() + row.first;
+    for (std::size_t i = 0; i < node.size(); ++i) node[i] += left[i];
+    put(h + 1, node);
+  }
+  std::ranges::copy(node, row.kept[height].begin() + static_cast<std::ptrdiff_t>(row.first));
+}
+
+void TreeNoise::correlate(const Correlation& correlation, const NoiseRow& row,
+                          function_ref<std::span<const double>(std::size_t)> draw) const {
+  std::vector<double> estimate(row.values.begin(), row.values.end());
+  std::vector<double> ended(row.values.size());
   double variance = 1;
-  const auto height = static_cast<std::size_t>(std::countr_one(before));
+  const std::size_t height = height_at(correlation, row.t);
   for (std::size_t h = 0; h < height; ++h) {
     const double own = 2 * variance / (1 + 2 * variance);
     const double* const left = row.kept[h].data() + row.first;
-    const std::span<const double> node = row.draw(h + 1);
+    const std::span<const double> node = draw(h + 1);
     for (std::size_t i = 0; i < estimate.size(); ++i) {
       ended[i] += left[i];
       estimate[i] = own * node[i] + (1 - own) * (left[i] + estimate[i]);
@@ -194,7 +216,7 @@ void TreeNoise::correlate(const Correlation& correlation, const NoiseRow& row) c
     variance = own;  // 2 v / (1 + 2 v)
   }
   std::ranges::copy(estimate, row.kept[height].begin() + static_cast<std::ptrdiff_t>(row.first));
-  for (std::size_t i = 0; i < estimate.size(); ++i) row.noise[i] = estimate[i] - ended[i];
+  for (std::size_t i = 0; i < estimate.size(); ++i) row.values[i] = estimate[i] - ended[i];
 }
 
 }  // namespace fedstride

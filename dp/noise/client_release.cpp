@@ -93,33 +93,43 @@ void keep_only(std::span<const ParameterRange> ranges, Vector& vector) {
   clear_to(vector.size());
 }
 
-double scaled_deviation(double standard_deviation) {
-  if (!(standard_deviation > 0) || standard_deviation > kMaxDeviation)
-    throw usage_error("the standard deviation of noise on client updates is " + std::to_string(standard_deviation) +
+void check_deviation(double deviation) {
+  if (!(deviation > 0) || deviation > kMaxDeviation)
+    throw usage_error("the standard deviation of noise on client updates is " + std::to_string(deviation) +
                       "; it must be above 0 and at most 2^22, 4194304");
-  return standard_deviation * ExactSum::kScale;
+}
+
+void for_each_row_of(std::size_t size, ForEachPiece for_each_piece, function_ref<void(std::size_t, std::size_t)> body) {
+  const std::size_t rows = (size + kComponentsPerRow - 1) / kComponentsPerRow;
+  for_each_piece(static_cast<int>((rows + kRowsPerPiece - 1) / kRowsPerPiece), [&](int piece) {
+    const std::size_t begin = static_cast<std::size_t>(piece) * kRowsPerPiece;
+    for (std::size_t row = begin; row < std::min(begin + kRowsPerPiece, rows); ++row) {
+      const std::size_t first = row * kComponentsPerRow;
+      body(first, std::min(kComponentsPerRow, size - first));
+    }
+  });
 }
 
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece) {
-  const double deviation = scaled_deviation(noise.standard_deviation);
-  const DiscreteGaussian discrete(static_cast<std::uint64_t>(std::ceil(deviation)));
-  const std::size_t rows = (sum.size() + kComponentsPerRow - 1) / kComponentsPerRow;
-  const std::size_t pieces = (rows + kRowsPerPiece - 1) / kRowsPerPiece;
+  check_deviation(noise.grid.deviation);
+  const double in_units = noise.grid.step() * ExactSum::kScale;
+  const DiscreteGaussian discrete(static_cast<std::uint64_t>(std::ceil(noise.grid.deviation * ExactSum::kScale)));
   const std::span<__int128> integers = sum.integers();
-  for_each_piece(static_cast<int>(pieces), [&](int piece) {
-    const std::size_t begin = static_cast<std::size_t>(piece) * kRowsPerPiece;
-    for (std::size_t row = begin; row < std::min(begin + kRowsPerPiece, rows); ++row) {
-      const std::size_t first = row * kComponentsPerRow;
+  for_each_row_of(sum.size(), for_each_piece, [&](std::size_t first, std::size_t size) {
+    const std::span<__int128> row = integers.subspan(first, size);
+    if (noise.discrete) {
       Address here = address;
-      here.row += static_cast<std::uint32_t>(row);
+      here.row += static_cast<std::uint32_t>(first / kComponentsPerRow);
       RandomStream random = source.at(here);
-      for (__int128& integer : integers.subspan(first, std::min(kComponentsPerRow, sum.size() - first))) {
-        if (noise.discrete)
-          integer += discrete(random);
-        else
-          integer += static_cast<__int128>(std::nearbyint(random.normal() * deviation));
-      }
+      for (__int128& integer : row) integer += discrete(random);
+      return;
+    }
+    std::array<double, kComponentsPerRow> drawn;
+    draw_grid_noise(source, address, first, noise.grid.bits, std::span(drawn).first(size));
+    for (std::size_t i = 0; i < size; ++i) {
+      const double noisy = on_grid(static_cast<double>(row[i]), 1 / in_units) + drawn[i];
+      row[i] = static_cast<__int128>(std::nearbyint(noisy * in_units));
     }
   });
 }
@@ -159,6 +169,6 @@ ReleasedBeside::Means ReleasedBeside::take_off(Vector& mean, double bound) const
   return means;
 }
 
-double CentralRelease::most_bound() const { return clip.bound() * kMaxDeviation / noise.standard_deviation; }
+double CentralRelease::most_bound() const { return clip.bound() * kMaxDeviation / noise.grid.deviation; }
 
 }  // namespace fedstride

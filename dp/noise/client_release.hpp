@@ -12,6 +12,7 @@
 #include "core/vector.hpp"
 #include "dp/accountants/mechanism.hpp"
 #include "dp/bounds/bound.hpp"
+#include "dp/noise/grid_noise.hpp"
 
 namespace fedstride {
 
@@ -53,21 +54,23 @@ void keep_only(std::span<const ParameterRange> ranges, Vector& vector);
 
 /// Noise on a sum of client updates.
 struct ClientNoise {
-  double standard_deviation = 0;  ///< absolute, on the sum: noise multiplier x S
-  bool discrete = false;          ///< exact discrete Gaussian on multiples of 2^-40; otherwise a Gaussian rounded to them
-  bool by_clients = false;        ///< already in the sum, added in shares
+  NoiseGrid grid = {};      ///< its deviation is absolute, on the sum: above noise multiplier x S
+  bool discrete = false;    ///< exact discrete Gaussian on multiples of 2^-40; otherwise Gaussian on the grid
+  bool by_clients = false;  ///< already in the sum, added in shares
 };
 
-/// Noise is drawn in rows of kComponentsPerRow components, each row at its own row of the address. A piece of work is several
-/// rows.
+/// Noise is drawn and added in rows of kComponentsPerRow components. A piece of work is several rows.
 inline constexpr std::size_t kComponentsPerRow = 1024;
 inline constexpr std::size_t kRowsPerPiece = 8;
-/// The standard deviation in units of an ExactSum. Throws Error (usage) unless it is above 0 and at most 2^22.
-double scaled_deviation(double standard_deviation);
+/// Throws Error (usage) unless the deviation is above 0 and at most 2^22.
+void check_deviation(double deviation);
+/// Calls body(first, size) for the rows of `size` components, in pieces.
+void for_each_row_of(std::size_t size, ForEachPiece for_each_piece, function_ref<void(std::size_t, std::size_t)> body);
 
-/// Adds an independent draw of noise to each component of the sum; a draw depends only on source, address and component. Each
-/// 1,024 components have their own row of the address (rows 0, 1, ...). For discrete noise, the deviation is rounded up to a
-/// multiple of 2^-40. Throws Error (usage) unless the deviation is above 0 and at most 2^22.
+/// Rounds each component of the sum to the grid and adds an independent draw of noise to it; a draw depends only on source, address
+/// and component. The result is stored as the nearest multiple of 2^-40. Discrete noise is added to the sum as it is, with its
+/// deviation rounded up to a multiple of 2^-40, and each row at its own row of the address. Throws Error (usage) unless the
+/// deviation is above 0 and at most 2^22.
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece = serially);
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "core/normals.hpp"
 #include "dp/bounds/fixed.hpp"
 
 namespace fedstride {
@@ -24,7 +23,10 @@ void append_stretches(std::vector<GradientStretch>& stretches, std::size_t offse
 
 ClippedSum::ClippedSum(std::vector<GradientStretch> stretches) : stretches_(std::move(stretches)), returned_(stretches_.size()) {
   std::size_t end = 0;
-  for (const auto& stretch : stretches_) end = std::max(end, stretch.offset + stretch.size);
+  for (const auto& stretch : stretches_) {
+    end = std::max(end, stretch.offset + stretch.size);
+    if (!stretch.frozen) numbers_ += stretch.size;
+  }
   sum_.assign(end, 0);
 }
 
@@ -46,9 +48,9 @@ void ClippedSum::set_factors(std::span<const double> norms, const ReleaseRules& 
   }
 }
 
-double ReleaseRules::deviation() const {
+NoiseGrid ReleaseRules::grid(std::size_t numbers) const {
   const double multiplier = count_noise > 0 ? noise_beside_count(noise_multiplier, count_noise) : noise_multiplier;
-  return multiplier * clip / denominator;
+  return noise_grid(clip * (1 + accumulation_error(most_examples)), multiplier, static_cast<double>(numbers));
 }
 
 double ClippedSum::noisy_count(const ReleaseRules& rules, const LotReport& before, const LotReport& after) {
@@ -56,24 +58,27 @@ double ClippedSum::noisy_count(const ReleaseRules& rules, const LotReport& befor
   const auto beyond = static_cast<double>(after.clipped - before.clipped);
   Address address = rules.address;
   address.purpose = Purpose::clip_count;
-  return counted / 2 - beyond + rules.count_noise * rules.source.at(address).normal();
+  const double count = counted / 2 - beyond;
+  double released = 0;
+  // A contribution moves the count by 1/2.
+  release_on_grid(noise_grid(0.5, 2 * rules.count_noise, 1), rules.source, address, 0, {&count, 1}, 1, std::span(&released, 1));
+  return released;
 }
 
-double ClippedSum::copy(std::size_t offset, std::span<const float> part) {
+double ClippedSum::copy(std::size_t offset, std::span<const double> part) {
   std::ranges::copy(part, sum_.data() + offset);
   return 0;
 }
 
-double ClippedSum::add(std::size_t offset, std::span<const float> part) {
-  float* __restrict to = sum_.data() + offset;
-  const float* __restrict from = part.data();
+double ClippedSum::add(std::size_t offset, std::span<const double> part) {
+  double* __restrict to = sum_.data() + offset;
+  const double* __restrict from = part.data();
   for (std::size_t i = 0; i < part.size(); ++i) to[i] += from[i];
   return 0;
 }
 
 double ClippedSum::add_noise_and_report(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece) {
-  const auto factor = static_cast<float>(1 / rules.denominator);
-  const auto deviation = static_cast<float>(rules.deviation());
+  const NoiseGrid grid = rules.grid(numbers_);
   const std::size_t pieces = (stretches_.size() + kStretchesPerPiece - 1) / kStretchesPerPiece;
   for_each_piece(static_cast<int>(pieces), [&](int piece) {
     alignas(64) std::array<float, kMaxStretch> gradient;
@@ -84,9 +89,8 @@ double ClippedSum::add_noise_and_report(const ReleaseRules& rules, GradientSink 
       if (frozen) {
         std::ranges::fill(values, 0.0F);
       } else {
-        const float* sum = sum_.data() + offset;
-        for (std::size_t i = 0; i < size; ++i) values[i] = sum[i] * factor;
-        add_normals(rules.source, rules.address, offset, deviation, values);
+        release_on_grid(grid, rules.source, rules.address, offset, std::span<const double>(sum_).subspan(offset, size),
+                        1 / rules.denominator, values);
       }
       returned_[s] = sink(offset, values);
     }

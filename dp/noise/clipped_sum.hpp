@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "core/random.hpp"
 #include "core/task.hpp"
 #include "core/vector.hpp"
+#include "dp/noise/grid_noise.hpp"
 
 namespace fedstride {
 
@@ -18,9 +20,10 @@ namespace fedstride {
 /// lot has no parts.
 ///   next()                      computes the next part; false if there is none
 ///   norms()                     L2 norm of each example's gradient in that part, never below the true norm
-///   weighted_sum(factors, sink) passes sum_i factors[i] x gradient i to the sink
+///   weighted_sum(factors, sink) passes sum_i factors[i] x gradient i to the sink, where gradient i is computed from example i alone
+///                               and the sum in double
 template <class T>
-concept LotOfExamples = requires(T lot, std::span<const float> factors, GradientSink sink) {
+concept LotOfExamples = requires(T lot, std::span<const float> factors, SumSink sink) {
   { lot.next() } -> std::same_as<bool>;
   { lot.norms() } -> std::convertible_to<std::span<const double>>;
   {lot.weighted_sum(factors, sink)};
@@ -33,6 +36,7 @@ struct ReleaseRules {
   double clip = 1;              ///< largest L2 norm of an example's contribution
   double noise_multiplier = 1;  ///< noise standard deviation on the sum / clip
   double denominator = 1;       ///< public constant that divides the noisy sum, never the number of examples drawn
+  double most_examples = 1;     ///< public bound on the number of examples drawn
   RandomSource source;          ///< of the noise
   Address address;              ///< its purpose is noise; no two releases may have the same round, client and step
   /// If above 0, the sum is released with a count (1/2 for each example whose norm is at most `clip`, -1/2 for every other
@@ -41,8 +45,9 @@ struct ReleaseRules {
   double count_noise = 0;
   const BoundPart* bound = nullptr;  ///< the rule for `clip`; null: longer gradients are scaled down to it
 
-  /// The standard deviation of the noise in one coordinate of the released mean.
-  double deviation() const;
+  /// The grid of the noisy sum, if it has this many numbers. Its noise is above noise_multiplier x clip by what is charged for
+  /// rounding (noise_grid, accumulation_error) and for the count.
+  NoiseGrid grid(std::size_t numbers) const;
 };
 
 /// Counts of a lot's examples; no privacy guarantee covers them.
@@ -94,7 +99,7 @@ class Meter {
 
 /// The only place where example gradients turn into a value that leaves a client: clip, sum, noise, charge.
 ///   g = ( sum_i min(1, C / |g_i|) g_i + N(0, (C z)^2 I) ) / denominator          (Abadi et al. 2016, Algorithm 1)
-/// with noise multiplier z and a constant denominator. A bound's rule may set another factor, at most C / |g_i|
+/// with noise multiplier z and a constant denominator; sum and noise are whole numbers of grid steps (dp/noise/grid_noise.hpp). A bound's rule may set another factor, at most C / |g_i|
 /// (BoundPart::safe_factor), and a count may be released too (ReleaseRules::count_noise). Used by one thread at a time; holds one
 /// vector in memory.
 class ClippedSum {
@@ -102,6 +107,8 @@ class ClippedSum {
   /// The stretches in which the gradient is passed to the sink, each at most kMaxStretch floats long; they depend only on the
   /// model.
   explicit ClippedSum(std::vector<GradientStretch> stretches);
+  /// The number of numbers that a release has, without those of frozen parameters.
+  std::size_t numbers() const { return numbers_; }
   static constexpr std::size_t kMaxStretch = 2048;
 
   /// Makes one release: charges it to the meter first, then computes it and passes it to the sink; returns the sum of the sink's
@@ -115,12 +122,12 @@ class ClippedSum {
     while (lot.next()) {
       set_factors(lot.norms(), rules, report);
       if (empty)
-        lot.weighted_sum(factors_, [&](std::size_t offset, std::span<const float> part) { return copy(offset, part); });
+        lot.weighted_sum(factors_, [&](std::size_t offset, std::span<const double> part) { return copy(offset, part); });
       else
-        lot.weighted_sum(factors_, [&](std::size_t offset, std::span<const float> part) { return add(offset, part); });
+        lot.weighted_sum(factors_, [&](std::size_t offset, std::span<const double> part) { return add(offset, part); });
       empty = false;
     }
-    if (empty) sum_.fill(0);
+    if (empty) std::ranges::fill(sum_, 0.0);
     if (rules.count_noise > 0) report.within += noisy_count(rules, before, report);
     return add_noise_and_report(rules, sink, for_each_piece);
   }
@@ -130,14 +137,15 @@ class ClippedSum {
   void set_factors(std::span<const double> norms, const ReleaseRules& rules, LotReport& report);
   /// The noisy count of the examples added to a report between `before` and `after`.
   static double noisy_count(const ReleaseRules& rules, const LotReport& before, const LotReport& after);
-  double copy(std::size_t offset, std::span<const float> part);
-  double add(std::size_t offset, std::span<const float> part);
+  double copy(std::size_t offset, std::span<const double> part);
+  double add(std::size_t offset, std::span<const double> part);
   double add_noise_and_report(const ReleaseRules& rules, GradientSink sink, ForEachPiece for_each_piece);
 
   std::vector<GradientStretch> stretches_;
   std::vector<float> factors_;
   std::vector<double> returned_;
-  Vector sum_;
+  std::size_t numbers_ = 0;
+  std::vector<double, AlignedAllocator<double>> sum_;
 };
 
 /// Appends the stretches of a parameter that has `size` floats and begins at `offset`.

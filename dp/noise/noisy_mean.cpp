@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/family.hpp"
+#include "dp/noise/grid_noise.hpp"
 
 namespace fedstride {
 
@@ -15,7 +16,8 @@ void NoisyMean::add(std::span<const double> values) {
   const auto clipped = [](double value) { return std::isnan(value) ? 0 : std::clamp(value, -1.0, 1.0); };
   double squares = 0;
   for (const double value : values) squares += clipped(value) * clipped(value);
-  const double scale = squares > bound_ * bound_ ? bound_ / std::sqrt(squares) : 1;
+  constexpr double kMargin = 1e-12;  // exceeds the rounding errors of the norm
+  const double scale = squares > bound_ * bound_ * (1 - kMargin) ? bound_ * (1 - kMargin) / std::sqrt(squares) : 1;
   for (std::size_t i = 0; i < values.size(); ++i) sum_[i] += scale * clipped(values[i]);
 }
 
@@ -23,10 +25,10 @@ std::vector<double> NoisyMean::release(double noise_multiplier, std::uint64_t re
                                        const Address& address) const {
   check_value("noise multiplier of a mean", kPositive, noise_multiplier);
   if (records == 0) throw usage_error("a mean of 0 records cannot be released; at least 1 is needed");
-  RandomStream random = source.at(address);
-  std::vector<double> mean;
-  for (const double sum : sum_)
-    mean.push_back((sum + bound_ * noise_multiplier * random.normal()) / static_cast<double>(records));
+  std::vector<double> mean(sum_.size());
+  const auto count = static_cast<double>(records);
+  const NoiseGrid grid = noise_grid(bound_ * (1 + accumulation_error(count)), noise_multiplier, static_cast<double>(sum_.size()));
+  release_on_grid(grid, source, address, 0, sum_, 1 / count, mean);
   return mean;
 }
 

@@ -39,14 +39,14 @@ Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& non
   return sum.selfadjointView<Eigen::Lower>();
 }
 
-void add_symmetric_noise(Eigen::MatrixXd& matrix, double sigma, const RandomSource& source, Address address) {
-  for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
-    address.row = static_cast<std::uint32_t>(i);
-    RandomStream stream = source.at(address);
-    for (Eigen::Index j = i; j < matrix.cols(); ++j) {
-      matrix(i, j) += sigma * stream.normal();
-      matrix(j, i) = matrix(i, j);
-    }
+void add_symmetric_noise(Eigen::MatrixXd& matrix, const NoiseGrid& grid, const RandomSource& source, const Address& address) {
+  std::uint64_t first = 0;
+  for (Eigen::Index j = 0; j < matrix.cols(); ++j) {
+    const auto size = static_cast<std::size_t>(j + 1);
+    const std::span<double> column(matrix.col(j).data(), size);
+    release_on_grid(grid, source, address, first, column, 1, column);
+    matrix.row(j).head(j) = matrix.col(j).head(j).transpose();
+    first += size;
   }
 }
 
@@ -54,8 +54,16 @@ Components private_components(RowVisitor rows, int d, int k, double sigma, const
   check_value("components", {.low = 1, .high = static_cast<double>(d)}, k);
   check_value("noise multiplier of the components", kPositive, sigma);
   Components components;
-  Eigen::MatrixXd sum = sum_of_outer_products(rows, d, components.nonfinite);
-  add_symmetric_noise(sum, sigma, source, address);
+  double count = 0;
+  const auto counted = [&](RowSink sink) {
+    rows([&](std::span<const float> row) {
+      ++count;
+      sink(row);
+    });
+  };
+  Eigen::MatrixXd sum = sum_of_outer_products(counted, d, components.nonfinite);
+  const NoiseGrid grid = noise_grid(1 + accumulation_error(count), sigma, static_cast<double>(d) * (d + 1) / 2);
+  add_symmetric_noise(sum, grid, source, address);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(sum);
   if (solver.info() != Eigen::Success) throw failure("the eigenvectors of private PCA did not converge");
   // Eigenvalues are ascending; a direction and its opposite are equivalent, so the entry of largest magnitude is made positive.

@@ -7,6 +7,7 @@
 #include "core/function_ref.hpp"
 #include "core/random.hpp"
 #include "dp/accountants/mechanism.hpp"
+#include "dp/noise/grid_noise.hpp"
 
 namespace fedstride {
 
@@ -25,9 +26,8 @@ struct Components {
 /// another length.
 Eigen::MatrixXd sum_of_outer_products(RowVisitor rows, int d, std::uint64_t& nonfinite);
 
-/// Adds Gaussian noise of standard deviation sigma to the diagonal and the upper triangle and mirrors it to the lower triangle.
-/// Row i of the matrix uses row i of the address.
-void add_symmetric_noise(Eigen::MatrixXd& matrix, double sigma, const RandomSource& source, Address address);
+/// Adds noise to the diagonal and the upper triangle, column by column, and mirrors it to the lower triangle.
+void add_symmetric_noise(Eigen::MatrixXd& matrix, const NoiseGrid& grid, const RandomSource& source, const Address& address);
 
 /// Principal components by private PCA (Abadi et al. 2016, section 4; after Dwork et al. 2014): the eigenvectors of the k largest
 /// eigenvalues of the noisy sum. sigma is the noise multiplier for sensitivity 1, the largest change when one row is added or

@@ -58,13 +58,13 @@ enum class Scratch {
   gradients  ///< for the signals between stages, in the backward pass over some rows
 };
 
-/// At least `size` floats, owned by the calling thread, for intermediate results. Calls with the same use return the same memory
+/// At least `size` numbers, owned by the calling thread, for intermediate results. Calls with the same use and type return the same memory
 /// unless it must grow, so it stays in the thread's cache. It starts on a cache line, holds old contents, and is valid until the
-/// thread's next call with this use.
-template <Scratch kUse>
-float* thread_scratch(std::size_t size) {
-  thread_local Buffer<float> scratch;
-  if (scratch.size() < size) scratch = Buffer<float>(size);
+/// thread's next such call.
+template <Scratch kUse, class T = float>
+T* thread_scratch(std::size_t size) {
+  thread_local Buffer<T> scratch;
+  if (scratch.size() < size) scratch = Buffer<T>(size);
   return scratch.data();
 }
 

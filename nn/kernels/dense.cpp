@@ -276,6 +276,29 @@ void weight_tiles_of(int inputs, WeightSum sum, const float* x, std::size_t x_st
     tile(x + i, x_stride, examples, dy, dy_stride, rows, dw + static_cast<std::size_t>(i) * outputs, outputs, tail);
 }
 
+/// dw[i][o] = sum_r inputs[r][i] dy[r][o] for kWeightInputs inputs, of which `stored` are stored, and kLanes outputs, of which
+/// `width` are; added to dw if `adds`. Neither factor has gaps.
+void weight_sums(const double* inputs, const double* dy, int rows, int stored, double* dw, std::size_t dw_stride, int width,
+                 bool adds) {
+  constexpr int kVectors = 2;  // a vector of floats
+  DoubleLanes sum[kWeightInputs][kVectors] = {};
+  for (int r = 0; r < rows; ++r, inputs += kWeightInputs, dy += kLanes) {
+    const DoubleLanes value[kVectors] = {in_register(load(dy)), in_register(load(dy + kDoubleLanes))};
+    unrolled<kWeightInputs>([&](auto i) FEDSTRIDE_INLINE_LAMBDA {
+      const DoubleLanes input = inputs[i] - DoubleLanes{};
+      unrolled<kVectors>([&](auto v) FEDSTRIDE_INLINE_LAMBDA { sum[i][v] = add_product(value[v], input, sum[i][v]); });
+    });
+  }
+  for (int i = 0; i < stored; ++i, dw += dw_stride) {
+    alignas(64) double row[kLanes];
+    double* const to = width == kLanes ? dw : row;
+    if (adds && width < kLanes) std::copy_n(dw, width, row);
+    for (std::size_t v = 0; v < kVectors; ++v)
+      store(to + v * kDoubleLanes, adds ? load(to + v * kDoubleLanes) + sum[i][v] : sum[i][v]);
+    if (width < kLanes) std::copy_n(row, width, dw);
+  }
+}
+
 /// For many rows: processes some rows at a time, in order, so sums round as in one pass. The tile's part of these rows is copied
 /// to adjacent memory, inputs once for all outputs and output gradients once for all inputs.
 void packed_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw) {
@@ -453,6 +476,31 @@ void dense_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int f
       weight_tiles_of(inputs, sum, x.data + i, x.stride, dy.examples, dy.values.data + o, dy.values.stride, dy.count,
                       dw + static_cast<std::size_t>(i - first) * outputs + o, outputs, std::min(kWeightOutputs, outputs - o));
   }
+}
+
+void dense_weight_sums(Rows x, const OutputGradients& dy, int outputs, int first, int last, double* dw) {
+  if (dy.count == 0) std::fill_n(dw, static_cast<std::size_t>(last - first) * outputs, 0.0);
+  alignas(64) double inputs[kPackedRows * kPackedInputs];
+  alignas(64) double gradients[kPackedRows * kLanes];
+  for (int from = first; from < last; from += kPackedInputs)
+    for_blocks(dy.count, kPackedRows, [&](int row, int rows) {
+      const int to = std::min(from + kPackedInputs, last);
+      for (int r = 0; r < rows; ++r) {
+        const float* const values = x[dy.examples == nullptr ? row + r : dy.examples[row + r]];
+        for (int i = from; i < to; i += kWeightInputs)
+          for (int k = 0; k < kWeightInputs; ++k)
+            inputs[(i - from) * rows + r * kWeightInputs + k] = i + k < to ? static_cast<double>(values[i + k]) : 0;
+      }
+      for (int o = 0; o < outputs; o += kLanes) {
+        for (int r = 0; r < rows; ++r)
+          for (std::size_t v = 0; v < kLanes; v += kDoubleLanes)
+            store(gradients + r * kLanes + v, load_doubles(dy.values[row + r] + o + v));
+        for (int i = from; i < to; i += kWeightInputs)
+          weight_sums(inputs + (i - from) * rows, gradients, rows, std::min(kWeightInputs, to - i),
+                      dw + static_cast<std::size_t>(i - first) * outputs + o, static_cast<std::size_t>(outputs),
+                      std::min(kLanes, outputs - o), row > 0);
+      }
+    });
 }
 
 OutputGradients scaled_gradients(Rows dy, int rows, int outputs, const float* factors, Rows to, int* examples) {

@@ -53,6 +53,9 @@ OutputGradients scaled_gradients(Rows dy, int rows, int outputs, const float* fa
 /// dw[i - first][o] = sum_k x[example of k][i] dy[k][o] for inputs [first, last), without gaps.
 void dense_weight_gradient(Rows x, const OutputGradients& dy, int outputs, int first, int last, float* dw);
 
+/// The same in double, in which the products are exact.
+void dense_weight_sums(Rows x, const OutputGradients& dy, int outputs, int first, int last, double* dw);
+
 /// Computes data and weight gradients at once, which pays off for at most kFusedRows rows.
 void dense_both_gradients(Rows x, Rows dy, int rows, const float* w, int outputs, Rows dx, int first, int last, float* dw);
 

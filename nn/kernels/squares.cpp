@@ -29,6 +29,13 @@ void add_scaled(float* to, const float* from, float factor, std::size_t size) {
                         FEDSTRIDE_INLINE_LAMBDA { put(to + i, fma(get(from + i), factor, get(to + i))); });
 }
 
+void add_scaled(double* to, const float* from, float factor, std::size_t size) {
+  const DoubleLanes factors = static_cast<double>(factor) - DoubleLanes{};
+  std::size_t i = 0;
+  for (; i + kDoubleLanes <= size; i += kDoubleLanes) store(to + i, add_product(load_doubles(from + i), factors, load(to + i)));
+  for (; i < size; ++i) to[i] += static_cast<double>(from[i]) * static_cast<double>(factor);
+}
+
 void scale(float* to, const float* from, float factor, std::size_t size) {
   for_vectors(size, [&](std::size_t i, auto get, auto put) FEDSTRIDE_INLINE_LAMBDA { put(to + i, get(from + i) * factor); });
 }

@@ -110,6 +110,26 @@ FEDSTRIDE_INLINE DoubleLanes load_doubles(const float* from) {
   return __builtin_convertvector(static_cast<HalfLanes>(*reinterpret_cast<const UnalignedHalfLanes*>(from)), DoubleLanes);
 }
 
+/// a * b + c, where a and b are floats: their product is exact, so it does not matter whether it is fused.
+FEDSTRIDE_INLINE DoubleLanes add_product(DoubleLanes a, DoubleLanes b, DoubleLanes c) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<DoubleLanes>(
+      _mm512_fmadd_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b), reinterpret_cast<__m512d>(c)));
+#elif defined(__AVX__) && defined(__FMA__)
+  return reinterpret_cast<DoubleLanes>(
+      _mm256_fmadd_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b), reinterpret_cast<__m256d>(c)));
+#elif defined(__aarch64__)
+  return reinterpret_cast<DoubleLanes>(
+      vfmaq_f64(reinterpret_cast<float64x2_t>(c), reinterpret_cast<float64x2_t>(a), reinterpret_cast<float64x2_t>(b)));
+#else
+  return a * b + c;
+#endif
+}
+
+typedef double UnalignedDoubleLanes __attribute__((vector_size(kLanes * 4), aligned(8), may_alias));
+FEDSTRIDE_INLINE DoubleLanes load(const double* from) { return *reinterpret_cast<const UnalignedDoubleLanes*>(from); }
+FEDSTRIDE_INLINE void store(double* to, DoubleLanes value) { *reinterpret_cast<UnalignedDoubleLanes*>(to) = value; }
+
 struct DoubleSums {
   DoubleLanes part[kSumParts] = {};
 };

@@ -46,12 +46,12 @@ double correlated_share(const Setup& setup) {
 
 double mean_noise(const Setup& setup) {
   const SumRules& sum = setup.rules.sum;
-  if (sum.release) return sum.release->noise.standard_deviation / sum.denominator;
+  if (sum.release) return sum.release->noise.grid.deviation / sum.denominator;
   // Each client's noise is weighted like its update.
   double squares = 0;
   for (const std::uint64_t weight : sum.weights) squares += static_cast<double>(weight) * static_cast<double>(weight);
   const double rate = participation_rate(setup.configuration, setup.clients.size());
-  return setup.training.local_release->standard_deviation * std::sqrt(rate * squares) / sum.denominator;
+  return setup.training.local_release->grid.deviation * std::sqrt(rate * squares) / sum.denominator;
 }
 
 double noise_rate(const Setup& setup) {

@@ -184,6 +184,10 @@ std::vector<bool> local_layers(const Configuration& configuration, const Model& 
 std::vector<ParameterRange> trained_parameters(const Model& model, const LocalTraining& training) {
   return trained_ranges(model, training.unsent(), training.objective->sends() ? 2 : 1);
 }
+double number_of(std::span<const ParameterRange> ranges) {
+  return std::accumulate(ranges.begin(), ranges.end(), 0.0,
+                         [](double sum, const ParameterRange& range) { return sum + static_cast<double>(range.size); });
+}
 UpdateClip update_clip(const ClientSettings& settings, const std::vector<ParameterRange>& trained) {
   return UpdateClip(settings.client_clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{},
                     settings.bound());
@@ -236,9 +240,9 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
   }
   if (const auto* settings = client_level(configuration.privacy); settings != nullptr && !settings->place().is_central()) {
     std::vector<ParameterRange> trained = trained_parameters(model, training);
-    training.local_release =
-        LocalRelease{update_clip(*settings, trained), privacy.client->noise_multiplier * privacy.client->clip, std::move(trained),
-                     RandomSource(std::uint64_t{0})};
+    training.local_release = LocalRelease{update_clip(*settings, trained),
+                                          noise_grid(privacy.client->clip, privacy.client->noise_multiplier, number_of(trained)),
+                                          trained, RandomSource(std::uint64_t{0})};
   }
   return training;
 }
@@ -286,11 +290,11 @@ SecureRules secure_rules(const DataSetup& setup, const PrivacySetup& privacy, st
 
 // Refuses correlated noise whose vectors do not fit in this machine's memory.
 void check_kept_noise(const Correlation& noise, std::size_t size) {
-  const double least = 8.0 * static_cast<double>(kept_vectors(noise)) * static_cast<double>(size);
+  const double least = 2 * sizeof(double) * static_cast<double>(kept_vectors(noise)) * static_cast<double>(size);
   const auto memory = static_cast<double>(machine_memory());
   if (memory > 0 && least > memory)
     throw usage_error("noise-mechanism is '" + std::string(choice_name(noise.mechanism)) + "', which keeps " +
-                      counted(kept_vectors(noise), "vector") + " as long as the model, " +
+                      counted(2 * kept_vectors(noise), "vector") + " as long as the model, " +
                       std::to_string(static_cast<std::uint64_t>(least / 1e9)) + " GB; this machine has " +
                       std::to_string(static_cast<std::uint64_t>(memory / 1e9)) + " GB: choose a mechanism that keeps fewer");
 }
@@ -298,10 +302,7 @@ void check_kept_noise(const Correlation& noise, std::size_t size) {
 // Warns of noise so large that clients may fail (under client-level privacy a failed client contributes 0, as accounted).
 void note_noise(double deviation, double clip, std::span<const ParameterRange> trained, double denominator,
                 std::vector<std::string>& notes) {
-  const double numbers = std::accumulate(trained.begin(), trained.end(), 0.0, [](double sum, const ParameterRange& range) {
-    return sum + static_cast<double>(range.size);
-  });
-  const double norm = deviation * std::sqrt(numbers) / denominator;
+  const double norm = deviation * std::sqrt(number_of(trained)) / denominator;
   if (norm <= clip) return;
   notes.push_back("the noise of a round has norm " + rounded_up(norm) + ", the mean update at most " + rounded_up(clip) +
                   ": rounds may drive the model away until clients fail; a smaller server-learning-rate, a smaller model, more "
@@ -341,17 +342,21 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   const UpdateClip clip = update_clip(*settings, trained);
   const ReleasedBeside beside = released_beside(configuration, privacy, rules.sum.denominator);
   const std::size_t size = configuration.objective->update_size(model.size());
-  const double deviation = privacy.client->noise_multiplier * privacy.client->clip * privacy.largest_weight;
-  note_noise(deviation, privacy.client->clip, trained, rules.sum.denominator, setup.notes);
+  const double sensitivity = privacy.client->clip * privacy.largest_weight;
+  note_noise(privacy.client->noise_multiplier * sensitivity, privacy.client->clip, trained, rules.sum.denominator, setup.notes);
   if (beside.count() > 0) trained.push_back({size, beside.count()});  // so these numbers are noised, too
-  rules.sum.release = CentralRelease{clip,
-                                     {.standard_deviation = deviation * beside.growth(),
-                                      .discrete = settings->place().is_on_integers(),
-                                      .by_clients = settings->has_shares()},
-                                     std::move(trained),
-                                     RandomSource(std::uint64_t{0}),
-                                     beside};
-  rules.sum.release->correlation = privacy.client_release.correlation;
+  const Correlation& correlation = privacy.client_release.correlation;
+  // All rounds of correlated noise are one release, with at most as many further numbers in a round as its sums have.
+  const double rounds = correlation.is_independent() ? 1 : 2 * static_cast<double>(correlation.horizon);
+  rules.sum.release = CentralRelease{
+      clip,
+      {.grid = noise_grid(sensitivity * beside.growth(), privacy.client->noise_multiplier, number_of(trained) * rounds),
+       .discrete = settings->place().is_on_integers(),
+       .by_clients = settings->has_shares()},
+      std::move(trained),
+      RandomSource(std::uint64_t{0}),
+      beside};
+  rules.sum.release->correlation = correlation;
   check_kept_noise(rules.sum.release->correlation, size + beside.count());
   return rules;
 }
@@ -492,7 +497,7 @@ std::string identity(const Setup& setup) {
       .text(setup.data.hash)
       .text(setup.clients.partition_hash)
       .text(setup.cohort_hash + setup.time_hash)
-      .text(std::to_string(kNumericsVersion) + build_info().arithmetic)
+      .text(std::to_string(numerics_version(setup.configuration)) + build_info().arithmetic)
       .hex();
 }
 

@@ -303,7 +303,7 @@ class Measuring {
     scored.inner = rules.aggregation;
     scored.clients = &*clients_;
     scored.denominator = rules.sum.denominator;
-    scored.deviation = rules.sum.release->noise.standard_deviation;
+    scored.deviation = rules.sum.release->noise.grid.deviation;
     scored.bound = setup_.privacy.client->clip;
     rules.aggregation = Aggregation(std::move(scored));
   }

@@ -382,7 +382,7 @@ std::string summary_json(const Setup& setup, const RunSummary& summary, const st
   json["test_rows"] = setup.data.test.size();
   if (!setup.data.validation_rows.empty() && !setup.privacy.on()) json["validation_rows"] = setup.data.validation_rows.size();
   json["notes"] = notes_on(setup, summary);
-  json["numerics_version"] = kNumericsVersion;
+  json["numerics_version"] = numerics_version(setup.configuration);
   json["version"] = build.version;
   json["commit"] = build.commit;
   json["compiler"] = build.compiler;

@@ -15,6 +15,7 @@
 #include "client/optim/optimizer.hpp"
 #include "client/personal/personal.hpp"
 #include "client/update_coding.hpp"
+#include "core/build_info.hpp"
 #include "core/function_ref.hpp"
 #include "core/setting.hpp"
 #include "data/batch.hpp"
@@ -170,6 +171,10 @@ void for_each_setting(Configuration& configuration, function_ref<void(const Sett
 bool is_by_natural_clients(const Configuration& configuration);
 /// True if examples or clients are protected.
 bool is_private(const Configuration& configuration);
+/// The version of everything that determines this configuration's results (core/build_info.hpp).
+inline int numerics_version(const Configuration& configuration) {
+  return is_private(configuration) ? kNumericsVersion : kOpenNumericsVersion;
+}
 /// True if the run has virtual time.
 bool has_time(const Configuration& configuration);
 /// The average share of clients that contribute an update to a round.
@@ -264,7 +269,7 @@ Settings parse_settings(std::string_view toml, const std::string& name);
 /// Every key with its value as TOML; parsing, resolving and writing it again yields the same text. Output settings such as `out`
 /// and `quiet` are written only if a file set them in `settings`, from which the configuration was resolved.
 std::string write_settings(const Configuration& configuration, const Settings& settings);
-/// The keys with non-default values, as TOML. With kNumericsVersion they form the identities of runs and the keys of cells, so a
+/// The keys with non-default values, as TOML. With numerics_version() they form the identities of runs and the keys of cells, so a
 /// new setting changes neither while it has its default.
 std::string identity_settings(const Configuration& configuration);
 

@@ -115,7 +115,7 @@ void CellKeys::fill_run(Cell& cell) {
   const std::uint64_t seed = std::exchange(configuration.seed, Configuration{}.seed);
   const std::string seedless = seed == configuration.seed ? text : determining_text(configuration);
   for (const auto& path : take_files(configuration)) inputs += file_hash(path);
-  const std::string version = std::to_string(kNumericsVersion);
+  const std::string version = std::to_string(numerics_version(configuration));
   cell.key = key_of({"run", text, inputs, version});
   cell.configuration = key_of({"run, any seed", seedless, inputs, version, seedless_point(cell)});
 }
@@ -126,7 +126,7 @@ void CellKeys::fill_other(Cell& cell) const {
     for (const auto& word : command_words(experiment_, one)) text += word + '\0';
     return text;
   };
-  const std::string version = std::to_string(kNumericsVersion) + " " + build_info().version;
+  const std::string version = std::to_string(kOpenNumericsVersion) + " " + build_info().version;
   cell.key = key_of({"command", words_of(cell), version});
   Cell seedless = cell;
   seedless.settings.erase("seed");

@@ -45,8 +45,8 @@ CellState run_state(const fs::path& folder, const Cell& cell, const InputHashes&
   const auto data = inputs.find(data_input(wanted));
   if (data != inputs.end() && !is_private(wanted) && summary.value("data_hash", Json()) != data->second)
     return damaged("its data_hash differs: the run used other data");
-  if (summary.value("numerics_version", Json()) != kNumericsVersion)
-    return damaged("its numerics_version is not " + std::to_string(kNumericsVersion));
+  if (summary.value("numerics_version", Json()) != numerics_version(wanted))
+    return damaged("its numerics_version is not " + std::to_string(numerics_version(wanted)));
   const bool complete = rounds == static_cast<std::uint64_t>(wanted.rounds) || summary.contains("halted");
   if (finished != true || !complete) return {CellState::Kind::unfinished, "", rounds.get<std::uint64_t>()};
   if (line_count(folder / "rounds.jsonl") != rounds)

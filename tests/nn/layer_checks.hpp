@@ -174,8 +174,9 @@ inline std::vector<double> norms_of(Network& network, const Setting& setting, Fo
 inline std::vector<float> weighted_sum(Network& network, const std::vector<float>& factors,
                                        ForEachPiece for_each_piece = serially) {
   std::vector<float> sum(network.model().size());
-  const auto sink = [&](std::size_t offset, std::span<const float> part) {
-    std::copy(part.begin(), part.end(), sum.begin() + static_cast<std::ptrdiff_t>(offset));
+  const auto sink = [&](std::size_t offset, std::span<const double> part) {
+    std::ranges::transform(part, sum.begin() + static_cast<std::ptrdiff_t>(offset),
+                           [](double value) { return static_cast<float>(value); });
     return 0.0;
   };
   network.weighted_sum(factors, sink, for_each_piece);

@@ -104,10 +104,11 @@ class Fixture {
     for (std::size_t r = 0; r < factors.size(); ++r) factors[r] = static_cast<float>(1 / outcome.norms[r]);
     outcome.sink = network.weighted_sum(
         factors,
-        [&](std::size_t offset, std::span<const float> stretch) {
-          std::copy(stretch.begin(), stretch.end(), outcome.gradient.begin() + static_cast<std::ptrdiff_t>(offset));
+        [&](std::size_t offset, std::span<const double> stretch) {
+          std::ranges::transform(stretch, outcome.gradient.begin() + static_cast<std::ptrdiff_t>(offset),
+                                 [](double value) { return static_cast<float>(value); });
           double squares = 0;
-          for (const float value : stretch) squares += static_cast<double>(value) * value;
+          for (const double value : stretch) squares += value * value;
           return squares;
         },
         for_each_piece);
@@ -206,7 +207,7 @@ TEST_CASE("after its first private step a network asks for no memory") {
   Fixture fixture(10);
   fixture.weighted_sum(serially);
   const Batch batch{fixture.labels, fixture.rows, {.seed = 1}};
-  const auto ignore = [](std::size_t, std::span<const float>) { return 0.0; };
+  const auto ignore = [](std::size_t, std::span<const double>) { return 0.0; };
   std::vector<double> norms(10);
   const std::vector<float> factors(10, 1.0F);
   const long before = allocations;
@@ -224,6 +225,7 @@ TEST_CASE("private steps of batch 200 need at most half as much memory again as 
     Shape input;
   };
   const auto ignore = [](std::size_t, std::span<const float>) { return 0.0; };
+  const auto ignore_sum = [](std::size_t, std::span<const double>) { return 0.0; };
   for (const auto& [name, input] :
        {Case{"adadp-cnn", {32, 32, 3}}, Case{"pfl-cnn", {32, 32, 3}}, Case{"tutorial-cnn", {28, 28, 1}},
         Case{"yu-cnn", {28, 28, 1}}, Case{"adadp-mlp", {1, 1, 784}}, Case{"logistic", {1, 1, 784}}}) {
@@ -247,7 +249,7 @@ TEST_CASE("private steps of batch 200 need at most half as much memory again as 
       Network network(model, 200);
       std::ranges::fill(network.inputs(200), 0.5F);
       network.per_example(weights.data(), {labels, rows, {}}, norms);
-      network.weighted_sum(factors, ignore);
+      network.weighted_sum(factors, ignore_sum);
     }
     const std::size_t privately = allocated - before_private;
     constexpr std::size_t kPage = 4096;

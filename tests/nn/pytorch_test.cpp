@@ -52,8 +52,9 @@ void write_case(const std::filesystem::path& folder, std::string_view line, cons
   std::vector<float> factors;
   for (const double norm : norms) factors.push_back(static_cast<float>(std::min(1.0, clip / norm)));
   Vector sum(model.size());
-  network.weighted_sum(factors, [&](std::size_t offset, std::span<const float> part) {
-    std::copy(part.begin(), part.end(), view(sum).begin() + static_cast<std::ptrdiff_t>(offset));
+  network.weighted_sum(factors, [&](std::size_t offset, std::span<const double> part) {
+    std::ranges::transform(part, view(sum).begin() + static_cast<std::ptrdiff_t>(offset),
+                           [](double value) { return static_cast<float>(value); });
     return 0.0;
   });
   write_file(folder / "clipped.safetensors", write_safetensors(model, sum));

@@ -21,7 +21,7 @@ struct Whole : RowStageWithParameters {
   bool keeps_gradients() const override { return false; }
   void gradient_piece(int, const Signal&, int, int, const GradientTarget&) override {}
   void backward_norms(const Signal&, const Signal&, RowRange, double*) override {}
-  void weighted_piece(int, const Signal&, std::span<const float>, const GradientTarget&) override {}
+  void weighted_piece(int, const Signal&, std::span<const float>, const SumTarget&) override {}
 };
 struct WithoutForward : Whole {
   void forward(const Signal&, const Signal&, RowRange, const Batch*) override = 0;
@@ -48,11 +48,11 @@ struct WithoutRowSums : Forgetful {
 };
 struct WithoutRowNorms : Forgetful {
   void gradient_piece(int, const Signal&, int, int, const GradientTarget&) override {}
-  void weighted_piece(int, const Signal&, std::span<const float>, const GradientTarget&) override {}
+  void weighted_piece(int, const Signal&, std::span<const float>, const SumTarget&) override {}
 };
 struct WithoutGradient : Forgetful {
   void backward_norms(const Signal&, const Signal&, RowRange, double*) override {}
-  void weighted_piece(int, const Signal&, std::span<const float>, const GradientTarget&) override {}
+  void weighted_piece(int, const Signal&, std::span<const float>, const SumTarget&) override {}
 };
 
 /// The type of the stage that begins with a layer.

@@ -37,8 +37,8 @@ SumRules open_rules() {
 SumRules client_level_rules() {
   SumRules rules = open_rules();
   rules.denominator = 1000;
-  rules.release = CentralRelease{
-      UpdateClip(0.5), {.standard_deviation = 0.01}, {{0, kManyParameters - 100}}, RandomSource(std::uint64_t{11})};
+  rules.release =
+      CentralRelease{UpdateClip(0.5), {.grid = {0.01}}, {{0, kManyParameters - 100}}, RandomSource(std::uint64_t{11})};
   return rules;
 }
 
@@ -365,7 +365,7 @@ TEST_CASE(
   constexpr std::size_t kSize = 3;
   SumRules rules{.weights = {1, 3, 4}, .denominator = 8};
   rules.release = CentralRelease{UpdateClip(2.0),
-                                 {.standard_deviation = 1e-9},
+                                 {.grid = {1e-9}},
                                  {{0, kSize}, {kSize, 2}},
                                  RandomSource(std::uint64_t{11}),
                                  {.square = true, .statistic = true}};

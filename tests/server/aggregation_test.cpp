@@ -55,7 +55,7 @@ TEST_CASE("a trimmed mean reads single updates, and an outlier has no effect") {
 
 TEST_CASE("under client-level privacy it is refused, before any client trains") {
   RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1, 1, 1}, .denominator = 5}};
-  rules.sum.release = CentralRelease{UpdateClip(1), {.standard_deviation = 1}, {{0, 2}}, RandomSource(std::uint64_t{1})};
+  rules.sum.release = CentralRelease{UpdateClip(1), {.grid = {1}}, {{0, 2}}, RandomSource(std::uint64_t{1})};
   CHECK_USAGE_ERROR(check_aggregation(TrimmedMean{}, Attack(), rules.sum), "aggregation", "trimmed-mean", "client-noise", "local",
                     "'mean'");
   CHECK_NOTHROW(check_aggregation(WeightedMean{}, Attack(), rules.sum));

@@ -30,11 +30,8 @@ SumRules counting_rules(double noise_multiplier, double deviation) {
   SumRules rules{.weights = {1, 1, 1, 1}, .denominator = 4};
   ReleasedBeside beside;
   beside.set_bit(noise_multiplier, deviation);
-  rules.release = CentralRelease{UpdateClip(2.0),
-                                 {.standard_deviation = 1e-9},
-                                 {{0, kSize}, {kSize, beside.count()}},
-                                 RandomSource(std::uint64_t{7}),
-                                 beside};
+  rules.release = CentralRelease{
+      UpdateClip(2.0), {.grid = {1e-9}}, {{0, kSize}, {kSize, beside.count()}}, RandomSource(std::uint64_t{7}), beside};
   return rules;
 }
 
@@ -58,9 +55,9 @@ class LotOfLengths {
   }
   bool next() { return std::exchange(left_, false); }
   std::span<const double> norms() const { return norms_; }
-  void weighted_sum(std::span<const float> factors, GradientSink sink) {
-    float sum = 0;
-    for (std::size_t i = 0; i < factors.size(); ++i) sum += factors[i] * static_cast<float>(norms_[i]);
+  void weighted_sum(std::span<const float> factors, SumSink sink) {
+    double sum = 0;
+    for (std::size_t i = 0; i < factors.size(); ++i) sum += static_cast<double>(factors[i]) * norms_[i];
     sink(0, std::span(&sum, 1));
   }
 
@@ -138,7 +135,7 @@ TEST_CASE("one client moves update and bit together by no more than is noised fo
 
 TEST_CASE("noise is in proportion to the round's bound") {
   SumRules rules = counting_rules(1, 5);
-  rules.release->noise.standard_deviation = 0.5;
+  rules.release->noise.grid = {0.5};
   const Vector narrow = released(rules, {}, 1), wide = released(rules, {}, 4);
   for (std::size_t i = 0; i < narrow.size(); ++i) CHECK(wide[i] == doctest::Approx(4 * narrow[i]).epsilon(1e-6));
   CHECK(narrow[0] != 0);
@@ -168,7 +165,7 @@ TEST_CASE("the server's bound follows the bits, is saved, and is refused if it i
   CHECK_THROWS_AS(again.load(fixed.save()), Error);
   CHECK_THROWS_AS(fixed.load(server.save()), Error);
   SumRules wide = rules;
-  wide.release->noise.standard_deviation = 0x1p21;
+  wide.release->noise.grid = {0x1p21};
   CHECK(wide.release->most_bound() == 4);
   Server limited(FederatedAveraging{}, kSize);
   limited.bound_updates({FollowsMedian{}, 3.99});

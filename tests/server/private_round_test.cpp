@@ -33,7 +33,7 @@ RoundRules private_rules(Cohort cohort, std::vector<std::uint64_t> weights, doub
           .sum = {.weights = std::move(weights),
                   .denominator = denominator,
                   .release = CentralRelease{UpdateClip(clip),
-                                            {.standard_deviation = deviation},
+                                            {.grid = {deviation}},
                                             {{0, 32}},  // the second half is frozen
                                             RandomSource(std::uint64_t{4})}}};
 }

@@ -203,8 +203,8 @@ TEST_CASE("noise that clients add is in the sum, under masks and without; one wh
     SumRules rules = rules_of(masks, "1,2^-16,32");
     rules.weights.assign(kClients, 1);
     rules.denominator = kClients;
-    rules.release = CentralRelease{
-        UpdateClip(0.5), {.standard_deviation = 0.1, .by_clients = true}, {{0, kSize}}, RandomSource(std::uint64_t{4})};
+    rules.release =
+        CentralRelease{UpdateClip(0.5), {.grid = {0.1}, .by_clients = true}, {{0, kSize}}, RandomSource(std::uint64_t{4})};
     rules.secure->noise = std::make_shared<const NoiseShare>(kLaw<SkellamLaw>, 0.5, 0.1 / std::sqrt(kClients), 0x1p-16, kSize);
     rules.secure->own = RandomSource(std::uint64_t{9});
     Accumulator updates(rules, 3, everyone(), kSize);

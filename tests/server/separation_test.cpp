@@ -37,8 +37,7 @@ RoundRules separated_rules(const Cohort& cohort, const Correlation& correlation,
       .cohort_source = RandomSource(std::uint64_t{3}),
       .sum = {.weights = std::vector<std::uint64_t>(kClients, 1),
               .denominator = kClients,
-              .release = CentralRelease{
-                  UpdateClip(1.0), {.standard_deviation = deviation}, {{0, kSize}}, RandomSource(std::uint64_t{4})}}};
+              .release = CentralRelease{UpdateClip(1.0), {.grid = {deviation}}, {{0, kSize}}, RandomSource(std::uint64_t{4})}}};
   rules.separation = correlation.separation;
   rules.sum.release->correlation = correlation;
   return rules;
@@ -95,7 +94,7 @@ TEST_CASE("rounds release the sum and the noise of their place: noise cancels in
   for (std::uint32_t round = 1; round <= 40; ++round) {
     run_round(round, rules, fleet, server, model);
     ExactSum sum(kSize);
-    alone.add(sum, kClients, rules.sum.release->source, round);
+    alone.add(sum, rules.sum.release->noise.grid, rules.sum.release->source, round);
     noise += static_cast<double>(sum.integers()[1]) / ExactSum::kScale / kClients;
     CHECK(model[1] == doctest::Approx(noise).epsilon(1e-4));
   }

@@ -21,8 +21,8 @@ struct ZeroLot {
 
   bool next() { return !std::exchange(computed, true); }
   std::span<const double> norms() const { return lengths; }
-  void weighted_sum(std::span<const float>, GradientSink sink) {
-    static const std::vector<float> zeros(kParameters);
+  void weighted_sum(std::span<const float>, SumSink sink) {
+    static const std::vector<double> zeros(kParameters);
     sink(0, zeros);
   }
 };
@@ -47,11 +47,11 @@ NoiseRun run_on_noise(double noise_multiplier, int steps, AdadpPreset preset) {
   const auto gradient = [&](const float*, GradientSink sink) {
     ZeroLot lot;
     return sum.release(lot,
-                       {kClip,
-                        noise_multiplier,
-                        kBatch,
-                        RandomSource(std::uint64_t{1}),
-                        {.purpose = Purpose::noise, .round = 1, .step = step++}},
+                       {.clip = kClip,
+                        .noise_multiplier = noise_multiplier,
+                        .denominator = kBatch,
+                        .source = RandomSource(std::uint64_t{1}),
+                        .address = {.purpose = Purpose::noise, .round = 1, .step = step++}},
                        meter, sink, serially, report);
   };
   Adadp::State state;

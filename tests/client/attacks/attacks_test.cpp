@@ -177,7 +177,7 @@ TEST_CASE("colluding attackers replace their updates, which enter the mean") {
 
 TEST_CASE("attackers that see other clients' updates are refused if the updates are hidden") {
   RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1}, .denominator = 2}};
-  rules.sum.release = CentralRelease{UpdateClip(1), {.standard_deviation = 1}, {{0, 2}}, RandomSource(std::uint64_t{1})};
+  rules.sum.release = CentralRelease{UpdateClip(1), {.grid = {1}}, {{0, 2}}, RandomSource(std::uint64_t{1})};
   CHECK_USAGE_ERROR(check_aggregation(Aggregation(), InnerProduct{}, rules.sum), "attack", "inner-product", "client-noise");
   CHECK_NOTHROW(check_aggregation(Aggregation(), SignFlip{}, rules.sum));
 }

@@ -22,10 +22,10 @@ struct Lengths {
 
   bool next() { return !std::exchange(done, true) && !lengths.empty(); }
   std::span<const double> norms() const { return lengths; }
-  void weighted_sum(std::span<const float> factors, GradientSink sink) const {
-    std::vector<float> sum(2);
+  void weighted_sum(std::span<const float> factors, SumSink sink) const {
+    std::vector<double> sum(2);
     for (std::size_t i = 0; i < factors.size(); ++i)
-      if (factors[i] > 0) sum[0] += factors[i] * static_cast<float>(lengths[i]);
+      if (factors[i] > 0) sum[0] += static_cast<double>(factors[i]) * lengths[i];
     sink(0, sum);
   }
 };
@@ -39,7 +39,7 @@ float sum_of(const std::vector<double>& lengths, const AutoSBound& bound, double
   float first = 0;
   Lengths lot{lengths};
   const ReleaseRules rules{.clip = clip,
-                           .noise_multiplier = 1e-30,
+                           .noise_multiplier = 1e-6,
                            .source = RandomSource(std::uint64_t{1}),
                            .address = {Purpose::noise, 1},
                            .bound = &bound};

@@ -12,6 +12,23 @@ namespace {
 
 using Row = std::vector<double>;
 
+/// What decoding gives of each round's encoded numbers, without noise.
+std::vector<Row> decoded(const Correlation& correlation, const std::vector<Row>& rounds) {
+  constexpr std::size_t kFirst = 3;
+  std::vector<Row> encoder(kept_vectors(correlation), Row(kFirst + rounds[0].size(), 0.0)), decoder = encoder;
+  std::vector<Row> all;
+  for (std::uint64_t t = 0; t < rounds.size(); ++t) {
+    Row values = rounds[t];
+    std::vector<Row> further(40);
+    const auto put = [&](std::size_t number, std::span<const double> node) { further[number].assign(node.begin(), node.end()); };
+    mechanism_of(correlation).encode(correlation, {t, kFirst, values, encoder}, put);
+    const auto draw = [&](std::size_t number) { return std::span<const double>(further[number]); };
+    mechanism_of(correlation).correlate(correlation, {t, kFirst, values, decoder}, draw);
+    all.push_back(values);
+  }
+  return all;
+}
+
 /// The noise of each round, of draws that are `factor` times the same numbers.
 std::vector<Row> noise_of(const Correlation& correlation, double factor) {
   constexpr std::size_t kFirst = 3, kSize = 5;
@@ -25,7 +42,7 @@ std::vector<Row> noise_of(const Correlation& correlation, double factor) {
     };
     draw(0);
     Row noise = drawn;
-    mechanism_of(correlation).correlate(correlation, {t, kFirst, noise, kept, draw});
+    mechanism_of(correlation).correlate(correlation, {t, kFirst, noise, kept}, draw);
     rounds.push_back(noise);
   }
   for (const Row& vector : kept)
@@ -57,6 +74,9 @@ TEST_CASE("every mechanism plans what it accounts for, states its settings, and 
       CHECK(once == noise_of(planned, 1));
       for (std::size_t t = 0; t < once.size(); ++t)
         for (std::size_t i = 0; i < once[t].size(); ++i) CHECK(twice[t][i] == doctest::Approx(2 * once[t][i]));
+      const std::vector<Row> again = decoded(planned, once);
+      for (std::size_t t = 0; t < once.size(); ++t)
+        for (std::size_t i = 0; i < once[t].size(); ++i) CHECK(again[t][i] == doctest::Approx(once[t][i]).epsilon(1e-12));
       double before = 1;
       for (std::uint64_t rounds = 1; rounds <= 12; ++rounds) {
         const double all = correlated_sensitivity(planned, rounds);

@@ -18,6 +18,7 @@ namespace fedstride::test::correlated_noise_test {
 namespace {
 
 constexpr double kDeviation = 0x1p21;  // so that an integer of the sum is 2^-61 deviations
+constexpr NoiseGrid kGrid{kDeviation, 16};
 const RandomSource kSource(std::uint64_t{5});
 
 Correlation planned(const std::string& name) {
@@ -34,17 +35,16 @@ std::vector<double> in_deviations(ExactSum& sum) {
 
 std::vector<double> added(CorrelatedNoise& noise, std::size_t size, std::uint32_t round, const RandomSource& source = kSource) {
   ExactSum sum(size);
-  noise.add(sum, kDeviation, source, round);
+  noise.add(sum, kGrid, source, round);
   return in_deviations(sum);
 }
 
-/// The draw of a component: its number in its row, of the node of this height that ends in this round.
+/// The draw of a component, of the node of this height that ends in this round.
 double draw(std::uint32_t round, std::uint32_t height, std::size_t component) {
-  RandomStream random = kSource.at(
-      {.purpose = Purpose::client_noise, .round = round, .step = height, .row = static_cast<std::uint32_t>(component / 1024)});
-  double value = 0;
-  for (std::size_t i = 0; i <= component % 1024; ++i) value = random.normal();
-  return value;
+  double steps = 0;
+  draw_grid_noise(kSource, {.purpose = Purpose::client_noise, .round = round, .step = height}, component, kGrid.bits,
+                  std::span(&steps, 1));
+  return steps * kGrid.step() / kDeviation;
 }
 
 /// The best estimate from below of the noise of the node over `width` rounds that ends in `round`, by definition: node and children
@@ -138,14 +138,14 @@ TEST_CASE("one band is independent noise, bit for bit; pieces may be done in any
   CorrelatedNoise noise(one, kSize);
   for (std::uint32_t round = 1; round <= 3; ++round) {
     ExactSum plain(kSize);
-    add_noise(plain, {.standard_deviation = kDeviation}, kSource, {Purpose::client_noise, round});
+    add_noise(plain, {.grid = kGrid}, kSource, {Purpose::client_noise, round});
     CHECK(added(noise, kSize, round) == in_deviations(plain));
   }
   for (const std::string name : {"banded", "blt", "tree"}) {
     CorrelatedNoise forward(planned(name), kSize), backward(planned(name), kSize);
     for (std::uint32_t round = 1; round <= 6; ++round) {
       ExactSum sum(kSize);
-      backward.add(sum, kDeviation, kSource, round, [](int pieces, function_ref<void(int)> piece) {
+      backward.add(sum, kGrid, kSource, round, [](int pieces, function_ref<void(int)> piece) {
         for (int i = pieces; i-- > 0;) piece(i);
       });
       CHECK(added(forward, kSize, round) == in_deviations(sum));

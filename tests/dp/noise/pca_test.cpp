@@ -88,7 +88,7 @@ TEST_CASE("the noise is symmetric and has variance sigma squared in every entry,
   Eigen::VectorXd entries(kEntries);
   for (std::uint32_t draw = 0; draw < kDraws; ++draw) {
     Eigen::MatrixXd noise = Eigen::MatrixXd::Zero(kSize, kSize);
-    add_symmetric_noise(noise, kSigma, RandomSource(7), {.purpose = Purpose::component_noise, .step = draw});
+    add_symmetric_noise(noise, {kSigma}, RandomSource(7), {.purpose = Purpose::component_noise, .step = draw});
     REQUIRE(noise == noise.transpose());
     for (int i = 0, at = 0; i < kSize; ++i)
       for (int j = i; j < kSize; ++j) entries(at++) = noise(i, j);

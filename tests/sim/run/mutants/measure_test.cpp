@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "core/normals.hpp"
 #include "dp/accountants/score_fit.hpp"
 #include "dp/noise/client_release.hpp"
 #include "dp/noise/sampling.hpp"
@@ -19,32 +18,21 @@
 namespace fedstride::test::measure_test {
 namespace {
 
+double factor_on_noise = 1;
 enum class Wrong { nothing, noise_halved, layer_not_clipped, layer_not_in_norm, always_in };
 Wrong wrong = Wrong::nothing;
 constexpr std::size_t kLayer = 168;  // end of the first layer: 40 x 3 weights, padding, 40 biases
 
 }  // namespace
 
-void real_add_normals(const RandomSource&, const Address&, std::uint64_t, float, std::span<float>) asm(
-    "__real__ZN9fedstride11add_normalsERKNS_12RandomSourceERKNS_7AddressEmfSt4spanIfLm18446744073709551615EE");
-void wrapped_add_normals(const RandomSource&, const Address&, std::uint64_t, float, std::span<float>) asm(
-    "__wrap__ZN9fedstride11add_normalsERKNS_12RandomSourceERKNS_7AddressEmfSt4spanIfLm18446744073709551615EE");
-void wrapped_add_normals(const RandomSource& source, const Address& address, std::uint64_t first, float scale,
-                         std::span<float> values) {
-  real_add_normals(source, address, first, wrong == Wrong::noise_halved ? scale / 2 : scale, values);
-}
-
-void real_add_noise(ExactSum&, const ClientNoise&, const RandomSource&, const Address&, ForEachPiece) asm(
-    "__real__ZN9fedstride9add_noiseERNS_8ExactSumERKNS_11ClientNoiseERKNS_12RandomSourceERKNS_7AddressENS_12function_refIFviNSB_"
-    "IFviEEEEEE");
-void wrapped_add_noise(ExactSum&, const ClientNoise&, const RandomSource&, const Address&, ForEachPiece) asm(
-    "__wrap__ZN9fedstride9add_noiseERNS_8ExactSumERKNS_11ClientNoiseERKNS_12RandomSourceERKNS_7AddressENS_12function_refIFviNSB_"
-    "IFviEEEEEE");
-void wrapped_add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
-                       ForEachPiece for_each_piece) {
-  ClientNoise other = noise;
-  if (wrong == Wrong::noise_halved) other.standard_deviation /= 2;
-  real_add_noise(sum, other, source, address, for_each_piece);
+// Every Gaussian release draws its noise here.
+void real_draw(const RandomSource&, const Address&, std::uint64_t, unsigned, std::span<double>) asm(
+    "__real__ZN9fedstride15draw_grid_noiseERKNS_12RandomSourceERKNS_7AddressEmjSt4spanIdLm18446744073709551615EE");
+void wrapped_draw(const RandomSource&, const Address&, std::uint64_t, unsigned, std::span<double>) asm(
+    "__wrap__ZN9fedstride15draw_grid_noiseERKNS_12RandomSourceERKNS_7AddressEmjSt4spanIdLm18446744073709551615EE");
+void wrapped_draw(const RandomSource& source, const Address& address, std::uint64_t first, unsigned bits, std::span<double> out) {
+  real_draw(source, address, first, bits, out);
+  for (double& number : out) number *= factor_on_noise;
 }
 
 void real_draw_poisson(const RandomSource&, const Address&, double, std::span<const std::uint32_t>, std::vector<std::uint32_t>&) asm(
@@ -82,9 +70,9 @@ BatchLoss wrapped_per_example(Network* network, const float* weights, const Batc
     std::vector<float> one(norms.size(), 0);
     one[i] = 1;
     double squares = 0;
-    network->weighted_sum(one, [&](std::size_t offset, std::span<const float> part) {
+    network->weighted_sum(one, [&](std::size_t offset, std::span<const double> part) {
       for (std::size_t j = 0; j < part.size(); ++j)
-        if (offset + j >= kLayer) squares += static_cast<double>(part[j]) * static_cast<double>(part[j]);
+        if (offset + j >= kLayer) squares += part[j] * part[j];
       return 0.0;
     });
     norms[i] = std::sqrt(squares) * (1 + 1e-6);
@@ -104,9 +92,11 @@ Measurement measured(const std::string& settings, int seed, Wrong as = Wrong::no
   static const bool written = (write_data(folder), true);
   (void)written;
   wrong = as;
+  factor_on_noise = as == Wrong::noise_halved ? 0.5 : 1;
   const Configuration configuration = resolve(settings_for(folder, "none", settings + "seed = " + std::to_string(seed) + "\n"));
   const Measurement found = measure_privacy(configuration, {.canaries = 100});
   wrong = Wrong::nothing;
+  factor_on_noise = 1;
   return found;
 }
 
