@@ -141,7 +141,7 @@ void add_shares(std::vector<std::string>& list, const Spending& spending, const 
   else
     list.push_back("against readers of the models who took no part: " + epsilon_with(statement.survivors));
   list.emplace_back("who takes part, and who drops out, is taken as public: it must not depend on the protected data");
-  list.emplace_back("the noise is discrete and drawn on integers, so floating-point attacks do not apply to it");
+  list.emplace_back("the noise is discrete and drawn on integers");
 }
 
 // True if the spending `more` certainly costs at least as much as `less`.
@@ -180,13 +180,11 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
   const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });
   if (!adaptive) list.emplace_back("noise, rates and the schedule of steps were fixed before training");
   const bool is_seeded = header.source == "seeded";
-  const bool is_on_integers = level == Level::client && promised.place().is_on_integers();
-  if (is_seeded || !is_on_integers)
-    list.insert(list.begin(), std::string("holds ") + (is_seeded ? "of the mechanism, if the seed were secret" : "") +
-                                  (is_seeded && !is_on_integers ? ", and " : "") +
-                                  (is_on_integers ? "" : "against readers who cannot see the low bits of the numbers"));
-  if (is_seeded) list.emplace_back("anyone with the seed can reproduce the noise");
-  if (!is_on_integers) list.emplace_back("attacks on floating-point noise and on timing are not covered");
+  if (is_seeded)
+    list.insert(list.begin(),
+                "holds of the mechanism, if the seed were secret: anyone with the seed can reproduce the noise");
+  else
+    list.emplace_back("attacks that time the program are not covered");
   list.emplace_back("choices made by looking at private data, for example by a sweep, are not charged");
   list.emplace_back("losses, counts and label histograms of single clients are not covered");
   if (header.statements.size() > 1) list.emplace_back("the other level has its own statement; the two are not added");

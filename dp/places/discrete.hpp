@@ -12,7 +12,7 @@ struct DiscreteNoise final : TrustedPlace {
   std::vector<std::string> assumptions() const override {
     auto list = TrustedPlace::assumptions();
     list.emplace_back(
-        "the noise is a discrete Gaussian on the integers of the exact sum, so floating-point attacks do not apply to it");
+        "the noise is a discrete Gaussian on the integers of the exact sum");
     return list;
   }
 };

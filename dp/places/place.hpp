@@ -23,7 +23,7 @@ class NoisePlace {
   virtual bool is_central() const { return true; }
   /// True if clients add shares of a law on integers (dp/laws/), which are in the sum before the coordinator sees it.
   virtual bool has_shares() const { return false; }
-  /// True if the noise is drawn on the integers that are summed, so floating-point attacks do not apply.
+  /// True if the noise is drawn on the integers that are summed, which have no other grid.
   virtual bool is_on_integers() const { return false; }
   /// True if noise can be correlated between rounds.
   virtual bool correlates() const { return false; }

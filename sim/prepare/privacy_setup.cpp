@@ -58,9 +58,16 @@ Spending planned(const PrivatePlan& plan, int epochs, const Spending& beside) {
   return spending;
 }
 
+// Throws Error (usage) if noise with this multiplier cannot be drawn, before a round needs it.
+void check_multiplier(double noise_multiplier) {
+  if (noise_multiplier > 0) noise_grid(1, noise_multiplier, 1);
+}
+
 // Sets the releases that a level accounts for in addition to sums.
 void add_beside(const DataSetup& setup, LevelSetup& level, const Spending& components) {
   const Configuration& configuration = setup.configuration;
+  check_multiplier(configuration.normalize_noise);
+  check_multiplier(configuration.evaluate_noise);
   level.once = components;
   if (setup.data.normalizes_privately) merge(level.once, noisy_mean_release(configuration.normalize_noise, level.neighbours));
   if (configuration.evaluate != EvaluateRule::privately) return;
@@ -170,6 +177,7 @@ std::string choose_user_lots(const UserSettings& settings, const DataSetup& setu
 void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Model& model, const ExampleSettings& settings) {
   refuse_mixing_layers(model.layers(), model.line());
   const Configuration& configuration = setup.configuration;
+  check_multiplier(settings.components_noise);
   if (settings.components > 0)
     privacy.components = {components_release(settings.components_noise, example_neighbours(configuration))};
   PrivateRules rules = private_rules(settings, configuration);
@@ -198,6 +206,7 @@ void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Mode
     level.noise_multiplier = noise_of_lots(level.accountant, probe, optimizer, sizes, beside, level.epsilon, level.delta);
   }
   rules.noise.noise_multiplier = level.noise_multiplier;
+  check_multiplier(level.noise_multiplier);
   for (const LotSizes& size : sizes) {
     const auto plan = privacy.plans.emplace(size, std::make_shared<const PrivatePlan>(rules, optimizer, size)).first;
     static_cast<void>(plan->second->count_noise());  // throws if the noise on the count is too small

@@ -106,10 +106,11 @@ std::vector<ReferenceRun> read_reference_runs(const std::string& path, bool to_u
   const std::string text = read_file(path, kMaxFile);
   const Document document = parse_document(text, path);
   const std::int64_t version = std::get<std::int64_t>(version_node(document).value);
-  if (version != kNumericsVersion && !to_update)
-    throw usage_error("'" + path + "' has the hashes of numerics version " + std::to_string(version) + "; this build's is " +
-                      std::to_string(kNumericsVersion));
   std::vector<ReferenceRun> runs = runs_of(document);
+  const bool is_open = std::ranges::none_of(runs, [](const ReferenceRun& run) { return is_private(resolve(run.settings)); });
+  if (version != kNumericsVersion && !(is_open && version == kOpenNumericsVersion) && !to_update)
+    throw usage_error("'" + path + "' has the hashes of numerics version " + std::to_string(version) + "; this build's is " +
+                      std::to_string(is_open ? kOpenNumericsVersion : kNumericsVersion));
   if (to_update) updated(text, document, runs, std::vector<std::string>(runs.size()));
   return runs;
 }

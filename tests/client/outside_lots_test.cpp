@@ -87,10 +87,11 @@ TEST_CASE("a release is the clipped sum with noise at its address over the expec
       sum[17] += factor * 0.1;
     }
     for (const ParameterRange& tensor : kTensors) {
-      std::vector<float> noise(tensor.size, 0);
-      add_normals(source, {Purpose::noise, 3, 5, step}, tensor.offset, 1.5F * 2 / 10, noise);
+      std::vector<double> noise(tensor.size);
+      draw_grid_noise(source, {Purpose::noise, 3, 5, step}, tensor.offset, 0, noise);
       for (std::size_t i = 0; i < tensor.size; ++i)
-        CHECK(gradient[tensor.offset + i] == doctest::Approx(sum[tensor.offset + i] / 10 + noise[i]).epsilon(1e-5));
+        CHECK(gradient[tensor.offset + i] ==
+              doctest::Approx((sum[tensor.offset + i] + 1.5 * 2 * noise[i] / NoiseGrid::kStepsOfDeviation) / 10).epsilon(1e-5));
     }
     for (std::size_t gap = 3; gap < 16; ++gap) CHECK(gradient[gap] == 0);
   }

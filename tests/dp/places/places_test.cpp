@@ -45,8 +45,8 @@ TEST_CASE("every place is trusted, has shares, or neither; a statement says whic
     for (const std::string& text : place.assumptions()) CHECK(count(list, text) == 1);
     CHECK(count(list, "is trusted") == (place.is_trusted() ? 1 : 0));
     CHECK(count(list, "adds a share of the noise") == (place.has_shares() ? 1 : 0));
-    CHECK(count(list, "attacks on floating-point noise") == (place.is_on_integers() ? 0 : 1));
-    CHECK(count(list, "floating-point attacks do not apply") == (place.is_on_integers() ? 1 : 0));
+    CHECK(count(list, "attacks that time the program") == 1);
+    CHECK(count(list, "integers") == (place.is_on_integers() ? 1 : 0));
   }
 }
 

@@ -47,7 +47,7 @@ TEST_CASE("an update puts hashes and version in place and leaves the rest of the
   write_file(
       path,
       "# mine\nnumerics-version = 1\n[common]\nrounds = 1\n[run.a]\nhash = \"\"\n\n[run.b]\nseed = 2\nhash = \"x\"  # old\n");
-  CHECK_USAGE_ERROR(read_reference_runs(path), "version 1", std::to_string(kNumericsVersion));
+  CHECK_USAGE_ERROR(read_reference_runs(path), "version 1", std::to_string(kOpenNumericsVersion));
   CHECK(read_reference_runs(path, true).size() == 2);
   update_reference_runs(path, {"11", "22"});
   CHECK(read_file(path) ==

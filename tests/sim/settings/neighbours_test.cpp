@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kSlack = 2e-3;        // of rounding weights and of the noise, 1e-9
+constexpr double kSlack = 2e-3;        // of rounding weights and of the noise, 1e-6
 constexpr std::size_t kFeatures = 64;  // a picture of 8x8
 
 /// Rows of three classes, as every form of file can hold them: numbers from 0 to 255.
@@ -287,7 +287,7 @@ const std::vector<Form> kForms{{"csv", as_csv},
                                {"hdf5", as_hdf5, true}};
 
 const std::string kPrivate =
-    "dp = 'example'\nclip = 1\nnoise-multiplier = 1e-9\nsampling-rate = 1\noptimizer = 'sgd'\nlearning-rate = 1\nrounds = 1\n"
+    "dp = 'example'\nclip = 1\nnoise-multiplier = 1e-6\nsampling-rate = 1\noptimizer = 'sgd'\nlearning-rate = 1\nrounds = 1\n"
     "model = 'dense classes'\nthreads = 1\nclasses = 3\nweights = 'examples'\n";
 
 Settings settings_of(const std::vector<std::string>& texts) {
@@ -492,7 +492,7 @@ TEST_CASE("every partition at example level has the neighbors that it allows, an
       CHECK(distance(all, moved) <= 2 + kSlack);
     }
     // Client level: a client that contributes nothing, all others holding what they hold.
-    Settings by_client = with("dp = 'client'\nclip = 0.01\nnoise-multiplier = 1e-9\nweights = 'equal'\n");
+    Settings by_client = with("dp = 'client'\nclip = 0.01\nnoise-multiplier = 1e-6\nweights = 'equal'\n");
     by_client.erase("sampling-rate");
     const Released everybody = released(by_client);
     const Released others = released(by_client, without([](const Setup& one) {
@@ -551,7 +551,7 @@ TEST_CASE(
         if (info.name == "trace") cohort += "trace = '" + (folder / "trace.csv") + "'\nat-most = 2\n";
       }
       const std::string federation =
-          "dp = 'client'\nclip = 0.01\nnoise-multiplier = 1e-9\npartition = 'natural'\nweights = 'equal'\n"
+          "dp = 'client'\nclip = 0.01\nnoise-multiplier = 1e-6\npartition = 'natural'\nweights = 'equal'\n"
           "accept-failures = 'all'\n";  // a round may ask nobody but the client whose rows are not numbers
       Settings settings = settings_of({kPrivate, table_settings(folder), federation, cohort, "client-noise = '" + noise + "'\n"});
       settings.erase("sampling-rate");
@@ -608,7 +608,7 @@ TEST_CASE(
         if (reaches) CHECK(moved > 0.95 * bound);
       }
       Settings settings =
-          settings_of({kPrivate, table_settings(folder), level, "dp = 'client'\nnoise-multiplier = 1e-9\nweights = 'equal'\n"});
+          settings_of({kPrivate, table_settings(folder), level, "dp = 'client'\nnoise-multiplier = 1e-6\nweights = 'equal'\n"});
       settings.erase("sampling-rate");
       const Released all = released(settings);
       const Released less = released(settings, without([](const Setup& one) {
@@ -659,7 +659,7 @@ TEST_CASE("add-remove at client level: adding a client moves the sum by its clip
     write_table(folder, some);
     Settings settings =
         settings_of({kPrivate, table_settings(folder),
-                     "dp = 'client'\nclip = 0.01\nnoise-multiplier = 1e-9\npartition = 'natural'\nweights = 'equal'\n"});
+                     "dp = 'client'\nclip = 0.01\nnoise-multiplier = 1e-6\npartition = 'natural'\nweights = 'equal'\n"});
     settings.erase("sampling-rate");
     sums.push_back(released(settings));
   }

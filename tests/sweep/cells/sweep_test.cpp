@@ -251,7 +251,7 @@ TEST_CASE("a finished cell whose rounds, data or numerics do not fit is damaged"
     return why();
   };
   CHECK(names(with("data_hash", "other"), {"data_hash"}));
-  CHECK(names(with("numerics_version", 1000), {"numerics_version", std::to_string(kNumericsVersion)}));
+  CHECK(names(with("numerics_version", 1000), {"numerics_version", std::to_string(kOpenNumericsVersion)}));
   CHECK(names(with("rounds", "3"), {"summary.json", "'finished'", "'rounds'"}));
   std::ofstream(cell / "summary.json") << summary;
   CHECK(why().empty());
