@@ -139,20 +139,35 @@ void Canaries::score(std::span<const float> released, std::span<const float> kno
   score(drawn, contribution, deviation);
 }
 
-void Canaries::score(std::span<const std::uint32_t> drawn, double contribution, double deviation) {
-  std::vector<double> found(in_.size(), 0);
+void Canaries::copy(std::uint32_t canary, std::span<const float> from, std::span<float> to) const {
   for (std::size_t i = 0; i < coordinates_.size(); ++i)
-    found[owner_[i]] += (static_cast<double>(heard_[i]) - static_cast<double>(known_[i])) * static_cast<double>(direction_[i]);
-  std::vector<bool> is_drawn(in_.size());
+    if (owner_[i] == canary) to[coordinates_[i]] = from[coordinates_[i]];
+}
+
+void Canaries::score(std::span<const std::uint32_t> drawn, double contribution, double deviation) {
+  std::vector<double> scores(in_.size(), 0), contents(in_.size() + 1, excluded_ * contribution / deviation);
+  for (std::size_t i = 0; i < coordinates_.size(); ++i)
+    scores[owner_[i]] += (static_cast<double>(heard_[i]) - known_[i]) * static_cast<double>(direction_[i]) / deviation;
   for (const std::uint32_t canary : drawn) {
-    is_drawn[canary] = true;
+    contents[canary] = contribution / deviation;
     ++hits_[canary];
   }
+  contents.back() = contribution / deviation;  // of a canary that is in every release
+  if (!factor_.empty()) {
+    const std::vector<double>& row = factor_.at(releases_);
+    const auto solve = [&](std::vector<double>& values, std::vector<std::vector<double>>& before) {
+      for (std::size_t t = 0; t < before.size(); ++t)
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] -= row[t] * before[t][i];
+      for (double& value : values) value /= row.back();
+      before.push_back(values);
+    };
+    solve(scores, scores_);
+    solve(contents, contents_);
+  }
   ++releases_;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const double score = found[i] / deviation;
-    totals_[i] += score * contribution / deviation;
-    fits_[group_[i]].add(is_drawn[i] ? contribution / deviation : 0, score);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    totals_[i] += scores[i] * contents.back();
+    fits_[group_[i]].add(contents[i], scores[i]);
   }
 }
 

@@ -37,6 +37,11 @@ class Canaries {
   /// The indices of the included canaries.
   const std::vector<std::uint32_t>& present() const { return present_; }
 
+  /// Sets the factor of the noise's covariance over the releases (noise_factor): scores are then made independent.
+  void correlate(std::vector<std::vector<double>> factor) { factor_ = std::move(factor); }
+  /// Excluded canaries contribute the opposite of their direction, as one record that replaces another.
+  void oppose_excluded() { excluded_ = -1; }
+
   // --- one release, example level ---
   /// The client's rows, followed by the included canaries' rows.
   std::vector<Row> beside(std::span<const Row> rows) const;
@@ -56,6 +61,8 @@ class Canaries {
   // --- one release, client level ---
   /// Writes a canary's update under this bound into `update`, at the canary's coordinates.
   void write(std::uint32_t canary, double bound, Vector& update) const;
+  /// Copies a canary's coordinates from one vector to another.
+  void copy(std::uint32_t canary, std::span<const float> from, std::span<float> to) const;
   /// Scores a release that contains the canaries `drawn`, with contributions of this norm and noise of this standard deviation.
   void score(std::span<const float> released, std::span<const float> known, double denominator,
              std::span<const std::uint32_t> drawn, double contribution, double deviation);
@@ -97,6 +104,10 @@ class Canaries {
   std::vector<double> known_;  ///< at coordinates_
   std::vector<float> heard_;
   std::vector<double> own_;  ///< all 0 between uses
+
+  double excluded_ = 0;  ///< what an excluded canary contributes, in contributions of an included one
+  std::vector<std::vector<double>> factor_;
+  std::vector<std::vector<double>> scores_, contents_;  ///< of each release, made independent; the contents end with a full one
 
   std::uint64_t releases_ = 0;
   std::vector<double> totals_;

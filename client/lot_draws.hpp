@@ -76,7 +76,7 @@ class LotDraws {
     return {.clip = noise.clip,
             .noise_multiplier = noise.noise_multiplier,
             .denominator = plan_.denominator(),
-            .most_examples = static_cast<double>(rows_.size()),
+            .most_examples = static_cast<double>(rows_.size() + 1),  // a neighbor may have one more
             .source = source_,
             .address = {Purpose::noise, place_.round, place_.client, lot},
             .count_noise = count_noise_,

@@ -191,10 +191,8 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   if (training_.attack.has(client)) falsify(task.round, client);
   if (training_.keep_state || training_.local_release) {
     // With a diverged state the client would diverge in every later round, so it starts the next round with a fresh state.
-    if (!ExactSum::admits(view(std::as_const(update_))))
-      kept = nullptr;
-    else if (training_.local_release)
-      release_update(*training_.local_release, task.round, client, update_);
+    if (!ExactSum::admits(view(std::as_const(update_)))) kept = nullptr;
+    if (training_.local_release) release_update(*training_.local_release, task.round, client, update_);
   }
   const std::string code = training_.coding.code(task.round, client, state.kept_back_, update_);
   if (personal_.makes()) train_personal(task, client, rows, state.personal_, for_each_piece, signals, report);

@@ -48,7 +48,8 @@ struct PoissonCohort final : PartBase<CohortPart, PoissonCohort, PoissonCohortSe
 
   std::vector<ClientId> sample(const CohortQuestion& question) const override {
     std::vector<ClientId> drawn;
-    draw_poisson(question.source, {Purpose::cohort, question.round}, cohort_rate, all_clients(question.clients()), drawn);
+    draw_poisson(question.source, {Purpose::cohort, question.round}, cohort_rate, all_clients(question.clients()), drawn,
+                 DrawWidth::word);
     return drawn;
   }
   double rate(std::size_t /*clients*/) const override { return cohort_rate; }

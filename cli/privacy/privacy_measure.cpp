@@ -50,6 +50,7 @@ Json measured_json(const Measurement& found) {
                               {"rate", level.rate},
                               {"least_rate", level.least_rate},
                               {"largest_contribution", level.largest_contribution},
+                              {"power", level.power},
                               {"bounds", bounds},
                               {"contradiction", level.contradiction}});
   }
@@ -72,6 +73,8 @@ void show_measured(const Measurement& found) {
                   level.ratio, level.least_ratio, level.rate);
     else
       std::printf("  no release contained canaries\n");
+    std::printf("  noise %g times as large as claimed would have been found with probability %.2f%s\n", MeasuredLevel::kLessNoise,
+                level.power, level.power < 0.95 ? "; more --canaries or rounds make it more likely" : "");
     if (level.largest_contribution > 0)
       std::printf("  a row changed a sum by at most %.4f times the clip bound\n", level.largest_contribution);
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "core/random.hpp"
 #include "core/text.hpp"
 
 namespace fedstride {
@@ -37,6 +38,19 @@ double ScoreFit::least_ratio(double significance) const {
   check_fit_significance(significance);
   if (scores_ < 2 || !(xx_ > 0) || !(squares_about_fit() > 0)) return 0;
   return std::max(0.0, least_in_deviations(ratio(), 1 / std::sqrt(xx_), static_cast<double>(scores_ - 1), significance));
+}
+
+double ScoreFit::power(double factor, double threshold, double significance, std::uint32_t trials) const {
+  if (scores_ < 2 || !(xx_ > 0)) return 0;
+  const double spread = 1 / std::sqrt(xx_), freedom = static_cast<double>(scores_ - 1);
+  RandomStream random(1, {.purpose = Purpose::canaries});
+  std::uint32_t above = 0;
+  for (std::uint32_t trial = 0; trial < trials; ++trial) {
+    const double mean = 1 + factor * spread * random.normal();
+    const double deviation = factor * std::sqrt(2 * random.gamma(freedom / 2) / freedom);
+    above += least_in_deviations(mean / deviation, spread, freedom, significance) > threshold ? 1 : 0;
+  }
+  return static_cast<double>(above) / trials;
 }
 
 double least_in_deviations(double estimate, double spread, double freedom, double significance) {

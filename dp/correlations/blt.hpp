@@ -23,6 +23,10 @@ struct BufferedNoise final : PartBase<MechanismPart, BufferedNoise, BufferedNois
   std::vector<std::pair<std::string_view, std::uint64_t>> stated(const Correlation& correlation) const override;
   double sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) const override;
   std::size_t kept_vectors(const Correlation& correlation) const override { return correlation.coefficients.size() / 2; }
+  double roundings(const Correlation& correlation) const override {  // those of the buffers add up over the rounds
+    const auto rounds = static_cast<double>(correlation.horizon);
+    return static_cast<double>(kept_vectors(correlation)) * rounds * rounds;
+  }
   void encode(const Correlation& correlation, const NoiseRow& row,
               function_ref<void(std::size_t, std::span<const double>)> put) const override;
   void correlate(const Correlation& correlation, const NoiseRow& row,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "core/error.hpp"
@@ -58,30 +59,62 @@ std::uint64_t participations(const Correlation& correlation, std::uint64_t round
                              {static_cast<std::size_t>(correlation.separation), static_cast<std::size_t>(most)});
 }
 
-// The noise is linear in the draws, so here each draw of a round has its own component of a stretch.
+namespace {
+
+constexpr std::size_t kColumns = 32;  // limit on the draws per round; a tree needs fewer
+
+/// Calls take(t, noise) for t = `from` ... rounds - 1: noise[i] is the coefficient of draw i of round `from` in the noise of round t.
+/// (The noise is linear in the draws, so here each draw has its own component of a stretch.)
+template <class Take>
+void for_each_effect(const Correlation& correlation, std::size_t from, std::size_t rounds, Take take) {
+  check_stop();
+  std::vector<std::vector<double>> kept(kept_vectors(correlation), std::vector<double>(kColumns));
+  std::array<double, kColumns> noise, drawn;
+  for (std::size_t t = from; t < rounds; ++t) {  // earlier noise is 0
+    const auto draw = [&](std::size_t number) {
+      if (number >= kColumns) throw failure("a round's noise needs more than 32 draws; at most 32 are supported");
+      drawn.fill(0);
+      if (t == from) drawn[number] = 1;
+      return std::span<const double>(drawn);
+    };
+    draw(0);
+    noise = drawn;
+    mechanism_of(correlation).correlate(correlation, {t, 0, noise, kept}, draw);
+    take(t, std::span<const double>(noise));
+  }
+}
+
+}  // namespace
+
 double combined_deviation(const Correlation& correlation, std::span<const double> factors) {
-  constexpr std::size_t kColumns = 32;  // limit on the draws per round; a tree needs fewer
   double square = 0;
   for (std::size_t from = 0; from < factors.size(); ++from) {
-    check_stop();
-    std::vector<std::vector<double>> kept(kept_vectors(correlation), std::vector<double>(kColumns));
-    std::array<double, kColumns> noise, drawn, sum{};
-    std::size_t used = 1;                                  // draws of round `from`
-    for (std::size_t t = from; t < factors.size(); ++t) {  // earlier noise is 0
-      const auto draw = [&](std::size_t number) {
-        if (number >= kColumns) throw failure("a round's noise needs more than 32 draws; at most 32 are supported");
-        drawn.fill(0);
-        if (t == from) drawn[number] = 1, used = std::max(used, number + 1);
-        return std::span<const double>(drawn);
-      };
-      draw(0);
-      noise = drawn;
-      mechanism_of(correlation).correlate(correlation, {t, 0, noise, kept}, draw);
-      for (std::size_t i = 0; i < used; ++i) sum[i] += factors[t] * noise[i];
-    }
+    std::array<double, kColumns> sum{};
+    for_each_effect(correlation, from, factors.size(), [&](std::size_t t, std::span<const double> noise) {
+      for (std::size_t i = 0; i < kColumns; ++i) sum[i] += factors[t] * noise[i];
+    });
     for (const double one : sum) square += one * one;
   }
   return std::sqrt(square);
+}
+
+std::vector<std::vector<double>> noise_factor(const Correlation& correlation, std::size_t rounds) {
+  std::vector<std::vector<double>> factor(rounds), effects(rounds, std::vector<double>(kColumns));
+  for (std::size_t t = 0; t < rounds; ++t) factor[t].assign(t + 1, 0);
+  for (std::size_t from = 0; from < rounds; ++from) {
+    for_each_effect(correlation, from, rounds, [&](std::size_t t, std::span<const double> noise) {
+      std::ranges::copy(noise, effects[t].begin());
+      for (std::size_t u = from; u <= t; ++u)
+        factor[t][u] += std::inner_product(noise.begin(), noise.end(), effects[u].begin(), 0.0);
+    });
+  }
+  for (std::size_t t = 0; t < rounds; ++t)
+    for (std::size_t u = 0; u <= t; ++u) {
+      double value = factor[t][u];
+      for (std::size_t k = 0; k < u; ++k) value -= factor[t][k] * factor[u][k];
+      factor[t][u] = u == t ? std::sqrt(value) : value / factor[u][u];
+    }
+  return factor;
 }
 
 double correlated_sensitivity(const Correlation& correlation, std::uint64_t rounds, std::uint64_t most) {

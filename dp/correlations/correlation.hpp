@@ -82,6 +82,11 @@ class MechanismPart : public Part {
 
   /// The number of model-sized vectors that encode() and correlate() keep, each.
   virtual std::size_t kept_vectors(const Correlation& correlation) const = 0;
+  /// How many roundings of a number as large as the sums a number of an encoded vector has at most.
+  virtual double roundings(const Correlation& correlation) const {
+    const auto added = static_cast<double>(kept_vectors(correlation)) + 1;
+    return added * added;  // terms, with coefficients of at most 1
+  }
   /// Replaces x_t by (C x)_t. Passes what else is noised in this round to `put`, with its number from 1.
   virtual void encode(const Correlation& correlation, const NoiseRow& row,
                       function_ref<void(std::size_t, std::span<const double>)> put) const = 0;
@@ -118,6 +123,10 @@ double correlated_sensitivity(const Correlation& correlation, std::uint64_t roun
 /// The standard deviation of sum_t f_t w_t, where w = C^-1 z and z is independent standard normal: |C^-T f| for factors f of the
 /// first rounds, at most `horizon` of them. Takes time quadratic in their number.
 double combined_deviation(const Correlation& correlation, std::span<const double> factors);
+
+/// The Cholesky factor of the covariance of the noise w of the first `rounds` rounds, in squared standard deviations, row by row: a
+/// reader who solves it for the noise of each round has independent numbers. Takes time cubic in the number of rounds.
+std::vector<std::vector<double>> noise_factor(const Correlation& correlation, std::size_t rounds);
 
 inline bool is_amplified_in_groups(const Correlation& correlation) {
   return mechanism_of(correlation).norm_in_groups(correlation) > 0;

@@ -11,7 +11,7 @@ struct PoissonDraw final : Draw {
   LotSize fitted(LotSize wanted, std::size_t /*records*/, std::uint64_t /*lots_per_step*/) const override { return wanted; }
   Lots lots(const LotQuestion& question) const override {
     return [question](int /*epoch*/, std::uint32_t step, std::vector<std::uint32_t>& drawn) {
-      draw_poisson(question.source, question.address(step), question.rate, question.records, drawn);
+      draw_poisson(question.source, question.address(step), question.rate, question.records, drawn, DrawWidth::byte);
     };
   }
   bool draws_rows() const override { return true; }

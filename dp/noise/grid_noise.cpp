@@ -4,7 +4,6 @@
 #include <array>
 #include <boost/math/constants/constants.hpp>
 #include <boost/multiprecision/cpp_bin_float.hpp>
-#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -20,7 +19,8 @@ namespace {
 
 constexpr double kCellsOfDeviation = NoiseGrid::kStepsOfDeviation / (1 << GridLaw::kCellBits);
 constexpr double kSlotsOfDensity = (1 << GridLaw::kSlotBits) / kCellsOfDeviation;  // slots of a cell where the density is 1
-// Rounding moves each of two sums by half a step at most, and their division by the step, in double, by a quarter of one.
+// Rounding moves each of two sums by half a step at most, and their division by the step, in double, by far less than a quarter of
+// one (three roundings of numbers that on_grid() keeps below 2^48).
 constexpr double kStepsMoved = 1.5;
 // With less noise, a sum could exceed the numbers that on_grid() lets pass.
 constexpr double kLeastMultiplier = 1e-6;
@@ -98,7 +98,8 @@ NoiseGrid noise_grid(double sensitivity, double noise_multiplier, double numbers
     throw usage_error("the noise multiplier is " + number_text(noise_multiplier) + "; for " + number_text(numbers) +
                       " numbers it must be at most " +
                       number_text(std::floor(kCoarsest / moved * static_cast<double>(1U << NoiseGrid::kMostBits))));
-  grid.deviation = noise_multiplier * sensitivity / (1 - added());
+  constexpr double kRoundedUp = 1 + 0x1p-40;
+  grid.deviation = noise_multiplier * sensitivity / (1 - added()) * kRoundedUp;
   return grid;
 }
 
@@ -165,7 +166,8 @@ bool GridLaw::keeps(int cell, double number, unsigned bits, std::uint64_t most, 
 
 void draw_grid_noise(const RandomSource& source, const Address& address, std::uint64_t first, unsigned bits,
                      std::span<double> out) {
-  assert(first <= kMostNumbers && out.size() <= kMostNumbers - first && bits <= NoiseGrid::kMostBits);
+  if (first > kMostNumbers || out.size() > kMostNumbers - first || address.row != 0 || bits > NoiseGrid::kMostBits)
+    throw failure("a release has more than 2^31 numbers, or no address of its own");
   const GridLaw& law = GridLaw::get();
   const std::int8_t* const slots = law.slots();
   const RandomStream stream = source.at(address);
@@ -236,8 +238,8 @@ void release(const NoiseGrid& grid, const RandomSource& source, const Address& a
   for (std::size_t done = 0; done < sums.size(); done += kStretch) {
     const std::size_t count = std::min(kStretch, sums.size() - done);
     draw_grid_noise(source, address, first + done, grid.bits, std::span(noise).first(count));
-    const double* const __restrict from = sums.data() + done;
-    To* const __restrict to = released.data() + done;
+    const double* const from = sums.data() + done;
+    To* const to = released.data() + done;  // may be `from`
     for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<To>((on_grid(from[i], steps_per_unit) + noise[i]) * unit);
   }
 }

@@ -27,7 +27,7 @@ struct NoiseGrid {
 /// The noise that releases `numbers` numbers with this noise multiplier, if their sum's L2 sensitivity is at most `sensitivity`.
 /// Rounding two sums to the grid can move each number of their difference by a step; this is added to the sensitivity, so the
 /// deviation is slightly larger than noise_multiplier x sensitivity: by less than 0.1 % as long as noise_multiplier x
-/// sqrt(numbers) is below 2^29. Throws Error (usage) if the grid would be too coarse for the noise to be proportional to it.
+/// sqrt(numbers) is below 2^28. Throws Error (usage) if the grid would be too coarse for the noise to be proportional to it.
 NoiseGrid noise_grid(double sensitivity, double noise_multiplier, double numbers);
 
 /// By how much rounding in double precision can lengthen the difference of two sums of this many contributions of norm 1, added one
@@ -36,7 +36,7 @@ constexpr double accumulation_error(double contributions) { return contributions
 
 /// Sets out[i] to N(first + i), a whole number: the draws at the address of the Gaussian N(0, (kStepsOfDeviation x 2^bits)^2), each
 /// rounded to a whole number. The law is exact up to a distance of 2^-64 a number, given uniform words. A number depends only on
-/// source, address, bits and its index, and no two numbers share a word. Requires first + out.size() <= kMostNumbers. Use an address
+/// source, address, bits and its index, and no two numbers share a word. Throws Error (failure) unless first + out.size() <= kMostNumbers. Use an address
 /// for these draws or for a RandomStream, not for both.
 void draw_grid_noise(const RandomSource& source, const Address& address, std::uint64_t first, unsigned bits,
                      std::span<double> out);
@@ -44,7 +44,7 @@ inline constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 31;
 
 /// A sum as a whole number of steps. The largest numbers are clamped, which moves no two of them further apart.
 inline double on_grid(double sum, double steps_per_unit) {
-  constexpr double kMost = 0x1p50;     // above any sum, and far enough below what double rounds
+  constexpr double kMost = 0x1p48;     // above any sum, and far enough below what double rounds
   constexpr double kWhole = 0x1.8p52;  // a double of this size has no fraction
   const double steps = std::clamp(sum * steps_per_unit, -kMost, kMost);
   return (steps + kWhole) - kWhole;

@@ -27,7 +27,8 @@ std::vector<double> NoisyMean::release(double noise_multiplier, std::uint64_t re
   if (records == 0) throw usage_error("a mean of 0 records cannot be released; at least 1 is needed");
   std::vector<double> mean(sum_.size());
   const auto count = static_cast<double>(records);
-  const NoiseGrid grid = noise_grid(bound_ * (1 + accumulation_error(count)), noise_multiplier, static_cast<double>(sum_.size()));
+  const NoiseGrid grid =
+      noise_grid(bound_ * (1 + accumulation_error(count + 1)), noise_multiplier, static_cast<double>(sum_.size()));
   release_on_grid(grid, source, address, 0, sum_, 1 / count, mean);
   return mean;
 }

@@ -10,8 +10,8 @@
 namespace fedstride {
 
 /// The mean of one vector per record, released once with noise. The number of records is public. Each vector's values are clipped
-/// to [-1, 1] (NaN becomes 0) and then its norm to `bound`; the sum adds the vector divided by `bound`. It moves by at most 1
-/// between add-remove or zero-out neighbors and by at most 2 between replace-one neighbors, like a sum of gradients clipped to 1.
+/// to [-1, 1] (NaN becomes 0) and then its norm to `bound`. The sum moves by at most `bound` between add-remove or zero-out
+/// neighbors and by at most twice that between replace-one neighbors, like a sum of gradients clipped to `bound`.
 class NoisyMean {
  public:
   /// Sets the bound that values in [-1, 1] cannot exceed, sqrt(size).
@@ -20,8 +20,8 @@ class NoisyMean {
 
   void add(std::span<const double> values);
 
-  /// Returns bound x (sum + noise) / records, where the noise on the scaled sum is Gaussian with standard deviation
-  /// `noise_multiplier`, drawn at `address`. Throws Error (usage) unless the multiplier is above 0 and there is at least one
+  /// Returns (sum + noise) / records, with Gaussian noise of standard deviation `noise_multiplier` x bound (dp/noise/grid_noise.hpp),
+  /// drawn at `address`. Throws Error (usage) unless the multiplier is above 0 and there is at least one
   /// record.
   std::vector<double> release(double noise_multiplier, std::uint64_t records, const RandomSource& source,
                               const Address& address) const;

@@ -54,15 +54,17 @@ Components private_components(RowVisitor rows, int d, int k, double sigma, const
   check_value("components", {.low = 1, .high = static_cast<double>(d)}, k);
   check_value("noise multiplier of the components", kPositive, sigma);
   Components components;
-  double count = 0;
+  // The number of rows may be private, so what rounding is charged is that of a constant number.
+  constexpr std::uint64_t kMostRows = std::uint64_t{1} << 22;
+  std::uint64_t count = 0;
   const auto counted = [&](RowSink sink) {
     rows([&](std::span<const float> row) {
-      ++count;
+      if (++count > kMostRows) throw usage_error("private components of more than " + std::to_string(kMostRows) + " rows");
       sink(row);
     });
   };
   Eigen::MatrixXd sum = sum_of_outer_products(counted, d, components.nonfinite);
-  const NoiseGrid grid = noise_grid(1 + accumulation_error(count), sigma, static_cast<double>(d) * (d + 1) / 2);
+  const NoiseGrid grid = noise_grid(1 + accumulation_error(kMostRows), sigma, static_cast<double>(d) * (d + 1) / 2);
   add_symmetric_noise(sum, grid, source, address);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(sum);
   if (solver.info() != Eigen::Success) throw failure("the eigenvectors of private PCA did not converge");

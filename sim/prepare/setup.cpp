@@ -346,16 +346,20 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   note_noise(privacy.client->noise_multiplier * sensitivity, privacy.client->clip, trained, rules.sum.denominator, setup.notes);
   if (beside.count() > 0) trained.push_back({size, beside.count()});  // so these numbers are noised, too
   const Correlation& correlation = privacy.client_release.correlation;
-  // All rounds of correlated noise are one release, with at most as many further numbers in a round as its sums have.
+  // All rounds of correlated noise are one release, with at most as many further numbers in a round as its sums have. Encoding rounds
+  // sums of all clients' updates in double.
   const double rounds = correlation.is_independent() ? 1 : 2 * static_cast<double>(correlation.horizon);
-  rules.sum.release = CentralRelease{
-      clip,
-      {.grid = noise_grid(sensitivity * beside.growth(), privacy.client->noise_multiplier, number_of(trained) * rounds),
-       .discrete = settings->place().is_on_integers(),
-       .by_clients = settings->has_shares()},
-      std::move(trained),
-      RandomSource(std::uint64_t{0}),
-      beside};
+  const double rounded = correlation.is_independent() ? 0
+                                                      : 2 * mechanism_of(correlation).roundings(correlation) * 0x1p-53 * total /
+                                                            privacy.largest_weight * std::sqrt(rounds);
+  rules.sum.release = CentralRelease{clip,
+                                     {.grid = noise_grid(sensitivity * beside.growth() * (1 + rounded),
+                                                         privacy.client->noise_multiplier, number_of(trained) * rounds),
+                                      .discrete = settings->place().is_on_integers(),
+                                      .by_clients = settings->has_shares()},
+                                     std::move(trained),
+                                     RandomSource(std::uint64_t{0}),
+                                     beside};
   rules.sum.release->correlation = correlation;
   check_kept_noise(rules.sum.release->correlation, size + beside.count());
   return rules;

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <tuple>
 
 #include "client/canaries.hpp"
+#include "client/outside_training.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/hash.hpp"
@@ -26,11 +28,14 @@
 namespace fedstride {
 namespace {
 
-// Canaries that take part as clients, numbered after the other clients, and what is known of the last round.
+// Canaries that take part as clients, numbered after the other clients, and what is known of the last round. Where each client adds
+// the noise itself, excluded canaries take part too, with the opposite update.
 struct ClientCanaries {
   Canaries canaries;
   ClientId first;  ///< client number of the first canary
   double weight;
+  std::vector<std::uint32_t> members = {};  ///< the canary of each such client
+  std::optional<LocalRelease> local = {};   ///< how each adds its noise
   std::vector<std::uint32_t> drawn = {};
   Vector known = {};  ///< sum of the other clients' updates
   double bound = 0;   ///< bound on updates in that round
@@ -49,24 +54,33 @@ class CanaryFleet final : public Fleet {
     for (const ClientId client : cohort)
       if (client < clients_.first)
         others.push_back(client);
-      else
-        clients_.drawn.push_back(clients_.canaries.present()[client - clients_.first]);
+      else if (const std::uint32_t canary = clients_.members[client - clients_.first]; clients_.canaries.in(canary))
+        clients_.drawn.push_back(canary);
     const auto part = updates.fresh_part();
     fleet_->collect(task, others, *part);
     const PartOfSum sum = std::move(*part).hand_over();
     sum.sum.divided_by(1, clients_.known);
     updates.merge(sum);
     clients_.bound = updates.bound() > 0 ? updates.bound() : clip_;
-    Vector update(size_);
+    Vector update(size_), own(size_);
     ClientReport report;
     for (std::size_t i = 0; i < cohort.size(); ++i) {
       if (cohort[i] < clients_.first) continue;
       check_stop();
       report.client = cohort[i];
-      update.fill(0);
-      clients_.canaries.write(clients_.canaries.present()[cohort[i] - clients_.first], clients_.bound, update);
+      const std::uint32_t canary = clients_.members[cohort[i] - clients_.first];
+      update.assign(size_, 0);
+      clients_.canaries.write(canary, clients_.canaries.in(canary) ? clients_.bound : -clients_.bound, update);
+      if (clients_.local) {
+        release_update(*clients_.local, task.round, report.client, update);
+        clients_.canaries.copy(canary, view(std::as_const(update)), view(own));
+      }
       updates.add({report, view(std::as_const(update))});
     }
+    if (!clients_.local) return;
+    const Vector nothing(size_);
+    clients_.canaries.score(view(std::as_const(own)), view(nothing), 1, clients_.drawn, clients_.bound,
+                            clients_.local->grid.deviation);
   }
   void end_round(std::uint32_t round) override { fleet_->end_round(round); }
 
@@ -106,13 +120,10 @@ void check_measurable(const Configuration& configuration) {
   if (configuration.is_secure()) refuse("secure-aggregation is on, so nobody sees a noisy sum of known updates; valid: none");
   if (user_level(configuration.privacy) != nullptr)
     refuse("dp is 'user', whose records are not rows; valid: example, client, both");
-  if (const auto* client = client_level(configuration.privacy); client != nullptr && !client->unplanned().is_independent())
-    refuse("noise-mechanism is '" + std::string(client->mechanism().name()) +
-           "', whose releases cannot be scored one by one; valid: independent");
-  if (const auto* client = client_level(configuration.privacy); client != nullptr && !client->place().is_trusted()) {
-    const auto valid = names_where<ClientNoiseBy>([](ClientNoiseBy by) { return place_of(by).is_trusted(); });
-    refuse("client-noise is '" + std::string(choice_name(client->client_noise)) + "'; valid: " + joined(valid));
-  }
+  if (const auto* client = client_level(configuration.privacy);
+      client != nullptr && !client->place().is_central() && configuration.cohort.name() != "all")
+    refuse("client-noise is '" + std::string(choice_name(client->client_noise)) +
+           "' and some clients are not in a round; valid: cohort all");
 }
 
 // Chooses the client to whose rows canaries are added: of the run's own clients with lots, the one in the most rounds or, among
@@ -186,12 +197,25 @@ MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& le
       found.least_rate = std::max(found.least_rate, least_probability(canaries.hits()[canary], canaries.releases(),
                                                                       each / 4 / static_cast<double>(present)));
   }
+  const auto as_fitted = [&](double ratio) {
+    const Spending measured = as_measured(at.spending, ratio, found.least_rate);
+    const Accountant accountant = unsound_by(Tight{}, measured).empty() ? Accountant{Tight{}} : at.level.accountant;
+    return epsilon_by(accountant, measured, at.level.delta).value;
+  };
   double fitted = 0;
   constexpr double kNothing = 1e-3;  // smaller ratios and rates show nothing
-  if (found.least_ratio > kNothing && (found.least_rate > kNothing * kNothing || is_gaussian)) {
-    const Spending measured = as_measured(at.spending, found.least_ratio, found.least_rate);
-    const Accountant accountant = unsound_by(Tight{}, measured).empty() ? Accountant{Tight{}} : at.level.accountant;
-    fitted = epsilon_by(accountant, measured, at.level.delta).value;
+  const bool is_drawn = found.least_rate > kNothing * kNothing || is_gaussian;
+  if (found.least_ratio > kNothing && is_drawn) fitted = as_fitted(found.least_ratio);
+  if (is_drawn) {
+    // The least ratio above which the fit contradicts the ledger.
+    constexpr double kMostRatio = 4;
+    constexpr int kHalvings = 10;
+    constexpr std::uint32_t kTrials = 400;
+    double low = 1, high = kMostRatio;
+    for (int i = 0; i < kHalvings; ++i) (as_fitted((low + high) / 2) > ledger.epsilon ? high : low) = (low + high) / 2;
+    double missed = 1;
+    for (const ScoreFit& fit : fits) missed *= 1 - fit.power(MeasuredLevel::kLessNoise, high, of_group, kTrials);
+    found.power = high < kMostRatio ? 1 - missed : 0;
   }
   add("every release", "fit of noise, bound and rate", fitted);
   const auto guesses = [&](const std::string& view, const std::array<std::vector<double>, 2>& scores) {
@@ -295,10 +319,20 @@ class Measuring {
                        .first = static_cast<ClientId>(setup_.clients.row_counts.size()),
                        .weight = setup_.privacy.largest_weight});
     RoundRules& rules = setup_.rules;
-    const std::size_t present = clients_->canaries.present().size();
+    clients_->local = setup_.training.local_release;
+    clients_->members = clients_->canaries.present();
+    if (clients_->local) {
+      clients_->canaries.oppose_excluded();
+      clients_->members.resize(clients_->canaries.count());
+      std::iota(clients_->members.begin(), clients_->members.end(), 0U);
+    }
+    const std::size_t present = clients_->members.size();
     const auto weight = static_cast<std::uint64_t>(std::llround(clients_->weight));
     rules.sum.weights.insert(rules.sum.weights.end(), present, weight);
     if (!rules.rows.empty()) rules.rows.insert(rules.rows.end(), present, *std::ranges::max_element(setup_.clients.row_counts));
+    if (clients_->local) return;
+    if (const Correlation& correlation = rules.sum.release->correlation; !correlation.is_independent())
+      clients_->canaries.correlate(noise_factor(correlation, static_cast<std::size_t>(setup_.configuration.rounds)));
     ScoredAggregation scored;
     scored.inner = rules.aggregation;
     scored.clients = &*clients_;

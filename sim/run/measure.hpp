@@ -16,7 +16,7 @@ struct MeasureOptions {
   const std::atomic<bool>* stop = nullptr;
 
   static constexpr std::uint64_t kExampleCanaries = 1000;
-  static constexpr std::uint64_t kClientCanaries = 200;  ///< fewer, since each adds a whole update
+  static constexpr std::uint64_t kClientCanaries = 1000;
 };
 
 /// One lower bound on epsilon.
@@ -37,6 +37,8 @@ struct MeasuredLevel {
   double rate = 0;                  ///< share of the releases for which an included canary was drawn
   double least_rate = 0;            ///< largest lower confidence bound on the rate, for all canaries together and for each
   double largest_contribution = 0;  ///< largest contribution of a row to a sum, in clip bounds; 0: none was measured
+  static constexpr double kLessNoise = 0.8;
+  double power = 0;  ///< the probability with which noise of kLessNoise times the claimed deviation would have contradicted the ledger
   std::vector<LowerBound> bounds = {};
   std::string contradiction = {};  ///< one line; empty if nothing contradicts the ledger
 };

@@ -75,7 +75,7 @@ TEST_CASE("a release is the clipped sum with noise at its address over the expec
   std::uint32_t step = 0;
   for (; lots.next(); ++step) {
     std::vector<Row> expected;
-    draw_poisson(source, {Purpose::private_sampling, 3, 5, step}, 0.25, all, expected);
+    draw_poisson(source, {Purpose::private_sampling, 3, 5, step}, 0.25, all, expected, DrawWidth::byte);
     REQUIRE(std::ranges::equal(lots.drawn(), expected));
     const Gradients gradients(lots.drawn());
     const Vector gradient = released(lots, gradients, {0, lots.drawn().size()});

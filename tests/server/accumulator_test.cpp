@@ -365,7 +365,7 @@ TEST_CASE(
   constexpr std::size_t kSize = 3;
   SumRules rules{.weights = {1, 3, 4}, .denominator = 8};
   rules.release = CentralRelease{UpdateClip(2.0),
-                                 {.grid = {1e-7}},
+                                 {.grid = {1e-6}},
                                  {{0, kSize}, {kSize, 2}},
                                  RandomSource(std::uint64_t{11}),
                                  {.square = true, .statistic = true}};

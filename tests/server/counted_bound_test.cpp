@@ -31,7 +31,7 @@ SumRules counting_rules(double noise_multiplier, double deviation) {
   ReleasedBeside beside;
   beside.set_bit(noise_multiplier, deviation);
   rules.release = CentralRelease{
-      UpdateClip(2.0), {.grid = {1e-7}}, {{0, kSize}, {kSize, beside.count()}}, RandomSource(std::uint64_t{7}), beside};
+      UpdateClip(2.0), {.grid = {1e-6}}, {{0, kSize}, {kSize, beside.count()}}, RandomSource(std::uint64_t{7}), beside};
   return rules;
 }
 

@@ -44,7 +44,7 @@ std::vector<ClientReport> averaged(std::uint32_t round, const RoundRules& rules,
   return run_round(round, rules, fleet, server, model, releases);
 }
 
-constexpr double kTiny = 1e-7;
+constexpr double kTiny = 1e-6;
 
 }  // namespace
 

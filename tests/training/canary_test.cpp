@@ -99,7 +99,7 @@ double lower_bound_on_epsilon(const std::vector<double>& in, const std::vector<d
 }
 
 constexpr int kRuns = 100'000;
-constexpr double kNoNoise = 1e-9;
+constexpr double kNoNoise = 1e-6;
 
 }  // namespace
 

@@ -65,7 +65,7 @@ TEST_CASE("with little noise the planted directions come out, in order") {
   const auto visit = [&](RowSink sink) {
     for (const auto& row : rows) sink(row);
   };
-  const Components found = private_components(visit, 6, 2, 1e-6, RandomSource(1), kAddress);
+  const Components found = private_components(visit, 6, 2, 1e-4, RandomSource(1), kAddress);
   REQUIRE(found.directions.rows() == 6);
   REQUIRE(found.directions.cols() == 2);
   const float root = std::sqrt(0.5F);

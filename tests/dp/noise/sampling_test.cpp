@@ -39,9 +39,9 @@ Ids scattered_ids() {
   return ids;
 }
 
-Ids poisson(const RandomSource& source, const Address& address, double rate, const Ids& ids) {
+Ids poisson(const RandomSource& source, const Address& address, double rate, const Ids& ids, DrawWidth width = DrawWidth::byte) {
   Ids drawn{7, 7, 7};  // what was there before is forgotten
-  draw_poisson(source, address, rate, ids, drawn);
+  draw_poisson(source, address, rate, ids, drawn, width);
   return drawn;
 }
 
@@ -67,7 +67,29 @@ TEST_CASE("an id is drawn where its word of the address is below rate x 2^64") {
       Ids expected;
       for (std::uint32_t id = 0; id < 1000; ++id)
         if (static_cast<long double>(word[id]) < std::ldexp(static_cast<long double>(rate), 64)) expected.push_back(id);
-      CHECK(poisson(source, address, rate, first_ids(1000)) == expected);
+      CHECK(poisson(source, address, rate, first_ids(1000), DrawWidth::word) == expected);
+    }
+  }
+}
+
+TEST_CASE("by bytes an id is drawn where its byte of the address and, if need be, a word of its row are below the rate") {
+  const Address address{Purpose::private_sampling, 1, 2, 3};
+  for (const auto& source : kSources) {
+    RandomStream stream = source.at(address);
+    std::vector<std::uint8_t> bytes;
+    while (bytes.size() < 5000) {
+      const std::uint32_t word = stream();
+      for (int k = 0; k < 4; ++k) bytes.push_back(static_cast<std::uint8_t>(word >> (8 * k)));
+    }
+    for (const double rate : {0.0, 0.0001, 0.001, 0.0625, 0.5, 0.999}) {
+      Ids expected;
+      for (std::uint32_t id = 0; id < 5000; ++id) {
+        Address own = address;
+        own.row = id + 1;
+        const long double draw = (bytes[id] + std::ldexp(static_cast<long double>(source.at(own).bits64()), -64)) / 256;
+        if (draw < static_cast<long double>(rate)) expected.push_back(id);
+      }
+      CHECK(poisson(source, address, rate, first_ids(5000)) == expected);
     }
   }
 }

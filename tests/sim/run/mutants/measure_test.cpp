@@ -19,7 +19,7 @@ namespace fedstride::test::measure_test {
 namespace {
 
 double factor_on_noise = 1;
-enum class Wrong { nothing, noise_halved, layer_not_clipped, layer_not_in_norm, always_in };
+enum class Wrong { nothing, noise_less, noise_halved, layer_not_clipped, layer_not_in_norm, always_in };
 Wrong wrong = Wrong::nothing;
 constexpr std::size_t kLayer = 168;  // end of the first layer: 40 x 3 weights, padding, 40 biases
 
@@ -35,14 +35,16 @@ void wrapped_draw(const RandomSource& source, const Address& address, std::uint6
   for (double& number : out) number *= factor_on_noise;
 }
 
-void real_draw_poisson(const RandomSource&, const Address&, double, std::span<const std::uint32_t>, std::vector<std::uint32_t>&) asm(
-    "__real__ZN9fedstride12draw_poissonERKNS_12RandomSourceERKNS_7AddressEdSt4spanIKjLm18446744073709551615EERSt6vectorIjSaIjEE");
-void wrapped_draw_poisson(const RandomSource&, const Address&, double, std::span<const std::uint32_t>, std::vector<std::uint32_t>&) asm(
+void real_draw_poisson(const RandomSource&, const Address&, double, std::span<const std::uint32_t>, std::vector<std::uint32_t>&, DrawWidth) asm(
+    "__real__ZN9fedstride12draw_poissonERKNS_12RandomSourceERKNS_"
+    "7AddressEdSt4spanIKjLm18446744073709551615EERSt6vectorIjSaIjEENS_"
+    "9DrawWidthE");
+void wrapped_draw_poisson(const RandomSource&, const Address&, double, std::span<const std::uint32_t>, std::vector<std::uint32_t>&, DrawWidth) asm(
     "__wrap__ZN9fedstride12draw_poissonERKNS_12RandomSourceERKNS_7AddressE"
-    "dSt4spanIKjLm18446744073709551615EERSt6vectorIjSaIjEE");
+    "dSt4spanIKjLm18446744073709551615EERSt6vectorIjSaIjEENS_9DrawWidthE");
 void wrapped_draw_poisson(const RandomSource& source, const Address& address, double rate, std::span<const std::uint32_t> ids,
-                          std::vector<std::uint32_t>& drawn) {
-  real_draw_poisson(source, address, rate, ids, drawn);
+                          std::vector<std::uint32_t>& drawn, DrawWidth width) {
+  real_draw_poisson(source, address, rate, ids, drawn, width);
   if (wrong == Wrong::always_in && (drawn.empty() || drawn.back() != ids.back())) drawn.push_back(ids.back());
 }
 
@@ -87,14 +89,14 @@ const std::string kExample = kModel + "dp = 'example'\nnoise-multiplier = 1\ncli
 const std::string kClient = kModel + "dp = 'client'\nnoise-multiplier = 1\nclip = 0.2\nrounds = 30\n";
 const std::string kPoisson = kClient + "cohort = 'poisson'\ncohort-rate = 0.3\n";
 
-Measurement measured(const std::string& settings, int seed, Wrong as = Wrong::nothing) {
+Measurement measured(const std::string& settings, int seed, Wrong as = Wrong::nothing, std::uint64_t canaries = 100) {
   static const TemporaryFolder folder;
   static const bool written = (write_data(folder), true);
   (void)written;
   wrong = as;
-  factor_on_noise = as == Wrong::noise_halved ? 0.5 : 1;
+  factor_on_noise = as == Wrong::noise_halved ? 0.5 : as == Wrong::noise_less ? MeasuredLevel::kLessNoise : 1;
   const Configuration configuration = resolve(settings_for(folder, "none", settings + "seed = " + std::to_string(seed) + "\n"));
-  const Measurement found = measure_privacy(configuration, {.canaries = 100});
+  const Measurement found = measure_privacy(configuration, {.canaries = canaries});
   wrong = Wrong::nothing;
   factor_on_noise = 1;
   return found;
@@ -116,6 +118,34 @@ TEST_CASE("halved noise, a clip that skips a layer and a record that is always i
   CHECK(accused(kPoisson, Wrong::layer_not_clipped, 20) >= 19);
   CHECK(accused(kPoisson + "clip-per = 'layer'\n", Wrong::layer_not_clipped, 20) >= 19);
   CHECK(accused(kPoisson, Wrong::always_in, 20) >= 19);
+}
+
+TEST_CASE(
+    "noise 0.8 times as large is found with the default canaries, as often as the measurement says, with every place and "
+    "correlation") {
+  const std::string lots = kModel + "dp = 'example'\nnoise-multiplier = 1\nclip = 0.3\nbatch = 20\nrounds = 60\n";
+  const std::string updates = kModel + "dp = 'client'\nnoise-multiplier = 1\nclip = 0.2\n";
+  const std::string separated = updates + "rounds = 24\nminimum-separation = 2\nnoise-mechanism = ";
+  for (const std::string& settings :
+       {lots, updates + "rounds = 30\n", updates + "rounds = 90\ncohort = 'poisson'\ncohort-rate = 0.3\n",
+        updates + "rounds = 30\nclient-noise = 'local'\n", updates + "rounds = 30\nclient-noise = 'discrete'\n",
+        separated + "'banded'\n", separated + "'blt'\n", separated + "'tree'\n"}) {
+    CAPTURE(settings);
+    const bool is_discrete = settings.find("discrete") != settings.npos;  // has a sampler of its own, which is not wrong here
+    int found = 0;
+    for (int seed = 1; seed <= 3; ++seed) {
+      const MeasuredLevel honest = measured(settings, seed, Wrong::nothing, 0).levels.at(0);
+      CHECK(honest.contradiction.empty());
+      CHECK(honest.ratio == doctest::Approx(1).epsilon(0.1));
+      CHECK(honest.power >= 0.95);
+      const MeasuredLevel level = measured(settings, seed, Wrong::noise_less, 0).levels.at(0);
+      found += level.contradiction.empty() ? 0 : 1;
+      if (!is_discrete) CHECK(level.ratio == doctest::Approx(1 / MeasuredLevel::kLessNoise).epsilon(0.1));
+    }
+    CHECK(found == (is_discrete ? 0 : 3));
+  }
+  // With few canaries it says that it would have missed it.
+  CHECK(measured(updates + "rounds = 1\n", 1, Wrong::nothing, 10).levels.at(0).power < 0.5);
 }
 
 TEST_CASE("an honest program is not accused, and its bounds come near the ledger's") {
@@ -143,7 +173,7 @@ TEST_CASE("an honest program is not accused, and its bounds come near the ledger
   }
   // With counts of lots, here of 6 on average, the sum alone has a little more noise than the release.
   for (const std::string& rule : bounds_on_lots()) {
-    const MeasuredLevel lots = measured(kExample + "clip-rule = '" + rule + "'\n", 1).levels.at(0);
+    const MeasuredLevel lots = measured(kExample + "clip-rule = '" + rule + "'\n", 1, Wrong::nothing, 0).levels.at(0);
     const double count = bound_named(rule)->count_noise(1, 6);
     CHECK(lots.contradiction.empty());
     CHECK(lots.ratio == doctest::Approx(count > 0 ? 1 / noise_beside_count(1, count) : 1).epsilon(0.1));
@@ -155,7 +185,7 @@ TEST_CASE("an honest program is not accused, and its bounds come near the ledger
   REQUIRE(both.levels.size() == 2);
   for (const MeasuredLevel& level : both.levels) {
     CHECK(level.contradiction.empty());
-    CHECK(level.bounds.at(0).epsilon > 0.3 * level.ledger.epsilon);
+    CHECK(level.bounds.at(0).epsilon > 0.2 * level.ledger.epsilon);
   }
 }
 
@@ -171,7 +201,8 @@ TEST_CASE("the client with canaries among its rows is one that is drawn, also wh
 
 TEST_CASE("what cannot be measured is refused") {
   CHECK_USAGE_ERROR(measured("", 1), "dp is 'none'", "valid: example, client, both");
-  CHECK_USAGE_ERROR(measured(kClient + "client-noise = 'local'\n", 1), "client-noise is 'local'", "central, discrete");
+  CHECK_USAGE_ERROR(measured(kClient + "client-noise = 'local'\ncohort = 'fixed'\ncohort-size = 2\n", 1),
+                    "client-noise is 'local'", "cohort all");
   CHECK_USAGE_ERROR(measured(kClient + "devices = 'uniform'\n", 1), "devices");
 }
 
