@@ -19,9 +19,9 @@ namespace {
 
 constexpr double kCellsOfDeviation = NoiseGrid::kStepsOfDeviation / (1 << GridLaw::kCellBits);
 constexpr double kSlotsOfDensity = (1 << GridLaw::kSlotBits) / kCellsOfDeviation;  // slots of a cell where the density is 1
-// Rounding moves each of two sums by half a step at most, and their division by the step, in double, by far less than a quarter of
-// one (three roundings of numbers that on_grid() keeps below 2^48).
-constexpr double kStepsMoved = 1.5;
+// Rounding moves each of two sums by half a step at most, and their division by the step, in double, by less than another half (three
+// roundings of numbers that on_grid() keeps below 2^50).
+constexpr double kStepsMoved = 2;
 // With less noise, a sum could exceed the numbers that on_grid() lets pass.
 constexpr double kLeastMultiplier = 1e-6;
 // Blocks of words: those from here on supply more bits of each number, and those from kRestBlock on the rejection's, one a number.

@@ -44,7 +44,7 @@ inline constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 31;
 
 /// A sum as a whole number of steps. The largest numbers are clamped, which moves no two of them further apart.
 inline double on_grid(double sum, double steps_per_unit) {
-  constexpr double kMost = 0x1p48;     // above any sum, and far enough below what double rounds
+  constexpr double kMost = 0x1p50;     // above any sum, and far enough below what double rounds
   constexpr double kWhole = 0x1.8p52;  // a double of this size has no fraction
   const double steps = std::clamp(sum * steps_per_unit, -kMost, kMost);
   return (steps + kWhole) - kWhole;

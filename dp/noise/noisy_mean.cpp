@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/family.hpp"
+#include "core/text.hpp"
 #include "dp/noise/grid_noise.hpp"
 
 namespace fedstride {
@@ -25,6 +26,10 @@ std::vector<double> NoisyMean::release(double noise_multiplier, std::uint64_t re
                                        const Address& address) const {
   check_value("noise multiplier of a mean", kPositive, noise_multiplier);
   if (records == 0) throw usage_error("a mean of 0 records cannot be released; at least 1 is needed");
+  // More records could exceed the numbers that on_grid() lets pass.
+  if (const double least = static_cast<double>(records) * 0x1p-27; noise_multiplier < least)
+    throw usage_error("the noise multiplier of a mean of " + std::to_string(records) + " records is " +
+                      number_text(noise_multiplier) + "; it must be at least " + number_text(least));
   std::vector<double> mean(sum_.size());
   const auto count = static_cast<double>(records);
   const NoiseGrid grid =

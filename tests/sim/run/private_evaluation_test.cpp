@@ -44,12 +44,12 @@ TEST_CASE("a noisy mean has the sensitivity of one clip: values in [-1, 1], a ve
   NoisyMean mean(4);
   mean.add(std::vector<double>{1, -1, 5, NAN});
   mean.add(std::vector<double>{0, 0, 0, 0});
-  const auto exact = mean.release(1e-6, 2, RandomSource(std::uint64_t{1}), {.purpose = Purpose::test});
+  const auto exact = mean.release(1e-5, 2, RandomSource(std::uint64_t{1}), {.purpose = Purpose::test});
   for (std::size_t i = 0; i < 4; ++i) CHECK(exact[i] == doctest::Approx(std::vector<double>{0.5, -0.5, 0.5, 0}[i]));
   double squares = 0;
   constexpr int kDraws = 4000;
   for (std::uint32_t i = 0; i < kDraws; ++i) {
-    const auto noisy = NoisyMean(4).release(3, 10, RandomSource(std::uint64_t{1}), {.purpose = Purpose::test, .row = i});
+    const auto noisy = NoisyMean(4).release(3, 10, RandomSource(std::uint64_t{1}), {.purpose = Purpose::test, .step = i});
     squares += noisy[0] * noisy[0];
   }
   // The scaled vector gets noise of deviation 3: 3 sqrt(4) / 10 on the mean. Four deviations of a variance of 4,000 draws are 9 %.
@@ -63,7 +63,7 @@ TEST_CASE("a noisy mean clips norms to its bound, which the noise is proportiona
   NoisyMean mean(2, 0.5);
   mean.add(std::vector<double>{0.3, 0.4});
   mean.add(std::vector<double>{0.6, -0.8});
-  const auto exact = mean.release(1e-6, 2, RandomSource(std::uint64_t{1}), {.purpose = Purpose::test});
+  const auto exact = mean.release(1e-5, 2, RandomSource(std::uint64_t{1}), {.purpose = Purpose::test});
   CHECK(exact[0] == doctest::Approx(0.3));
   CHECK(exact[1] == doctest::Approx(0));
   const auto noise = [](const NoisyMean& none) {
@@ -79,7 +79,7 @@ TEST_CASE(
   const RunSummary plain = start(held_out(folder, "plain", kExample));
   CHECK_FALSE(plain.test_is_covered);
   const RunSummary exact =
-      start(held_out(folder, "exact", kExample + "evaluate = 'private'\nevaluate-noise = 1e-6\nevaluate-every = 2\n"));
+      start(held_out(folder, "exact", kExample + "evaluate = 'private'\nevaluate-noise = 1e-5\nevaluate-every = 2\n"));
   CHECK(exact.test_is_covered);
   // Other settings draw other noise for training; the model of this run is evaluated by itself.
   const ModelEvaluation again = evaluate_file(folder / "exact", "", {}, false, 1);
@@ -90,7 +90,7 @@ TEST_CASE(
   Spending spending = reading.book.spent(0);
   std::uint64_t evaluations = 0;
   for (const Releases& some : spending)
-    if (some.noise_multiplier == 1e-6) evaluations += some.count;
+    if (some.noise_multiplier == 1e-5) evaluations += some.count;
   CHECK(evaluations == 2);  // rounds 2 and 4
   const auto round = lines(folder / "exact/rounds.jsonl");
   CHECK(round[0]["test_accuracy"].is_null());
@@ -120,7 +120,7 @@ TEST_CASE("epsilon of a run with private evaluation covers both, at every level,
     const double without = epsilon_by(tight, by_hand, 1e-5).value;
     for (Releases& some : by_hand) some.neighbours = Neighbours::add_remove;
     merge(by_hand, Releases{.sampling = Sampling::full, .rate = 1, .noise_multiplier = 3, .count = 4});
-    CHECK(summary.privacy.at(0).epsilon == doctest::Approx(epsilon_by(tight, by_hand, 1e-5).value).epsilon(1e-6));
+    CHECK(summary.privacy.at(0).epsilon == doctest::Approx(epsilon_by(tight, by_hand, 1e-5).value).epsilon(1e-5));
     CHECK(summary.privacy.at(0).epsilon > without);
     CHECK(summary.test.accuracy ==
           lines(folder / (clients ? "c/rounds.jsonl" : "e/rounds.jsonl")).back()["test_accuracy"].get<double>());
@@ -212,7 +212,7 @@ TEST_CASE(
        {kExample, std::string("dp = 'client'\nnoise-multiplier = 2\nclip = 1\npartition = 'iid'\n"),
         std::string("dp = 'both'\nnoise-multiplier = 2\nclip = 1\nclient-noise-multiplier = 2\npartition = 'iid'\n")}) {
     CAPTURE(level);
-    const std::string moments = "normalize = 'private'\nnormalize-noise = 1e-6\nrange = '-6,6'\nmean = ''\ndeviation = ''\n";
+    const std::string moments = "normalize = 'private'\nnormalize-noise = 1e-5\nrange = '-6,6'\nmean = ''\ndeviation = ''\n";
     Setup setup = prepare(resolve(held_out(folder, "x", level + moments)));
     CHECK(setup.data.normalizes_privately);
     release_moments(setup, RandomSource(std::uint64_t{1}));
@@ -252,8 +252,8 @@ TEST_CASE("private moments by norms: exact within the norms, clipped beyond, no 
     CHECK(setup.data.test.deviation == setup.data.train.deviation);
     return std::move(setup.data.train);
   };
-  const Dataset exact = released("100,10000", "1e-6");
-  const Dataset clipped = released("0.5,10000", "1e-6");
+  const Dataset exact = released("100,10000", "1e-5");
+  const Dataset clipped = released("0.5,10000", "1e-5");
   const Dataset noisy = released("100,10000", "1");
   const Setup setup = prepare(resolve(held_out(folder, "x", kExample + "normalize = 'none'\nmean = ''\ndeviation = ''\n")));
   std::vector<double> mean(3), square(3);
