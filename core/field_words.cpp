@@ -29,7 +29,7 @@ constexpr FieldWord kFieldWords[] = {
     {"round_timeout timeout", "--round-deadline"},
     {"processes num_processes workers", "--at-once",
      "the number of clients that compute at the same time; --clients is the total"},
-    {"async asynchronous", "--mode fedasync --devices exponential --concurrency 4", "or fedbuff, fedat"},
+    {"async asynchronous", "--mode fedasync --devices exponential --concurrency 4", "or fedbuff"},
     {"drop_rate stragglers straggler_rate straggler_ratio", "",
      "clients can be late or unavailable in virtual time (--devices, --deadline, --availability)"},
 

@@ -43,7 +43,7 @@ enum class Purpose : std::uint32_t {
   compression = 27,       ///< in codes of updates and models (client/compression/)
   feature_noise = 30,     ///< on the inputs of a client's examples (row), the same in every round
   secure_rounding = 28,   ///< of an update to the secure grid (step 0), and when a simulated client drops out (step 1)
-  asynchrony = 31,        ///< which client starts next, and the tier of a round
+  asynchrony = 31,        ///< which client starts next
   separation = 38,        ///< which rounds a client may take part in, under a minimum separation
   canaries = 40,          ///< directions and coin flips of canaries (privacy measure)
   run_count = 41,         ///< how many runs an accounted sweep makes, and of which cells

@@ -33,13 +33,4 @@ CommandInfo describe(CLI::App& command) {
   return info;
 }
 
-std::string short_help(const std::string& help, std::size_t longest) {
-  std::string text = help.substr(0, help.find("; "));
-  text = text.substr(0, text.find(" ["));
-  if (text.ends_with('.')) text.pop_back();
-  if (text.size() <= longest) return text;
-  text.resize(longest);
-  return text.substr(0, text.find_last_of(' ')) + " ...";
-}
-
 }  // namespace fedstride

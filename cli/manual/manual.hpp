@@ -31,16 +31,8 @@ struct CommandInfo {
 
 CommandInfo describe(CLI::App& command);
 
-/// The help up to the first "; " or " [", without a final period, cut to `longest` characters for completion menus.
-std::string short_help(const std::string& help, std::size_t longest = 90);
-
-/// Scripts that complete commands, flags and the values of flags in a shell. `program` is the whole program.
+/// The script that completes commands, flags and the values of flags in bash. `program` is the whole program.
 std::string bash_completion(const CommandInfo& program);
-std::string zsh_completion(const CommandInfo& program);
-std::string fish_completion(const CommandInfo& program);
-
-/// Returns the text with `escape` inserted before each of `letters`.
-std::string escaped(std::string_view text, std::string_view letters, std::string_view escape = "\\");
 
 /// Every setting with its meaning, valid values and default, in Markdown.
 std::string settings_page();

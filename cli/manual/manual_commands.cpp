@@ -3,7 +3,6 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
-#include <map>
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
@@ -84,22 +83,16 @@ void add_help_command(CLI::App& app) {
 }
 
 void add_completion_command(CLI::App& app) {
-  using Script = std::string (*)(const CommandInfo&);
-  static const std::map<std::string, Script> kShells{
-      {"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}};
-  static const std::vector<std::string> kNames{"bash", "zsh", "fish"};
+  static const std::vector<std::string> kNames{"bash"};
   const auto shell = std::make_shared<std::string>();
   CLI::App& command =
       add_command(app, "completion", "Print a shell's completion script.",
-                  "The Debian package installs the scripts. Otherwise load one when the shell starts: in bash or zsh with\n"
+                  "The Debian package installs the script. Otherwise load it when the shell starts, with\n"
                   "  source <(fedstride completion bash)\n"
-                  "and in fish with\n"
-                  "  fedstride completion fish | source\n"
                   "Example: fedstride completion bash > ~/.local/share/bash-completion/completions/fedstride",
                   [shell](CLI::App& called) {
-                    const auto script = kShells.find(*shell);
-                    if (script == kShells.end()) throw usage_error(unknown_name("shell", *shell, kNames));
-                    std::cout << script->second(to_complete(whole_program(called)));
+                    if (*shell != kNames.front()) throw usage_error(unknown_name("shell", *shell, kNames));
+                    std::cout << bash_completion(to_complete(whole_program(called)));
                   });
   add_flag(command, "SHELL", *shell, {.word = "SHELL", .known = as_known(kNames)}, "valid: " + joined(kNames), Needed::yes);
 }
@@ -118,15 +111,6 @@ void add_manual_command(CLI::App& app) {
                                   });
   add_flag(command, "--out", *folder, Place::folder, "folder for the manual pages, created if missing");
   add_flag(command, "--settings", *settings, Place::output, "Markdown file for the list of all settings");
-}
-
-std::string escaped(std::string_view text, std::string_view letters, std::string_view escape) {
-  std::string result;
-  for (const char letter : text) {
-    if (letters.find(letter) != std::string_view::npos) result += escape;
-    result += letter;
-  }
-  return result;
 }
 
 }  // namespace fedstride

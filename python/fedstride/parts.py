@@ -91,8 +91,8 @@ def spread(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 # Names with unusual capitals; all others are capitalized as words.
-_INITIALS = {"adadp": "ADADP", "alie": "ALIE", "drive": "DRIVE", "ema": "EMA", "fedasync": "FedAsync", "fedat": "FedAT", "fedbuff": "FedBuff", "iid": "IID",
-             "qsgd": "QSGD", "sgd": "SGD", "stc": "STC", "terngrad": "TernGrad", "tifl": "TiFL"}
+_INITIALS = {"adadp": "ADADP", "alie": "ALIE", "drive": "DRIVE", "ema": "EMA", "fedasync": "FedAsync", "fedbuff": "FedBuff", "iid": "IID",
+             "qsgd": "QSGD", "sgd": "SGD", "stc": "STC", "terngrad": "TernGrad"}
 # By family: text added before and after the names of its parts, which clash with another family's or mean little alone.
 _AROUND = {"cohort": ("", "Cohort"), "server_optimizer": ("Server", ""), "dp": ("", "Privacy"), "compress_up": ("Up", ""),
            "compress_down": ("Down", ""), "devices": ("", "Devices"), "availability": ("", "Availability")}

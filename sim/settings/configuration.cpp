@@ -19,7 +19,6 @@
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
 #include "sim/settings/resolving.hpp"
-#include "sim/time/modes/fedat.hpp"
 
 namespace fedstride {
 namespace {
@@ -210,7 +209,7 @@ bool keeps_state(const Configuration& configuration) {
 bool weighs_examples(const Configuration& configuration) {
   return configuration.weights == WeightRule::examples ||
          (configuration.weights == WeightRule::automatic && client_level(configuration.privacy) == nullptr &&
-          (!configuration.mode->is_asynchronous() || configuration.mode.as<FedAt>() != nullptr));
+          !configuration.mode->is_asynchronous());
 }
 
 bool has_time(const Configuration& configuration) { return configuration.devices->has_time(); }

@@ -14,7 +14,6 @@
 #include "server/federated_averaging.hpp"
 #include "sim/settings/neighbours.hpp"
 #include "sim/time/modes/fedasync.hpp"
-#include "sim/time/modes/fedat.hpp"
 #include "sim/time/modes/fedbuff.hpp"
 
 namespace fedstride {
@@ -155,7 +154,7 @@ const Rule kCommonRules[] = {
      ", which codes the change from round to round; with {mode} clients hold models of different rounds", "mode"},
 
     // Virtual time.
-    {"mode", [](C c) { return (c.mode->is_asynchronous() || c.mode->tiers() > 0) && !has_time(c); },
+    {"mode", [](C c) { return c.mode->is_asynchronous() && !has_time(c); },
      ", which needs the times of tasks; with {devices} there are none", "devices"},
     {"availability", [](C c) { return !c.availability->is_always() && !has_time(c); },
      "; with {devices} there is no virtual time", "devices"},
@@ -170,10 +169,6 @@ const Rule kCommonRules[] = {
      "; without a deadline the server never notices (--deadline)"},
     {"cohort", [](C c) { return !c.availability->is_always() && is<TraceCohort>(c.cohort); },
      ", whose file determines which clients are available; so does {availability}", "availability"},
-    {"cohort", [](C c) { return c.mode->tiers() > 0 && is<TraceCohort>(c.cohort); },
-     ", whose file lists clients of all tiers; with {mode} a round draws from a single tier", "mode"},
-    {"mode", [](C c) { return c.mode->tiers() > 0 && is_example_level(c) && !is_client_level(c); },
-     "; under {dp} clients are charged for a cohort drawn from all clients, not from a tier"},
     {"cohort", [](C c) { return c.mode->is_asynchronous() && !is<AllClients>(c.cohort); },
      ", which draws the clients of a round; with {mode} a client, drawn uniformly, begins when another ends", "mode"},
     {"buffer", [](C c) { return c.mode->concurrency() > 0 && c.mode->buffer() > c.mode->concurrency(); },
@@ -189,8 +184,6 @@ const Rule kCommonRules[] = {
      ", which compares the lengths of updates from the same model; with {mode} they begin from different ones", "mode"},
     {"mode", [](C c) { return c.mode->is_asynchronous() && is_example_level(c); },
      ", whose clients count their own rounds, so {dp} cannot charge their releases by round"},
-    {"mode", [](C c) { return is<FedAt>(c.mode) && is_private(c); },
-     ", whose tiers' models are means over different numbers of clients; under {dp} a sum is divided by one constant"},
     {"mode", [](C c) { return is<FedAsync>(c.mode) && is_private(c); },
      ", which shows the server one client's model at a time; under {dp} nobody may see individual models"},
     {"mode", [](C c) { return c.mode->is_asynchronous() && is_client_level(c) && !is_central(c); },
@@ -307,8 +300,6 @@ const Rule kCommonRules[] = {
      ", which needs the mean length of the clients' updates; with {client-noise} no release covers it", "client-noise"},
     {"cohort", [](C c) { return c.cohort->asks_for_losses() && is_private(c); },
      ", which selects clients by their losses; under {dp} no release covers these"},
-    {"mode", [](C c) { return c.mode->asks_for_losses() && is_private(c); },
-     ", which draws tiers by their losses; under {dp} no release covers these", "tier-policy dp"},
     {"max-update-norm", [](C c) { return c.bounds_updates() && is_central(c); },
      "; under {dp} every update is already clipped to the norm in clip", "max-update-norm"},
     {"aggregation", [](C c) { return reads_updates(c) && is_central(c); },

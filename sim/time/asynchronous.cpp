@@ -46,7 +46,7 @@ std::vector<ClientReport> AsynchronousRun::advance(std::uint32_t round, const Ro
   updates.correlate(server.noise());
   fleet.collect_each(tasks, ahead, updates);
   const auto change = [&](Vector mean, std::span<const ClientReport> reports) {
-    SummedUpdates summed{.tier = made.tier};
+    SummedUpdates summed;
     for (const ClientReport& report : reports) {
       if (!report.failure.empty()) continue;
       const Flight& task = *std::ranges::find(made.tasks, report.client, &Flight::client);

@@ -13,8 +13,7 @@ struct SummedUpdates {
     const Vector& begun;  ///< the model that its task began from
   };
   std::vector<Update> all = {};
-  double weight = 0;     ///< total weight
-  std::size_t tier = 0;  ///< EventSchedule::Version::tier
+  double weight = 0;  ///< total weight
 };
 
 /// The base of an asynchronous run. A version of its model is made like a round (server/round.hpp), from the updates that an
@@ -26,8 +25,8 @@ class AsynchronousRun : public TimedRun {
 
   std::vector<ClientReport> advance(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server, Vector& model,
                                     std::span<const std::uint64_t> releases = {}, ForEachPiece for_each_piece = serially) final;
-  std::string save() const override { return schedule_->save(); }
-  void load(const std::string& bytes, Nanoseconds /*now*/) override { schedule_->load(bytes); }
+  std::string save() const final { return schedule_->save(); }
+  void load(const std::string& bytes, Nanoseconds /*now*/) final { schedule_->load(bytes); }
   std::set<std::uint32_t> needed_versions() const final;
 
  private:

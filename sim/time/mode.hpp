@@ -1,10 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <tuple>
 
 #include "core/part.hpp"
-#include "core/setting.hpp"
 
 namespace fedstride {
 
@@ -25,18 +23,9 @@ class ModePart : public Part {
   virtual int buffer() const { return 0; }  ///< maximum number of updates in a version; 0: the mode has rounds
   /// The events of an asynchronous run; null for other modes. The terms must outlive them. Throws like begin.
   virtual std::unique_ptr<EventSchedule> schedule(const TimeTerms& terms) const;
-  virtual int concurrency() const { return 0; }           ///< clients at work at once; 0: no such setting
-  virtual double over_selection() const { return 1; }     ///< clients asked per client that a round needs
-  virtual int tiers() const { return 0; }                 ///< number of tiers of clients by speed; 0: none
-  virtual bool asks_for_losses() const { return false; }  ///< whether the mode needs clients' losses (CohortQuestion::losses)
+  virtual int concurrency() const { return 0; }    ///< clients at work at once; 0: no such setting
+  virtual double over_selection() const { return 1; }  ///< clients asked per client that a round needs
 };
 using Mode = Chosen<ModePart>;
-
-/// The settings of modes with tiers.
-struct TieredSettings {
-  int tiers_ = 5;
-  static constexpr auto kFields = std::tuple{Field{
-      "tiers", &TieredSettings::tiers_, "number of equally large tiers of clients, by task time", Valid{.low = 1, .high = 1000}}};
-};
 
 }  // namespace fedstride

@@ -46,7 +46,6 @@ class EventSchedule {
   struct Version {
     RoundTime time = {};
     std::vector<Flight> tasks = {};  ///< arrived tasks, in order
-    std::size_t tier = 0;            ///< the tier whose round it was, in modes that merge tiers
   };
   /// The next version. Throws Error (failure) if no client will ever be available.
   virtual Version next() = 0;

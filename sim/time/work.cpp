@@ -42,14 +42,4 @@ Nanoseconds TimeTerms::next_there(ClientId client, Nanoseconds time) const {
   return time;
 }
 
-std::vector<std::uint16_t> tiers_by_speed(const TimeTerms& terms, std::size_t tiers) {
-  tiers = std::min(tiers, terms.clients);
-  std::vector<std::pair<Nanoseconds, ClientId>> order;
-  for (ClientId client = 0; client < terms.clients; ++client) order.emplace_back(terms.length(client, 1), client);
-  std::ranges::sort(order);
-  std::vector<std::uint16_t> tier(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) tier[order[i].second] = static_cast<std::uint16_t>(i * tiers / order.size());
-  return tier;
-}
-
 }  // namespace fedstride

@@ -44,10 +44,6 @@ struct TimeTerms {
   }
 };
 
-/// Divides clients into this many tiers of similar size, but at most one per client, by the length of each client's first task.
-/// Returns the tier of each client; tier 0 is the fastest.
-std::vector<std::uint16_t> tiers_by_speed(const TimeTerms& terms, std::size_t tiers);
-
 /// Describes how fast a run's clients are, from at most 100,000 evenly spaced clients: percentiles of the seconds per example,
 /// transfer and task, and the distribution of task times as text bars.
 std::string devices_text(const TimeTerms& terms);

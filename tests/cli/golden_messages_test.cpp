@@ -11,7 +11,7 @@ struct Message {
 
 const Message kMessages[] = {
     // commands and flags
-    {{"completion", "bsh"}, "shell 'bsh' is unknown; did you mean 'bash'? valid: bash, zsh, fish"},
+    {{"completion", "bsh"}, "shell 'bsh' is unknown; did you mean 'bash'? valid: bash"},
     {{"data"}, "'fedstride data' needs a command: show, list, verify, roster, get, forget; see 'fedstride data --help'"},
     {{"data", "gte"}, "command 'gte' is unknown; did you mean 'get'? valid: show, list, verify, roster, get, forget"},
     {{"run", "--lerning-rate", "1"},

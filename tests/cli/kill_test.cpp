@@ -86,10 +86,8 @@ TEST_CASE(
   // Tasks at work when it is killed began from older models.
   const Words buffered{"--devices",     "lognormal", "--mode",         "fedbuff", "--buffer",           "2",
                        "--concurrency", "3",         "--client-state", "keep",    "--checkpoint-every", "2"};
-  const Words tiers{"--devices", "lognormal", "--mode", "fedat", "--tiers", "2", "--tier-cohort", "1", "--checkpoint-every", "2"};
-  const Words adaptive{"--devices", "lognormal", "--mode", "tifl", "--tier-policy", "losses", "--tier-interval", "1"};
   int number = 0;
-  for (const Words& more : {Words{}, kept, seldom, buffered, tiers, adaptive}) {
+  for (const Words& more : {Words{}, kept, seldom, buffered}) {
     const std::string out = "out" + std::to_string(number++);
     CAPTURE(out);
     for (int session = 0; session < 10; ++session) {

@@ -10,17 +10,11 @@
 namespace fedstride {
 
 std::vector<ClientId> SynchronousRun::drawn(const CohortPart& cohort, const CohortQuestion& question) {
-  if (terms_.availability->is_always() && !tiers_) return cohort.sample(question);
-  std::uint16_t tier = 0;
-  if (tiers_) {
-    RandomStream random(terms_.seed, {.purpose = Purpose::asynchrony, .round = question.round});
-    tier = tiers_->draw(question.round, question.losses, random);
-  }
+  if (terms_.availability->is_always()) return cohort.sample(question);
   std::vector<ClientId> there;
   Nanoseconds next = kNever;
   for (;;) {
     for (ClientId client = 0; client < question.clients(); ++client) {
-      if (tiers_ && tiers_->tier_of(client) != tier) continue;
       const Nanoseconds at = terms_.next_there(client, last_.start);
       if (at == last_.start) there.push_back(client);
       next = std::min(next, at);

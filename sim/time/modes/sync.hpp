@@ -1,9 +1,6 @@
 #pragma once
 
-#include <optional>
-
 #include "sim/time/mode.hpp"
-#include "sim/time/modes/tifl.hpp"
 #include "sim/time/timed_run.hpp"
 
 namespace fedstride {
@@ -13,10 +10,9 @@ namespace fedstride {
 /// do not arrive are not trained, and their states stay unchanged.
 class SynchronousRun final : public TimedRun {
  public:
-  /// A round with fewer arrivals than the minimum changes nothing. With `tiers`, each round asks only clients of one tier. The
-  /// terms must outlive the run.
-  explicit SynchronousRun(const TimeTerms& terms, std::size_t minimum_arrivals = 1, std::optional<TierDraw> tiers = {})
-      : terms_(terms), minimum_arrivals_(minimum_arrivals), tiers_(std::move(tiers)) {}
+  /// A round with fewer arrivals than the minimum changes nothing. The terms must outlive the run.
+  explicit SynchronousRun(const TimeTerms& terms, std::size_t minimum_arrivals = 1)
+      : terms_(terms), minimum_arrivals_(minimum_arrivals) {}
 
   std::vector<ClientReport> advance(std::uint32_t round, const RoundRules& rules, Fleet& fleet, Server& server, Vector& model,
                                     std::span<const std::uint64_t> releases = {},
@@ -24,11 +20,8 @@ class SynchronousRun final : public TimedRun {
     return run_round(round, rules, arriving(*rules.cohort, rules.question(round, server.losses())), fleet, server, model,
                      releases, for_each_piece);
   }
-  std::string save() const override { return tiers_ ? tiers_->save() : ""; }
-  void load(const std::string& bytes, Nanoseconds now) override {
-    last_.end = now;
-    if (tiers_) tiers_->load(bytes);
-  }
+  std::string save() const override { return ""; }
+  void load(const std::string& /*bytes*/, Nanoseconds now) override { last_.end = now; }
 
   /// Draws a cohort for this question from the clients available after the last round, and returns the clients whose updates
   /// arrive before the round closes. Throws Error (failure) if no client will ever be available.
@@ -39,7 +32,6 @@ class SynchronousRun final : public TimedRun {
 
   const TimeTerms& terms_;
   std::size_t minimum_arrivals_;
-  std::optional<TierDraw> tiers_;
 };
 
 struct SynchronousSettings {

@@ -128,7 +128,6 @@ TEST_CASE("every part with every level of privacy is allowed or refused as the d
       const std::string name(part->name());
       std::vector<std::pair<std::string, Settings>> cases{{name, {}}};
       if (name == "scaffold") cases = {{name, {}}, {"scaffold-option one", {{"scaffold-option", {"one", true}}}}};
-      if (name == "tifl") cases = {{name, {}}, {"tier-policy losses", {{"tier-policy", {"losses", true}}}}};
       if (name == "backdoor" || name == "rotation" || name == "color" || name == "trace" ||
           name == "table") {  // need pictures, a file
         said.erase(key + " " + name);

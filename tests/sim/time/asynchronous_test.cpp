@@ -8,7 +8,6 @@
 #include "server/cohorts.hpp"
 #include "server/federated_averaging.hpp"
 #include "sim/time/modes/fedasync.hpp"
-#include "sim/time/modes/fedat.hpp"
 #include "sim/time/modes/fedbuff.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/known_answers.hpp"
@@ -97,42 +96,6 @@ TEST_CASE("FedBuff: five events worked out by hand, to the last bit") {
   CHECK(normalized == doctest::Approx(0.8125 + (0.25 / 3 - 0.15625) / (4.0 / 3)).epsilon(1e-7));
 }
 
-TEST_CASE("FedAT: six events worked out by hand") {
-  const TemporaryFolder folder;
-  FedAtSettings settings;
-  settings.tiers_ = 2;
-  settings.tier_cohort = 2;
-  // Tiers {0, 1}, whose rounds take 3 s, and {2}, 7 s. x = T_2 / T x_1 + T_1 / T x_2, and x_1 = x_2 = 1 at first.
-  //    3 s: tier 1 from version 0, x = 1: changes -0.25 and 0, x_1 = 0.875; T = (1, 0): x = x_2 = 1
-  //    6 s: tier 1 from version 1, x = 1: the same, T = (2, 0): x = 1
-  //    7 s: tier 2 from version 0, x = 1: x_2 = 1.25; T = (2, 1): x = 0.875 / 3 + 1.25 * 2 / 3 = 1.125
-  //    9 s: tier 1 from version 2, x = 1: x_1 = 0.875; T = (3, 1): x = 0.875 / 4 + 1.25 * 3 / 4 = 1.15625
-  //   12 s: tier 1 from version 4: changes -0.328125 and -0.078125, x_1 = 0.953125; T = (4, 1): x = 0.190625 + 1 = 1.190625
-  //   14 s: tier 2 from version 3, x = 1.125: x_2 = 1.3125; T = (4, 2): x = 0.953125 / 3 + 1.3125 * 2 / 3
-  const std::vector<double> models = trace(three_clients(folder), FedAt(settings), 6);
-  const std::vector<double> expected{1, 1, 1.125, 1.15625, 1.190625, (0.953125 + 2 * 1.3125) / 3};
-  REQUIRE(models.size() == expected.size());
-  for (std::size_t i = 0; i < models.size(); ++i) CHECK(models[i] == doctest::Approx(expected[i]).epsilon(1e-7));
-
-  // Saved after three versions and loaded, it goes on with the same bits.
-  const Mode mode = FedAt(settings);
-  const TimeTerms terms = three_clients(folder);
-  const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = {1, 1, 1}}};
-  ShiftFleet fleet;
-  Server server(FederatedAveraging{}, 1);
-  Vector model(1, 1.0F);
-  const auto before = mode->begin(terms), after = mode->begin(terms);
-  for (std::uint32_t version = 1; version <= 3; ++version) before->advance(version, rules, fleet, server, model);
-  const std::string state = before->save();
-  after->load(state, before->last().end);
-  for (const auto& [number, version] : before->versions()) after->put_version(number, *version);
-  for (std::uint32_t version = 4; version <= 6; ++version) {
-    after->advance(version, rules, fleet, server, model);
-    CHECK(model[0] == models[version - 1]);
-  }
-  for (const std::size_t cut : {1, 8, 40}) CHECK_FAILURE(after->load(state.substr(0, state.size() - cut), 0), "tiers");
-}
-
 // Six clients that minimize a_k / 2 |x - b_k|^2 by three gradient steps of 0.1 (tests/sim/time/asynchronous_twin.py).
 struct QuadraticFleet : Fleet {
   void collect(const Task& task, const std::vector<ClientId>& cohort, Accumulator& updates) override {
@@ -204,9 +167,9 @@ TEST_CASE("weights of staleness are those of the papers") {
 }
 
 // Updates of a version, from the papers; 0: it has rounds.
-const KnownAnswers<int> kKnown = {{"sync", 0}, {"tifl", 0}, {"fedasync", 1}, {"fedbuff", 10}, {"fedat", 10}};
+const KnownAnswers<int> kKnown = {{"sync", 0}, {"fedasync", 1}, {"fedbuff", 10}};
 
-TEST_CASE("every mode makes versions of as many updates as it says, or rounds of all clients or tiers") {
+TEST_CASE("every mode makes versions of as many updates as it says, or rounds of all clients") {
   const TimeTerms terms{
       .devices = EqualDevices({.example_seconds = 1}), .clients = 50, .examples = [](ClientId, std::uint32_t) { return 1.0; }};
   const RoundRules rules{.cohort = AllClients{}, .sum = {.weights = std::vector<std::uint64_t>(50, 1)}};
@@ -216,7 +179,7 @@ TEST_CASE("every mode makes versions of as many updates as it says, or rounds of
     Server server(FederatedAveraging{}, 1);
     Vector model(1, 1.0F);
     const std::size_t updates = mode->begin(terms)->advance(1, rules, fleet, server, model).size();
-    CHECK(updates == static_cast<std::size_t>(expected > 0 ? expected : 50 / std::max(1, mode->tiers())));
+    CHECK(updates == static_cast<std::size_t>(expected > 0 ? expected : 50));
   });
 }
 

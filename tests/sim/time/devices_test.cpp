@@ -93,29 +93,6 @@ TEST_CASE("a round that waits for all half-normal devices takes their expected m
   check_round(HalfNormalDevices({.example_seconds = 1}), 1000, 1000, 3.43541);
 }
 
-TEST_CASE("a round of tifl takes clients of one tier of like speed, each tier equally often") {
-  const TimeTerms terms{.devices = LognormalDevices({{.example_seconds = 1}, 1}),
-                        .clients = 40,
-                        .examples = [](ClientId, std::uint32_t) { return 1.0; }};
-  std::vector<double> seconds;
-  for (ClientId client = 0; client < 40; ++client) seconds.push_back(terms.device(client).example_seconds);
-  std::vector<double> order = seconds;
-  std::ranges::sort(order);
-  const std::vector<std::uint64_t> rows(40, 1);
-  const RandomSource source(std::uint64_t{1});
-  SynchronousRun run(terms, 0, TierDraw(tiers_by_speed(terms, 4), 0, 0));
-  std::vector<int> rounds(4);
-  for (std::uint32_t round = 1; round <= 400; ++round) {
-    const std::vector<ClientId> arrived = run.arriving(AllClients{}, {round, rows, source});
-    REQUIRE(arrived.size() == 10);
-    const auto tier = static_cast<std::size_t>(std::ranges::find(order, seconds[arrived.front()]) - order.begin()) / 10;
-    ++rounds[tier];
-    for (const ClientId client : arrived) CHECK((seconds[client] >= order[tier * 10] && seconds[client] <= order[tier * 10 + 9]));
-    CHECK(seconds_of(run.last().end - run.last().start) == doctest::Approx(order[tier * 10 + 9]));
-  }
-  for (const int count : rounds) CHECK(std::abs(count - 100) < 3 * 9);
-}
-
 TEST_CASE("a task's time is that of its examples, transfers and latencies, to the nanosecond") {
   TimeTerms terms{
       .devices = EqualDevices({.example_seconds = 0.25, .upload_megabits = 8, .download_megabits = 16, .latency = 0.5}),

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/files.hpp"
-#include "sim/time/modes/fedat.hpp"
 #include "sim/time/schedule.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/refusal.hpp"
@@ -116,38 +115,6 @@ TEST_CASE("a schedule that is saved and loaded goes on as if it had not been") {
     CHECK(loaded.save() == whole.save());
     CHECK_FAILURE(loaded.load(whole.save().substr(3)), "schedule");
   }
-}
-
-TEST_CASE("the rounds of tiers begin when the last ended, with clients of the tier that are there") {
-  FedAtSettings settings;
-  settings.tiers_ = 4;
-  settings.tier_cohort = 3;
-  TimeTerms terms = terms_of(LognormalDevices({{.example_seconds = 1, .device_jitter = 0.2}, 1}), 40);
-  terms.availability = MarkovPresence({{}, 20, 10});
-  const std::vector<std::uint16_t> tiers = tiers_by_speed(terms, 4);
-  const auto schedule = FedAt(settings).schedule(terms);
-  std::vector<Nanoseconds> ended(4);
-  std::vector<int> rounds(4);
-  for (std::uint32_t version = 1; version <= 400; ++version) {
-    const EventSchedule::Version made = schedule->next();
-    REQUIRE(schedule->version() == version);
-    REQUIRE((!made.tasks.empty() && made.tasks.size() <= 3));
-    ++rounds[made.tier];
-    for (const Flight& task : made.tasks) {
-      CHECK(tiers[task.client] == made.tier);
-      CHECK(task.start >= ended[made.tier]);
-      CHECK(task.start == made.tasks.front().start);
-      CHECK(terms.is_there(task.client, task.start));
-    }
-    ended[made.tier] = made.time.end;
-    if (version == 200) {
-      const auto loaded = FedAt(settings).schedule(terms);
-      loaded->load(schedule->save());
-      CHECK(loaded->save() == schedule->save());
-    }
-  }
-  CHECK(rounds[0] > rounds[3]);
-  CHECK(rounds[3] > 0);
 }
 
 TEST_CASE(
