@@ -85,15 +85,14 @@ void add_help_command(CLI::App& app) {
 void add_completion_command(CLI::App& app) {
   static const std::vector<std::string> kNames{"bash"};
   const auto shell = std::make_shared<std::string>();
-  CLI::App& command =
-      add_command(app, "completion", "Print a shell's completion script.",
-                  "The Debian package installs the script. Otherwise load it when the shell starts, with\n"
-                  "  source <(fedstride completion bash)\n"
-                  "Example: fedstride completion bash > ~/.local/share/bash-completion/completions/fedstride",
-                  [shell](CLI::App& called) {
-                    if (*shell != kNames.front()) throw usage_error(unknown_name("shell", *shell, kNames));
-                    std::cout << bash_completion(to_complete(whole_program(called)));
-                  });
+  CLI::App& command = add_command(app, "completion", "Print a shell's completion script.",
+                                  "The Debian package installs the script. Otherwise load it when the shell starts, with\n"
+                                  "  source <(fedstride completion bash)\n"
+                                  "Example: fedstride completion bash > ~/.local/share/bash-completion/completions/fedstride",
+                                  [shell](CLI::App& called) {
+                                    if (*shell != kNames.front()) throw usage_error(unknown_name("shell", *shell, kNames));
+                                    std::cout << bash_completion(to_complete(whole_program(called)));
+                                  });
   add_flag(command, "SHELL", *shell, {.word = "SHELL", .known = as_known(kNames)}, "valid: " + joined(kNames), Needed::yes);
 }
 

@@ -181,8 +181,7 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
   if (!adaptive) list.emplace_back("noise, rates and the schedule of steps were fixed before training");
   const bool is_seeded = header.source == "seeded";
   if (is_seeded)
-    list.insert(list.begin(),
-                "holds of the mechanism, if the seed were secret: anyone with the seed can reproduce the noise");
+    list.insert(list.begin(), "holds of the mechanism, if the seed were secret: anyone with the seed can reproduce the noise");
   else
     list.emplace_back("attacks that time the program are not covered");
   list.emplace_back("choices made by looking at private data, for example by a sweep, are not charged");

@@ -11,8 +11,7 @@ struct DiscreteNoise final : TrustedPlace {
   bool is_on_integers() const override { return true; }
   std::vector<std::string> assumptions() const override {
     auto list = TrustedPlace::assumptions();
-    list.emplace_back(
-        "the noise is a discrete Gaussian on the integers of the exact sum");
+    list.emplace_back("the noise is a discrete Gaussian on the integers of the exact sum");
     return list;
   }
 };

@@ -38,7 +38,8 @@ struct MeasuredLevel {
   double least_rate = 0;            ///< largest lower confidence bound on the rate, for all canaries together and for each
   double largest_contribution = 0;  ///< largest contribution of a row to a sum, in clip bounds; 0: none was measured
   static constexpr double kLessNoise = 0.8;
-  double power = 0;  ///< the probability with which noise of kLessNoise times the claimed deviation would have contradicted the ledger
+  double power =
+      0;  ///< the probability with which noise of kLessNoise times the claimed deviation would have contradicted the ledger
   std::vector<LowerBound> bounds = {};
   std::string contradiction = {};  ///< one line; empty if nothing contradicts the ledger
 };

@@ -30,8 +30,7 @@ namespace fedstride {
 Server make_server(const Setup& setup) {
   const Configuration& configuration = setup.configuration;
   const auto with_losses = [&](Server server) {
-    if (configuration.cohort->asks_for_losses())
-      server.remember_losses(setup.clients.row_counts.size());
+    if (configuration.cohort->asks_for_losses()) server.remember_losses(setup.clients.row_counts.size());
     server.set_schedule({.course = configuration.server_schedule,
                          .first = configuration.has_noise_server() ? noise_rate(setup) : 1,
                          .last = configuration.server_final_factor,

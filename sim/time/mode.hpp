@@ -23,7 +23,7 @@ class ModePart : public Part {
   virtual int buffer() const { return 0; }  ///< maximum number of updates in a version; 0: the mode has rounds
   /// The events of an asynchronous run; null for other modes. The terms must outlive them. Throws like begin.
   virtual std::unique_ptr<EventSchedule> schedule(const TimeTerms& terms) const;
-  virtual int concurrency() const { return 0; }    ///< clients at work at once; 0: no such setting
+  virtual int concurrency() const { return 0; }        ///< clients at work at once; 0: no such setting
   virtual double over_selection() const { return 1; }  ///< clients asked per client that a round needs
 };
 using Mode = Chosen<ModePart>;

@@ -103,15 +103,6 @@ std::string stretch(const std::string& text, const std::string& begin, const std
   return text.substr(from, text.find(end, from + begin.size()) - from);
 }
 
-bool has_word(const std::string& text, const std::string& word) {
-  const auto inside = [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-'; };
-  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    const auto end = at + word.size();
-    if ((at == 0 || !inside(text[at - 1])) && (end == text.size() || !inside(text[end]))) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 TEST_CASE("help COMMAND says what COMMAND --help says, unless the word is a subject") {

@@ -65,7 +65,8 @@ TEST_CASE("every layer: an example's term in a weighted sum has the same bits in
   for (const char* line : {"conv 32 5 | maxpool 2 2 | relu | conv 64 5 | relu | maxpool 2 2 | dense 64 | relu | dense classes",
                            "conv 70 3 | dense 300 | tanh | dense classes"})
     examples.push_back({std::string(line), picture});
-  for (const std::string_view name : {"adadp-cnn", "resnet8-gn"}) examples.push_back({std::string(find_named_model(name)->line), color});
+  for (const std::string_view name : {"adadp-cnn", "resnet8-gn"})
+    examples.push_back({std::string(find_named_model(name)->line), color});
   for (const Example& example : examples) {
     CAPTURE(example.line);
     const FloatingPointMode mode;
