@@ -266,8 +266,8 @@ TEST_CASE("private moments by norms: exact within the norms, clipped beyond, no 
       square[c] += x * x / static_cast<double>(setup.clients.rows.row_count());
     }
   for (std::size_t c = 0; c < 3; ++c) {
-    CHECK(exact.mean[c] == doctest::Approx(mean[c]).epsilon(1e-4));
-    CHECK(exact.deviation[c] == doctest::Approx(std::sqrt(square[c] - mean[c] * mean[c])).epsilon(1e-4));
+    CHECK(exact.mean[c] == doctest::Approx(mean[c]).epsilon(2e-3));
+    CHECK(exact.deviation[c] == doctest::Approx(std::sqrt(square[c] - mean[c] * mean[c])).epsilon(2e-3));
     CHECK(std::abs(clipped.mean[c]) < 0.5);
     const double of_noise = std::numbers::sqrt2 * 10000 / static_cast<double>(setup.clients.rows.row_count());
     CHECK(noisy.deviation[c] >= doctest::Approx(std::sqrt(of_noise)));
