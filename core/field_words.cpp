@@ -27,8 +27,6 @@ constexpr FieldWord kFieldWords[] = {
     {"cohort=random", "--cohort fixed --cohort-size"},
     {"min_available_clients min_available_nodes min_clients", "--minimum-clients"},
     {"round_timeout timeout", "--round-deadline"},
-    {"processes num_processes workers", "--at-once",
-     "the number of clients that compute at the same time; --clients is the total"},
     {"async asynchronous", "--mode fedasync --devices exponential --concurrency 4", "or fedbuff"},
     {"drop_rate stragglers straggler_rate straggler_ratio", "",
      "clients can be late or unavailable in virtual time (--devices, --deadline, --availability)"},

@@ -25,7 +25,6 @@ struct JoinFlags {
   bool quiet = false;
   bool json = false;
   std::string out;
-  std::string turns;
   std::string require_dp;
   std::string train;
   PrivacyLimit limit;
@@ -63,8 +62,6 @@ struct JoinFlags {
 void carry_out(JoinFlags& arguments) {
   if (!arguments.train.empty() && !std::filesystem::is_regular_file(arguments.train))
     throw usage_error("train is '" + arguments.train + "', which is not a file; it must be a Python file with a function train");
-  if (!arguments.train.empty() && !arguments.turns.empty())
-    throw usage_error("turns is '" + arguments.turns + "'; it does not go with --train");
   JoinOptions& options = arguments.options;
   options.connect = parse_endpoint("connect", arguments.connect, false);
   options.certificates = certificates_or_loopback(arguments.certificates, arguments.insecure_loopback);
@@ -74,7 +71,6 @@ void carry_out(JoinFlags& arguments) {
   if (!arguments.train.empty()) become_python(arguments);
   if (arguments.limit.epsilon > 0) options.limit = arguments.limit;
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;
-  options.turns = arguments.turns;
   options.log = network_log(arguments.quiet);
   const MemberOutcome outcome = join_federation(options, stop_on_signals());
   if (!outcome.finished) {
@@ -118,8 +114,6 @@ void add_join_command(CLI::App& app) {
   add_data_folder_flag(command, options.data_dir);
   add_number_flag(command, "--threads", options.threads, Valid{.low = 0, .high = 1024},
                   "threads; 0: one for each processor; results do not depend on it");
-  add_flag(command, "--turns", flags->turns, Place::folder,
-           "folder with the locks by which clients on one machine take turns (made by 'fedstride launch')");
   add_number_flag(command, "--patience", options.patience, Valid{.low = 0, .high = 1e9},
                   "seconds without the coordinator before the client gives up; 0: never");
   add_flag(command, "--train", flags->train, Place::file,

@@ -15,7 +15,6 @@
 #include "core/program_name.hpp"
 #include "data/datasets.hpp"
 #include "partitions/own_rows.hpp"
-#include "sim/parties/turns.hpp"
 
 namespace fedstride {
 namespace {
@@ -25,7 +24,6 @@ namespace fs = std::filesystem;
 struct LaunchFlags {
   RunFlags run;
   int client_threads = 1;
-  int at_once = 0;
   ServeFlags flags;
 };
 
@@ -52,13 +50,6 @@ void carry_out(const LaunchFlags& arguments) {
   const fs::path network = configuration.out + ".network";
   const fs::path certificates = network / "certificates";
   make_certificates(certificates, {.clients = configuration.clients});
-
-  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const int of_each = arguments.client_threads > 0 ? arguments.client_threads : processors;
-  const int at_once = arguments.at_once > 0 ? arguments.at_once : std::max(1, processors / of_each);
-  const fs::path turns = network / "turns";
-  const bool take_turns = at_once < configuration.clients;
-  if (take_turns) Turns::make(turns, at_once);
 
   ServeOptions options = serve_options(arguments.flags, configuration.clients);
   options.listen = {"127.0.0.1", 0};
@@ -92,7 +83,6 @@ void carry_out(const LaunchFlags& arguments) {
       add("--certificates", certificates.string());
       add("--out", folder);
       add("--threads", std::to_string(arguments.client_threads));
-      add("--turns", take_turns ? turns.string() : "");
       add("--data", configuration.data);
       add("--data-dir", configuration.data_dir);
       return words;
@@ -124,9 +114,6 @@ void add_launch_command(CLI::App& app) {
       carry_out);
   add_number_flag(command, "--client-threads", flags.client_threads, Valid{.low = 0, .high = 1024},
                   "threads of each client; 0: one for each processor");
-  add_number_flag(command, "--at-once", flags.at_once, Valid{.low = 0, .high = 1e6},
-                  "clients that compute at the same time, in turns of a tenth of a second; 0: as many as the processors can "
-                  "serve");
   add_serve_flags(command, flags.flags);
   add_run_flags(command, flags.run);
 }

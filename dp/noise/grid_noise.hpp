@@ -25,7 +25,7 @@ struct NoiseGrid {
 };
 
 /// The noise that releases `numbers` numbers with this noise multiplier, if their sum's L2 sensitivity is at most `sensitivity`.
-/// Rounding two sums to the grid can move each number of their difference by a step; this is added to the sensitivity, so the
+/// Rounding two sums to the grid can move each number of their difference by two steps; this is added to the sensitivity, so the
 /// deviation is slightly larger than noise_multiplier x sensitivity: by less than 0.1 % as long as noise_multiplier x
 /// sqrt(numbers) is below 2^28. Throws Error (usage) if the grid would be too coarse for the noise to be proportional to it.
 NoiseGrid noise_grid(double sensitivity, double noise_multiplier, double numbers);
@@ -36,8 +36,8 @@ constexpr double accumulation_error(double contributions) { return contributions
 
 /// Sets out[i] to N(first + i), a whole number: the draws at the address of the Gaussian N(0, (kStepsOfDeviation x 2^bits)^2), each
 /// rounded to a whole number. The law is exact up to a distance of 2^-64 a number, given uniform words. A number depends only on
-/// source, address, bits and its index, and no two numbers share a word. Throws Error (failure) unless first + out.size() <= kMostNumbers. Use an address
-/// for these draws or for a RandomStream, not for both.
+/// source, address, bits and its index, and no two numbers share a word. Rows other than 0 of the address are used, too: use it for
+/// nothing else. Throws Error (failure) unless its row is 0 and first + out.size() <= kMostNumbers.
 void draw_grid_noise(const RandomSource& source, const Address& address, std::uint64_t first, unsigned bits,
                      std::span<double> out);
 inline constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 31;

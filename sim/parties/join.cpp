@@ -29,7 +29,6 @@
 #include "sim/net/secure_attempt.hpp"
 #include "sim/parties/client_folder.hpp"
 #include "sim/parties/terms.hpp"
-#include "sim/parties/turns.hpp"
 #include "sim/prepare/setup.hpp"
 #include "sim/run/fleets.hpp"
 #include "sim/run/run_privacy.hpp"
@@ -94,8 +93,7 @@ std::string sent_data_hash(const Setup& setup) {
 /// A client taking part in a federation.
 class Participant {
  public:
-  explicit Participant(const JoinOptions& options)
-      : options_(options), folder_(options.folder), threads_(options.threads), turns_(options.turns) {
+  explicit Participant(const JoinOptions& options) : options_(options), folder_(options.folder), threads_(options.threads) {
     if (auto memory = folder_.load()) memory_ = std::move(*memory);
     last_round_ = memory_.round;
   }
@@ -203,7 +201,6 @@ class Participant {
     const Vector weights(view(model.model).first(size));
     const std::span<const float> beside = view(model.model).subspan(size);
     const Task task{train.round, weights, releases, train.told, beside, train.tests};
-    const TurnsTaken turn(turns_);
     const bool is_secure = at.setup.rules.sum.secure.has_value();
     masking_.reset();
     input_.reset();
@@ -246,11 +243,7 @@ class Participant {
     threads_.run([&] {
       at.trainer->train(
           task, options_.client, at.setup.clients.rows[options_.client], state,
-          [&](int count, function_ref<void(int)> piece) {
-            turns_.pass();
-            threads_.for_each_piece(count, piece);
-          },
-          signals, send);
+          [&](int count, function_ref<void(int)> piece) { threads_.for_each_piece(count, piece); }, signals, send);
     });
     return at.setup.training.keeps_clients() ? state.save(at.setup.training) : std::string();
   }
@@ -275,15 +268,6 @@ class Participant {
     if (!has_answered) throw failure("the client's own code returned no answer in round " + std::to_string(task.round));
     return after;
   }
-
-  /// Holds a turn during training, and releases it even if training throws.
-  struct TurnsTaken {
-    explicit TurnsTaken(Turns& all) : turns(all) { turns.begin(); }
-    ~TurnsTaken() { turns.end(); }
-    TurnsTaken(const TurnsTaken&) = delete;
-    TurnsTaken& operator=(const TurnsTaken&) = delete;
-    Turns& turns;
-  };
 
   /// The update as it enters the secure sum; another attempt needs the same bits.
   struct Input {
@@ -437,7 +421,6 @@ class Participant {
   const JoinOptions& options_;
   ClientFolder folder_;
   Threads threads_;
-  Turns turns_;
   ClientMemory memory_;
   std::atomic<std::uint32_t> last_round_{0};
   std::unique_ptr<Experiment> experiment_;

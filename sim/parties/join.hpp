@@ -26,7 +26,6 @@ struct JoinOptions {
   std::string data = {};               ///< as Configuration::data
   std::string data_dir;                ///< as Configuration::data_dir
   int threads = 0;
-  std::filesystem::path turns = {};  ///< folder of the Turns shared with the other clients on this machine; empty: no turns
   bool accept_other_builds = false;
   double patience = 600;                           ///< MemberRules::patience
   bool require_secure = false;                     ///< takes part only under secure aggregation

@@ -21,7 +21,7 @@ std::string some_value(std::string_view flag, const TemporaryFolder& folder) {
   if (flag == "--round-deadline") return "100";
   const auto keys = all_keys();
   const auto key = std::ranges::find(keys, flag.substr(2), &KeyInfo::name);
-  if (flag == "--cohort-size" || flag == "--minimum-clients" || flag == "--at-once") return "2";
+  if (flag == "--cohort-size" || flag == "--minimum-clients") return "2";
   if (key->name == "attackers" || key->name == "classes") return key->name == "classes" ? "3" : "1";
   if (key->name == "noise-multiplier") return "1";
   if (key->name == "dataset") return "csv";
@@ -93,7 +93,7 @@ Words command_of(const FieldWord& word, const TemporaryFolder& folder, const std
     }
   if (!has("--out")) words.insert(words.end(), {"--out", out});
   Words all = federation(folder, words);
-  if (has("--minimum-clients") || has("--round-deadline") || has("--at-once")) all.front() = "launch";
+  if (has("--minimum-clients") || has("--round-deadline")) all.front() = "launch";
   return all;
 }
 
@@ -240,7 +240,6 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {{"resume", "a"}, "'fedstride run --resume RUN'"},
            {{"help", "dp"}, "'fedstride help privacy'"},
            {{"help", "fedprox"}, "FedProx is --local-objective prox"},
-           {{"launch", "--workers", "3"}, "--at-once"},
            {{"launch", "--processes", "3"}, "--clients"},
            {{"run", "--workers", "3"}, "'--threads'"},
            {{"run", "-gr", "200"}, "'--rounds'"},

@@ -40,9 +40,9 @@ def gradients(x, y):
     return numpy.hstack([(slopes[:, :, None] * x[:, None, :]).reshape(len(x), -1), slopes])
 
 
-def spread(scores, count):
+def spread(scores, count, deviations=4):
     """Sums of squares are within four deviations of what normal draws have."""
-    return sum(scores) == pytest.approx(count, abs=4 * math.sqrt(2 * count))
+    return sum(scores) == pytest.approx(count, abs=deviations * math.sqrt(2 * count))
 
 
 def test_split_of_the_noise():
@@ -100,7 +100,7 @@ def test_runs(level, folder):
         found = numpy.concatenate([model["fc1.weight"].ravel(), model["fc1.bias"]]) / STILL * (-1 if level == "example" else 1)
         scores = (found * lots * members - moved) / (vector * math.sqrt(lots * sum(bound**2 for bound in bounds)))
         assert numpy.abs(scores).max() < 5.5
-        assert spread(scores**2, len(scores))
+        assert spread(scores**2, len(scores), 6)  # in each of a hundred runs
         noise.append((scores**2).sum())
         draws += len(scores)
 

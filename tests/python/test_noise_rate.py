@@ -44,7 +44,7 @@ def course(folder, moves, **settings):
 def test_twenty_rounds_are_those_of_the_page(tmp_path, clip, noise, factor):
     settings = {"clip": clip, "noise_multiplier": noise, "server_noise_factor": factor}
     start = flat(WEIGHTS)
-    deviation = clip * noise / CLIENTS
+    deviation = clip * noise / CLIENTS / (1 - 2 * noise * np.sqrt(SIZE) / 2**23)  # with what rounding to the grid is charged
     first = min(factor * np.linalg.norm(start) * np.sqrt(3 / (2 * ROUNDS)) / (deviation * np.sqrt(SIZE)), 0.21 * SIZE**0.25 / clip)
     rates = [first * (1 - round / ROUNDS) for round in range(ROUNDS)]
 
