@@ -27,6 +27,7 @@ constexpr FieldWord kFieldWords[] = {
     {"cohort=random", "--cohort fixed --cohort-size"},
     {"min_available_clients min_available_nodes min_clients", "--minimum-clients"},
     {"round_timeout timeout", "--round-deadline"},
+    {"processes num_processes", "--clients", "each has a process"},
     {"async asynchronous", "--mode fedasync --devices exponential --concurrency 4", "or fedbuff"},
     {"drop_rate stragglers straggler_rate straggler_ratio", "",
      "clients can be late or unavailable in virtual time (--devices, --deadline, --availability)"},
