@@ -113,7 +113,7 @@ void for_each_row_of(std::size_t size, ForEachPiece for_each_piece, function_ref
 void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& source, const Address& address,
                ForEachPiece for_each_piece) {
   check_deviation(noise.grid.deviation);
-  const double in_units = noise.grid.step() * ExactSum::kScale;
+  const NoiseGrid in_units = {noise.grid.deviation * ExactSum::kScale, noise.grid.bits};
   const DiscreteGaussian discrete(static_cast<std::uint64_t>(std::ceil(noise.grid.deviation * ExactSum::kScale)));
   const std::span<__int128> integers = sum.integers();
   for_each_row_of(sum.size(), for_each_piece, [&](std::size_t first, std::size_t size) {
@@ -125,12 +125,11 @@ void add_noise(ExactSum& sum, const ClientNoise& noise, const RandomSource& sour
       for (__int128& integer : row) integer += discrete(random);
       return;
     }
-    std::array<double, kComponentsPerRow> drawn;
-    draw_grid_noise(source, address, first, noise.grid.bits, std::span(drawn).first(size));
-    for (std::size_t i = 0; i < size; ++i) {
-      const double noisy = on_grid(static_cast<double>(row[i]), 1 / in_units) + drawn[i];
-      row[i] = static_cast<__int128>(std::nearbyint(noisy * in_units));
-    }
+    std::array<double, kComponentsPerRow> values;
+    for (std::size_t i = 0; i < size; ++i) values[i] = static_cast<double>(row[i]);
+    const auto released = std::span(values).first(size);
+    release_on_grid(in_units, source, address, first, released, 1, released);
+    for (std::size_t i = 0; i < size; ++i) row[i] = static_cast<__int128>(std::nearbyint(released[i]));
   });
 }
 

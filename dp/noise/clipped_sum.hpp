@@ -99,9 +99,9 @@ class Meter {
 
 /// The only place where example gradients turn into a value that leaves a client: clip, sum, noise, charge.
 ///   g = ( sum_i min(1, C / |g_i|) g_i + N(0, (C z)^2 I) ) / denominator          (Abadi et al. 2016, Algorithm 1)
-/// with noise multiplier z and a constant denominator; sum and noise are whole numbers of grid steps (dp/noise/grid_noise.hpp). A bound's rule may set another factor, at most C / |g_i|
-/// (BoundPart::safe_factor), and a count may be released too (ReleaseRules::count_noise). Used by one thread at a time; holds one
-/// vector in memory.
+/// with noise multiplier z and a constant denominator; sum and noise are whole numbers of grid steps (dp/noise/grid_noise.hpp). A
+/// bound's rule may set another factor, at most C / |g_i| (BoundPart::safe_factor), and a count may be released too
+/// (ReleaseRules::count_noise). Used by one thread at a time; holds one vector in memory.
 class ClippedSum {
  public:
   /// The stretches in which the gradient is passed to the sink, each at most kMaxStretch floats long; they depend only on the

@@ -36,21 +36,17 @@ void CorrelatedNoise::add(ExactSum& sum, const NoiseGrid& grid, const RandomSour
   check_deviation(grid.deviation);
   const MechanismPart& mechanism = mechanism_of(correlation_);
   const std::uint64_t t = rounds_;
-  const double in_units = grid.step() * ExactSum::kScale;
+  const NoiseGrid in_units = {grid.deviation * ExactSum::kScale, grid.bits};
   const std::span<__int128> integers = sum.integers();
   for_each_row_of(size_, for_each_piece, [&](std::size_t first, std::size_t size) {
-    Units row, drawn;
+    Units row;
     // The vectors noised in this round, by number.
     std::vector<Units> noised(1);
-    const auto add_noise = [&](std::size_t number) {
-      draw_grid_noise(source, {.purpose = Purpose::client_noise, .round = round, .step = static_cast<std::uint32_t>(number)},
-                      first, grid.bits, std::span(drawn).first(size));
-      for (std::size_t i = 0; i < size; ++i) noised[number][i] = (on_grid(noised[number][i], 1 / in_units) + drawn[i]) * in_units;
-    };
     const auto put = [&](std::size_t number, std::span<const double> values) {
       noised.resize(std::max(noised.size(), number + 1));
-      std::ranges::copy(values, noised[number].begin());
-      add_noise(number);
+      release_on_grid(in_units, source,
+                      {.purpose = Purpose::client_noise, .round = round, .step = static_cast<std::uint32_t>(number)}, first,
+                      values, 1, std::span(noised[number]).first(size));
     };
     for (std::size_t i = 0; i < size; ++i) row[i] = static_cast<double>(integers[first + i]);
     const auto values = std::span(row).first(size);
