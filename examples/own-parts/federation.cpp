@@ -1,6 +1,6 @@
 // A federation from code: the run's settings, a look at each round, and its result.
 #include <cstdio>
-#include <fedstride/run.hpp>
+#include <fedstride/fedstride.hpp>
 #include <string>
 
 int main() {

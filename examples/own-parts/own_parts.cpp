@@ -1,10 +1,7 @@
 // fedstride with a custom optimizer, partition and data set. docs/library.md has the details.
 //   own-parts run --dataset spirals --optimizer sign --partition staircase --clients 4 --model "dense 16 | tanh | dense classes"
 #include <cmath>
-#include <fedstride/command_line.hpp>
-#include <fedstride/dataset.hpp>
-#include <fedstride/optimizer.hpp>
-#include <fedstride/partition.hpp>
+#include <fedstride/fedstride.hpp>
 #include <numeric>
 
 using namespace fedstride;

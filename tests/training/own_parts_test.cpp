@@ -34,7 +34,7 @@ struct OwnParts {
 /// A test of an author's own: without doctest, against the installed headers alone.
 constexpr const char* kOwnTest = R"(#include <cstdio>
 #include <fedstride/conformance.hpp>
-#include <fedstride/partition.hpp>
+#include <fedstride/fedstride.hpp>
 #include <fedstride/reference.hpp>
 #include <string>
 
@@ -132,7 +132,7 @@ const std::string kFederation =
 TEST_CASE("an optimizer, a partition and a data set of one's own: installed, compiled, run, resumed, launched") {
   const OwnParts own;
   REQUIRE(own.shell("cmake --install '" FEDSTRIDE_BUILD_DIR "' --prefix installed --component development") == 0);
-  CHECK(fs::exists(own.folder.path() / "installed/include/fedstride/optimizer.hpp"));
+  CHECK(fs::exists(own.folder.path() / "installed/include/fedstride/fedstride.hpp"));
   INFO(own.output());
   const int built = own.shell("cmake -S '" FEDSTRIDE_SOURCE_DIR
                               "/examples/own-parts' -B built -G Ninja -DCMAKE_BUILD_TYPE=Release "
