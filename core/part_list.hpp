@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/choice.hpp"
-#include "core/setting.hpp"
 
 namespace fedstride {
 
@@ -23,14 +22,6 @@ namespace fedstride {
 template <class List>
 constexpr auto names_in() {
   return []<class... P>(const std::tuple<P...>*) { return names(P::kName...); }(static_cast<List*>(nullptr));
-}
-
-/// The same names, with their summaries (kSummary).
-template <class List>
-std::vector<KnownName> known_in() {
-  return []<class... P>(const std::tuple<P...>*) {
-    return std::vector<KnownName>{{std::string(P::kName), std::string(P::kSummary)}...};
-  }(static_cast<List*>(nullptr));
 }
 
 template <class List, class Part>

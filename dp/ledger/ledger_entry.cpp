@@ -108,7 +108,7 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
     if (!in(group.largest_weight, 0, kMaxWeight)) return "weight " + number_text(group.largest_weight) + valid_weight;
     if (group.each.law != NoiseLaw::gaussian) {
       constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 40;
-      if (group.level != Level::client || !statement->place().has_shares())
+      if (group.level != Level::client || !statement->place().has_shares)
         return "noise in shares at " + level + " level, whose statement has noise at '" + statement->noise_at + "'";
       if (group.each.sampling != Sampling::full) return "noise in shares must have sampling full, not " + sampling;
       if (!in(group.each.shares.step, 0, 1)) return "a step of " + number_text(group.each.shares.step) + "; it must be in (0, 1]";
@@ -118,7 +118,7 @@ std::string malformed(const LedgerGroups& groups, const LedgerHeader& header) {
         return counted(group.each.shares.count, "share") + " of noise; " + counted(statement->survivors, "survivor") + " and " +
                counted(statement->colluders, "colluder") + " guarantee " +
                std::to_string(statement->survivors - std::min(statement->survivors, statement->colluders));
-    } else if (group.level == Level::client && group.quantity == Quantity::sums && statement->place().has_shares()) {
+    } else if (group.level == Level::client && group.quantity == Quantity::sums && statement->place().has_shares) {
       return "Gaussian noise, but the statement has noise at '" + statement->noise_at + "'";
     }
     if (group.level == Level::client && group.quantity == Quantity::sums && group.each.correlation != statement->each.correlation)

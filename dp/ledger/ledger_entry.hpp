@@ -10,7 +10,7 @@
 #include "core/task.hpp"
 #include "dp/accountants/mechanism.hpp"
 #include "dp/bounds/bounds.hpp"
-#include "dp/places/places.hpp"
+#include "dp/noise/noise_place.hpp"
 
 namespace fedstride {
 
@@ -40,7 +40,7 @@ struct LedgerStatement {
   Releases each = {};
   double largest_weight = 1;    ///< client level: the largest weight of an update that the sensitivity assumes
   double bound = 0;             ///< client level: S, the largest norm of an update
-  std::string noise_at = {};    ///< client level: who adds the noise (dp/places/)
+  std::string noise_at = {};    ///< client level: who adds the noise (dp/noise/noise_place.hpp)
   bool own_code = false;        ///< example level: user code computes the gradients
   std::uint64_t survivors = 0;  ///< noise in shares: minimum number of clients in a round's sum
   std::uint64_t colluders = 0;  ///< noise in shares: maximum number of clients that may reveal their noise to the coordinator

@@ -108,7 +108,10 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
           ? "who is in which sum is public, by a schedule fixed beforehand: the largest number of sums with one client is charged"
           : "clients that were not drawn are charged as well");
   if (statement.each.correlation.on()) add_correlation(list, spending, statement);
-  std::ranges::move(statement.place().assumptions(), std::back_inserter(list));
+  const NoisePlace& place = statement.place();
+  if (!place.assumption.empty()) list.emplace_back(place.assumption);
+  if (place.is_trusted && place.is_on_integers)
+    list.emplace_back("the noise is a discrete Gaussian on the integers of the exact sum");
 }
 
 // The same spending with a different number of shares, each with the same noise.
@@ -175,7 +178,7 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
     add_example_assumptions(list, spending, promised, header.at(Level::client) != nullptr);
   else
     add_client_assumptions(list, spending, promised);
-  if (level == Level::client && promised.place().has_shares()) add_shares(list, spending, promised, accountant);
+  if (level == Level::client && promised.place().has_shares) add_shares(list, spending, promised, accountant);
   for (const std::string& constant : header.constants) list.push_back("taken as public: " + constant);
   const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });
   if (!adaptive) list.emplace_back("noise, rates and the schedule of steps were fixed before training");

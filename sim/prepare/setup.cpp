@@ -238,7 +238,7 @@ LocalTraining make_training(const DataSetup& setup, const Model& model, const Pr
       lots.plans.push_back(plan == privacy.plans.end() ? nullptr : plan->second);
     }
   }
-  if (const auto* settings = client_level(configuration.privacy); settings != nullptr && !settings->place().is_central()) {
+  if (const auto* settings = client_level(configuration.privacy); settings != nullptr && !settings->place().is_central) {
     std::vector<ParameterRange> trained = trained_parameters(model, training);
     training.local_release = LocalRelease{update_clip(*settings, trained),
                                           noise_grid(privacy.client->clip, privacy.client->noise_multiplier, number_of(trained)),
@@ -337,7 +337,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   rules.sum.denominator = participation_rate(configuration, setup.clients.size()) * total;
   // In an asynchronous run, the schedule keeps a client's versions apart.
   if (!configuration.mode->is_asynchronous()) rules.separation = minimum_separation(configuration);
-  if (!settings->place().is_central()) return rules;
+  if (!settings->place().is_central) return rules;
   std::vector<ParameterRange> trained = trained_parameters(model, training);
   const UpdateClip clip = update_clip(*settings, trained);
   const ReleasedBeside beside = released_beside(configuration, privacy, rules.sum.denominator);
@@ -355,7 +355,7 @@ RoundRules make_rules(DataSetup& setup, const Model& model, const PrivacySetup& 
   rules.sum.release = CentralRelease{clip,
                                      {.grid = noise_grid(sensitivity * beside.growth() * (1 + rounded),
                                                          privacy.client->noise_multiplier, number_of(trained) * rounds),
-                                      .discrete = settings->place().is_on_integers(),
+                                      .discrete = settings->place().is_on_integers,
                                       .by_clients = settings->has_shares()},
                                      std::move(trained),
                                      RandomSource(std::uint64_t{0}),

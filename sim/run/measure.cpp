@@ -121,7 +121,7 @@ void check_measurable(const Configuration& configuration) {
   if (user_level(configuration.privacy) != nullptr)
     refuse("dp is 'user', whose records are not rows; valid: example, client, both");
   if (const auto* client = client_level(configuration.privacy);
-      client != nullptr && !client->place().is_central() && configuration.cohort.name() != "all")
+      client != nullptr && !client->place().is_central && configuration.cohort.name() != "all")
     refuse("client-noise is '" + std::string(choice_name(client->client_noise)) +
            "' and some clients are not in a round; valid: cohort all");
 }

@@ -37,7 +37,7 @@ std::string moves_other_clients(const Configuration& configuration) {
     return "the clients that carry out attack '" + std::string(configuration.attack.name()) +
            "' are drawn from all clients, so one more changes the draw";
   const auto* settings = client_level(configuration.privacy);
-  return settings == nullptr ? std::string() : settings->place().mover();
+  return settings == nullptr ? std::string() : std::string(settings->place().mover);
 }
 
 bool is_dealt_by_contents(const Configuration& configuration) {
@@ -55,14 +55,14 @@ Neighbours example_neighbours(const Configuration& configuration) {
 
 Neighbours client_neighbours(const Configuration& configuration) {
   const ClientSettings& settings = *client_level(configuration.privacy);
-  if (const auto only = settings.place().neighbours()) return *only;
+  if (const auto only = settings.place().neighbours) return *only;
   if (const auto choice = named(settings.client_neighbours)) return *choice;
   return moves_other_clients(configuration).empty() ? Neighbours::add_remove : Neighbours::zero_out;
 }
 
 Sampling cohort_sampling(const Configuration& configuration) {
   const ClientSettings* settings = client_level(configuration.privacy);
-  if (settings == nullptr || has_time(configuration) || !settings->place().is_trusted() ||
+  if (settings == nullptr || has_time(configuration) || !settings->place().is_trusted ||
       !is_amplified_in_groups(settings->unplanned()))
     return Sampling::full;
   return configuration.cohort->sampling();

@@ -8,8 +8,8 @@
 #include "core/part.hpp"
 #include "dp/accountants/mechanism.hpp"
 #include "dp/bounds/bounds.hpp"
+#include "dp/noise/noise_place.hpp"
 #include "dp/noise/noise_plan.hpp"
-#include "dp/places/places.hpp"
 
 namespace fedstride {
 
@@ -109,7 +109,7 @@ struct ClientSettings : BoundSettings, MechanismSettings {
   ShareLaw noise_law = {};
 
   const NoisePlace& place() const { return place_of(client_noise); }
-  bool has_shares() const { return place().has_shares(); }
+  bool has_shares() const { return place().has_shares; }
   int minimum_separation = 1;
 
   Chosen<MechanismPart> mechanism() const { return MechanismSettings::part(); }
@@ -123,7 +123,7 @@ struct ClientSettings : BoundSettings, MechanismSettings {
   /// Settings with the same names under `client` and `both`.
   static constexpr auto kNoiseFields = std::tuple{
       Field{"clip-per", &ClientSettings::clip_per, "clip the whole update, or each tensor to its share of the norm"},
-      Field{"client-noise", &ClientSettings::client_noise, "who adds the noise", Valid{.known = known_in<PlaceList>}},
+      Field{"client-noise", &ClientSettings::client_noise, "who adds the noise", Valid{.known = &known_places}},
       Field{"noise-law",
             &ClientSettings::noise_law,
             "client-noise distributed: law of the noise",

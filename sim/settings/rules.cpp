@@ -25,8 +25,8 @@ using C = const Configuration&;
 
 bool is_example_level(C c) { return example_level(c.privacy) != nullptr; }
 bool is_client_level(C c) { return client_level(c.privacy) != nullptr; }
-bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->place().is_central(); }
-bool is_trusted(C c) { return is_client_level(c) && client_level(c.privacy)->place().is_trusted(); }
+bool is_central(C c) { return is_client_level(c) && client_level(c.privacy)->place().is_central; }
+bool is_trusted(C c) { return is_client_level(c) && client_level(c.privacy)->place().is_trusted; }
 bool is_distributed(C c) { return is_client_level(c) && client_level(c.privacy)->has_shares(); }
 bool has_users(C c) { return user_level(c.privacy) != nullptr; }
 const Draw& lot_draw(C c) { return draw_of(sampling_of(example_level(c.privacy)->sampling)); }
@@ -343,7 +343,7 @@ const Rule kCommonRules[] = {
     {"clip-rule", [](C c) { return counts_lots(c) && is_secure(c); },
      ", whose coordinator reads each client's count; with {secure-aggregation} it sees none", "secure-aggregation"},
 
-    {"noise-mechanism", [](C c) { return is_correlated(c) && !client_level(c.privacy)->place().correlates(); },
+    {"noise-mechanism", [](C c) { return is_correlated(c) && !client_level(c.privacy)->place().correlates; },
      ", whose noise the coordinator computes from that of earlier rounds; {client-noise} does not allow that", "client-noise"},
     {"noise-mechanism", [](C c) { return is_correlated(c) && counts_updates(c); },
      ", whose rounds share noise in proportion to one bound; with {clip-rule} each round has its own", "clip-rule"},

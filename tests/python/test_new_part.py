@@ -26,7 +26,6 @@ SKELETONS = {
     "accountant": ("my-bound", ["dp/accountants/accountants.cpp", "dp/accountants/my_bound.cpp"]),
     "draw": ("my-lots", ["dp/draws/draws.hpp", "tests/dp/draws/my_lots_test.cpp"]),
     "law": ("my-noise", ["dp/laws/laws.hpp", "tests/dp/laws/my_noise_test.cpp"]),
-    "place": ("my-helper", ["dp/places/places.hpp", "tests/dp/places/my_helper_test.cpp"]),
     "bound": ("my-clip", ["dp/bounds/bounds.cpp", "tests/dp/bounds/my_clip_test.cpp"]),
     "mechanism": ("my-trick", ["dp/correlations/correlations.hpp", "tests/dp/correlations/my_trick_test.cpp"]),
     "command": ("peek", ["cli/peek_command.cpp", "tests/cli/peek_test.cpp"]),

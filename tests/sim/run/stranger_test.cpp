@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/files.hpp"
-#include "dp/places/places.hpp"
+#include "dp/noise/noise_place.hpp"
 #include "nn/safetensors.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 
@@ -68,8 +68,8 @@ TEST_CASE(
     "a stranger's forty guesses from models are as chance would have them, at every level and place; with little noise all are "
     "right") {
   std::vector<std::pair<std::string, bool>> kinds{{"dp = 'example'\nclip = 1\n", false}};
-  for (const KnownName& place : known_in<PlaceList>())
-    if (!place_of(*find_choice<ClientNoiseBy>(place.name)).has_shares())
+  for (const NoisePlace& place : kNoisePlaces)
+    if (!place.has_shares)
       kinds.emplace_back("dp = 'client'\nclip = 1\nclient-noise = '" + std::string(place.name) + "'\n", true);
   CHECK(kinds.size() == 4);
   for (const auto& [settings, all] : kinds) {

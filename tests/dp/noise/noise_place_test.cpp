@@ -1,5 +1,5 @@
-// Every place of the list keeps the promises of dp/places/place.hpp.
-#include "dp/places/places.hpp"
+// Every place keeps the promises of NoisePlace.
+#include "dp/noise/noise_place.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include "dp/accountants/accountants.hpp"
 #include "dp/ledger/statement.hpp"
 
-namespace fedstride::test::places_test {
+namespace fedstride::test::noise_place_test {
 namespace {
 
 std::vector<std::string> assumptions_of(std::string_view place) {
@@ -31,23 +31,22 @@ std::size_t count(const std::vector<std::string>& list, std::string_view words) 
 }  // namespace
 
 TEST_CASE("every place is trusted, has shares, or neither; a statement says which") {
-  for (const KnownName& known : known_in<PlaceList>()) {
-    CAPTURE(known.name);
-    CHECK_FALSE(known.summary.empty());
-    const NoisePlace& place = place_of(*find_choice<ClientNoiseBy>(known.name));
-    CHECK_FALSE(
-        (place.is_trusted() && (place.has_shares() || !place.is_central() || place.neighbours() || !place.mover().empty())));
-    CHECK_FALSE((place.has_shares() && (!place.is_central() || !place.is_on_integers() || place.mover().empty())));
-    CHECK_FALSE((place.correlates() && !place.is_trusted()));
+  for (const NoisePlace& place : kNoisePlaces) {
+    CAPTURE(place.name);
+    CHECK_FALSE(place.summary.empty());
+    CHECK(&place == &place_of(*find_choice<ClientNoiseBy>(place.name)));
+    CHECK_FALSE((place.is_trusted && (place.has_shares || !place.is_central || place.neighbours || !place.mover.empty())));
+    CHECK_FALSE((place.has_shares && (!place.is_central || !place.is_on_integers || place.mover.empty())));
+    CHECK_FALSE((place.correlates && !place.is_trusted));
     // An update that is seen alone has an owner who cannot be absent.
-    CHECK(place.is_central() == (place.neighbours() != Neighbours::replace_one));
-    const auto list = assumptions_of(known.name);
-    for (const std::string& text : place.assumptions()) CHECK(count(list, text) == 1);
-    CHECK(count(list, "is trusted") == (place.is_trusted() ? 1 : 0));
-    CHECK(count(list, "adds a share of the noise") == (place.has_shares() ? 1 : 0));
+    CHECK(place.is_central == (place.neighbours != Neighbours::replace_one));
+    const auto list = assumptions_of(place.name);
+    CHECK((place.assumption.empty() || count(list, place.assumption) == 1));
+    CHECK(count(list, "is trusted") == (place.is_trusted ? 1 : 0));
+    CHECK(count(list, "adds a share of the noise") == (place.has_shares ? 1 : 0));
     CHECK(count(list, "attacks that time the program") == 1);
-    CHECK(count(list, "integers") == (place.is_on_integers() ? 1 : 0));
+    CHECK(count(list, "integers") == (place.is_on_integers ? 1 : 0));
   }
 }
 
-}  // namespace fedstride::test::places_test
+}  // namespace fedstride::test::noise_place_test
