@@ -83,7 +83,7 @@ std::optional<SharePlan> plan_shares(const DataSetup& setup, const Model& model)
   const SecureRules rules = secure_settings(configuration);
   const ReleasedBeside beside = released_beside(configuration);
   SharePlan plan{.law = law_named_by(settings->noise_law),
-                 .bound = settings->client_clip * (beside.count() > 0 ? beside.growth() : 1),
+                 .bound = settings->clip * (beside.count() > 0 ? beside.growth() : 1),
                  .size = configuration.objective->update_size(model.size()) + beside.count(),
                  .clients = configuration.cohort->most(setup.clients.size()),
                  .grid = rules.grid};

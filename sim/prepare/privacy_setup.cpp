@@ -217,12 +217,12 @@ void add_example_level(PrivacySetup& privacy, const DataSetup& setup, const Mode
 void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model& model, const ClientSettings& settings) {
   const Configuration& configuration = setup.configuration;
   LevelSetup level{.accountant = {},
-                   .delta = settings.client_delta,
-                   .epsilon = settings.client_epsilon,
+                   .delta = settings.delta,
+                   .epsilon = settings.epsilon,
                    .neighbours = client_neighbours(configuration),
-                   .clip = settings.client_clip,
+                   .clip = settings.clip,
                    .bound = settings.bound(),
-                   .noise_multiplier = settings.client_noise_multiplier};
+                   .noise_multiplier = settings.noise_multiplier};
   add_beside(setup, level, {});
   const Spending beside = level.beside(static_cast<std::uint64_t>(configuration.rounds));
   const Correlation correlation = plan_correlation(*settings.mechanism(), static_cast<std::uint64_t>(settings.minimum_separation),
@@ -245,7 +245,7 @@ void add_client_level(PrivacySetup& privacy, const DataSetup& setup, const Model
   release = with_noise(release.noise_multiplier);
   Spending any = beside;
   merge(any, release);
-  level.accountant = accountant_for(settings.client_accountant, any);
+  level.accountant = accountant_for(settings.accountant, any);
   if (level.noise_multiplier == 0) {
     level.calibrated = true;
     const auto spending = [&](double noise_multiplier) {

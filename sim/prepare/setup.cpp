@@ -189,7 +189,7 @@ double number_of(std::span<const ParameterRange> ranges) {
                          [](double sum, const ParameterRange& range) { return sum + static_cast<double>(range.size); });
 }
 UpdateClip update_clip(const ClientSettings& settings, const std::vector<ParameterRange>& trained) {
-  return UpdateClip(settings.client_clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{},
+  return UpdateClip(settings.clip, settings.clip_per == ClipPer::layer ? trained : std::vector<ParameterRange>{},
                     settings.bound());
 }
 

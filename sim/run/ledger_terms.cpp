@@ -22,11 +22,7 @@ namespace {
 struct LevelTerms {
   Level level;
   std::string prefix;
-  double clip;
-  double noise_multiplier;
-  double epsilon;
-  double delta;
-  AccountantChoice accountant;
+  const LevelSettings& set;
   std::string neighbours;
 };
 
@@ -44,13 +40,10 @@ std::vector<LevelTerms> terms_of(const Configuration& configuration) {
   const Privacy& privacy = configuration.privacy;
   std::vector<LevelTerms> all;
   if (const auto* example = example_level(privacy))
-    all.push_back({Level::example, "", example->clip, example->noise_multiplier, example->epsilon, example->delta,
-                   example->accountant, neighbours_of(configuration, example_neighbours, example->neighbours)});
-  if (const auto* client = client_level(privacy)) {
-    all.push_back({Level::client, example_level(privacy) != nullptr ? "client-" : "", client->client_clip,
-                   client->client_noise_multiplier, client->client_epsilon, client->client_delta, client->client_accountant,
-                   neighbours_of(configuration, client_neighbours, client->client_neighbours)});
-  }
+    all.push_back({Level::example, "", *example, neighbours_of(configuration, example_neighbours, example->neighbours)});
+  if (const auto* client = client_level(privacy))
+    all.push_back({Level::client, example_level(privacy) != nullptr ? "client-" : "", *client,
+                   neighbours_of(configuration, client_neighbours, client->neighbours)});
   return all;
 }
 
@@ -76,17 +69,17 @@ class LedgerComparer {
                       "s; the ledger has no statement for them");
         continue;
       }
-      differs(terms.prefix + "delta", number_text(terms.delta), number_text(statement->delta));
-      const double budget = terms.epsilon > 0 ? terms.epsilon : std::numeric_limits<double>::infinity();
+      differs(terms.prefix + "delta", number_text(terms.set.delta), number_text(statement->delta));
+      const double budget = terms.set.epsilon > 0 ? terms.set.epsilon : std::numeric_limits<double>::infinity();
       differs(terms.prefix + "epsilon", budget_text(budget), budget_text(statement->epsilon));
       differs(terms.prefix + "neighbours", terms.neighbours, name_of(statement->each.neighbours));
       if (terms.level == Level::example)
         differs("dp", user_level(configuration_.privacy) != nullptr ? "user" : "example", statement->users ? "user" : "example");
-      if (terms.accountant != AccountantChoice::automatic)
-        differs(terms.prefix + "accountant", choice_name(terms.accountant), statement->accountant);
+      if (terms.set.accountant != AccountantChoice::automatic)
+        differs(terms.prefix + "accountant", choice_name(terms.set.accountant), statement->accountant);
       differs("clip-rule", choice_name(stated_rule(bound_of(terms.level))), choice_name(statement->clip_rule));
       if (terms.level != Level::client) continue;
-      differs(terms.prefix + "clip", number_text(terms.clip), number_text(statement->bound));
+      differs(terms.prefix + "clip", number_text(terms.set.clip), number_text(statement->bound));
       const ClientSettings& settings = *client_level(configuration_.privacy);
       const Correlation& noise = statement->each.correlation;
       const Chosen<MechanismPart> mechanism = settings.mechanism();
@@ -122,9 +115,9 @@ class LedgerComparer {
       const bool follows = bound_of(group.level)->counts() && entry.round > 1;
       if (follows) not_compared("the clip of each release, which follows the count released before it");
       for (const ReleaseRun& run : constant ? group.runs : std::vector<ReleaseRun>{}) {
-        if (!follows) differs(round + terms->prefix + "clip", number_text(terms->clip), number_text(run.clip));
-        if (terms->noise_multiplier > 0)
-          differs(round + terms->prefix + "noise-multiplier", number_text(terms->noise_multiplier),
+        if (!follows) differs(round + terms->prefix + "clip", number_text(terms->set.clip), number_text(run.clip));
+        if (terms->set.noise_multiplier > 0)
+          differs(round + terms->prefix + "noise-multiplier", number_text(terms->set.noise_multiplier),
                   number_text(run.noise_multiplier));
         else
           not_compared(terms->prefix + "noise-multiplier, which was calibrated for the budget");

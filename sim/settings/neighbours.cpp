@@ -56,7 +56,7 @@ Neighbours example_neighbours(const Configuration& configuration) {
 Neighbours client_neighbours(const Configuration& configuration) {
   const ClientSettings& settings = *client_level(configuration.privacy);
   if (const auto only = settings.place().neighbours) return *only;
-  if (const auto choice = named(settings.client_neighbours)) return *choice;
+  if (const auto choice = named(settings.neighbours)) return *choice;
   return moves_other_clients(configuration).empty() ? Neighbours::add_remove : Neighbours::zero_out;
 }
 

@@ -31,26 +31,52 @@ constexpr NoiseLaw law_named_by(ShareLaw share) { return *find_choice<NoiseLaw>(
 enum class NeighboursChoice { automatic, add_remove, replace_one, zero_out };
 constexpr auto choice_names(NeighboursChoice) { return names("auto", "add-remove", "replace-one", "zero-out"); }
 
-namespace settings_help {
-inline constexpr Valid kDelta{.low = 0, .high = 1, .low_included = false, .high_included = false};
-inline constexpr std::string_view kNoise =
-    "noise standard deviation of the sum, divided by clip; 0: calibrated for --epsilon over the planned steps";
-inline constexpr std::string_view kEpsilon =
-    "privacy budget: training stops before exceeding it; 0: none, noise from --noise-multiplier";
-inline constexpr std::string_view kDeltaHelp = "delta of every reported epsilon";
-inline constexpr std::string_view kAccountant = "accountant for epsilon; auto: tight, or the next tightest that has a bound";
-inline constexpr std::string_view kNeighboursHelp =
-    "neighboring data sets; auto: add-remove if adding a record moves no other, else zero-out (sizes are public)";
-}  // namespace settings_help
-
-/// Settings of example-level privacy: each example's gradient is clipped, and the sum over each lot is noised.
-struct ExampleSettings {
+/// The settings that both levels have. Under `both`, those of clients begin with "client-".
+struct LevelSettings {
   double clip = 1;
   double noise_multiplier = 0;
   double epsilon = 0;
   double delta = 1e-5;
   AccountantChoice accountant = AccountantChoice::automatic;
   NeighboursChoice neighbours = NeighboursChoice::automatic;
+
+  /// One of these settings; `beside`: of clients beside examples, under both.
+  template <class Level, class Value>
+  static constexpr Field<Level, Value> field(bool beside, std::string_view prefixed, Value LevelSettings::*member,
+                                             std::string_view like, std::string_view help, const Valid& valid = {}) {
+    const Field<Level, Value> own{prefixed.substr(7), member, help, valid};
+    if (beside) return {prefixed, member, like, valid};
+    return std::is_same_v<Value, double> ? own.often() : own;
+  }
+  /// All but `neighbours`.
+  template <class Level>
+  static constexpr auto budget_fields(bool beside = false) {
+    return std::tuple{
+        field<Level>(beside, "client-clip", &LevelSettings::clip, "like clip, for clients' updates",
+                     "largest L2 norm of one record's contribution", kPositive),
+        field<Level>(beside, "client-noise-multiplier", &LevelSettings::noise_multiplier,
+                     "like noise-multiplier, for clients' updates",
+                     "noise standard deviation of the sum, divided by clip; 0: calibrated for --epsilon over the planned steps",
+                     kNonNegative),
+        field<Level>(beside, "client-epsilon", &LevelSettings::epsilon, "like epsilon, for clients",
+                     "privacy budget: training stops before exceeding it; 0: none, noise from --noise-multiplier", kNonNegative),
+        field<Level>(beside, "client-delta", &LevelSettings::delta, "like delta, for clients", "delta of every reported epsilon",
+                     Valid{.low = 0, .high = 1, .low_included = false, .high_included = false}),
+        field<Level>(beside, "client-accountant", &LevelSettings::accountant, "like accountant, for clients",
+                     "accountant for epsilon; auto: tight, or the next tightest that has a bound")};
+  }
+  template <class Level>
+  static constexpr auto neighbours_field(bool beside = false) {
+    return std::tuple{field<Level>(
+        beside, "client-neighbours", &LevelSettings::neighbours, "like neighbours, for clients",
+        "neighboring data sets; auto: add-remove if adding a record moves no other, else zero-out (sizes are public)")};
+  }
+};
+struct ExampleLevel : LevelSettings {};
+struct ClientLevel : LevelSettings {};
+
+/// Settings of example-level privacy: each example's gradient is clipped, and the sum over each lot is noised.
+struct ExampleSettings : ExampleLevel {
   LotSampling sampling = {};
   double sampling_rate = 0;
   ClipSchedule clip_schedule = ClipSchedule::constant;
@@ -64,31 +90,30 @@ struct ExampleSettings {
   bool has_noise_schedule() const { return noise_schedule != NoiseSchedule::constant; }
   bool has_noise_momentum() const { return noise_schedule == NoiseSchedule::dynamic_momentum; }
   bool has_components() const { return components > 0; }
-  static constexpr auto kFields = std::tuple{
-      Field{"clip", &ExampleSettings::clip, "largest L2 norm of one record's contribution", kPositive}.often(),
-      Field{"noise-multiplier", &ExampleSettings::noise_multiplier, settings_help::kNoise, kNonNegative}.often(),
-      Field{"epsilon", &ExampleSettings::epsilon, settings_help::kEpsilon, kNonNegative}.often(),
-      Field{"delta", &ExampleSettings::delta, settings_help::kDeltaHelp, settings_help::kDelta}.often(),
-      Field{"accountant", &ExampleSettings::accountant, settings_help::kAccountant},
-      Field{"neighbours", &ExampleSettings::neighbours, settings_help::kNeighboursHelp},
-      Field{"sampling", &ExampleSettings::sampling, "how lots are drawn"},
-      Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows", kFraction},
-      Field{"clip-schedule", &ExampleSettings::clip_schedule, "how the clip bound falls to half, at constant noise (Yu et al.)"},
-      Field{"noise-schedule", &ExampleSettings::noise_schedule, "how the noise falls within the same total budget (Hong et al.)"},
-      Field{"noise-decay", &ExampleSettings::noise_decay,
-            "dynamic: gamma, the factor by which the effect of a step's noise decays, estimated on public data",
-            Valid{.low = 0, .high = 1, .low_included = false}, Shapes::model, &ExampleSettings::has_noise_schedule},
-      Field{"noise-momentum", &ExampleSettings::noise_momentum, "dynamic-momentum: beta of the optimizer's moving average",
-            Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &ExampleSettings::has_noise_momentum},
-      Field{"target-epochs", &ExampleSettings::target_epochs,
-            "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
-            Valid{.low = 0, .high = 2e9}},
-      Field{"private-components", &ExampleSettings::components,
-            "train on this many private principal components of the inputs (one client); 0: on the inputs themselves",
-            Valid{.low = 0, .high = 1e5}},
-      Field{"components-noise", &ExampleSettings::components_noise, "noise multiplier of the private components", kNonNegative,
-            Shapes::model, &ExampleSettings::has_components},
-  };
+  static constexpr auto kFields = std::tuple_cat(
+      budget_fields<ExampleLevel>(), neighbours_field<ExampleLevel>(),
+      std::tuple{
+          Field{"sampling", &ExampleSettings::sampling, "how lots are drawn"},
+          Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows",
+                kFraction},
+          Field{"clip-schedule", &ExampleSettings::clip_schedule,
+                "how the clip bound falls to half, at constant noise (Yu et al.)"},
+          Field{"noise-schedule", &ExampleSettings::noise_schedule,
+                "how the noise falls within the same total budget (Hong et al.)"},
+          Field{"noise-decay", &ExampleSettings::noise_decay,
+                "dynamic: gamma, the factor by which the effect of a step's noise decays, estimated on public data",
+                Valid{.low = 0, .high = 1, .low_included = false}, Shapes::model, &ExampleSettings::has_noise_schedule},
+          Field{"noise-momentum", &ExampleSettings::noise_momentum, "dynamic-momentum: beta of the optimizer's moving average",
+                Valid{.low = 0, .high = 1, .high_included = false}, Shapes::model, &ExampleSettings::has_noise_momentum},
+          Field{"target-epochs", &ExampleSettings::target_epochs,
+                "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
+                Valid{.low = 0, .high = 2e9}},
+          Field{"private-components", &ExampleSettings::components,
+                "train on this many private principal components of the inputs (one client); 0: on the inputs themselves",
+                Valid{.low = 0, .high = 1e5}},
+          Field{"components-noise", &ExampleSettings::components_noise, "noise multiplier of the private components",
+                kNonNegative, Shapes::model, &ExampleSettings::has_components},
+      });
 };
 
 /// ExampleSettings with a choice of bounds, which under 'both' applies to updates instead.
@@ -97,13 +122,7 @@ struct ExampleAloneSettings : ExampleSettings, BoundSettings {
 };
 
 /// Settings of client-level privacy: each client's update is clipped, and the round's sum is noised.
-struct ClientSettings : BoundSettings, MechanismSettings {
-  double client_clip = 1;
-  double client_noise_multiplier = 0;
-  double client_epsilon = 0;
-  double client_delta = 1e-5;
-  AccountantChoice client_accountant = AccountantChoice::automatic;
-  NeighboursChoice client_neighbours = NeighboursChoice::automatic;
+struct ClientSettings : ClientLevel, BoundSettings, MechanismSettings {
   ClipPer clip_per = ClipPer::model;
   ClientNoiseBy client_noise = {};
   ShareLaw noise_law = {};
@@ -139,31 +158,12 @@ struct ClientSettings : BoundSettings, MechanismSettings {
   };
   static constexpr auto kBothFields =
       std::tuple_cat(kNoiseFields, BoundSettings::fields(), MechanismSettings::fields(), kSeparationFields);
-  static constexpr auto kFields = std::tuple_cat(
-      std::tuple{
-          Field{"clip", &ClientSettings::client_clip, "largest L2 norm of one record's contribution", kPositive},
-          Field{"noise-multiplier", &ClientSettings::client_noise_multiplier, settings_help::kNoise, kNonNegative},
-          Field{"epsilon", &ClientSettings::client_epsilon, settings_help::kEpsilon, kNonNegative},
-          Field{"delta", &ClientSettings::client_delta, settings_help::kDeltaHelp, settings_help::kDelta},
-          Field{"accountant", &ClientSettings::client_accountant, settings_help::kAccountant},
-          Field{"neighbours", &ClientSettings::client_neighbours, settings_help::kNeighboursHelp},
-      },
-      kBothFields);
+  static constexpr auto kFields = std::tuple_cat(budget_fields<ClientLevel>(), neighbours_field<ClientLevel>(), kBothFields);
 };
 
 struct BothSettings : ExampleSettings, ClientSettings {
-  static constexpr auto kFields =
-      std::tuple_cat(ExampleSettings::kFields,
-                     std::tuple{
-                         Field{"client-clip", &ClientSettings::client_clip, "like clip, for clients' updates", kPositive},
-                         Field{"client-noise-multiplier", &ClientSettings::client_noise_multiplier,
-                               "like noise-multiplier, for clients' updates", kNonNegative},
-                         Field{"client-epsilon", &ClientSettings::client_epsilon, "like epsilon, for clients", kNonNegative},
-                         Field{"client-delta", &ClientSettings::client_delta, "like delta, for clients", settings_help::kDelta},
-                         Field{"client-accountant", &ClientSettings::client_accountant, "like accountant, for clients"},
-                         Field{"client-neighbours", &ClientSettings::client_neighbours, "like neighbours, for clients"},
-                     },
-                     ClientSettings::kBothFields);
+  static constexpr auto kFields = std::tuple_cat(ExampleSettings::kFields, ClientLevel::budget_fields<ClientLevel>(true),
+                                                 ClientLevel::neighbours_field<ClientLevel>(true), ClientSettings::kBothFields);
 };
 
 /// What a lot is drawn from under user-level privacy: individual examples, or whole users, each contributing the mean gradient of
@@ -178,24 +178,23 @@ struct UserSettings : ExampleSettings {
   int user_examples = 1;
 
   bool may_draw_examples() const { return user_sampling != UserSampling::users; }
-  static constexpr auto kFields = std::tuple{
-      Field{"clip", &ExampleSettings::clip, "largest L2 norm of one record's contribution", kPositive},
-      Field{"noise-multiplier", &ExampleSettings::noise_multiplier, settings_help::kNoise, kNonNegative},
-      Field{"epsilon", &ExampleSettings::epsilon, settings_help::kEpsilon, kNonNegative},
-      Field{"delta", &ExampleSettings::delta, settings_help::kDeltaHelp, settings_help::kDelta},
-      Field{"accountant", &ExampleSettings::accountant, settings_help::kAccountant},
-      Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows", kFraction},
-      Field{"target-epochs", &ExampleSettings::target_epochs,
-            "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
-            Valid{.low = 0, .high = 2e9}},
-      Field{"user-column", &UserSettings::user_column,
-            "your own data: column or key that names each row's user (default: client-column, or the data's natural clients)"},
-      Field{"user-sampling", &UserSettings::user_sampling,
-            "draw a user's examples one by one, at most user-examples of them, or users with their mean gradient; auto: "
-            "whichever needs less noise"},
-      Field{"user-examples", &UserSettings::user_examples, "maximum number of a user's examples that are used, drawn once",
-            Valid{.low = 1, .high = 100}, Shapes::model, &UserSettings::may_draw_examples},
-  };
+  static constexpr auto kFields = std::tuple_cat(
+      budget_fields<ExampleLevel>(),
+      std::tuple{
+          Field{"sampling-rate", &ExampleSettings::sampling_rate, "share of a client's rows in a lot; 0: batch / rows",
+                kFraction},
+          Field{"target-epochs", &ExampleSettings::target_epochs,
+                "local epochs that calibrated noise must last at constant clip, and that schedules span; 0: all",
+                Valid{.low = 0, .high = 2e9}},
+          Field{
+              "user-column", &UserSettings::user_column,
+              "your own data: column or key that names each row's user (default: client-column, or the data's natural clients)"},
+          Field{"user-sampling", &UserSettings::user_sampling,
+                "draw a user's examples one by one, at most user-examples of them, or users with their mean gradient; auto: "
+                "whichever needs less noise"},
+          Field{"user-examples", &UserSettings::user_examples, "maximum number of a user's examples that are used, drawn once",
+                Valid{.low = 1, .high = 100}, Shapes::model, &UserSettings::may_draw_examples},
+      });
 };
 
 /// The chosen privacy: the settings of each level, or nullptr if the level is off.

@@ -216,7 +216,7 @@ const Rule kCommonRules[] = {
     {"client-noise-multiplier",
      [](C c) {
        const ClientSettings* level = client_level(c.privacy);
-       return level != nullptr && level->client_noise_multiplier == 0 && level->client_epsilon == 0;
+       return level != nullptr && level->noise_multiplier == 0 && level->epsilon == 0;
      },
      "; under privacy it must be a number above 0, or set {budget flag} to have it calibrated"},
     {"rounds", [](C c) { return is_example_level(c) && std::int64_t{c.rounds} * c.local_epochs > kMaxPrivateEpochs; },

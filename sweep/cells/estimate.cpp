@@ -113,7 +113,7 @@ Configuration measured(Configuration configuration) {
   };
   if (ExampleSettings* level = configuration.privacy->example()) plain_noise(level->noise_multiplier, level->epsilon);
   if (ClientSettings* level = configuration.privacy->client()) {
-    plain_noise(level->client_noise_multiplier, level->client_epsilon);
+    plain_noise(level->noise_multiplier, level->epsilon);
     if (level->has_shares()) configuration.secure_grid.clear();  // chosen for other noise
   }
   configuration.evaluate_every = 1'000'000'000;
@@ -139,7 +139,7 @@ double expected_rounds(const Configuration& configuration) {
   // If the noise is calibrated for all rounds, no budget ends the run early.
   const bool by_examples =
       example != nullptr && example->epsilon > 0 && (example->noise_multiplier > 0 || example->target_epochs > 0);
-  const bool by_clients = client != nullptr && client->client_epsilon > 0 && client->client_noise_multiplier > 0;
+  const bool by_clients = client != nullptr && client->epsilon > 0 && client->noise_multiplier > 0;
   if (!by_examples && !by_clients) return configuration.rounds;
   return rounds_within_budget(prepare(configuration, FirstWeights::elsewhere));
 }
