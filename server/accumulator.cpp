@@ -85,77 +85,97 @@ void Accumulator::require(bool good, ClientId client, const char* what) const {
 }
 
 std::string Accumulator::add(const ClientUpdate& update, double scale) {
+  Arrival arrival = measured(update);
+  judge(arrival);
+  if (arrival.report.failure.empty()) shorten(arrival, scale);
+  return take(std::move(arrival));
+}
+
+Accumulator::Arrival Accumulator::measured(const ClientUpdate& update) const {
   const ClientId client = update.report.client;
   require(client < cohort_.size() && cohort_[client], client, "sent an update but is not in the cohort");
-  ClientReport report = update.report;
-  const bool has_failed = !report.failure.empty();
-  if (!has_failed && update.change.size() != size_)
+  Arrival arrival{.report = update.report, .change = update.change, .remark = update.report.failure};
+  ClientReport& report = arrival.report;
+  report.update_norm = std::numeric_limits<double>::quiet_NaN();
+  report.payload = 0;
+  if (!report.failure.empty()) return arrival;
+  if (update.change.size() != size_)
     throw failure("round " + std::to_string(round_) + ": client " + std::to_string(client) + " sent an update of " +
                   counted(update.change.size(), "number") + "; it must have " + std::to_string(size_));
-  report.update_norm = has_failed ? std::numeric_limits<double>::quiet_NaN() : l2_norm(update.change);
-  if (std::isinf(report.update_norm)) report.update_norm = std::numeric_limits<double>::quiet_NaN();
-  if (rules_.measured > 0 && !has_failed) report.change_norm = l2_norm(update.change.first(rules_.measured));
-  const bool adds_noise = rules_.release && rules_.release->noise.by_clients;
-  const UpdateClip* clip = clip_ ? &*clip_ : rules_.release ? &rules_.release->clip : nullptr;
-  std::string remark = report.failure;
+  if (const double norm = l2_norm(update.change); !std::isinf(norm)) report.update_norm = norm;
+  if (rules_.measured > 0) report.change_norm = l2_norm(update.change.first(rules_.measured));
   // A norm is at least the largest component, even in rounded arithmetic.
-  const bool is_admitted = !has_failed && (report.update_norm < ExactSum::kMaxMagnitude || ExactSum::admits(update.change));
-  report.payload = !is_admitted ? 0 : update.code.empty() ? rules_.plain_bytes : update.code.size();
-  if (has_failed) {
-  } else if (!is_admitted) {
-    remark = "its training diverged: the update has an entry that is not finite or is at least 2^22 in magnitude";
-    // A client that adds a share of the noise always sends that share.
-    if (!adds_noise) report.failure = remark;
-  } else if (rules_.bound && report.update_norm > rules_.bound->clip.bound()) {
-    remark = "its update has norm " + number_text(report.update_norm) + "; max-update-norm is " +
-             number_text(rules_.bound->clip.bound());
-    if (rules_.bound->leaves_out) {
-      report.failure = "its update has a norm above max-update-norm " + number_text(rules_.bound->clip.bound());
-    } else {
-      remark += ", so it is scaled down to that norm";
-      clip = &rules_.bound->clip;
-    }
-  }
-  std::span<const float> change = update.change;
-  Vector clipped;
-  if (clip != nullptr && report.failure.empty()) {
-    double norm = 0;
-    if (is_admitted)
-      norm = clip->clip(update.change, clipped);
-    else
-      clipped.resize(sum_.size());
-    if (is_admitted && rules_.release)
-      rules_.release->beside.append(clipped, clip->bound(), report.statistic / static_cast<double>(report.statistics) / expected_,
-                                    norm <= clip->bound());
-    change = view(std::as_const(clipped));
-  }
-  if (scale != 1 && report.failure.empty()) {
-    require(scale >= 0 && scale < 1, client, "has a scale outside 0 to 1");
-    if (clipped.empty()) clipped = Vector(change);
-    for (float& value : clipped) value = static_cast<float>(scale * value);
-    change = view(std::as_const(clipped));
-  }
+  arrival.is_admitted = report.update_norm < ExactSum::kMaxMagnitude || ExactSum::admits(update.change);
+  if (arrival.is_admitted) report.payload = update.code.empty() ? rules_.plain_bytes : update.code.size();
+  return arrival;
+}
 
+void Accumulator::judge(Arrival& arrival) const {
+  ClientReport& report = arrival.report;
+  if (rules_.release) arrival.clip = clip_ ? &*clip_ : &rules_.release->clip;
+  if (!report.failure.empty()) return;
+  if (!arrival.is_admitted) {
+    arrival.remark = "its training diverged: the update has an entry that is not finite or is at least 2^22 in magnitude";
+    // A client that adds a share of the noise always sends that share.
+    if (!(rules_.release && rules_.release->noise.by_clients)) report.failure = arrival.remark;
+    return;
+  }
+  if (!rules_.bound || !(report.update_norm > rules_.bound->clip.bound())) return;
+  const std::string bound = number_text(rules_.bound->clip.bound());
+  arrival.remark = "its update has norm " + number_text(report.update_norm) + "; max-update-norm is " + bound;
+  if (rules_.bound->leaves_out) {
+    report.failure = "its update has a norm above max-update-norm " + bound;
+  } else {
+    arrival.remark += ", so it is scaled down to that norm";
+    arrival.clip = &rules_.bound->clip;
+  }
+}
+
+void Accumulator::shorten(Arrival& arrival, double scale) const {
+  const ClientReport& report = arrival.report;
+  Vector& room = arrival.room;
+  if (arrival.clip != nullptr && arrival.is_admitted) {
+    const double norm = arrival.clip->clip(arrival.change, room);
+    if (rules_.release)
+      rules_.release->beside.append(room, arrival.clip->bound(),
+                                    report.statistic / static_cast<double>(report.statistics) / expected_,
+                                    norm <= arrival.clip->bound());
+  } else if (arrival.clip != nullptr) {
+    room.resize(sum_.size());
+  }
+  if (scale != 1) {
+    require(scale >= 0 && scale < 1, report.client, "has a scale outside 0 to 1");
+    if (room.empty()) room = Vector(arrival.change);
+    for (float& value : room) value = static_cast<float>(scale * value);
+  }
+  if (!room.empty()) arrival.change = view(std::as_const(room));
+}
+
+std::string Accumulator::take(Arrival arrival) {
+  ClientReport& report = arrival.report;
+  const ClientId client = report.client;
   if (secure_ && report.failure.empty())
-    if (std::string why = secure_->objection(client, change); !why.empty()) remark = report.failure = std::move(why);
+    if (std::string why = secure_->objection(client, arrival.change); !why.empty())
+      arrival.remark = report.failure = std::move(why);
   std::unique_lock lock(mutex_);
   require(stage_ != Stage::ended, client, "sent an update after the sum was released");
   require(!added_[client], client, "sent a second update");
   added_[client] = true;
   if (secure_) {
     lock.unlock();
-    if (report.failure.empty()) secure_->add(change, rules_.weights[client], report, weighted_square(rules_, report));
+    if (report.failure.empty()) secure_->add(arrival.change, rules_.weights[client], report, weighted_square(rules_, report));
     lock.lock();
     reports_.push_back(stripped(report));
-    return remark;
+    return std::move(arrival.remark);
   }
+  const bool is_in_sum = report.failure.empty();
   reports_.push_back(std::move(report));
-  if (!reports_.back().failure.empty()) return remark;
+  if (!is_in_sum) return std::move(arrival.remark);
   if (keeps_ == Keeps::sum)
-    sum_.add(change, rules_.weights[client]);
+    sum_.add(arrival.change, rules_.weights[client]);
   else
-    updates_.push_back({client, rules_.weights[client], store_->keep(change)});
-  return remark;
+    updates_.push_back({client, rules_.weights[client], store_->keep(arrival.change)});
+  return std::move(arrival.remark);
 }
 
 void Accumulator::secure(const Vector& model, bool elsewhere) {

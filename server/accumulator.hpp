@@ -173,6 +173,20 @@ class Accumulator {
   Accumulator(const Accumulator& whole, Stage stage);
   void require(bool good, const char* what) const;
   void require(bool good, ClientId client, const char* what) const;
+  /// One update on its way into the sum.
+  struct Arrival {
+    ClientReport report;
+    std::span<const float> change;     ///< as it enters the sum
+    std::string remark = {};           ///< why it is left out or scaled down
+    bool is_admitted = false;          ///< within the exact sum's range
+    const UpdateClip* clip = nullptr;  ///< the bound that applies to it; null: none
+    Vector room = {};                  ///< holds `change` if it is not the client's own
+  };
+  // The stages of add(): measure norms and length, decide whether it is left out, clip and scale, and add.
+  Arrival measured(const ClientUpdate& update) const;
+  void judge(Arrival& arrival) const;
+  void shorten(Arrival& arrival, double scale) const;
+  std::string take(Arrival arrival);
   void end(Keeps as);
   void take_over(const ExactSum& sum, std::span<const ClientReport> reports);
 
