@@ -90,18 +90,16 @@ void compare_with_all(std::vector<GroupEvaluation>& clients, const std::vector<G
 
 // Evaluates, on each client's test rows, its model after `epochs` of local training from `weights`.
 std::vector<GroupEvaluation> fine_tuned(const Setup& setup, const Vector& weights, int epochs, Threads& threads) {
-  LocalTraining training = setup.training;
-  training.epochs = epochs;
-  training.steps = 0;
-  training.keep_state = false;
-  training.attack = {};
-  training.objective = LocalObjective();
-  training.personal = Personal();
-  training.local.clear();
-  training.test_rows = nullptr;
-  training.test_examples.reset();
-  training.privacy.reset();
-  training.local_release.reset();
+  const LocalTraining& run = setup.training;
+  const LocalTraining training{.optimizer = run.optimizer,
+                               .epochs = epochs,
+                               .batch = run.batch,
+                               .augmentation = run.augmentation,
+                               .feature_skew = run.feature_skew,
+                               .clients = run.clients,
+                               .keep_state = false,
+                               .seed = run.seed,
+                               .frozen = run.frozen};
   std::size_t most = 0;
   for (const auto& rows : setup.clients.rows) most = std::max(most, rows.size());
   const auto round = static_cast<std::uint32_t>(setup.configuration.rounds) + 1;
@@ -170,74 +168,109 @@ Json clients_part(const std::string& metric, const std::vector<GroupEvaluation>&
   return json;
 }
 
+/// The data on which a model is evaluated.
+struct EvaluatedData {
+  DataOptions place;
+  bool is_other = false;   ///< not the model's training data
+  bool is_covered = true;  ///< see ModelEvaluation
+};
+
+/// The data asked for; what is not given comes from the run in `folder`.
+EvaluatedData data_of_run(const std::filesystem::path& folder, const DataOptions& options, bool training_part) {
+  const Configuration run = resolve_unchecked(read_settings((folder / "config.toml").string()));
+  EvaluatedData asked{.place = data_options(run), .is_other = options.brought != nullptr};
+  const bool is_given = !options.data.empty() || options.brought;
+  if (!is_given) {
+    require_covered(run, folder.string(), training_part);
+    asked.is_covered = !tests_protected_rows(run, training_part);
+  }
+  if (training_part && run.partition.as<OwnRows>() != nullptr)
+    throw usage_error("part is 'train'; the training rows of the run in '" + folder.string() +
+                      "' are with its clients; valid: test");
+  std::error_code error;
+  if (!options.data.empty() && !options.brought)
+    asked.is_other = !std::filesystem::equivalent(options.data, asked.place.data, error);
+  asked.place.read = merged(options.read, asked.place.read);
+  asked.place.brought = options.brought;
+  if (!options.data.empty()) asked.place.data = options.data;
+  if (!options.data_dir.empty()) asked.place.data_dir = options.data_dir;
+  return asked;
+}
+
+/// The data set's name: as given, or the one that the model was trained on.
+std::string dataset_of(const SafeTensors& tensors, const std::string& file, const std::string& dataset,
+                       const DataOptions& options) {
+  if (!options.data.empty() || options.brought) return std::string(kOwnFile);
+  if (!dataset.empty()) return dataset;
+  const auto trained_on = tensors.metadata.find("dataset");
+  if (trained_on == tensors.metadata.end() || trained_on->second.empty())
+    throw usage_error("'" + file + "' does not name its training data set; set --dataset");
+  return trained_on->second;
+}
+
+/// Loads the data. The model's own training data are split as in training; of other data without a test part, every row is
+/// tested, and the notes say how the file was read.
+DataPair load_evaluated(const SafeTensors& tensors, const std::string& dataset, EvaluatedData& asked, bool training_part,
+                        std::vector<std::string>& notes) {
+  ReadSettings& read = asked.place.read;
+  const auto hash = tensors.metadata.find("data_hash");
+  const bool may_be_test = asked.is_other && !training_part && read.schema;
+  if (may_be_test && hash != tensors.metadata.end()) {
+    DataPair data = load_dataset(dataset, asked.place);
+    asked.is_other = data.hash != hash->second;
+    if (!asked.is_other) return data;
+  }
+  read.is_test_part = may_be_test;
+  DataPair data = load_dataset(dataset, asked.place);
+  if (asked.is_other) notes.insert(notes.end(), data.notes.begin(), data.notes.end());
+  return data;
+}
+
+void require_same_form(const ModelEvaluation& result, const Dataset& part, const Schema* schema, const ReadSettings& given) {
+  if (result.model.form() != part.form())
+    throw usage_error("the model is for " + result.model.form().text() + "; dataset '" + result.dataset + "' has " +
+                      part.form().text());
+  if (schema != nullptr && given.class_names.empty() && schema->classes != part.class_names)
+    throw usage_error("the model's classes are " + joined(schema->classes) + "; those of dataset '" + result.dataset + "' are " +
+                      joined(part.class_names) +
+                      "; set --class-names to the data set's labels for the model's classes, in the model's order");
+}
+
 }  // namespace
 
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
                               int threads) {
-  std::filesystem::path file(path);
-  std::error_code error;
-  DataOptions place = options;
-  bool is_covered = true;
-  bool is_other = !options.data.empty() || options.brought;  // not the model's training data
   if (!options.data.empty() && !dataset.empty() && dataset != kOwnFile)
     throw usage_error("dataset is '" + dataset + "' and data is '" + options.data + "'; set only one of them");
+  std::filesystem::path file(path);
+  std::error_code error;
+  EvaluatedData asked{.place = options, .is_other = !options.data.empty() || options.brought};
   if (std::filesystem::is_directory(file, error)) {
-    const auto configuration = file / "config.toml";
-    if (dataset.empty() && std::filesystem::exists(configuration, error)) {
-      const Configuration run = resolve_unchecked(read_settings(configuration.string()));
-      place = data_options(run);
-      if (options.data.empty() && !options.brought) {
-        require_covered(run, path, training_part);
-        is_covered = !tests_protected_rows(run, training_part);
-      }
-      is_other = is_other && (options.brought || !std::filesystem::equivalent(options.data, place.data, error));
-      place.read = merged(options.read, place.read);
-      if (!options.data.empty()) place.data = options.data;
-      place.brought = options.brought;
-      if (!options.data_dir.empty()) place.data_dir = options.data_dir;
-      if (training_part && run.partition.as<OwnRows>() != nullptr)
-        throw usage_error("part is 'train'; the training rows of the run in '" + path + "' are with its clients; valid: test");
-    }
+    if (dataset.empty() && std::filesystem::exists(file / "config.toml", error))
+      asked = data_of_run(file, options, training_part);
     file /= "model.safetensors";
   }
   if (!std::filesystem::exists(path, error))
     throw usage_error("'" + path + "' is neither a .safetensors file nor the folder of a run");
   const SafeTensors tensors = read_safetensors(file);
-  ModelEvaluation result{.model = model_of(tensors), .dataset = dataset, .is_covered = is_covered};
-  if (const auto trained_on = tensors.metadata.find("dataset"); dataset.empty() && trained_on != tensors.metadata.end())
-    result.dataset = trained_on->second;
-  if (!options.data.empty() || options.brought) result.dataset = kOwnFile;
-  if (result.dataset.empty()) throw usage_error("'" + file.string() + "' does not name its training data set; set --dataset");
+  ModelEvaluation result{.model = model_of(tensors),
+                         .dataset = dataset_of(tensors, file.string(), dataset, options),
+                         .is_covered = asked.is_covered};
   if (!result.model.has_layers())
     throw usage_error("'" + file.string() +
                       "' holds tensors without layers; only your own code can evaluate it (docs/python.md)");
-  if (without_normalization(options.read) != ReadSettings() && !dataset_source(result.dataset).read)
+  const bool is_read = dataset_source(result.dataset).read != nullptr;
+  if (without_normalization(options.read) != ReadSettings() && !is_read)
     throw usage_error("settings for reading files are given; they apply to your own data (--data FILE), not to data set '" +
                       result.dataset + "'");
-  read_through_model(tensors, file.string(), options.read, place.read);
-  place.read.is_test_part = is_other && !training_part && place.read.schema;
-  if (place.read.schema == nullptr && dataset_source(result.dataset).read)
+  read_through_model(tensors, file.string(), options.read, asked.place.read);
+  if (asked.place.read.schema == nullptr && is_read)
     result.notes.push_back(
         "'" + file.string() +
         "' has no schema: columns, classes and normalization are taken from the data and may differ from those in training");
-  DataPair data;
-  const auto hash = tensors.metadata.find("data_hash");
-  if (place.read.is_test_part && hash != tensors.metadata.end()) {  // the model's own training data are split as in training
-    place.read.is_test_part = false;
-    data = load_dataset(result.dataset, place);
-    is_other = data.hash != hash->second;
-    place.read.is_test_part = is_other;
-  }
-  if (is_other || data.hash.empty()) data = load_dataset(result.dataset, place);
-  if (is_other) result.notes.insert(result.notes.end(), data.notes.begin(), data.notes.end());
+  const DataPair data = load_evaluated(tensors, result.dataset, asked, training_part, result.notes);
   const Dataset& part = training_part ? data.train : data.test;
-  if (result.model.form() != part.form())
-    throw usage_error("the model is for " + result.model.form().text() + "; dataset '" + result.dataset + "' has " +
-                      part.form().text());
-  if (const auto& schema = place.read.schema; schema && options.read.class_names.empty() && schema->classes != part.class_names)
-    throw usage_error("the model's classes are " + joined(schema->classes) + "; those of dataset '" + result.dataset + "' are " +
-                      joined(part.class_names) +
-                      "; set --class-names to the data set's labels for the model's classes, in the model's order");
+  require_same_form(result, part, asked.place.read.schema.get(), options.read);
   result.class_names = part.class_names;
   const Vector weights = exact(result.model, tensors);
   Threads pool(threads);
