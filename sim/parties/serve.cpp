@@ -270,6 +270,101 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// What a coordinator has beside its run: the fleet of its clients, the status page and the watched certificates. The page
+/// outlives the run and then shows how it ended.
+class Coordination {
+ public:
+  explicit Coordination(const ServeOptions& options)
+      : options_(options),
+        transport_(transport_of(options)),
+        expires_(options.certificates.empty() ? 0 : expires_on(coordinator_files(options.certificates), kCoordinatorName)),
+        denied_(options.deny.empty() ? DenyList() : DenyList::read(options.deny)),
+        watcher_(options, expires_, [this](DenyList list) {
+          const std::lock_guard lock(mutex_);
+          if (fleet_) fleet_->deny(std::move(list));
+        }) {}
+
+  std::shared_ptr<NetworkedFleet> make(const FleetTask& task) {
+    const Setup& setup = task.setup;
+    RoundTerms round_terms = options_.round;
+    round_terms.survivors = task.folder / "survivors";  // set here because a resumed run's settings lack `out`
+    round_terms.clients_evaluate = !setup.model.has_layers();
+    auto made = std::make_shared<NetworkedFleet>(
+        secured_terms(setup), reception(setup.clients.rows.size()), round_terms,
+        [&setup](std::uint32_t round, const ClientReport& report, std::uint64_t releases, std::span<const double> told) {
+          return check_report(setup, round, report, releases, told);
+        },
+        options_.log);
+    made->stop_when(task.stop);
+    if (options_.status)
+      page_ = std::make_unique<StatusServer>(
+          *options_.status, [this] { return status(); }, options_.status_token);
+    {
+      const std::lock_guard lock(mutex_);
+      fleet_ = made;
+    }
+    if (options_.listening) options_.listening(made->port(), page_ ? std::optional(page_->port()) : std::nullopt);
+    return made;
+  }
+
+  /// The run's observer, which also keeps the page up to date.
+  RunObserver watching(const RunObserver& observer) {
+    RunObserver both = observer;
+    both.started = [this, observer](const Setup& setup, const std::string& folder, std::uint32_t done,
+                                    const std::atomic<std::uint64_t>& examples) {
+      run_.begin(setup, folder, done);
+      if (observer.started) observer.started(setup, folder, done, examples);
+    };
+    both.round = [this, observer](const RoundRecord& record) {
+      run_.add(record, fleet_->status().asked);
+      if (observer.round) observer.round(record);
+    };
+    return both;
+  }
+
+  void end(const std::string& state) {
+    run_.end(state);
+    const std::lock_guard lock(mutex_);
+    fleet_.reset();
+  }
+
+ private:
+  ReceptionRules reception(std::size_t clients) const {
+    return {.listen = options_.listen,
+            .transport = transport_,
+            .authenticated = !options_.certificates.empty(),
+            .accept_other_builds = options_.accept_other_builds,
+            .denied = denied_,
+            .heartbeat = std::chrono::milliseconds(static_cast<long>(options_.heartbeat * 1000)),
+            .ready_within = std::chrono::milliseconds(static_cast<long>(options_.ready_within * 1000)),
+            .connections = options_.connections > 0 ? static_cast<std::size_t>(options_.connections) : 2 * clients + 32,
+            .updates_in_flight = static_cast<std::size_t>(options_.updates_in_flight)};
+  }
+  FederationTerms secured_terms(const Setup& setup) const {
+    FederationTerms terms = terms_of(setup);
+    if (terms.secure && !options_.certificates.empty())
+      terms.key_objection = [checker = std::make_shared<const KeyChecker>(coordinator_files(options_.certificates))](
+                                ClientId client, const secagg::Bytes32& key, const std::string& proof) {
+        return checker->objection(client, key, proof);
+      };
+    return terms;
+  }
+  FederationStatus status() {
+    const std::lock_guard lock(mutex_);
+    return run_.status(fleet_ ? fleet_->status() : FleetStatus{}, options_.round.deadline, expires_);
+  }
+
+  const ServeOptions& options_;
+  Transport transport_;
+  std::time_t expires_;
+  DenyList denied_;
+  RunStatus run_;
+  std::mutex mutex_;                       ///< guards fleet_
+  std::shared_ptr<NetworkedFleet> fleet_;  ///< set only while the run lasts
+  std::unique_ptr<StatusServer> page_;
+  CertificateWatcher watcher_;
+};
+
 }  // namespace
 
 Settings settings_to_serve(Settings settings) {
@@ -286,84 +381,13 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
   if (options.status && !is_loopback(*options.status) && options.status_token.empty())
     throw usage_error("status is '" + options.status->text() +
                       "'; on an address that other machines can reach, the page needs a token (--status-token FILE)");
-  const Transport transport = transport_of(options);
-  const std::time_t expires =
-      options.certificates.empty() ? 0 : expires_on(coordinator_files(options.certificates), kCoordinatorName);
-  const DenyList denied = options.deny.empty() ? DenyList() : DenyList::read(options.deny);
-  RunStatus run_status;
-  // The page outlives the run and then shows how it ended; `fleet` is set only while the run lasts.
-  std::shared_ptr<NetworkedFleet> fleet;
-  std::mutex fleet_mutex;
-  std::unique_ptr<StatusServer> page;
-  const CertificateWatcher watcher(options, expires, [&](DenyList list) {
-    const std::lock_guard lock(fleet_mutex);
-    if (fleet) fleet->deny(std::move(list));
-  });
-  const auto make_networked = [&](const FleetTask& task) {
-    const Setup& setup = task.setup;
-    const std::size_t clients = setup.clients.rows.size();
-    ReceptionRules rules{
-        .listen = options.listen,
-        .transport = transport,
-        .authenticated = !options.certificates.empty(),
-        .accept_other_builds = options.accept_other_builds,
-        .denied = denied,
-        .heartbeat = std::chrono::milliseconds(static_cast<long>(options.heartbeat * 1000)),
-        .ready_within = std::chrono::milliseconds(static_cast<long>(options.ready_within * 1000)),
-        .connections = options.connections > 0 ? static_cast<std::size_t>(options.connections) : 2 * clients + 32,
-        .updates_in_flight = static_cast<std::size_t>(options.updates_in_flight)};
-    RoundTerms round_terms = options.round;
-    round_terms.survivors = task.folder / "survivors";  // set here because a resumed run's settings lack `out`
-    round_terms.clients_evaluate = !setup.model.has_layers();
-    FederationTerms terms = terms_of(setup);
-    if (terms.secure && !options.certificates.empty())
-      terms.key_objection = [checker = std::make_shared<const KeyChecker>(coordinator_files(options.certificates))](
-                                ClientId client, const secagg::Bytes32& key, const std::string& proof) {
-        return checker->objection(client, key, proof);
-      };
-    auto made = std::make_shared<NetworkedFleet>(
-        std::move(terms), rules, round_terms,
-        [&setup](std::uint32_t round, const ClientReport& report, std::uint64_t releases, std::span<const double> told) {
-          return check_report(setup, round, report, releases, told);
-        },
-        options.log);
-    made->stop_when(task.stop);
-    if (options.status) {
-      page = std::make_unique<StatusServer>(
-          *options.status,
-          [&] {
-            const std::lock_guard lock(fleet_mutex);
-            return run_status.status(fleet ? fleet->status() : FleetStatus{}, options.round.deadline, expires);
-          },
-          options.status_token);
-    }
-    {
-      const std::lock_guard lock(fleet_mutex);
-      fleet = made;
-    }
-    if (options.listening) options.listening(made->port(), page ? std::optional(page->port()) : std::nullopt);
-    return made;
-  };
+  Coordination coordination(options);
   const auto check = [](const Setup& setup) {
     require_reportable(setup);
     welcome_to(setup);
   };
-  const FleetMaker make_fleet{make_networked, RowsAre::with_clients, check, true};
-  RunObserver both = observer;
-  both.started = [&](const Setup& setup, const std::string& folder, std::uint32_t done,
-                     const std::atomic<std::uint64_t>& examples) {
-    run_status.begin(setup, folder, done);
-    if (observer.started) observer.started(setup, folder, done, examples);
-  };
-  both.round = [&](const RoundRecord& record) {
-    run_status.add(record, fleet->status().asked);
-    if (observer.round) observer.round(record);
-  };
-  const auto end = [&](const std::string& state) {
-    run_status.end(state);
-    const std::lock_guard lock(fleet_mutex);
-    fleet.reset();
-  };
+  const FleetMaker make_fleet{[&](const FleetTask& task) { return coordination.make(task); }, RowsAre::with_clients, check, true};
+  const RunObserver both = coordination.watching(observer);
   try {
     RunSummary summary;
     if (continues_run(configuration)) {
@@ -374,10 +398,10 @@ RunSummary serve(const Configuration& configuration, const Settings& settings, c
     } else {
       summary = run(configuration, settings, both, make_fleet);
     }
-    end(summary.interrupted ? "stopped" : summary.halted.empty() ? "finished" : "halted: " + summary.halted);
+    coordination.end(summary.interrupted ? "stopped" : summary.halted.empty() ? "finished" : "halted: " + summary.halted);
     return summary;
   } catch (...) {
-    end("failed");
+    coordination.end("failed");
     throw;
   }
 }
