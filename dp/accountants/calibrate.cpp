@@ -47,6 +47,56 @@ bool reaches(const Accountant& accountant, std::span<const Releases> spending, d
   return meets(accountant, spending, epsilon, delta) && epsilon_by(accountant, spending, delta).value <= epsilon;
 }
 
+/// Thrown by the searches below if even the largest multiplier is too small.
+struct OutOfReach {};
+
+/// The smallest n for which is_short is false, given a `low` for which it is true and a `high` for which it is false.
+std::uint64_t between(function_ref<bool(std::uint64_t)> is_short, std::uint64_t low, std::uint64_t high) {
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (is_short(middle) ? low : high) = middle;
+  }
+  return high;
+}
+
+/// Such a pair (low, high), searching upward from n in doubling steps; (n, n) if is_short(n) is false.
+std::pair<std::uint64_t, std::uint64_t> upward(function_ref<bool(std::uint64_t)> is_short, std::uint64_t n, std::uint64_t most,
+                                               std::uint64_t step = 1) {
+  std::uint64_t low = n;
+  for (; is_short(n); step *= 2) {
+    if (n == most) throw OutOfReach();
+    low = n;
+    n = std::min(most, n + step);
+  }
+  return {low, n};
+}
+
+/// The smallest n, searching from `high` by halves and doubles.
+std::uint64_t least(function_ref<bool(std::uint64_t)> is_short, std::uint64_t high, std::uint64_t most) {
+  if (is_short(high)) {
+    const auto [low, enough] = upward(is_short, high, most, high);
+    return between(is_short, low, enough);
+  }
+  for (std::uint64_t half = high / 2; half > 0 && !is_short(half); half /= 2) high = half;
+  return between(is_short, high / 2, high);
+}
+
+/// The smallest n, searching from a guess that is a step or two away.
+std::uint64_t near(function_ref<bool(std::uint64_t)> is_short, std::uint64_t guess, std::uint64_t most) {
+  auto [low, high] = upward(is_short, guess, most);
+  if (low == high) {
+    low = high - 1;
+    for (std::uint64_t step = 2; low > 0 && !is_short(low); step *= 2) high = low, low = low > step ? low - step : 0;
+  }
+  return between(is_short, low, high);
+}
+
+/// True if the accountant has to compute a privacy curve for each trial.
+bool is_slow(const Accountant& accountant, const Spending& spending) {
+  return std::holds_alternative<Tight>(accountant) &&
+         std::ranges::any_of(spending, [](const Releases& some) { return draw_of(some.sampling).has_curve(); });
+}
+
 }  // namespace
 
 double calibrate(const Accountant& accountant, function_ref<Spending(double noise_multiplier)> spending_at, double epsilon,
@@ -56,77 +106,41 @@ double calibrate(const Accountant& accountant, function_ref<Spending(double nois
   constexpr double kMinResolution = 1e-9;
   if (!(resolution >= kMinResolution && resolution <= 1))
     throw usage_error("resolution is " + number_text(resolution) + "; it must be a number from 1e-09 to 1");
-  const auto steps_a_unit = std::round(1 / resolution);
-  const bool divides = std::abs(steps_a_unit * resolution - 1) < 1e-9;
+  const auto a_unit = std::round(1 / resolution);
+  const bool divides = std::abs(a_unit * resolution - 1) < 1e-9;
   const auto multiplier = [&](std::uint64_t n) {  // 943 / 1000 is the double that "0.943" parses to; 943 * 0.001 is not
-    return divides ? static_cast<double>(n) / steps_a_unit : static_cast<double>(n) * resolution;
+    return divides ? static_cast<double>(n) / a_unit : static_cast<double>(n) * resolution;
   };
+  const auto one = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(a_unit));
+  const auto most = static_cast<std::uint64_t>(kMaxNoiseMultiplier / resolution);
   const auto fails = [&](const Accountant& by, std::uint64_t n) {
     check_stop();
     return !meets(by, spending_at(multiplier(n)), epsilon, delta);
   };
-  const auto most = static_cast<std::uint64_t>(kMaxNoiseMultiplier / resolution);
-  const auto out_of_reach = [&] {
-    const auto reached = epsilon_by(accountant, spending_at(multiplier(most)), delta).value;
-    return usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
-                       number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
+  const auto fails_here = [&](std::uint64_t n) { return fails(accountant, n); };
+  const auto reports_more = [&](std::uint64_t n) {
+    check_stop();
+    return !reaches(accountant, spending_at(multiplier(n)), epsilon, delta);
   };
-  // Returns the smallest n for which is_short is false, given a `low` for which it is true and a `high` for which it is false.
-  const auto between = [&](const auto& is_short, std::uint64_t low, std::uint64_t high) {
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (is_short(middle) ? low : high) = middle;
-    }
-    return high;
-  };
-  // Returns such a pair (low, high), searching upward from n in doubling steps; (n, n) if is_short(n) is false.
-  const auto upward = [&](const auto& is_short, std::uint64_t n) {
-    std::uint64_t low = n;
-    for (std::uint64_t step = 1; is_short(n); step *= 2) {
-      if (n == most) throw out_of_reach();
-      low = n;
-      n = std::min(most, n + step);
-    }
-    return std::pair{low, n};
-  };
-  const auto least = [&](const Accountant& by) {
-    std::uint64_t low = 0;
-    std::uint64_t high = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps_a_unit));
-    if (fails(by, high)) {
-      while (low = high, high = std::min(most, high * 2), fails(by, high)) {
-        if (high < most) continue;
-        throw out_of_reach();
-      }
+  try {
+    std::uint64_t n = 0;
+    if (is_slow(accountant, spending_at(1))) {  // a quick bound gives the first guess
+      Tight quick = std::get<Tight>(accountant);
+      quick.quick = true;
+      const std::uint64_t guess = least([&](std::uint64_t at) { return fails(quick, at); }, one, most);
+      n = near(fails_here, guess, most);
     } else {
-      for (std::uint64_t half = high / 2; half > 0 && !fails(by, half); half /= 2) high = half;
-      low = high / 2;
+      n = least(fails_here, one, most);
     }
-    return between([&](std::uint64_t n) { return fails(by, n); }, low, high);
-  };
-  // The search starts at the smallest n for which the bound on delta proves (epsilon, delta). It is rarely off by more than one
-  // step or, for large noise, by more than rounding errors.
-  const auto reached_from = [&](std::uint64_t n) {
-    const auto is_short = [&](std::uint64_t at) {
-      check_stop();
-      return !reaches(accountant, spending_at(multiplier(at)), epsilon, delta);
-    };
-    const auto [low, high] = upward(is_short, n);
-    return multiplier(between(is_short, low, high));
-  };
-  const Spending at_one = spending_at(1);
-  const bool is_slow = std::holds_alternative<Tight>(accountant) &&
-                       std::ranges::any_of(at_one, [](const Releases& some) { return draw_of(some.sampling).has_curve(); });
-  if (!is_slow) return reached_from(least(accountant));
-  // A quick bound provides the starting value, a step or two from the answer.
-  Tight quick = std::get<Tight>(accountant);
-  quick.quick = true;
-  const auto fails_slowly = [&](std::uint64_t n) { return fails(accountant, n); };
-  auto [low, high] = upward(fails_slowly, least(quick));
-  if (low == high) {
-    low = high - 1;
-    for (std::uint64_t step = 2; low > 0 && !fails_slowly(low); step *= 2) high = low, low = low > step ? low - step : 0;
+    // This n is the smallest for which the bound on delta proves (epsilon, delta). It is rarely off by more than one step or, for
+    // large noise, by more than rounding errors.
+    const auto [low, high] = upward(reports_more, n, most);
+    return multiplier(between(reports_more, low, high));
+  } catch (const OutOfReach&) {
+    const auto reached = epsilon_by(accountant, spending_at(multiplier(most)), delta).value;
+    throw usage_error("epsilon is " + number_text(epsilon) + "; no noise multiplier up to 1e6 reaches it at delta " +
+                      number_text(delta) + ": the smallest epsilon within reach is " + number_text(reached));
   }
-  return reached_from(between(fails_slowly, low, high));
 }
 
 std::uint64_t most_steps(const Accountant& accountant, std::span<const Releases> spent, const Releases& next, double epsilon,
