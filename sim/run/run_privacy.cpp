@@ -26,62 +26,73 @@ bool covers(const LevelSetup& level, const Spending& spending) {
   return level.epsilon == 0 || delta_by(level.accountant, spending, level.epsilon).value <= level.delta;
 }
 
+std::string partition_constant(const Configuration& configuration) {
+  const std::string text = "who holds which rows (partition '" + std::string(configuration.partition.name()) + "')";
+  const Dealing dealing = configuration.partition->dealing();
+  if (dealing != Dealing::labels && dealing != Dealing::features) return text;
+  return text + ", dealt out by " + (dealing == Dealing::labels ? "labels" : "inputs") +
+         ": what this reveals about them is not protected";
+}
+
+std::string count_of_lots_constant(const LevelSetup& lots) {
+  return "the bound C on an example's gradient, " + lots.bound->course(lots.clip, "all clients' examples") +
+         ": each lot's count is in one release with its sum, with noise of deviation " +
+         lots.bound->count_noise_text(lots.noise_multiplier);
+}
+
+std::string count_of_updates_constant(const LevelSetup& updates, const ReleasedBeside& beside) {
+  const double deviation = updates.noise_multiplier * beside.growth();
+  return "the bound C on an update's norm, " + updates.bound->course(updates.clip, "the clients") +
+         ": each sends a bit in the same release, with noise of deviation " + number_text(deviation / beside.bit_share) +
+         " on their sum and " + number_text(deviation) + " C on that of updates of weight 1";
+}
+
+std::string beside_updates_constant(const LevelSetup& updates, const ReleasedBeside& beside) {
+  return "with each update of norm at most C = " + number_text(updates.clip) + " go " + counted(beside.count(), "number") +
+         " of at most " + number_text(ReleasedBeside::kShare / 2) + " C, so that sensitivity and noise are " +
+         number_text(beside.growth()) + " times those of the update alone";
+}
+
+std::string correlation_constant(const Correlation& noise, bool has_schedule, Participations* participations) {
+  const std::string text = "rounds T " + std::to_string(noise.horizon);
+  if (has_schedule && participations == nullptr) return text;
+  if (has_schedule)
+    return text + ", of which one client is in k " +
+           std::to_string(participations->most(static_cast<std::uint32_t>(noise.horizon))) + " at most, by that schedule";
+  if (noise.separation <= 1) return text;
+  const std::string groups = std::to_string(noise.separation);
+  return text + ", and a client's group of " + groups + ", drawn at its own number: round t asks the group of t - 1 modulo " +
+         groups;
+}
+
 /// Everything that a guarantee assumes to be public, each with its source.
 std::vector<std::string> constants_of(const Setup& setup, Participations* participations) {
   const Configuration& configuration = setup.configuration;
   std::vector<std::string> constants = setup.data.facts;
-  const std::string partition = "partition '" + std::string(configuration.partition.name()) + "'";
-  const Dealing dealing = configuration.partition->dealing();
-  constants.push_back("who holds which rows (" + partition + ")" +
-                      (dealing == Dealing::labels     ? ", dealt out by labels: what this reveals about them is not protected"
-                       : dealing == Dealing::features ? ", dealt out by inputs: what this reveals about them is not protected"
-                                                      : ""));
+  constants.push_back(partition_constant(configuration));
   if (setup.data.has_public_test) constants.emplace_back("the test part");
   if (!configuration.init.empty())
     constants.emplace_back("the first weights, from a file (init): whatever they were trained on is not counted here");
   if (!setup.privacy.user_lots.empty()) constants.push_back(setup.privacy.user_lots);
-  if (const auto& lots = setup.privacy.example; lots && lots->bound->counts())
-    constants.push_back("the bound C on an example's gradient, " + lots->bound->course(lots->clip, "all clients' examples") +
-                        ": each lot's count is in one release with its sum, with noise of deviation " +
-                        lots->bound->count_noise_text(lots->noise_multiplier));
+  if (const auto& lots = setup.privacy.example; lots && lots->bound->counts()) constants.push_back(count_of_lots_constant(*lots));
   if (!setup.privacy.client) return constants;
-  const auto clients = static_cast<double>(setup.clients.row_counts.size());
-  const double rate = participation_rate(configuration, setup.clients.row_counts.size());
-  constants.push_back("clients N " + number_text(clients) + ", expected in a round " + number_text(rate * clients) +
-                      ", the sum of a round is divided by " + number_text(setup.rules.sum.denominator));
-  if (counts_participations(setup)) constants.emplace_back("the schedule of tasks, by sizes, devices and availability");
   const LevelSetup& updates = *setup.privacy.client;
-  if (updates.bound->counts()) {
-    const ReleasedBeside& beside = setup.rules.sum.release->beside;
-    const double deviation = updates.noise_multiplier * beside.growth();
-    constants.push_back("the bound C on an update's norm, " + updates.bound->course(updates.clip, "the clients") +
-                        ": each sends a bit in the same release, with noise of deviation " +
-                        number_text(deviation / beside.bit_share) + " on their sum and " + number_text(deviation) +
-                        " C on that of updates of weight 1");
-  }
+  const auto clients = static_cast<double>(setup.clients.row_counts.size());
+  const std::string expected = number_text(participation_rate(configuration, setup.clients.row_counts.size()) * clients);
+  constants.push_back("clients N " + number_text(clients) + ", expected in a round " + expected +
+                      ", the sum of a round is divided by " + number_text(setup.rules.sum.denominator));
+  const bool has_schedule = counts_participations(setup);
+  if (has_schedule) constants.emplace_back("the schedule of tasks, by sizes, devices and availability");
+  const ReleasedBeside beside = setup.rules.sum.release ? setup.rules.sum.release->beside : ReleasedBeside();
+  const bool counts = updates.bound->counts();
+  if (counts) constants.push_back(count_of_updates_constant(updates, beside));
   if (const Correlation& noise = setup.privacy.client_release.correlation; noise.on())
-    constants.push_back(
-        "rounds T " + std::to_string(noise.horizon) +
-        (counts_participations(setup)
-             ? (participations == nullptr ? ""
-                                          : ", of which one client is in k " +
-                                                std::to_string(participations->most(static_cast<std::uint32_t>(noise.horizon))) +
-                                                " at most, by that schedule")
-         : noise.separation > 1
-             ? ", and a client's group of " + std::to_string(noise.separation) +
-                   ", drawn at its own number: round t asks the group of t - 1 modulo " + std::to_string(noise.separation)
-             : ""));
+    constants.push_back(correlation_constant(noise, has_schedule, participations));
   if (configuration.has_noise_server()) constants.push_back(noise_rate_text(setup));
-  const std::size_t beside = setup.rules.sum.release ? setup.rules.sum.release->beside.count() : 0;
-  if (beside > 0 && !updates.bound->counts())
-    constants.push_back("with each update of norm at most C = " + number_text(setup.privacy.client->clip) + " go " +
-                        counted(beside, "number") + " of at most " + number_text(ReleasedBeside::kShare / 2) +
-                        " C, so that sensitivity and noise are " + number_text(setup.rules.sum.release->beside.growth()) +
-                        " times those of the update alone");
+  if (!counts && beside.count() > 0) constants.push_back(beside_updates_constant(updates, beside));
   if (configuration.optimizer->is_told())
-    constants.push_back("rounds T " + std::to_string(configuration.rounds) + " and clients a round M " +
-                        number_text(rate * clients) + ", by which optimizer '" + std::string(configuration.optimizer.name()) +
-                        "' is planned");
+    constants.push_back("rounds T " + std::to_string(configuration.rounds) + " and clients a round M " + expected +
+                        ", by which optimizer '" + std::string(configuration.optimizer.name()) + "' is planned");
   return constants;
 }
 
