@@ -161,88 +161,126 @@ struct LevelCanaries {
   Vector moved;              ///< from the initial to the final model, with the sign of a contribution
 };
 
-MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& ledger, double significance) {
-  const Canaries& canaries = at.canaries;
-  MeasuredLevel found{.ledger = ledger,
-                      .canaries = canaries.count(),
-                      .releases = canaries.releases(),
-                      .largest_contribution = canaries.largest_contribution()};
-  if (canaries.releases() == 0) return found;
-  const bool is_gaussian = std::ranges::all_of(at.spending, [](const Releases& one) { return one.sampling == Sampling::full; });
-  const std::array<std::vector<double>, 2> totals{canaries.totals(true), canaries.totals(false)};
-  const std::array<std::vector<double>, 2> last{canaries.scores(view(at.moved), true), canaries.scores(view(at.moved), false)};
-  constexpr std::size_t kLeast = 10;
-  const bool has_guesses = std::min(totals[0].size(), totals[1].size()) >= kLeast;
-  const bool has_last = has_guesses && std::ranges::all_of(at.moved, [](float value) { return std::isfinite(value); });
-  const std::size_t kinds = is_gaussian ? 2 : 1;
-  const double each = significance / static_cast<double>(1 + (has_guesses ? kinds : 0) + (has_last ? kinds + 1 : 0));
-  const auto add = [&](std::string view, std::string method, double epsilon) {
-    found.bounds.push_back({std::move(view), std::move(method), epsilon, 1 - each});
-  };
+/// What canaries reveal about one level, each bound at its share of the significance.
+class LevelMeasurement {
+ public:
+  LevelMeasurement(const LevelCanaries& at, const PrivacyStatement& ledger, double significance)
+      : at_(at),
+        significance_(significance),
+        is_gaussian_(std::ranges::all_of(at.spending, [](const Releases& one) { return one.sampling == Sampling::full; })),
+        found_{.ledger = ledger,
+               .canaries = at.canaries.count(),
+               .releases = at.canaries.releases(),
+               .largest_contribution = at.canaries.largest_contribution()} {}
+
+  MeasuredLevel all() && {
+    const Canaries& canaries = at_.canaries;
+    if (canaries.releases() == 0) return std::move(found_);
+    const Scores totals{canaries.totals(true), canaries.totals(false)};
+    const Scores last{canaries.scores(view(at_.moved), true), canaries.scores(view(at_.moved), false)};
+    constexpr std::size_t kLeast = 10;
+    const bool has_guesses = std::min(totals[0].size(), totals[1].size()) >= kLeast;
+    const bool has_last = has_guesses && std::ranges::all_of(at_.moved, [](float value) { return std::isfinite(value); });
+    const std::size_t kinds = is_gaussian_ ? 2 : 1;
+    each_ = significance_ / static_cast<double>(1 + (has_guesses ? kinds : 0) + (has_last ? kinds + 1 : 0));
+    fit_noise_and_rate();
+    if (has_guesses) guesses("every release", totals);
+    if (has_last) {
+      guesses("final model", last);
+      add("final model", "fit of Gaussian scores", fitted_audit(last[0], last[1], at_.level.delta, each_).epsilon);
+    }
+    contradict();
+    return std::move(found_);
+  }
+
+ private:
+  using Scores = std::array<std::vector<double>, 2>;  ///< of canaries included and left out
+
+  void add(const std::string& view, const std::string& method, double epsilon) {
+    found_.bounds.push_back({view, method, epsilon, 1 - each_});
+  }
+
+  void guesses(const std::string& view, const Scores& scores) {
+    const ScoredAudit audit = one_run_audit(scores[0], scores[1], at_.level.delta, each_);
+    add(view, "guesses, any mechanism", audit.epsilon);
+    if (is_gaussian_) add(view, "guesses, Gaussian mechanism", audit.gaussian_epsilon);
+  }
 
   // Half of the significance is spent on noise and bound, over all groups, and half on the rate, over all canaries together and
   // each canary separately.
-  const std::vector<ScoreFit>& fits = canaries.fits();
-  const double of_group = each / 2 / static_cast<double>(fits.size());
-  found.ratio = fits.front().ratio();
-  for (const ScoreFit& fit : fits) found.least_ratio = std::max(found.least_ratio, fit.least_ratio(of_group));
-  const auto present = static_cast<std::uint64_t>(canaries.present().size());
-  std::uint64_t hits = 0;
-  for (const std::uint64_t count : canaries.hits()) hits += count;
-  const std::uint64_t trials = present * canaries.releases();
-  if (present > 0) {
-    found.rate = static_cast<double>(hits) / static_cast<double>(trials);
-    found.least_rate = least_probability(hits, trials, each / 4);
-    for (const std::uint32_t canary : canaries.present())
-      found.least_rate = std::max(found.least_rate, least_probability(canaries.hits()[canary], canaries.releases(),
-                                                                      each / 4 / static_cast<double>(present)));
+  void fit_noise_and_rate() {
+    const std::vector<ScoreFit>& fits = at_.canaries.fits();
+    const double of_group = each_ / 2 / static_cast<double>(fits.size());
+    found_.ratio = fits.front().ratio();
+    for (const ScoreFit& fit : fits) found_.least_ratio = std::max(found_.least_ratio, fit.least_ratio(of_group));
+    fit_rate();
+    constexpr double kNothing = 1e-3;  // smaller ratios and rates show nothing
+    const bool is_drawn = found_.least_rate > kNothing * kNothing || is_gaussian_;
+    if (is_drawn) found_.power = power(of_group);
+    add("every release", "fit of noise, bound and rate",
+        found_.least_ratio > kNothing && is_drawn ? epsilon_if(found_.least_ratio) : 0);
   }
-  const auto as_fitted = [&](double ratio) {
-    const Spending measured = as_measured(at.spending, ratio, found.least_rate);
-    const Accountant accountant = unsound_by(Tight{}, measured).empty() ? Accountant{Tight{}} : at.level.accountant;
-    return epsilon_by(accountant, measured, at.level.delta).value;
-  };
-  double fitted = 0;
-  constexpr double kNothing = 1e-3;  // smaller ratios and rates show nothing
-  const bool is_drawn = found.least_rate > kNothing * kNothing || is_gaussian;
-  if (found.least_ratio > kNothing && is_drawn) fitted = as_fitted(found.least_ratio);
-  if (is_drawn) {
-    // The least ratio above which the fit contradicts the ledger.
+
+  void fit_rate() {
+    const Canaries& canaries = at_.canaries;
+    const auto present = static_cast<std::uint64_t>(canaries.present().size());
+    if (present == 0) return;
+    std::uint64_t hits = 0;
+    for (const std::uint64_t count : canaries.hits()) hits += count;
+    const std::uint64_t trials = present * canaries.releases();
+    found_.rate = static_cast<double>(hits) / static_cast<double>(trials);
+    found_.least_rate = least_probability(hits, trials, each_ / 4);
+    for (const std::uint32_t canary : canaries.present())
+      found_.least_rate = std::max(found_.least_rate, least_probability(canaries.hits()[canary], canaries.releases(),
+                                                                        each_ / 4 / static_cast<double>(present)));
+  }
+
+  /// The epsilon if noise is this many times too small and records are drawn at the least rate.
+  double epsilon_if(double ratio) const {
+    const Spending measured = as_measured(at_.spending, ratio, found_.least_rate);
+    const Accountant accountant = unsound_by(Tight{}, measured).empty() ? Accountant{Tight{}} : at_.level.accountant;
+    return epsilon_by(accountant, measured, at_.level.delta).value;
+  }
+
+  /// MeasuredLevel::power, from the least ratio above which the fit contradicts the ledger.
+  double power(double significance) const {
     constexpr double kMostRatio = 4;
     constexpr int kHalvings = 10;
     constexpr std::uint32_t kTrials = 400;
     double low = 1, high = kMostRatio;
-    for (int i = 0; i < kHalvings; ++i) (as_fitted((low + high) / 2) > ledger.epsilon ? high : low) = (low + high) / 2;
+    for (int i = 0; i < kHalvings; ++i) {
+      const double middle = (low + high) / 2;
+      (epsilon_if(middle) > found_.ledger.epsilon ? high : low) = middle;
+    }
+    if (high == kMostRatio) return 0;
     double missed = 1;
-    for (const ScoreFit& fit : fits) missed *= 1 - fit.power(MeasuredLevel::kLessNoise, high, of_group, kTrials);
-    found.power = high < kMostRatio ? 1 - missed : 0;
-  }
-  add("every release", "fit of noise, bound and rate", fitted);
-  const auto guesses = [&](const std::string& view, const std::array<std::vector<double>, 2>& scores) {
-    const ScoredAudit audit = one_run_audit(scores[0], scores[1], at.level.delta, each);
-    add(view, "guesses, any mechanism", audit.epsilon);
-    if (is_gaussian) add(view, "guesses, Gaussian mechanism", audit.gaussian_epsilon);
-  };
-  if (has_guesses) guesses("every release", totals);
-  if (has_last) {
-    guesses("final model", last);
-    add("final model", "fit of Gaussian scores", fitted_audit(last[0], last[1], at.level.delta, each).epsilon);
+    for (const ScoreFit& fit : at_.canaries.fits())
+      missed *= 1 - fit.power(MeasuredLevel::kLessNoise, high, significance, kTrials);
+    return 1 - missed;
   }
 
-  constexpr double kRounding = 1e-3;
-  if (found.largest_contribution > 1 + kRounding) {
-    found.contradiction =
-        "a row moved a sum by " + rounded_down(found.largest_contribution) + " clip bounds; the ledger claims at most 1";
-    return found;
-  }
-  for (const LowerBound& bound : found.bounds)
-    if (bound.epsilon > ledger.epsilon) {
-      found.contradiction = "epsilon is at least " + rounded_down(bound.epsilon) + " (" + bound.view + ", " + bound.method +
-                            ", confidence " + number_text(1 - significance) + "), above the ledger's " +
-                            rounded_up(ledger.epsilon) + " at delta " + number_text(ledger.delta);
-      break;
+  void contradict() {
+    constexpr double kRounding = 1e-3;
+    if (found_.largest_contribution > 1 + kRounding)
+      found_.contradiction =
+          "a row moved a sum by " + rounded_down(found_.largest_contribution) + " clip bounds; the ledger claims at most 1";
+    for (const LowerBound& bound : found_.bounds) {
+      if (!found_.contradiction.empty() || bound.epsilon <= found_.ledger.epsilon) continue;
+      found_.contradiction = "epsilon is at least " + rounded_down(bound.epsilon) + " (" + bound.view + ", " + bound.method +
+                             ", confidence " + number_text(1 - significance_) + "), above the ledger's " +
+                             rounded_up(found_.ledger.epsilon) + " at delta " + number_text(found_.ledger.delta);
     }
-  return found;
+  }
+
+  const LevelCanaries& at_;
+  double significance_;
+  bool is_gaussian_;
+  double each_ = 0;  ///< the share of each bound
+  MeasuredLevel found_;
+};
+
+MeasuredLevel measured_level(const LevelCanaries& at, const PrivacyStatement& ledger, double significance) {
+  return LevelMeasurement(at, ledger, significance).all();
 }
 
 // One training run with canaries.
