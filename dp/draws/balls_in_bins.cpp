@@ -294,16 +294,15 @@ std::string BallsInBins::text(double rate) const { return counted(lots_an_epoch(
 
 std::string BallsInBins::assumption(std::string_view record, std::uint64_t passes) const {
   return std::string(record) +
-         " was put into one lot of an epoch by its own draw, all lots with the same probability, is in the same one in every "
-         "epoch, "
-         "and nobody saw which (balls-in-bins sampling); " +
+         " was put into one lot of an epoch by a draw of its own, uniformly, and is in the same lot in every epoch; the draws "
+         "are "
+         "secret (balls-in-bins sampling); " +
          epochs_alike(passes);
 }
 
 std::string BallsInBins::cohort_assumption(std::uint64_t passes) const {
-  return "each client was put into one round of a cycle by its own draw, all with the same probability, and is in the same one "
-         "in "
-         "every cycle (balls-in-bins cohorts): amplification by that holds only if nobody sees who is in a cohort; " +
+  return "each client was put into one round of a cycle by a draw of its own, uniformly, and is in the same round of every cycle "
+         "(balls-in-bins cohorts); this amplifies only if nobody sees who is in a cohort; " +
          epochs_alike(passes);
 }
 

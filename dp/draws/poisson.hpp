@@ -18,7 +18,7 @@ struct PoissonDraw final : Draw {
   std::string text(double rate) const override { return "Poisson sampling at rate " + number_text(rate); }
   std::string assumption(std::string_view record, std::uint64_t /*passes*/) const override {
     return std::string(record) +
-           " was in a lot independently, with the same probability, and nobody saw which (Poisson sampling)";
+           " entered each lot independently, with the same probability, and the draws are secret (Poisson sampling)";
   }
   std::string cohort_assumption(std::uint64_t /*passes*/) const override {
     return "amplification by Poisson cohorts holds only if nobody sees who is in a cohort";

@@ -17,7 +17,7 @@ struct WithoutReplacementDraw final : Draw {
   bool has_bound(Neighbours neighbours) const override { return neighbours == Neighbours::replace_one; }
   std::string text(double rate) const override { return "sampling without replacement at rate " + number_text(rate); }
   std::string assumption(std::string_view /*record*/, std::uint64_t /*passes*/) const override {
-    return "lots of a fixed size were drawn uniformly, and nobody saw which examples they hold";
+    return "lots of a fixed size were drawn uniformly, and which examples they hold is secret";
   }
 };
 

@@ -32,7 +32,7 @@ std::string beyond(const LedgerGroup& executed, const LedgerGroup& reserved) {
     return "executed releases with sampling " + std::string(name_of(executed.each.sampling)) + " at rate " +
            number_text(executed.each.rate) + "; reserved: sampling " + std::string(name_of(reserved.each.sampling)) +
            " at rate " + number_text(reserved.each.rate);
-  if (executed.each.neighbours != reserved.each.neighbours) return "executed releases under neighbours other than those reserved";
+  if (executed.each.neighbours != reserved.each.neighbours) return "executed releases under neighbors other than those reserved";
   if (executed.each.law != reserved.each.law || executed.each.shares != reserved.each.shares)
     return "executed releases with other noise than reserved";
   if (executed.each.correlation != reserved.each.correlation)

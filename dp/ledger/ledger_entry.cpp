@@ -95,7 +95,7 @@ std::string wrong_draw(const LedgerGroup& group, const LedgerStatement& statemen
   const Releases& each = group.each;
   const Draw& draw = draw_of(each.sampling);
   const std::string sampling = "sampling " + std::string(name_of(each.sampling));
-  const std::string neighbours = std::string(name_of(each.neighbours)) + " neighbours";
+  const std::string neighbours = std::string(name_of(each.neighbours)) + " neighbors";
   if (statement.each.neighbours != each.neighbours)
     return "releases for " + neighbours + "; the statement is for " + std::string(name_of(statement.each.neighbours));
   if (!in(each.rate, 0, 1)) return "sampling rate " + number_text(each.rate) + "; it must be in (0, 1]";

@@ -21,13 +21,13 @@ bool any(const Spending& spending, Sampling sampling) {
 std::string neighbours_text(Neighbours neighbours) {
   switch (neighbours) {
     case Neighbours::add_remove:
-      return "there or not, with all others keeping their numbers (add-remove neighbours)";
+      return "present or absent, with the others' numbers unchanged (add-remove neighbors)";
     case Neighbours::replace_one:
-      return "replaced by any other (replace-one neighbours)";
+      return "replaced by any other (replace-one neighbors)";
     case Neighbours::zero_out:
       break;
   }
-  return "contributing or not, with its place public (zero-out neighbours)";
+  return "contributing or not, with its position public (zero-out neighbors)";
 }
 
 /// The total number of passes of each draw in a spending, in the order of DrawList.
@@ -40,29 +40,30 @@ std::map<Sampling, std::uint64_t> draws_in(const Spending& spending) {
 void add_example_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& promised,
                              bool clients_too) {
   if (promised.users) {
-    list.push_back("what is protected is everything of one user inside one client, " + neighbours_text(promised.each.neighbours));
+    list.push_back("the protected record is all data of one user inside one client, " +
+                   neighbours_text(promised.each.neighbours));
     list.emplace_back(
         "the number of users of each client, how many examples each has, and who holds which, are public and fixed beforehand");
-    list.emplace_back("a user with examples in several clients is protected in each alone");
+    list.emplace_back("a user with examples at several clients is protected at each separately");
   } else {
-    list.push_back("what is protected is one example of one client, " + neighbours_text(promised.each.neighbours));
+    list.push_back("the protected record is one example of one client, " + neighbours_text(promised.each.neighbours));
     list.emplace_back("the number of examples of each client, and who holds which, are public and fixed beforehand");
   }
   if (promised.own_code)
     list.emplace_back(
-        "the user's own code computed the gradients, and declares that nothing else of a client's examples affects its "
-        "weights; this has not been checked");
+        "your own code computed the gradients and declares that a client's examples affect its weights in no other way; this has "
+        "not been checked");
   if (promised.clip_rule != ClipRule{})
     list.emplace_back(
-        "the bound on a gradient follows, from round to round, noisy counts of those within it; each lot's count is in one "
-        "release with its sum, and both together are charged");
+        "from round to round, the bound on a gradient follows noisy counts of the gradients within it; each lot's count is "
+        "released together with its sum, and both are charged as one release");
   if (clients_too) list.emplace_back("every client is charged as if it took part in every round, drawn or not");
   std::uint64_t rows = 1;
   for (const Releases& some : spending) rows = std::max(rows, some.rows);
   if (promised.users && rows > 1)
-    list.push_back("a user has " + counted(rows, "example") + " at most in training, each clipped and drawn by itself");
+    list.push_back("at most " + counted(rows, "example") + " of a user are used, each drawn and clipped separately");
   else if (promised.users)
-    list.emplace_back("a user counts once in a lot, with the norm of one record at most");
+    list.emplace_back("a user contributes once to a lot, with a norm of at most one clip bound");
   for (const auto& [sampling, passes] : draws_in(spending))
     if (std::string text = draw_of(sampling).assumption(promised.users ? "each" : "each example", passes); !text.empty())
       list.push_back(std::move(text));
@@ -72,32 +73,32 @@ void add_correlation(std::vector<std::string>& list, const Spending& spending, c
   const Correlation& noise = statement.each.correlation;
   if (noise.separation > 1 && statement.participations)
     list.push_back("any two sums that include the same client are at least " + std::to_string(noise.separation) +
-                   " versions apart: the coordinator has a client begin again only then, " +
-                   (statement.own_tasks ? "and this ledger charges the costliest, not knowing which they are"
+                   " versions apart, since the coordinator lets a client start again only then, " +
+                   (statement.own_tasks ? "and this ledger charges the costliest ones, since it does not know which they are"
                                         : "and the ledger names the clients of each"));
   else if (noise.separation > 1)
     list.push_back("any two rounds of a client are at least " + std::to_string(noise.separation) +
-                   " apart, counted from when it was asked: the coordinator asks one of " + std::to_string(noise.separation) +
-                   " groups in turn, and each client's group was drawn at its own number");
+                   " apart, counted from when it was asked: the coordinator asks each of " + std::to_string(noise.separation) +
+                   " groups in turn, and each client's group was drawn from its number alone");
   if (noise.is_independent()) return;
   std::uint64_t rounds = 0, most = 0;
   for (const Releases& some : spending)
     if (some.correlation.on()) rounds = std::max(rounds, some.rounds), most = std::max(most, some.most);
-  list.push_back("the noise of a round is correlated with that of earlier ones ('" + std::string(choice_name(noise.mechanism)) +
-                 "', planned for " + counted(noise.horizon, "round") + " beforehand): " +
+  list.push_back("a round's noise is correlated with that of earlier rounds ('" + std::string(choice_name(noise.mechanism)) +
+                 "', planned in advance for " + counted(noise.horizon, "round") + "): " +
                  (any(spending, Sampling::poisson)
                       ? std::string("each of a client's rounds is one release of its columns of the matrix")
-                      : "all rounds so far together cost what one release of sensitivity " +
-                            rounded_up(correlated_sensitivity(noise, rounds, most)) + " costs"));
+                      : "all rounds so far together cost as much as one release of sensitivity " +
+                            rounded_up(correlated_sensitivity(noise, rounds, most))));
 }
 
 void add_client_assumptions(std::vector<std::string>& list, const Spending& spending, const LedgerStatement& statement) {
-  list.push_back("what is protected is one client with all its data, " + neighbours_text(statement.each.neighbours));
-  list.emplace_back("an update counts with norm " + number_text(statement.bound) + " and weight " +
-                    number_text(statement.largest_weight) + " at most" +
+  list.push_back("the protected record is one client with all its data, " + neighbours_text(statement.each.neighbours));
+  list.emplace_back("an update has norm at most " + number_text(statement.bound) + " and weight at most " +
+                    number_text(statement.largest_weight) +
                     (statement.clip_rule != ClipRule{}
-                         ? " in the first round; the norm then follows the count of updates within it, which is in the "
-                           "same release"
+                         ? " in the first round; from then on the bound follows the count of updates within it, which is part of "
+                           "the same release"
                          : ""));
   std::string amplification;
   for (const auto& [sampling, passes] : draws_in(spending))
@@ -105,8 +106,9 @@ void add_client_assumptions(std::vector<std::string>& list, const Spending& spen
   list.push_back(amplification.empty() ? "no amplification by client sampling is claimed" : amplification);
   list.emplace_back(
       statement.participations
-          ? "who is in which sum is public, by a schedule fixed beforehand: the largest number of sums with one client is charged"
-          : "clients that were not drawn are charged as well");
+          ? "which clients are in which sum is public, by a schedule fixed in advance: every client is charged for the largest "
+            "number of sums that one client is in"
+          : "clients that were not drawn are charged too");
   if (statement.each.correlation.on()) add_correlation(list, spending, statement);
   const NoisePlace& place = statement.place();
   if (!place.assumption.empty()) list.emplace_back(place.assumption);
@@ -143,7 +145,7 @@ void add_shares(std::vector<std::string>& list, const Spending& spending, const 
                    epsilon_with(guaranteed > 0 ? guaranteed - 1 : 0));
   else
     list.push_back("against readers of the models who took no part: " + epsilon_with(statement.survivors));
-  list.emplace_back("who takes part, and who drops out, is taken as public: it must not depend on the protected data");
+  list.emplace_back("who takes part and who drops out is assumed public; it must not depend on the protected data");
   list.emplace_back("the noise is discrete and drawn on integers");
 }
 
@@ -179,16 +181,16 @@ PrivacyStatement make_statement(const LedgerHeader& header, Level level, const s
   else
     add_client_assumptions(list, spending, promised);
   if (level == Level::client && promised.place().has_shares) add_shares(list, spending, promised, accountant);
-  for (const std::string& constant : header.constants) list.push_back("taken as public: " + constant);
+  for (const std::string& constant : header.constants) list.push_back("assumed public: " + constant);
   const bool adaptive = std::ranges::any_of(spending, [](const Releases& some) { return some.adaptive; });
   if (!adaptive) list.emplace_back("noise, rates and the schedule of steps were fixed before training");
   const bool is_seeded = header.source == "seeded";
   if (is_seeded)
-    list.insert(list.begin(), "holds of the mechanism, if the seed were secret: anyone with the seed can reproduce the noise");
+    list.insert(list.begin(), "holds only for someone who does not know the seed: whoever has it can reproduce the noise");
   else
     list.emplace_back("attacks that time the program are not covered");
   list.emplace_back("choices made by looking at private data, for example by a sweep, are not charged");
-  list.emplace_back("losses, counts and label histograms of single clients are not covered");
+  list.emplace_back("losses, counts and label histograms of individual clients are not covered");
   if (header.statements.size() > 1) list.emplace_back("the other level has its own statement; the two are not added");
   return statement;
 }
@@ -237,7 +239,7 @@ std::vector<PrivacyStatement> model_statements(const LedgerBook& book) {
                        totals.examples(client), totals.examples_as_in_papers(client), accountant));
     auto& list = statements.back().assumptions;
     list.insert(list.begin() + 1,
-                promised.users ? "the largest of the clients' epsilons, not their sum: what is protected is inside one client"
+                promised.users ? "the largest of the clients' epsilons, not their sum: the protected record is inside one client"
                                : "the largest of the clients' epsilons, not their sum: an example belongs to only one client");
   }
   return statements;

@@ -30,39 +30,39 @@ std::string partition_constant(const Configuration& configuration) {
   const std::string text = "who holds which rows (partition '" + std::string(configuration.partition.name()) + "')";
   const Dealing dealing = configuration.partition->dealing();
   if (dealing != Dealing::labels && dealing != Dealing::features) return text;
-  return text + ", dealt out by " + (dealing == Dealing::labels ? "labels" : "inputs") +
-         ": what this reveals about them is not protected";
+  return text + ", assigned by " + (dealing == Dealing::labels ? "labels" : "inputs") +
+         "; what the assignment reveals about them is not protected";
 }
 
 std::string count_of_lots_constant(const LevelSetup& lots) {
   return "the bound C on an example's gradient, " + lots.bound->course(lots.clip, "all clients' examples") +
-         ": each lot's count is in one release with its sum, with noise of deviation " +
+         "; each lot's count is released together with its sum, with noise of deviation " +
          lots.bound->count_noise_text(lots.noise_multiplier);
 }
 
 std::string count_of_updates_constant(const LevelSetup& updates, const ReleasedBeside& beside) {
   const double deviation = updates.noise_multiplier * beside.growth();
   return "the bound C on an update's norm, " + updates.bound->course(updates.clip, "the clients") +
-         ": each sends a bit in the same release, with noise of deviation " + number_text(deviation / beside.bit_share) +
+         "; each sends a bit in the same release, with noise of deviation " + number_text(deviation / beside.bit_share) +
          " on their sum and " + number_text(deviation) + " C on that of updates of weight 1";
 }
 
 std::string beside_updates_constant(const LevelSetup& updates, const ReleasedBeside& beside) {
-  return "with each update of norm at most C = " + number_text(updates.clip) + " go " + counted(beside.count(), "number") +
-         " of at most " + number_text(ReleasedBeside::kShare / 2) + " C, so that sensitivity and noise are " +
-         number_text(beside.growth()) + " times those of the update alone";
+  return "each update, of norm at most C = " + number_text(updates.clip) + ", carries " + counted(beside.count(), "more number") +
+         " of at most " + number_text(ReleasedBeside::kShare / 2) + " C, which multiplies sensitivity and noise by " +
+         number_text(beside.growth());
 }
 
 std::string correlation_constant(const Correlation& noise, bool has_schedule, Participations* participations) {
-  const std::string text = "rounds T " + std::to_string(noise.horizon);
+  const std::string text = "T = " + std::to_string(noise.horizon) + " rounds";
   if (has_schedule && participations == nullptr) return text;
   if (has_schedule)
-    return text + ", of which one client is in k " +
-           std::to_string(participations->most(static_cast<std::uint32_t>(noise.horizon))) + " at most, by that schedule";
+    return text + ", of which one client is in at most " +
+           std::to_string(participations->most(static_cast<std::uint32_t>(noise.horizon))) + " by that schedule";
   if (noise.separation <= 1) return text;
   const std::string groups = std::to_string(noise.separation);
-  return text + ", and a client's group of " + groups + ", drawn at its own number: round t asks the group of t - 1 modulo " +
-         groups;
+  return text + ", and which of " + groups +
+         " groups a client is in, drawn from its number alone; round t asks group t - 1 modulo " + groups;
 }
 
 /// Everything that a guarantee assumes to be public, each with its source.
@@ -72,17 +72,17 @@ std::vector<std::string> constants_of(const Setup& setup, Participations* partic
   constants.push_back(partition_constant(configuration));
   if (setup.data.has_public_test) constants.emplace_back("the test part");
   if (!configuration.init.empty())
-    constants.emplace_back("the first weights, from a file (init): whatever they were trained on is not counted here");
+    constants.emplace_back("the first weights, from a file (init); the data that they were trained on are not protected");
   if (!setup.privacy.user_lots.empty()) constants.push_back(setup.privacy.user_lots);
   if (const auto& lots = setup.privacy.example; lots && lots->bound->counts()) constants.push_back(count_of_lots_constant(*lots));
   if (!setup.privacy.client) return constants;
   const LevelSetup& updates = *setup.privacy.client;
   const auto clients = static_cast<double>(setup.clients.row_counts.size());
   const std::string expected = number_text(participation_rate(configuration, setup.clients.row_counts.size()) * clients);
-  constants.push_back("clients N " + number_text(clients) + ", expected in a round " + expected +
-                      ", the sum of a round is divided by " + number_text(setup.rules.sum.denominator));
+  constants.push_back("N = " + number_text(clients) + " clients, " + expected +
+                      " expected in a round; the sum of a round is divided by " + number_text(setup.rules.sum.denominator));
   const bool has_schedule = counts_participations(setup);
-  if (has_schedule) constants.emplace_back("the schedule of tasks, by sizes, devices and availability");
+  if (has_schedule) constants.emplace_back("the schedule of tasks, which follows from sizes, devices and availability");
   const ReleasedBeside beside = setup.rules.sum.release ? setup.rules.sum.release->beside : ReleasedBeside();
   const bool counts = updates.bound->counts();
   if (counts) constants.push_back(count_of_updates_constant(updates, beside));
@@ -91,8 +91,9 @@ std::vector<std::string> constants_of(const Setup& setup, Participations* partic
   if (configuration.has_noise_server()) constants.push_back(noise_rate_text(setup));
   if (!counts && beside.count() > 0) constants.push_back(beside_updates_constant(updates, beside));
   if (configuration.optimizer->is_told())
-    constants.push_back("rounds T " + std::to_string(configuration.rounds) + " and clients a round M " + expected +
-                        ", by which optimizer '" + std::string(configuration.optimizer.name()) + "' is planned");
+    constants.push_back("T = " + std::to_string(configuration.rounds) + " rounds and M = " + expected +
+                        " expected clients in a round, from which optimizer '" + std::string(configuration.optimizer.name()) +
+                        "' plans its steps");
   return constants;
 }
 

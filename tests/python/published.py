@@ -460,12 +460,12 @@ def constants_of(config, facts):
     if weights is None:
         return constants, 1
     rate = config["cohort-rate"] if config["cohort"] == "poisson" else 1
-    constants.append(f"clients N {len(weights)}, expected in a round {number_text(rate * len(weights))}, the sum of a round is divided by "
+    constants.append(f"N = {len(weights)} clients, {number_text(rate * len(weights))} expected in a round; the sum of a round is divided by "
                      f"{number_text(rate * weights.sum())}")
     return constants, weights.max()
 
 
-RELATIONS = {"add-remove": "there or not", "zero-out": "contributing or not", "replace-one": "replaced by any other"}
+RELATIONS = {"add-remove": "present or absent", "zero-out": "contributing or not", "replace-one": "replaced by any other"}
 
 
 def check_statement(fields, level, config, facts, ledger, header, round):
@@ -483,13 +483,13 @@ def check_statement(fields, level, config, facts, ledger, header, round):
         fields.epsilon("epsilon_as_in_the_papers_assuming_poisson_sampling", ledger.bounds(level, round, papers=True))
     texts = fields.take("assumptions")
     constants, largest = constants_of(config, facts)
-    assert [text.removeprefix("taken as public: ") for text in texts if text.startswith("taken as public: ")] == constants
+    assert [text.removeprefix("assumed public: ") for text in texts if text.startswith("assumed public: ")] == constants
     assert header["constants"] == constants
-    texts = [text for text in texts if not text.startswith("taken as public: ")]
+    texts = [text for text in texts if not text.startswith("assumed public: ")]
     assert RELATIONS[facts.neighbours[level]] in texts[0] and facts.neighbours[level] in texts[0]
     if level == "client":
         bound = level_setting(config, level, "clip")
-        assert texts.pop(1) == f"an update counts with norm {number_text(bound)} and weight {number_text(largest)} at most"
+        assert texts.pop(1) == f"an update has norm at most {number_text(bound)} and weight at most {number_text(largest)}"
         assert (promised["bound"], promised.get("largest_weight", 1), promised["noise_at"]) == (bound, largest, config["client-noise"])
     for text in texts:
         assert not re.search(r"\d", text), f"'{text}' has a number, and nothing here says which"

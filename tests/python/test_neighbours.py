@@ -229,7 +229,7 @@ def test_rows_are_split_at_their_numbers(run):
     rows = ordinary()
     base, more = run(rows, **EXAMPLE, **{"validation-fraction": 0.3}), run(appended(rows), **EXAMPLE, **{"validation-fraction": 0.3})
     check_moves(distance(base.sum(base.trained()), more.sum(more.trained())), 1)
-    assert "(add-remove neighbours)" in base.statements()[0]["assumptions"][0]
+    assert "(add-remove neighbors)" in base.statements()[0]["assumptions"][0]
 
 
 @pytest.mark.parametrize("rule", ["adaptive", "auto-s"])
@@ -334,7 +334,7 @@ def test_who_attacks_is_no_neighbour_s_business(run):
     three, two = run(rows, **settings), run([row for row in rows if row[0] < 2], **settings)
     assert distance(three.sum(3), two.sum(2)) > 0.15
     (statement,) = three.statements()
-    assert "(zero-out neighbours)" in statement["assumptions"][0]
+    assert "(zero-out neighbors)" in statement["assumptions"][0]
     with pytest.raises(AssertionError, match="neighbours.*'add-remove'.*'sign-flip'"):
         run(rows, **settings, neighbours="add-remove")
 
