@@ -325,7 +325,7 @@ std::string needs_value(const CLI::App& command, CLI::Option& option) {
 void check_flags(CLI::App& command) {
   const CLI::Option* out = command.get_option_no_throw("--out");
   const std::string own = out != nullptr && out->count() > 0 ? out->results().back() : "";
-  constexpr std::string_view kNeverEmpty[] = {"config", "resume", "out", "data", "url", "composition", "tensorboard"};
+  constexpr std::string_view kNeverEmpty[] = {"config", "resume", "out", "data", "url", "tensorboard"};
   for (CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
     if (!option->get_positional()) check_values(command, *option);

@@ -73,7 +73,6 @@ void say(const PrivacyQuestion& question, const Accountant& accountant, const Re
 }
 
 void say_epsilon(const PrivacyQuestion& question) {
-  if (!question.composition.empty()) return answer_compositions(question, CompositionAsk::epsilon);
   const Accountant accountant = make_accountant(question.accountant);
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const auto bound = epsilon_by(accountant, std::span(&releases, 1), *question.delta);
@@ -82,7 +81,6 @@ void say_epsilon(const PrivacyQuestion& question) {
 }
 
 void say_delta(const PrivacyQuestion& question) {
-  if (!question.composition.empty()) return answer_compositions(question, CompositionAsk::delta);
   const Accountant accountant = make_accountant(question.accountant);
   const Releases releases = releases_of(question, *question.noise_multiplier);
   const auto bound = delta_by(accountant, std::span(&releases, 1), *question.epsilon);
@@ -125,8 +123,38 @@ void say_steps(PrivacyQuestion question) {
           "; they reach " + rounded_up(bound.value));
 }
 
+/// Returns a row for each accountant, with the bound it proves or why it has none; appends the same table to `text`. Settings
+/// apply to the accountants that have them. Exactly one of epsilon and delta must be given.
+Json compare_accountants(std::span<const Releases> spending, const AccountantWords& settings,
+                         const std::optional<double>& epsilon, const std::optional<double>& delta, std::string& text) {
+  Json rows = Json::array();
+  text += std::string("\naccountant    ") + (delta ? "epsilon" : "delta");
+  for (const auto& name : part_names<Accountant>()) {
+    const Accountant accountant = make_accountant({.name = name,
+                                                   .conversion = has_setting(name, "conversion") ? settings.conversion : "",
+                                                   .orders = has_setting(name, "orders") ? settings.orders : ""});
+    std::string value = "-";
+    std::string remark = unsound_by(accountant, spending);
+    Json row{{"accountant", name}};
+    if (remark.empty()) {
+      const auto bound = delta ? epsilon_by(accountant, spending, *delta) : delta_by(accountant, spending, *epsilon);
+      value = rounded_up(bound.value);
+      remark = bound.warning;
+      row[delta ? "epsilon" : "delta"] = finite_json(bound.value);
+      if (!remark.empty()) row["warning"] = remark;
+    } else {
+      row["unsound"] = remark;
+    }
+    char line[64];
+    std::snprintf(line, sizeof line, "\n%-13s %-10s", name.c_str(), value.c_str());
+    text += line + (remark.empty() ? "" : " " + remark);
+    while (text.ends_with(' ')) text.pop_back();
+    rows.push_back(row);
+  }
+  return rows;
+}
+
 void compare(const PrivacyQuestion& question) {
-  if (!question.composition.empty()) return compare_on_compositions(question);
   if (question.epsilon.has_value() == question.delta.has_value())
     throw usage_error("compare needs exactly one of --delta (to show epsilon) and --epsilon (to show delta)");
   const Releases releases = releases_of(question, *question.noise_multiplier);
@@ -141,12 +169,9 @@ void compare(const PrivacyQuestion& question) {
   print(question, json, text);
 }
 
-struct PrivacyEvaluateFlags {
-  std::string path;
-  bool json = false;
-};
-
 }  // namespace
+
+Json finite_json(double number) { return std::isfinite(number) ? Json(number) : Json("infinite"); }
 
 void add_privacy_command(CLI::App& app) {
   CLI::App& privacy = add_command(
@@ -158,15 +183,12 @@ void add_privacy_command(CLI::App& app) {
   const auto add = [&](const std::string& name, const std::string& what, const QuestionFlags& flags, const std::string& example,
                        const auto& carry_out) {
     CLI::App& command = add_command(privacy, name, what, "Example: fedstride privacy " + name + " " + example,
-                                    [question, flags, carry_out](CLI::App& called) {
-                                      check_question_flags(called, *question, flags);
-                                      carry_out(*question);
-                                    });
+                                    [question, carry_out](CLI::App&) { carry_out(*question); });
     add_question_flags(command, *question, flags);
   };
-  add("epsilon", "Compute epsilon at a given delta.", {"accountant sampling-rate steps epochs", "noise-multiplier delta", true},
+  add("epsilon", "Compute epsilon at a given delta.", {"accountant sampling-rate steps epochs", "noise-multiplier delta"},
       "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", say_epsilon);
-  add("delta", "Compute delta at a given epsilon.", {"accountant sampling-rate steps epochs", "noise-multiplier epsilon", true},
+  add("delta", "Compute delta at a given epsilon.", {"accountant sampling-rate steps epochs", "noise-multiplier epsilon"},
       "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --epsilon 1", say_delta);
   add("calibrate", "Find the smallest noise multiplier for epsilon and delta, rounded up to 0.001.",
       {"accountant sampling-rate steps epochs", "epsilon delta"}, "--epsilon 3 --delta 1e-5 --sampling-rate 0.01 --steps 10000",
@@ -174,17 +196,8 @@ void add_privacy_command(CLI::App& app) {
   add("steps", "Find the largest number of steps within epsilon and delta.",
       {"accountant sampling-rate", "noise-multiplier epsilon delta"},
       "--epsilon 1 --delta 1e-5 --sampling-rate 0.01 --noise-multiplier 4", say_steps);
-  add("compare", "Compare all accountants.", {"sampling-rate steps epochs delta epsilon", "noise-multiplier", true},
+  add("compare", "Compare all accountants.", {"sampling-rate steps epochs delta epsilon", "noise-multiplier"},
       "--sampling-rate 0.01 --noise-multiplier 4 --steps 10000 --delta 1e-5", compare);
-
-  const auto [evaluate, asked] = add_command<PrivacyEvaluateFlags>(
-      privacy, "evaluate", "Answer every case of a composition file, with one line of JSON each.",
-      "Fails if a case has no answer, or one outside its bounds. docs/compositions.md describes the format.\n"
-      "Example: fedstride privacy evaluate tests/golden/compositions.json",
-      [](const PrivacyEvaluateFlags& given) { evaluate_compositions(given.path); });
-  add_flag(evaluate, "FILE", asked.path, Place::file,
-           "JSON: {\"version\": 1, \"cases\": [{\"id\", \"ask\", \"events\", ...}, ...]}", Needed::yes);
-  add_switch(evaluate, "--json", asked.json, "print JSON, which is the default here");
 
   add_privacy_schedule(privacy);
   add_privacy_audit(privacy);

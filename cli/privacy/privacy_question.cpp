@@ -36,11 +36,8 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
   const auto number = [&](const std::string& name, auto& target, const Valid& valid, const std::string& help) {
     const bool required = is_word_of(flags.required, name);
     if (required || is_word_of(flags.optional, name))
-      add_number_flag(command, "--" + name, target, valid, help, required ? "NUMBER (required)" : "NUMBER");
+      add_number_flag(command, "--" + name, target, valid, help).required(required);
   };
-  if (flags.by_file)
-    add_flag(command, "--composition", question.composition, Place::file,
-             "file that describes the releases, with several kinds or phases (docs/compositions.md)");
   if (is_word_of(flags.optional, "accountant")) {
     std::vector<KnownName> known;
     for_each_part<Accountant>([&]<class Part>(const Part&) {
@@ -69,20 +66,6 @@ void add_question_flags(CLI::App& command, PrivacyQuestion& question, const Ques
   number("delta", question.delta, {.low = 0, .high = 1, .low_included = false, .high_included = false},
          "probability of a larger loss");
   add_json_switch(command, question.json);
-}
-
-void check_question_flags(const CLI::App& command, const PrivacyQuestion& question, const QuestionFlags& flags) {
-  const auto given = [&](std::string_view name) {
-    const CLI::Option* option = command.get_option_no_throw("--" + std::string(name));
-    return option != nullptr && option->count() > 0;
-  };
-  if (!question.composition.empty()) {
-    for (const auto* name : {"sampling", "neighbours", "sampling-rate", "noise-multiplier", "steps", "epochs"})
-      if (given(name)) throw usage_error(std::string(name) + " does not go with --composition, whose file sets it");
-    return;
-  }
-  for (const auto name : split(flags.required, ' '))
-    if (!given(name)) throw usage_error("--" + std::string(name) + " is required; see '" + full_name(command) + " --help'");
 }
 
 std::uint64_t lots_of(const PrivacyQuestion& question) {
