@@ -17,8 +17,7 @@ struct FlagInfo {
   bool repeated = false;  ///< an argument that may be given several times
 };
 
-/// A command and its subcommands, as described in the help, from which manual pages and completion are generated. CLI11 generates
-/// neither, and help2man, which reads the help text, supports no groups, values or completion.
+/// A command and its subcommands, as described in the help, from which completion is generated. CLI11 generates none.
 struct CommandInfo {
   std::string name;            ///< "epsilon"
   std::string full_name = {};  ///< "fedstride privacy epsilon"
@@ -36,11 +35,5 @@ std::string bash_completion(const CommandInfo& program);
 
 /// Every setting with its meaning, valid values and default, in Markdown.
 std::string settings_page();
-
-/// "fedstride-privacy-epsilon.1"
-std::string manual_page_name(const CommandInfo& command);
-
-/// A command's page for man(1); `date` ("2024-05-31") is printed at the bottom and may be empty.
-std::string manual_page(const CommandInfo& command, const std::string& version, const std::string& date);
 
 }  // namespace fedstride
