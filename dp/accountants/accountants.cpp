@@ -57,9 +57,9 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
              std::string(name_of(releases.neighbours)) + " neighbours; valid: neighbours " + joined(valid);
     }
     if (sampled && releases.sampling == Sampling::without_replacement && !covers.without_replacement)
-      return "it has no bound for sampling without replacement; valid: rdp, strong, basic";
+      return "it has no bound for sampling without replacement; valid: rdp";
     if (sampled && releases.sampling == Sampling::poisson && replaced && !covers.poisson_replace_one)
-      return "it has no bound for Poisson sampling under replace-one neighbours; valid: tight, rdp, strong, basic";
+      return "it has no bound for Poisson sampling under replace-one neighbours; valid: tight, rdp";
   }
   return {};
 }
