@@ -261,6 +261,10 @@ std::vector<std::string> command_names(const CLI::App& command) {
   return names;
 }
 
+Error unknown_command(const std::string& word, const std::vector<std::string>& names, const std::string& help) {
+  return usage_error("command '" + word + "' is unknown; " + advice("command", word, names) + "see '" + help + "'");
+}
+
 namespace {
 
 // Returns the long names of all flags or, with `only_given`, of those on the command line.

@@ -30,7 +30,7 @@ void show_help(CLI::App& program, const std::vector<std::string>& words) {
       if (command == &program)
         for (const std::string& subject : subject_names())
           if (std::ranges::find(names, subject) == names.end()) names.push_back(subject);
-      throw usage_error(unknown_name("command", word, names));
+      throw unknown_command(word, names, full_name(*command) + " --help");
     }
     command = command->get_subcommand(word);
   }
