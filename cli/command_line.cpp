@@ -14,7 +14,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
-#include "cli/manual/help_page.hpp"
 #include "cli/manual/manual.hpp"
 #include "core/build_info.hpp"
 #include "core/error.hpp"

@@ -3,9 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
-#include "cli/manual/help_page.hpp"
 #include "cli/manual/manual.hpp"
-#include "cli/manual/subjects.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"

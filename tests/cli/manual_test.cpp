@@ -6,8 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "cli/manual/help_page.hpp"
-#include "cli/manual/subjects.hpp"
+#include "cli/manual/manual.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "sim/settings/configuration.hpp"
