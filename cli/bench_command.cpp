@@ -1,20 +1,197 @@
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdio>
+#include <ctime>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
 #include "cli/fleet_flags.hpp"
-#include "cli/network_bench.hpp"
+#include "client/optim/sgd.hpp"
 #include "core/build_info.hpp"
+#include "core/floating_point.hpp"
+#include "core/function_ref.hpp"
 #include "core/json.hpp"
+#include "core/random.hpp"
+#include "core/seconds_since.hpp"
+#include "core/simd.hpp"
+#include "nn/model.hpp"
 #include "nn/models.hpp"
-#include "sim/mpi/ranks_bench.hpp"
+#include "nn/network.hpp"
+#include "sim/mpi/ranks.hpp"
 
 namespace fedstride {
 namespace {
+
+/// Speed of one thread on one model, on random data.
+struct NetworkSpeed {
+  int batch = 0;
+  double step_seconds = 0;       ///< gradient and SGD update of one batch: median of many
+  double flops_per_example = 0;  ///< dense arithmetic, ignoring savings from sparsity
+  double evaluate_seconds = 0;   ///< forward pass only, median
+
+  double examples_per_second() const { return batch / step_seconds; }
+  double flops_per_second() const { return flops_per_example * examples_per_second(); }
+};
+
+/// Processor time of this thread in seconds, unaffected by other programs on the machine.
+double now() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+/// The durations of calls of body(), repeated for about `seconds` and at least 5 times.
+std::vector<double> times(double seconds, auto&& body) {
+  std::vector<double> result;
+  const double end = now() + seconds;
+  while (result.size() < 5 || now() < end) {
+    const double start = now();
+    body();
+    result.push_back(now() - start);
+  }
+  return result;
+}
+
+/// Keeps the compiler from computing the multiply-adds at compile time.
+FEDSTRIDE_INLINE void opaque(Lanes& value) {
+#if defined(__AVX512F__)
+  asm volatile("" : "+v"(value));
+#elif defined(__x86_64__)
+  asm volatile("" : "+x"(value));
+#else
+  asm volatile("" : "+m"(value));
+#endif
+}
+
+/// Counts two operations for each multiply-add of the forward pass, the weight gradient and the data gradient, which the first
+/// layer does not need.
+double dense_flops_per_example(const Model& model) {
+  double products = 0;
+  bool first = true;
+  for (const Parameter& parameter : model.parameters()) {
+    if (parameter.role != ParameterRole::weight && parameter.role != ParameterRole::second_weight) continue;
+    const Shape out = model.shapes()[static_cast<std::size_t>(parameter.layer) + 1];
+    const double forward = static_cast<double>(parameter.size) * out.height * out.width;
+    products += forward * (first ? 2 : 3);
+    first = false;
+  }
+  return 2 * products;
+}
+
+/// A network, weights and a batch of random examples.
+struct RandomSteps {
+  RandomSteps(const Model& model, int batch) : weights(model.initial(Initialization::fan_in, 1)), network(model, batch) {
+    RandomStream random(1, {.purpose = Purpose::test});
+    const ExampleForm& form = model.form();
+    const auto below = [&](int limit) { return random.below(static_cast<std::uint64_t>(limit)); };
+    inputs.resize(static_cast<std::size_t>(batch) * form.shape.size());
+    for (float& value : inputs)
+      value = form.vocabulary > 0 ? static_cast<float>(below(form.vocabulary)) : static_cast<float>(random.normal());
+    std::ranges::copy(inputs, network.inputs(batch).begin());
+    for (int row = 0; row < batch; ++row) rows.push_back(static_cast<Row>(row));
+    for (std::size_t i = 0; i < rows.size() * form.answers(); ++i) labels.push_back(static_cast<Label>(below(form.outputs)));
+  }
+
+  /// Returns the same examples each time, as the batch of the next step.
+  Batch next() { return {labels, rows, {.seed = 1, .step = step++}}; }
+
+  double gradient(const float* at, GradientSink sink) { return network.gradient(at, next(), sink).sink_sum; }
+
+  /// Returns a number of steps large enough that the clock's resolution does not matter.
+  int steps_at_once() const {
+    const double flops = static_cast<double>(rows.size()) * dense_flops_per_example(network.model());
+    return std::clamp(static_cast<int>(2e6 / flops), 1, 1000);
+  }
+
+  Vector weights;
+  Network network;
+  std::vector<float> inputs;
+  std::vector<Label> labels;
+  std::vector<Row> rows;
+  std::uint32_t step = 0;
+};
+
+/// Measures steps of `batch` random examples for about `seconds`.
+NetworkSpeed measure_network(const Model& model, int batch, double seconds) {
+  const FloatingPointMode mode;
+  RandomSteps random(model, batch);
+  // So small that neither the weights nor the share of zero activations changes.
+  constexpr double kRate = 1e-6;
+  const int steps = random.steps_at_once();
+  const auto gradient = [&](const float* weights, GradientSink sink) { return random.gradient(weights, sink); };
+  const auto step_times = times(seconds, [&] {
+    for (int step = 0; step < steps; ++step) sgd_step(random.weights, gradient, kRate);  // the same code as in training
+  });
+  const auto evaluate_times = times(seconds / 4, [&] {
+    for (int step = 0; step < steps; ++step) random.network.evaluate(random.weights.data(), random.labels);
+  });
+  return {.batch = batch,
+          .step_seconds = median(step_times) / steps,
+          .flops_per_example = dense_flops_per_example(model),
+          .evaluate_seconds = median(evaluate_times) / steps};
+}
+
+/// Measures the peak of one core, in floating-point operations per second, with independent fused multiply-adds in registers;
+/// returns the best of several runs.
+double measure_fp32_peak() {
+  constexpr int kChains = kRegisters == 32 ? 24 : 12;
+  constexpr int kRounds = 10'000;
+  const auto runs = times(0.1, [&] {
+    Lanes sum[kChains];
+    unrolled<kChains>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i] = broadcast(static_cast<float>(i)); });
+    Lanes factor = broadcast(0.5F), addend = broadcast(1.0F);
+    opaque(factor);
+    opaque(addend);
+    for (int round = 0; round < kRounds; ++round)
+      unrolled<kChains>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { sum[i] = sum[i] * factor + addend; });
+    unrolled<kChains>([&](auto i) FEDSTRIDE_INLINE_LAMBDA { opaque(sum[i]); });
+  });
+  return 2.0 * kLanes * kChains * kRounds / *std::min_element(runs.begin(), runs.end());
+}
+
+/// The cost of one round's messages between ranks: medians in seconds on rank 0, measured from the time all ranks are ready.
+struct RanksSpeed {
+  double sum = 0;        ///< summing the integers of a model
+  double broadcast = 0;  ///< broadcasting the model
+  double answers = 0;    ///< gathering 1 KiB from each rank
+};
+
+// Before each repetition, rank 0 broadcasts whether there is another; no rank starts before all are ready.
+double median_of(Ranks& ranks, double seconds, function_ref<void()> exchange) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<double> times;
+  for (;;) {
+    ranks.gather({}, 0);
+    std::string again(1, times.size() < 3 || seconds_since(begin) < seconds ? 'y' : 'n');
+    ranks.broadcast(again, 1);
+    if (again[0] == 'n') break;
+    const auto start = std::chrono::steady_clock::now();
+    exchange();
+    ranks.gather({}, 0);
+    times.push_back(seconds_since(start));
+  }
+  return median(std::move(times));
+}
+
+/// Measures each cost for about `seconds`, for a model with `parameters` numbers. All ranks must call this; only rank 0's result
+/// is meaningful.
+RanksSpeed measure_ranks(Ranks& ranks, std::size_t parameters, double seconds) {
+  std::vector<__int128> integers(parameters, ranks.rank());
+  std::vector<float> numbers(parameters);
+  const std::string answer(1024, 'x');
+  return {.sum = median_of(ranks, seconds, [&] { ranks.sum(integers); }),
+          .broadcast = median_of(ranks, seconds, [&] { ranks.broadcast(std::span(numbers)); }),
+          .answers = median_of(ranks, seconds, [&] { ranks.gather(answer, answer.size()); })};
+}
 
 struct BenchFlags {
   FleetFlags fleet;
@@ -24,11 +201,7 @@ struct BenchFlags {
   bool json = false;
 
   /// Batch sizes to measure: several by default, because speed may drop at some of them.
-  std::vector<int> batches() const { return batch ? std::vector{*batch} : std::vector{kBatch, 50, 100}; }
-  int one_batch() const { return batch.value_or(kBatch); }
-
- private:
-  static constexpr int kBatch = 10;
+  std::vector<int> batches() const { return batch ? std::vector{*batch} : std::vector{10, 50, 100}; }
 };
 
 /// Returns the form of the examples that a named model expects, or 32x32 color images in 10 classes for any other line.
@@ -40,15 +213,13 @@ ExampleForm form_for(std::string_view model) {
 // A network and the examples it is measured on.
 struct Case {
   std::string name;
-  int batch = 0;  ///< batch size of a private step
   std::string line = name;
   ExampleForm form = form_for(line);
-  const char* frozen = "";
 };
 
 // The networks measured by default.
 const Case kCases[] = {
-    {"adadp-cnn"},        {"pfl-cnn"},     {"874-parameter MLP", 0, "dense 32 | relu | dense classes", {{1, 1, 16}, 10}},
+    {"adadp-cnn"},        {"pfl-cnn"},     {"874-parameter MLP", "dense 32 | relu | dense classes", {{1, 1, 16}, 10}},
     {"resnet20-gn"},      {"femnist-cnn"}, {"leaf-lstm"},
     {"small-transformer"}};
 
@@ -68,83 +239,6 @@ Json measure(const Case& one, int batch, const BenchFlags& flags, double peak) {
           {"flops_per_second", speed.flops_per_second()},
           {"share_of_peak", speed.flops_per_second() / peak},
           {"evaluated_examples_per_second", evaluated}};
-}
-
-// The cases for comparing a noisy release with a plain gradient of the same batch.
-const Case kPrivateCases[] = {
-    {"adadp-cnn's dense part", 200, "dense 500 | relu | dense 500 | relu | dense classes", {{1, 1, 1600}, 10}},
-    {"adadp-cnn", 200},
-    {"adadp-cnn, convolutions frozen", 200, "adadp-cnn", form_for("adadp-cnn"), "conv1,conv2"},
-    {"tutorial-cnn", 200, "tutorial-cnn", {{28, 28, 1}, 10}},
-    {"resnet20-gn", 32},
-    {"femnist-cnn", 20},
-    {"leaf-lstm", 10},
-    {"small-transformer", 16}};
-
-Json measure_private_steps(const BenchFlags& flags) {
-  if (!flags.json)
-    std::printf("A private step (norms, clipping, sum, noise) compared with a plain gradient, measured in pairs:\n");
-  Json rows = Json::array();
-  for (const Case& one : kPrivateCases) {
-    const Model model = Model::parse(one.line, one.form);
-    const auto frozen = *one.frozen == '\0' ? std::vector<bool>{} : model.frozen(one.frozen);
-    const PrivateSpeed speed = measure_private(model, one.batch, frozen, flags.seconds);
-    rows.push_back({{"name", one.name},
-                    {"batch", one.batch},
-                    {"plain_seconds", speed.plain_seconds},
-                    {"private_seconds", speed.private_seconds},
-                    {"ratio", speed.ratio}});
-    if (!flags.json)
-      std::printf("%-31s batch %3d  plain %7.2f ms  private %7.2f ms  ratio %.2f\n", one.name.c_str(), one.batch,
-                  speed.plain_seconds * 1e3, speed.private_seconds * 1e3, speed.ratio);
-  }
-  return rows;
-}
-
-// Compares each part of a family with SGD under the plain objective, on a network whose weights exceed a core's private caches.
-template <class Family>
-Json measure_parts(const BenchFlags& flags, const char* title, const auto& measure_part) {
-  const Model model = Model::parse("adadp-cnn", {32, 32, 3}, 10);
-  if (!flags.json) std::printf(title, flags.one_batch());
-  Json rows = Json::array();
-  for (const std::string& name : Family::registry().names()) {
-    Family part;
-    part.choose(name);
-    const OptimizerSpeed speed = measure_part(model, flags.one_batch(), part, flags.seconds);
-    rows.push_back({{"name", name}, {"seconds", speed.step_seconds}, {"ratio", speed.ratio}});
-    if (!flags.json) std::printf("%-11s %7.0f us  ratio %.3f\n", name.c_str(), speed.step_seconds * 1e6, speed.ratio);
-  }
-  return rows;
-}
-
-Json measure_codes(const BenchFlags& flags) {
-  if (!flags.json) std::printf("Compression of a million weights:\n");
-  Json rows = Json::array();
-  for (const std::string& name : UpCompression::registry().names()) {
-    UpCompression compression;
-    compression.choose(name);
-    const CodeSpeed speed = measure_compression(compression, flags.seconds);
-    rows.push_back({{"name", name},
-                    {"encode_seconds", speed.encode_seconds},
-                    {"decode_seconds", speed.decode_seconds},
-                    {"bytes", speed.bytes}});
-    if (!flags.json)
-      std::printf("%-11s %6.2f ms, decoding %6.2f ms, %7zu bytes\n", name.c_str(), speed.encode_seconds * 1e3,
-                  speed.decode_seconds * 1e3, speed.bytes);
-  }
-  return rows;
-}
-
-Json measure_noises(const BenchFlags& flags) {
-  if (!flags.json) std::printf("Noise of a release of a million weights, compared with independent noise, measured in pairs:\n");
-  Json rows = Json::array();
-  for (const auto& part : MechanismPart::family().parts() | std::views::drop(1)) {  // skips independent noise
-    const OptimizerSpeed speed = measure_noise(static_cast<const MechanismPart&>(*part), flags.seconds);
-    const std::string name(part->name());
-    rows.push_back({{"name", name}, {"seconds", speed.step_seconds}, {"ratio", speed.ratio}});
-    if (!flags.json) std::printf("%-11s %6.2f ms  ratio %.3f\n", name.c_str(), speed.step_seconds * 1e3, speed.ratio);
-  }
-  return rows;
 }
 
 // Measures a round's messages between the ranks of a job.
@@ -179,16 +273,6 @@ void bench(const BenchFlags& arguments) {
     measure_batches({arguments.model});
   } else {
     for (const Case& one : kCases) measure_batches(one);
-    json["optimizers"] = measure_parts<Optimizer>(
-        arguments,
-        "Optimizers: a gradient and its share of the step compared with SGD, adadp-cnn, batch %d, measured in pairs:\n",
-        measure_optimizer);
-    json["objectives"] = measure_parts<LocalObjective>(
-        arguments, "Local objectives: an SGD step compared with the plain objective, adadp-cnn, batch %d, measured in pairs:\n",
-        measure_objective);
-    json["private_steps"] = measure_private_steps(arguments);
-    json["compression"] = measure_codes(arguments);
-    json["noise"] = measure_noises(arguments);
   }
   if (arguments.json) print_json(json);
 }

@@ -14,7 +14,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
-#include "cli/manual/help_page.hpp"
 #include "cli/manual/manual.hpp"
 #include "core/build_info.hpp"
 #include "core/error.hpp"
@@ -63,8 +62,8 @@ void check_command(const CLI::App& app, int argc, char** argv) {
     if (word == "-h" || word == "--help" || word == "--help-all" || word == "--version") return;
     if (word.starts_with("-"))
       throw usage_error("flag '" + word + "' is unknown; " + (word == "-v" || word == "-V" ? "did you mean '--version'? " : "") +
-                        "'" + full + "' needs a command first: " + joined(names));
-    if (std::ranges::find(names, word) == names.end()) throw usage_error(unknown_name("command", word, names));
+                        "'" + full + "' needs a command first; see '" + full + " --help'");
+    if (std::ranges::find(names, word) == names.end()) throw unknown_command(word, names, full + " --help");
     command = command->get_subcommand(word);
   }
 }

@@ -261,6 +261,10 @@ std::vector<std::string> command_names(const CLI::App& command) {
   return names;
 }
 
+Error unknown_command(const std::string& word, const std::vector<std::string>& names, const std::string& help) {
+  return usage_error("command '" + word + "' is unknown; " + advice("command", word, names) + "see '" + help + "'");
+}
+
 namespace {
 
 // Returns the long names of all flags or, with `only_given`, of those on the command line.
@@ -325,7 +329,7 @@ std::string needs_value(const CLI::App& command, CLI::Option& option) {
 void check_flags(CLI::App& command) {
   const CLI::Option* out = command.get_option_no_throw("--out");
   const std::string own = out != nullptr && out->count() > 0 ? out->results().back() : "";
-  constexpr std::string_view kNeverEmpty[] = {"config", "resume", "out", "data", "url", "composition", "tensorboard"};
+  constexpr std::string_view kNeverEmpty[] = {"config", "resume", "out", "data", "url", "tensorboard"};
   for (CLI::Option* option : command.get_options()) {
     if (option->count() == 0) continue;
     if (!option->get_positional()) check_values(command, *option);

@@ -158,6 +158,8 @@ std::string own_command(const CLI::App& command);
 /// "fedstride data verify"
 std::string full_name(const CLI::App& command);
 std::vector<std::string> command_names(const CLI::App& command);
+/// Returns an error for a word that is none of the names, the nearest of which it names, and `help`, which shows all.
+Error unknown_command(const std::string& word, const std::vector<std::string>& names, const std::string& help);
 
 /// Returns the settings of a file (none if `path` is empty), overridden by those on the command line.
 Settings merged(const std::string& path, const Settings& from_command_line);

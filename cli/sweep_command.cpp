@@ -7,7 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
 #include "cli/fleet_flags.hpp"
-#include "cli/terminal/bar.hpp"
+#include "cli/terminal/columns.hpp"
 #include "cli/terminal/host.hpp"
 #include "cli/terminal/results.hpp"
 #include "cli/terminal/sweep_progress.hpp"

@@ -7,7 +7,6 @@
 #include "partitions/dirichlet_sizes.hpp"
 #include "partitions/from_file.hpp"
 #include "partitions/given_sizes.hpp"
-#include "partitions/graded.hpp"
 #include "partitions/iid.hpp"
 #include "partitions/inner_dirichlet.hpp"
 #include "partitions/interpolated.hpp"
@@ -26,8 +25,8 @@ PartFamily& PartitionPart::family() {
   static PartFamily family = [] {
     PartFamily all("partition", "assignment of rows to clients", Question::clients, Shown::first);
     add_parts<PartitionPart, Pathological, LabelQuantity, Iid, Interpolated, Shards, Dirichlet, DirichletCapped,
-              DirichletBalanced, DirichletSizes, DirichletBoth, InnerDirichlet, Linear, Square, Exponential, GivenSizes,
-              LabelDistribution, Continuous, Natural, NaturalGrouped, FromFile, OwnRows, OutsideRows>(all);
+              DirichletBalanced, DirichletSizes, DirichletBoth, InnerDirichlet, GivenSizes, LabelDistribution, Continuous,
+              Natural, NaturalGrouped, FromFile, OwnRows, OutsideRows>(all);
     return all;
   }();
   return family;

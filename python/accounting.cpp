@@ -1,14 +1,17 @@
 // Accounting that no subcommand offers: implements the functions of fedstride.privacy that take and return numbers.
 #include <pybind11/stl.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
+#include "dp/accountants/accountants.hpp"
 #include "dp/accountants/one_run_audit.hpp"
 #include "dp/accountants/rdp_orders.hpp"
 #include "dp/accountants/selection.hpp"
@@ -47,14 +50,39 @@ double selected(const std::string& runs, double mean, double shape, const Number
   return selection_epsilon(selection, orders, divergences, delta);
 }
 
-// Returns the orders of the standard grid, and one run's Renyi divergences at these orders.
-std::pair<Numbers, Numbers> divergences(double noise_multiplier, double rate, std::uint64_t steps) {
-  const Releases release{.sampling = rate < 1 ? Sampling::poisson : Sampling::full,
-                         .rate = rate,
-                         .noise_multiplier = noise_multiplier,
-                         .count = steps};
+using Events = std::vector<std::tuple<std::string, double, double, std::uint64_t>>;  // sampling, rate, noise multiplier, steps
+
+// Returns the releases of all events, which expose the same records. Throws Error (usage) for unknown words and numbers out of range.
+Spending spending_of(const Events& events, const std::string& neighbours) {
+  Spending spending;
+  for (const auto& [sampling, rate, noise_multiplier, steps] : events)
+    spending.push_back({.sampling = sampling_named(sampling),
+                        .neighbours = neighbours_named(neighbours),
+                        .rate = rate,
+                        .noise_multiplier = noise_multiplier,
+                        .count = steps});
+  check_spending(spending);
+  for (Releases& releases : spending)
+    if (has_passes(releases.sampling)) releases.passes = epochs_of(releases.count, releases.rate);
+  return spending;
+}
+
+// Returns the orders of the standard grid, and the events' Renyi divergences at these orders.
+std::pair<Numbers, Numbers> divergences(const Events& events, const std::string& neighbours) {
   const auto orders = order_grid(OrderGrid::standard);
-  return {Numbers(orders.begin(), orders.end()), computed([&] { return spending_rdp({&release, 1}, orders); })};
+  return {Numbers(orders.begin(), orders.end()), computed([&] { return spending_rdp(spending_of(events, neighbours), orders); })};
+}
+
+// Returns epsilon at the delta given, or delta at the epsilon, and the accountant's remark.
+std::pair<double, std::string> composed(const Events& events, const std::string& neighbours,
+                                        const std::array<std::string, 3>& words, std::optional<double> epsilon,
+                                        std::optional<double> delta) {
+  const Accountant accountant = make_accountant({words[0], words[1], words[2]});
+  const PrivacyBound bound = computed([&] {
+    const Spending spending = spending_of(events, neighbours);
+    return delta ? epsilon_by(accountant, spending, *delta) : delta_by(accountant, spending, *epsilon);
+  });
+  return {bound.value, bound.warning};
 }
 
 }  // namespace
@@ -105,6 +133,7 @@ void register_accounting(py::module_& module) {
         });
       });
   add(module, "divergences", divergences);
+  add(module, "compose", composed);
   add(module, "selection", selected);
   add(module, "one_run",
       [](std::uint64_t canaries, std::uint64_t guesses, std::uint64_t right, double delta, double significance) {

@@ -1,8 +1,7 @@
-#include "cli/manual/help_page.hpp"
+#include "cli/manual/manual.hpp"
 
 #include <algorithm>
 
-#include "cli/manual/subjects.hpp"
 #include "cli/terminal/columns.hpp"
 #include "core/setting.hpp"
 #include "core/text.hpp"

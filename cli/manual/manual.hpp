@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/flags.hpp"
@@ -17,8 +19,7 @@ struct FlagInfo {
   bool repeated = false;  ///< an argument that may be given several times
 };
 
-/// A command and its subcommands, as described in the help, from which manual pages and completion are generated. CLI11 generates
-/// neither, and help2man, which reads the help text, supports no groups, values or completion.
+/// A command and its subcommands, as described in the help, from which completion is generated. CLI11 generates none.
 struct CommandInfo {
   std::string name;            ///< "epsilon"
   std::string full_name = {};  ///< "fedstride privacy epsilon"
@@ -37,10 +38,28 @@ std::string bash_completion(const CommandInfo& program);
 /// Every setting with its meaning, valid values and default, in Markdown.
 std::string settings_page();
 
-/// "fedstride-privacy-epsilon.1"
-std::string manual_page_name(const CommandInfo& command);
+/// The flags that a help page shows: the common ones, or all.
+enum class Extent { usual, all };
 
-/// A command's page for man(1); `date` ("2024-05-31") is printed at the bottom and may be empty.
-std::string manual_page(const CommandInfo& command, const std::string& version, const std::string& date);
+/// Returns the text of --help (Extent::usual) or --help-all (Extent::all), for a terminal of this many columns.
+std::string help_page(const CommandInfo& command, Extent extent, std::size_t columns);
+
+/// An entry of a list: `head` in the first column and the wrapped text to its right, or below it on a narrow terminal.
+std::string help_entry(const std::string& head, const std::string& text, std::size_t columns);
+/// The entry of a flag; with Extent::all, each of its named values gets its own line.
+std::string help_entry(const FlagInfo& flag, Extent extent, std::size_t columns);
+
+/// The width in columns of a help page on standard output.
+std::size_t help_columns();
+
+/// The subjects that 'fedstride help SUBJECT' explains.
+std::vector<std::string> subject_names();
+
+/// The page of a subject, one screen long: text, choices, flags, an example, and further reading. Empty if there is no such
+/// subject.
+std::string subject_page(std::string_view name, const CommandInfo& program, std::size_t columns);
+
+/// The example of a subject: one command line.
+std::string subject_example(std::string_view name);
 
 }  // namespace fedstride

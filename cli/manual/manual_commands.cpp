@@ -1,15 +1,9 @@
 #include <CLI/CLI.hpp>
-#include <cstdlib>
-#include <ctime>
-#include <filesystem>
 #include <iostream>
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
-#include "cli/manual/help_page.hpp"
 #include "cli/manual/manual.hpp"
-#include "cli/manual/subjects.hpp"
-#include "core/build_info.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
@@ -34,7 +28,7 @@ void show_help(CLI::App& program, const std::vector<std::string>& words) {
       if (command == &program)
         for (const std::string& subject : subject_names())
           if (std::ranges::find(names, subject) == names.end()) names.push_back(subject);
-      throw usage_error(unknown_name("command", word, names));
+      throw unknown_command(word, names, full_name(*command) + " --help");
     }
     command = command->get_subcommand(word);
   }
@@ -62,16 +56,6 @@ CommandInfo to_complete(CLI::App& program) {
   return whole;
 }
 
-void write_pages(const CommandInfo& command, const std::filesystem::path& folder, const std::string& date) {
-  write_file(folder / manual_page_name(command), manual_page(command, build_info().version, date));
-  for (const CommandInfo& subcommand : command.commands) write_pages(subcommand, folder, date);
-}
-
-void write_manual(CLI::App& program, const std::filesystem::path& folder) {
-  make_folder(folder);
-  write_pages(describe(program), folder, source_day());
-}
-
 }  // namespace
 
 void add_help_command(CLI::App& app) {
@@ -97,19 +81,11 @@ void add_completion_command(CLI::App& app) {
 }
 
 void add_manual_command(CLI::App& app) {
-  const auto folder = std::make_shared<std::string>();
   const auto settings = std::make_shared<std::string>();
-  CLI::App& command = add_command(app, "manual", "Write the manual pages, one for each command, or the list of all settings.",
-                                  "The pages have the date of $SOURCE_DATE_EPOCH, or none.\n"
-                                  "Example: fedstride manual --out ~/.local/share/man/man1",
-                                  [folder, settings](CLI::App& called) {
-                                    if (folder->empty() && settings->empty())
-                                      throw usage_error("'fedstride manual' needs --out FOLDER or --settings FILE");
-                                    if (!folder->empty()) write_manual(whole_program(called), *folder);
-                                    if (!settings->empty()) write_file(*settings, settings_page());
-                                  });
-  add_flag(command, "--out", *folder, Place::folder, "folder for the manual pages, created if missing");
-  add_flag(command, "--settings", *settings, Place::output, "Markdown file for the list of all settings");
+  CLI::App& command =
+      add_command(app, "manual", "Write the list of all settings.", "Example: fedstride manual --settings settings.md",
+                  [settings](CLI::App&) { write_file(*settings, settings_page()); });
+  add_flag(command, "--settings", *settings, Place::output, "Markdown file for the list of all settings", Needed::yes);
 }
 
 }  // namespace fedstride

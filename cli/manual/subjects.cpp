@@ -1,8 +1,7 @@
-#include "cli/manual/subjects.hpp"
 
 #include <algorithm>
 
-#include "cli/manual/help_page.hpp"
+#include "cli/manual/manual.hpp"
 #include "cli/terminal/columns.hpp"
 #include "core/text.hpp"
 #include "sim/settings/configuration.hpp"

@@ -16,4 +16,10 @@ std::size_t terminal_rows(std::size_t otherwise);
 /// others start with `indent` spaces. A longer word gets its own line.
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent, std::size_t first_column);
 
+/// "1:05" or "2:00:31"; "?" if the time is negative or not finite.
+std::string clock_text(double seconds);
+
+/// "[#########.....................]" with this many characters between the brackets; full for a share of 1 or more.
+std::string bar_text(double share, std::size_t width);
+
 }  // namespace fedstride

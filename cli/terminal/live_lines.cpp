@@ -9,7 +9,6 @@
 #include <limits>
 #include <string_view>
 
-#include "cli/terminal/bar.hpp"
 #include "cli/terminal/columns.hpp"
 #include "core/text.hpp"
 

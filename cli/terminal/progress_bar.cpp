@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "cli/flags.hpp"
-#include "cli/terminal/bar.hpp"
+#include "cli/terminal/columns.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/program_name.hpp"

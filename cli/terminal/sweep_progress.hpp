@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/terminal/bar.hpp"
+#include "cli/terminal/columns.hpp"
 #include "cli/terminal/live_lines.hpp"
 #include "core/seconds_since.hpp"
 #include "core/text.hpp"

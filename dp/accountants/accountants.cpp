@@ -34,8 +34,7 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
       return "neighbours are " + std::string(name_of(spending.front().neighbours)) + " in some releases and " +
              std::string(name_of(releases.neighbours)) + " in others; valid: the same in all";
     if (releases.adaptive && !covers.adaptive)
-      return "noise or rate was chosen after looking at earlier outputs; valid: a filter whose budget was fixed beforehand "
-             "('filter' in a composition file, with rdp or zcdp)";
+      return "noise or rate was chosen after looking at earlier outputs; valid: zcdp, with a budget fixed beforehand";
     const Draw& draw = draw_of(releases.sampling);
     const bool sampled = releases.rate < 1;
     if (releases.law != NoiseLaw::gaussian && !covers.shares)
@@ -58,9 +57,9 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
              std::string(name_of(releases.neighbours)) + " neighbours; valid: neighbours " + joined(valid);
     }
     if (sampled && releases.sampling == Sampling::without_replacement && !covers.without_replacement)
-      return "it has no bound for sampling without replacement; valid: rdp, strong, basic";
+      return "it has no bound for sampling without replacement; valid: rdp";
     if (sampled && releases.sampling == Sampling::poisson && replaced && !covers.poisson_replace_one)
-      return "it has no bound for Poisson sampling under replace-one neighbours; valid: tight, rdp, strong, basic";
+      return "it has no bound for Poisson sampling under replace-one neighbours; valid: tight, rdp";
   }
   return {};
 }

@@ -37,8 +37,7 @@ double least_over_orders(const Cost& cost) {
 
 std::string adaptive_warning(std::span<const Releases> spending) {
   if (std::ranges::none_of(spending, &Releases::adaptive)) return {};
-  return "noise was chosen after looking at earlier outputs: this holds if a zCDP filter's budget, fixed beforehand, "
-         "was no larger";
+  return "noise was chosen after looking at earlier outputs: this holds if a budget of zCDP, fixed beforehand, was no larger";
 }
 
 }  // namespace

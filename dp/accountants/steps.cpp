@@ -99,7 +99,7 @@ std::string AsInPaper::unsound(std::span<const Releases> spending) const {
   if (std::string reason = AccountantPart::unsound(spending); !reason.empty()) return reason;
   for (const Releases& releases : spending)
     if (releases.neighbours == Neighbours::replace_one)
-      return "the paper's formula does not cover replace-one neighbours; valid: tight, rdp, strong, basic";
+      return "the paper's formula does not cover replace-one neighbours; valid: tight, rdp";
   return {};
 }
 

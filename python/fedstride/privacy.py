@@ -13,29 +13,24 @@ that add or remove one record (or zero it out). docs/privacy-mechanisms.md has t
 
 from __future__ import annotations
 
-import json
-import tempfile
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ._commands import asked, carry_out, numbers
+from ._commands import asked
 from ._load import _core
 from ._settings import of_command, takes
 from ._types import Place, Value
 
-__all__ = ["adaptive_clip_noise", "audit", "audit_scores", "balls_in_bins", "buffered_toeplitz", "calibrate", "compare", "delta",
-           "epsilon", "evaluate", "event", "fitted_audit", "measure", "one_run", "prefix_error", "selection", "sensitivity", "steps", "toeplitz", "tree", "user_rows"]
+Event = tuple[str, float, float, int]  # sampling, rate, noise multiplier, steps
+
+__all__ = ["adaptive_clip_noise", "audit", "audit_scores", "balls_in_bins", "buffered_toeplitz", "calibrate", "compare", "compose",
+           "delta", "epsilon", "event", "fitted_audit", "measure", "one_run", "prefix_error", "selection", "sensitivity", "steps", "toeplitz", "tree", "user_rows"]
 
 
 @takes(of_command("privacy epsilon"), describe=True)
 def epsilon(*, details: bool = False, **question: Value) -> Any:
-    """The epsilon that an accountant proves at `delta`, rounded up; math.inf if it proves none. `composition=` takes several
-    phases of training as a list of `event()`s, or a file of cases (docs/compositions.md); for a file, returns a list of dicts,
-    one per case.
-
-        phases = [event(sampling_rate=0.01, noise_multiplier=4, steps=5000), event(sampling_rate=0.02, noise_multiplier=6, steps=2000)]
-        epsilon(composition=phases, delta=1e-5)
-    """
+    """The epsilon that an accountant proves at `delta`, rounded up; math.inf if it proves none."""
     return _answer("epsilon", "epsilon", question, details)
 
 
@@ -59,26 +54,30 @@ def steps(*, details: bool = False, **question: Value) -> Any:
 
 @takes(of_command("privacy compare"), describe=True)
 def compare(**question: Value) -> Any:
-    """Compares all accountants: returns a dict whose "accountants" has a dict for each, with "unsound" if it proves nothing.
-    Takes `composition=` as `epsilon()` does."""
+    """Compares all accountants: returns a dict whose "accountants" has a dict for each, with "unsound" if it proves nothing."""
     return _answer("compare", None, question, True)
 
 
-def event(*, noise_multiplier: float, steps: int = 1, sampling_rate: float = 1, sampling: str | None = None, **more: Any) -> dict[str, Any]:
-    """Describes releases of one kind, for `composition=`: `steps` clipped sums with Gaussian noise. By default `sampling` is
-    "full" at a sampling rate of 1, otherwise "poisson"; also valid: "shuffle", "without-replacement". `more` are further
-    keys from docs/compositions.md, such as schedule={"name": "linear", "target": 1000}. Use another event if the noise or the rate
+def event(*, noise_multiplier: float, steps: int = 1, sampling_rate: float = 1, sampling: str | None = None) -> Event:
+    """Describes releases of one kind for `compose()`: `steps` clipped sums with Gaussian noise. By default `sampling` is "full" at a
+    sampling rate of 1, otherwise "poisson"; also valid: "shuffle", "without-replacement", ... Use another event if noise or rate
     changes."""
-    sampling = sampling or ("full" if sampling_rate == 1 else "poisson")
-    found = {"mechanism": "gaussian", "sampling": "none" if sampling == "full" else sampling, "noise_multiplier": noise_multiplier,
-             "count": steps, **more}
-    return found if sampling == "full" else {**found, "rate": sampling_rate}
+    return sampling or ("full" if sampling_rate == 1 else "poisson"), sampling_rate, noise_multiplier, steps
 
 
-def evaluate(file: Place) -> list[dict[str, Any]]:
-    """Answers every case of a composition file (docs/compositions.md): a list of dicts. Raises Error if a case has no answer, or
-    an answer outside its bounds."""
-    return _lines(carry_out("privacy", "evaluate", file))
+def compose(events: Sequence[Event], *, epsilon: float | None = None, delta: float | None = None, accountant: str = "tight",
+            neighbours: str = "add-remove", conversion: str = "", orders: str = "") -> float:
+    """The epsilon at `delta`, or the delta at `epsilon`, of several phases of training on the same records, fixed in advance;
+    otherwise like `epsilon()`.
+
+        phases = [event(sampling_rate=0.01, noise_multiplier=4, steps=5000), event(sampling_rate=0.02, noise_multiplier=6, steps=2000)]
+        compose(phases, delta=1e-5)
+    """
+    _one_of(epsilon, delta)
+    value, remark = _core.compose(list(events), neighbours, (accountant, conversion, orders), epsilon, delta)
+    if remark:
+        warnings.warn(remark, stacklevel=2)
+    return float(value)
 
 
 @takes(of_command("privacy audit"), describe=True)
@@ -172,7 +171,7 @@ def selection(mean: float, delta: float, *, shape: float | str = 1, rho: float |
     "poisson" (Theorem 6). A run has `steps` releases with `noise_multiplier` at `sampling_rate`, or is `rho`-zCDP."""
     if (rho is None) == (noise_multiplier is None):
         raise _core.UsageError("give either rho or noise_multiplier, the privacy of one run")
-    orders, found = _core.divergences(noise_multiplier or 1, sampling_rate, steps)
+    orders, found = _core.divergences([event(noise_multiplier=noise_multiplier or 1, sampling_rate=sampling_rate, steps=steps)], "add-remove")
     if rho is not None:
         found = [rho * order for order in orders]
     runs = "poisson" if shape == "poisson" else "negative-binomial"
@@ -209,22 +208,8 @@ def _one_of(epsilon, delta):
 
 
 def _answer(ask, name, question, details):
-    composition = question.get("composition")
-    if isinstance(composition, (list, tuple)):
-        case = {"id": "composition", "neighbours": question.pop("neighbours", None) or "add-remove", "events": list(composition)}
-        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump({"version": 1, "cases": [case]}, file)
-            file.flush()
-            (answer,) = _lines(carry_out("privacy", ask, **{**question, "composition": file.name, "json": True}))
-        return answer if details else answer["value"]
-    if composition is not None:
-        return _lines(carry_out("privacy", ask, **{**question, "json": True}))
     answer = asked("privacy", ask, **question)
     return answer if details else answer[name]
-
-
-def _lines(text):
-    return [numbers(json.loads(line)) for line in text.splitlines()]
 
 
 def __dir__() -> list[str]:

@@ -13,6 +13,7 @@
 #include "data/datasets.hpp"
 #include "nn/models.hpp"
 #include "nn/tensor_line.hpp"
+#include "partitions/given_sizes.hpp"
 #include "partitions/natural.hpp"
 #include "partitions/natural_grouped.hpp"
 #include "partitions/outside_rows.hpp"
@@ -350,6 +351,9 @@ Configuration resolve_named(const Settings& settings) {
       if (name == nullptr)
         throw usage_error(std::string(family.key()) + " is '" + value_text(setting->second.value) +
                           "'; valid: " + joined(choices_of(family)));
+      if (chosen == &configuration.partition && is_size_law(*name))
+        throw usage_error("partition is '" + *name + "', now a law of sizes; set partition to 'sizes' and sizes to '" + *name +
+                          "'");
       if (std::ranges::none_of(family.parts(), [&](const auto& part) { return part->name() == *name; }))
         throw usage_error(unknown_name(family.key(), *name, choices_of(family)));
       chosen->choose(*name);

@@ -14,8 +14,8 @@
 namespace fedstride {
 
 /// The accountant that proves a level's epsilon; automatic: the tightest that applies.
-enum class AccountantChoice { automatic, tight, rdp, moments, zcdp, strong, basic };
-constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp", "strong", "basic"); }
+enum class AccountantChoice { automatic, tight, rdp, moments, zcdp };
+constexpr auto choice_names(AccountantChoice) { return names("auto", "tight", "rdp", "moments", "zcdp"); }
 /// How a client's lots are drawn: an index into the list of draws without `full`.
 enum class LotSampling {};
 constexpr auto choice_names(LotSampling) { return all_but<Sampling>(FullDraw::kName); }

@@ -6,7 +6,7 @@ namespace {
 // Bad words on the command line.
 const Refusal kRefusals[] = {
     // commands and flags
-    {{""}, 2, {"command", "''", "run"}},
+    {{""}, 2, {"command", "''", "'fedstride --help'"}},
     {{"rum"}, 2, {"command", "rum", "run"}},
     {{"-x"}, 2, {"flag", "-x"}},
     {{"-v"}, 2, {"flag", "-v", "'--version'"}},

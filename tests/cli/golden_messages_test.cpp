@@ -13,7 +13,7 @@ const Message kMessages[] = {
     // commands and flags
     {{"completion", "bsh"}, "shell 'bsh' is unknown; did you mean 'bash'? valid: bash"},
     {{"data"}, "'fedstride data' needs a command: show, list, verify, roster, get, forget; see 'fedstride data --help'"},
-    {{"data", "gte"}, "command 'gte' is unknown; did you mean 'get'? valid: show, list, verify, roster, get, forget"},
+    {{"data", "gte"}, "command 'gte' is unknown; did you mean 'get'? see 'fedstride data --help'"},
     {{"run", "--lerning-rate", "1"},
      "flag '--lerning-rate' is unknown; did you mean '--learning-rate'? 'fedstride run --help' lists them"},
     {{"run", "--learning-rate"}, "flag '--learning-rate' needs a value; see 'fedstride run --help'"},

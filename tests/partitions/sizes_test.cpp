@@ -9,7 +9,6 @@
 #include "partitions/dealing.hpp"
 #include "partitions/dirichlet_sizes.hpp"
 #include "partitions/given_sizes.hpp"
-#include "partitions/graded.hpp"
 #include "tests/partitions/examples.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -45,15 +44,15 @@ TEST_CASE("sizes in proportion: quotas rounded down, rows left to the largest re
 
 TEST_CASE("linear, square and exponential sizes are those of k + 1, (k + 1)^2 and exp(k)") {
   Example example(round_robin_labels(150, 10), 10, 5);
-  CHECK(sizes_of(Linear{}.assign(example.input)) == Sizes{10, 20, 30, 40, 50});
+  CHECK(sizes_of(GivenSizes({"linear"}).assign(example.input)) == Sizes{10, 20, 30, 40, 50});
   Example squares(round_robin_labels(550, 10), 10, 5);
-  CHECK(sizes_of(Square{}.assign(squares.input)) == Sizes{10, 40, 90, 160, 250});
+  CHECK(sizes_of(GivenSizes({"square"}).assign(squares.input)) == Sizes{10, 40, 90, 160, 250});
   // exp(k) / (1 + e + e^2) of 1,000: 90.03, 244.73, 665.24.
   Example exponential(round_robin_labels(1000, 10), 10, 3);
-  CHECK(sizes_of(Exponential{}.assign(exponential.input)) == Sizes{90, 245, 665});
+  CHECK(sizes_of(GivenSizes({"exponential"}).assign(exponential.input)) == Sizes{90, 245, 665});
   // A thousand clients, whose weights no double holds: ten have shares of a row and more, of 2,000 rows.
   Example many(round_robin_labels(2000, 10), 10, 1000);
-  const ClientRows assignment = Exponential{}.assign(many.input);
+  const ClientRows assignment = GivenSizes({"exponential"}).assign(many.input);
   CHECK(holds_every_row_once(assignment, many));
   CHECK(std::ranges::is_sorted(sizes_of(assignment)));
   CHECK(assignment[0].size() == 1);
@@ -62,7 +61,7 @@ TEST_CASE("linear, square and exponential sizes are those of k + 1, (k + 1)^2 an
 
 TEST_CASE("who gets which rows is random: labels are the overall mix") {
   Example example(round_robin_labels(15000, 10), 10, 5);
-  const ClientRows assignment = Linear{}.assign(example.input);
+  const ClientRows assignment = GivenSizes({"linear"}).assign(example.input);
   for (std::size_t client = 0; client < 5; ++client) {
     const std::vector<std::uint32_t> rows(assignment[client].begin(), assignment[client].end());
     const double expected = static_cast<double>(rows.size()) / 10;

@@ -132,7 +132,7 @@ def test_dir_shows_the_public_names_alone():
     assert shown == set(fedstride.__all__) | set(fedstride.parts.__all__)
     assert not {name for name in shown if name.startswith("_")} - {"__version__"}
     assert not {"running", "folder", "code", "client", "data", "tensors", "sweeps", "open"} & shown
-    assert set(dir(fedstride.privacy)) >= {"audit", "calibrate", "compare", "delta", "epsilon", "evaluate", "steps"}
+    assert set(dir(fedstride.privacy)) >= {"audit", "calibrate", "compare", "compose", "delta", "epsilon", "steps"}
     assert not [name for name in dir(fedstride.privacy) if not inspect.isfunction(getattr(fedstride.privacy, name))]
     with pytest.raises(AttributeError, match="'opne'"):
         fedstride.opne

@@ -2,29 +2,24 @@
 # tools/make-packages builds from both components with CPack.
 include(GNUInstallDirs)
 
-# The program itself writes manual pages and completion; the default build includes them, since they are installed.
+# The program writes its completion; help2man makes manual pages of its help, for packages alone.
 set(manual_folder ${PROJECT_BINARY_DIR}/manual)
-set(completion_folder ${PROJECT_BINARY_DIR}/completion)
-set(made ${manual_folder}/fedstride.1)
-set(make_completion)
-set(pack_pages)
-set(packed ${FEDSTRIDE_PACKAGE})
+set(completion ${PROJECT_BINARY_DIR}/completion/bash)
+add_custom_command(OUTPUT ${completion} COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/completion
+                   COMMAND fedstride completion bash > ${completion} DEPENDS fedstride COMMENT "Completion" VERBATIM)
+set(made ${completion})
 if(CMAKE_CROSSCOMPILING)
-  set(packed ON)   # for other machines: packed, without a launcher
   set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 endif()
-if(packed)
-  set(made ${manual_folder}/fedstride.1.gz)
-  set(pack_pages COMMAND sh -c "gzip -9n '${manual_folder}'/*.1")
+if(FEDSTRIDE_PACKAGE OR CMAKE_CROSSCOMPILING)
+  list(APPEND made ${manual_folder}/fedstride.1.gz)
+  # The folder is recreated, so the page of a removed command disappears.
+  add_custom_command(OUTPUT ${manual_folder}/fedstride.1.gz COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual_folder}
+                     COMMAND ${PROJECT_SOURCE_DIR}/tools/manual-pages ${manual_folder} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:fedstride>
+                     COMMAND sh -c "gzip -9n '${manual_folder}'/*.1"
+                     DEPENDS fedstride tools/manual-pages COMMENT "Manual pages" VERBATIM)
+  install(DIRECTORY ${manual_folder}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 endif()
-list(APPEND make_completion COMMAND fedstride completion bash > ${completion_folder}/bash)
-list(APPEND made ${completion_folder}/bash)
-# The folder is recreated, so the page of a removed command disappears.
-add_custom_command(OUTPUT ${made}
-                   COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual_folder} ${completion_folder}
-                   COMMAND ${CMAKE_COMMAND} -E make_directory ${completion_folder}
-                   COMMAND fedstride manual --out ${manual_folder} ${pack_pages} ${make_completion}
-                   DEPENDS fedstride COMMENT "Manual pages and completion" VERBATIM)
 add_custom_target(fedstride_manual ALL DEPENDS ${made})
 
 if(FEDSTRIDE_PACKAGE)
@@ -65,8 +60,7 @@ if(FEDSTRIDE_PACKAGE)
 else()
   install(TARGETS fedstride DESTINATION bin COMPONENT program)
 endif()
-install(DIRECTORY ${manual_folder}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
-install(FILES ${completion_folder}/bash DESTINATION share/bash-completion/completions RENAME fedstride COMPONENT program)
+install(FILES ${completion} DESTINATION share/bash-completion/completions RENAME fedstride COMPONENT program)
 install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
 install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
         PATTERN __pycache__ EXCLUDE)

@@ -20,7 +20,7 @@ std::string line(const Words& words) {
 }
 
 const Refusal kRefusals[] = {
-    {{"privacy"}, 2, {"fedstride privacy", "epsilon", "delta", "calibrate", "steps", "compare", "evaluate"}},
+    {{"privacy"}, 2, {"fedstride privacy", "epsilon", "delta", "calibrate", "steps", "compare", "schedule"}},
     {classic("epsilon", {"--steps", "10"}), 2, {"--delta", "fedstride privacy epsilon --help"}},
     {classic("epsilon", {"--delta", "1e-5"}), 2, {"steps"}},
     {classic("epsilon", {"--steps", "0", "--delta", "1e-5"}), 2, {"steps", "0", "1"}},
@@ -45,10 +45,7 @@ const Refusal kRefusals[] = {
     {classic("compare", {"--steps", "9", "--delta", "1e-5", "--conversion", "classic"}),
      2,
      {"conversion", "classic", "improved", "classical"}},
-    {{"privacy", "epsilon", "--composition", "@/absent.json", "--steps", "9"}, 2, {"steps", "--composition"}},
-    {{"privacy", "epsilon", "--composition", ""}, 2, {"composition", "''"}},
-    {{"privacy", "delta", "--composition", "@/absent.json"}, 1, {"absent.json"}},
-    {{"privacy", "compare", "--composition", "@/absent.json", "--epsilon", "1", "--delta", "0.1"}, 2, {"epsilon", "delta"}},
+    {classic("compare", {"--steps", "9", "--epsilon", "1", "--delta", "0.1"}), 2, {"epsilon", "delta"}},
     {classic("epsilon", {"--steps", "9", "--delta", "1e-5", "--sampling", "posson"}),
      2,
      {"sampling", "posson", "poisson", "full"}},
@@ -77,8 +74,6 @@ const Refusal kRefusals[] = {
      {"epsilon", "1e-09", "1e6"}},
     {{"privacy", "calibrate", "--epsilon", "-1", "--delta", "1e-9", "--sampling", "full", "--steps", "9"}, 2, {"epsilon", "-1"}},
     {classic("compare", {"--steps", "9"}), 2, {"--delta"}},
-    {{"privacy", "evaluate"}, 2, {"FILE"}},
-    {{"privacy", "evaluate", "@/absent.json"}, 1, {"absent.json"}},
 };
 
 }  // namespace

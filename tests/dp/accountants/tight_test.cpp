@@ -243,7 +243,7 @@ TEST_CASE("Extreme settings give finite numbers from 0") {
 
 TEST_CASE("What has no loss distribution is refused, and says why") {
   const auto refused = [](const Spending& spending) { return kTight.epsilon(spending, 1e-5); };
-  CHECK_USAGE_ERROR(refused({{.adaptive = true}}), "tight", "'filter'");
+  CHECK_USAGE_ERROR(refused({{.adaptive = true}}), "tight", "zcdp");
   CHECK_USAGE_ERROR(refused({{.sampling = Sampling::without_replacement, .neighbours = Neighbours::replace_one, .rate = 0.1}}),
                     "tight", "rdp");
   CHECK_USAGE_ERROR(refused({{.neighbours = Neighbours::replace_one}, {.neighbours = Neighbours::add_remove}}), "replace-one",

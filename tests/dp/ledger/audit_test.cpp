@@ -105,7 +105,7 @@ TEST_CASE("an audit fails on an accountant that cannot account for the sampling"
   CHECK(audit_json(audit).find("\"epsilon\": null") != std::string::npos);
   LedgerGroup adaptive = sums(10);
   adaptive.each.adaptive = true;
-  fails(audit_of(header("tight"), {reserve(1, {adaptive})}), {"example level", "'tight'", "'filter'"});
+  fails(audit_of(header("tight"), {reserve(1, {adaptive})}), {"example level", "'tight'", "zcdp"});
 }
 
 TEST_CASE("shuffled lots are labelled: what holds, and the papers' number beside it") {

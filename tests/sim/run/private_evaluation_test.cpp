@@ -139,8 +139,9 @@ TEST_CASE("epsilon of a run with private evaluation covers both, at every level,
 TEST_CASE("an evaluation that one client's budget does not cover ends the run, even if others have steps left") {
   const TemporaryFolder folder;
   const auto settings_of = [&](const std::string& out, const std::string& more) {
-    Settings settings =
-        held_out(folder, out, "dp = 'example'\nnoise-multiplier = 1.2\nbatch = 6\npartition = 'linear'\nepsilon = 6\n" + more);
+    Settings settings = held_out(
+        folder, out,
+        "dp = 'example'\nnoise-multiplier = 1.2\nbatch = 6\npartition = 'sizes'\nsizes = 'linear'\nepsilon = 6\n" + more);
     settings["rounds"] = {std::int64_t{50}};
     return settings;
   };

@@ -136,6 +136,7 @@ TEST_CASE("values of the wrong kind, out of range or not finite are refused with
   };
   const Case cases[] = {
       {"clients = 0", {"clients", "0", "1"}},
+      {"partition = 'square'", {"partition", "'square'", "'sizes'"}},
       {"clients = 2.5", {"clients", "2.5", "0", "10000000"}},
       {"clients = 'five'", {"clients", "five", "0", "10000000"}},
       {"batch = -3", {"batch", "-3", "1", "1000000"}},
