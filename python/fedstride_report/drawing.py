@@ -1,14 +1,12 @@
-"""Draws figures with matplotlib: SVG for the page, and SVG, PNG and PDF files beside it. The same figure gives the same bytes."""
+"""Draws figures with matplotlib: SVG for the page, and SVG, PNG and PDF files. The same figure always gives the same bytes."""
 
 import io
 import math
 import re
-import textwrap
 import warnings
 from html import escape
 
 import matplotlib
-import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
@@ -16,7 +14,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
-from .labels import one_line, shortened
+from .labels import one_line
 from .text import number_text
 
 # Colors on light pages and in files, and on dark pages.
@@ -48,243 +46,208 @@ COLORS = {
 _LIGHT = {name: light for name, (light, _) in COLORS.items()}
 _VARIABLES = {light: f"var(--{name})" for name, light in _LIGHT.items()}
 
-# How lines look: dashes in line widths, marker, and whether it is filled. Within the first seven, of runs, and the last seven,
-# of parts of a run, any two are distinguishable with every kind of color vision, and by dash and marker on paper without color.
+# How lines look: color, dashes in line widths, marker, and whether it is filled. Within the first seven, of runs, and the last
+# seven, of parts of a run, any two are distinguishable with every kind of color vision, and without color by dash and marker.
 _DASHES = [(), (4, 2), (1, 1.25), (4.5, 1.5, 1, 1.5), (2.25, 1.25), (6, 1.5, 1, 1.5, 1, 1.5), (1, 1.5, 1, 3.5)]
-LOOKS = [(dashes, marker, filled) for dashes, marker, filled in zip(
-    _DASHES * 2, ["o", "s", "^", "D", "s", "v", "o", "o", "^", "v", "D", "p", "x", "s"], [True] * 4 + [False, True] + [False] * 8)]
+LOOKS = list(zip((_LIGHT[f"l{look}"] for look in range(14)), _DASHES * 2, "os^Dsvoo^vDpxs", [1, 1, 1, 1, 0, 1] + [0] * 8))
 
 _WIDTH, _PHONE = 7.0, 3.5  # inches
 _LETTER = 0.066  # inches, typical width of a letter
-_MAX_LETTERS = 56  # of a name on an axis or in the legend
 _STYLE = {
-    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Verdana"], "font.size": 8.6, "svg.fonttype": "none", "pdf.fonttype": 42,
-    "axes.titlesize": 8.6, "axes.labelsize": 8.6, "axes.edgecolor": _LIGHT["ink"], "axes.linewidth": 0.7,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True, "axes.titlecolor": _LIGHT["ink"],
-    "text.color": _LIGHT["ink"], "axes.labelcolor": _LIGHT["ink"], "xtick.color": _LIGHT["ink"], "ytick.color": _LIGHT["ink"],
-    "grid.color": _LIGHT["grid"], "grid.linewidth": 0.7, "lines.linewidth": 1.4, "lines.scale_dashes": True,
-    "legend.frameon": False, "legend.handlelength": 3, "figure.facecolor": _LIGHT["paper"], "axes.facecolor": "none",
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Verdana"], "font.size": 8.6, "svg.fonttype": "none",
+    "axes.titlesize": 8.6, "axes.edgecolor": _LIGHT["ink"], "axes.linewidth": 0.7, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.axisbelow": True, "axes.facecolor": "none", "pdf.fonttype": 42, "legend.frameon": False,
+    "legend.handlelength": 3, "text.color": _LIGHT["ink"], "xtick.color": _LIGHT["ink"], "ytick.color": _LIGHT["ink"],
+    "grid.color": _LIGHT["grid"], "grid.linewidth": 0.7, "lines.linewidth": 1.4,
 }
 _LEVEL = {"color": _LIGHT["soft"], "linewidth": 0.9, "linestyle": (0, (1, 3)), "zorder": 1}
 
 
-def _words(text, most=_MAX_LETTERS):
-    """Text for matplotlib, which would read text between dollars as formulas."""
-    return shortened(one_line(text), most).replace("$", r"\$")
+def _words(text, width=56 * _LETTER):
+    """Text for matplotlib, which would read text between dollars as formulas; cut to fit the width, in inches."""
+    text, most = one_line(text), max(int(width / _LETTER), 4)
+    return (text if len(text) <= most else text[:most - 1] + "…").replace("$", r"\$")
 
 
-def _number(value, _=None):
-    return f"{value:.10g}"
+def _longest(names):
+    """The width of the longest name, in inches."""
+    return _LETTER * max(map(len, names), default=0)
 
 
-def _end(text, letters):
-    """The end of a long text, which contains the keys that vary fastest."""
-    return text if len(text) <= letters else "…" + text[1 - letters:]
+def _line2d(x, y, line, **more):
+    color, dashes, marker, is_filled = LOOKS[line.look]
+    return Line2D(x, y, color=color, linestyle=(0, dashes) if dashes else "-", marker="" if line.is_reference else marker,
+                  markersize=4.6, markeredgewidth=1, markerfacecolor=color if is_filled else _LIGHT["paper"], **more)
 
 
 class _Canvas:
     """A figure being drawn, `width` inches wide."""
 
     def __init__(self, figure, width):
-        self.figure, self.width = figure, width
-        panels = len(figure.panels)
-        is_table = figure.style in ("bars", "map")
+        self.figure = figure
+        panels, is_wide = len(figure.panels), width == _WIDTH
         # Bars of different quantities are stacked.
-        self.columns = 1 if panels == 1 or figure.style == "bars" or width < _WIDTH else 2 if panels <= 4 else 3
-        self.rows = -(-panels // self.columns)
-        names = max((len(name) for panel in figure.panels for name in panel.y_names), default=0)
-        self.panel_width = (width - 0.5 - min(width / 2, _LETTER * names)) / self.columns
-        share = 0.5 if width < _WIDTH else {1: 0.38, 2: 0.27, 3: 0.21}[self.columns]
-        heights = [share * width] * self.rows
-        if is_table:
-            row = 0.2 if figure.style == "bars" else 0.22 if self.columns == 1 else 0.14
-            counts = [len(panel.y_names) for panel in figure.panels]
-            heights = [row * min(max(*counts[at:at + self.columns], 3), 40) for at in range(0, panels, self.columns)]
-        entries = self._legend_entries()
-        longest = max((len(name) for _, name in entries), default=0)
-        ncol = max(1, min(len(entries), int(width / (0.55 + _LETTER * longest)))) if entries else 1
-        below = 0.2 * -(-len(entries) // ncol) + 0.06 if entries else 0
-        height = sum(heights) + 0.42 * self.rows + (0.25 if figure.style == "bars" else 0.35) + below
+        columns = 1 if panels == 1 or figure.style == "bars" or not is_wide else 2 if panels <= 4 else 3
+        names = max(_longest(panel.y_names) for panel in figure.panels)
+        self.panel_width = (width - 0.5) / columns - min(width / 2, names)
+        heights = [(0.5 if not is_wide else (0.38, 0.27, 0.21)[columns - 1]) * width] * -(-panels // columns)
+        if figure.style in ("bars", "map"):
+            rows = [max(len(panel.y_names) for panel in figure.panels[at:at + columns]) for at in range(0, panels, columns)]
+            heights = [(0.2 if columns == 1 else 0.14) * min(max(count, 3), 40) for count in rows]
+        legend = self._legend()
+        ncol = max(1, min(len(legend), int(width / (0.55 + _longest(name for _, name in legend)))))
+        below = 0.2 * -(-len(legend) // ncol) + 0.06
+        height = sum(heights) + 0.42 * len(heights) + 0.35 + below
         self.drawing = Drawing((width, height), layout="constrained")
         FigureCanvasAgg(self.drawing)
         self.drawing.get_layout_engine().set(rect=(0, below / height, 1, 1 - below / height), w_pad=0.06, h_pad=0.05)
-        axes = self.drawing.subplots(self.rows, self.columns, squeeze=False, height_ratios=heights).ravel()
-        self.marks = []
+        axes = self.drawing.subplots(len(heights), columns, squeeze=False, height_ratios=heights).ravel()
+        draw = {"bars": self._bars, "map": self._map}.get(figure.style, self._curves)
+        self.marks = []  # axes, offset in points, and Point
         for number, (panel, ax) in enumerate(zip(figure.panels, axes)):
-            is_last = number + self.columns >= panels
-            ax.set_title(_words(_end(panel.title, int(self.panel_width / _LETTER))))
-            (self._bars if figure.style == "bars" else self._map if figure.style == "map" else self._curves)(ax, panel)
-            if not is_table:
-                ax.tick_params(labelleft=number % self.columns == 0, labelbottom=is_last)
-            self.marks += [(ax, shift, point) for shift, points in self._points(panel) for point in points]
+            # The end of a long title has the keys that vary fastest.
+            most = int(self.panel_width / _LETTER)
+            ax.set_title(_words(panel.title if len(panel.title) <= most else "…" + panel.title[1 - most:]))
+            draw(ax, panel)
+            if panel.lines:
+                ax.tick_params(labelleft=number % columns == 0, labelbottom=number + columns >= panels)
         for ax in axes[panels:]:
             ax.remove()
-        of_y = figure.y_label if _LETTER * len(figure.y_label) < sum(heights) else figure.y_label.split(" (")[0]
-        x_label, y_label = self.drawing.supxlabel(_words(figure.x_label), fontsize="medium"), self.drawing.supylabel(_words(of_y), fontsize="medium")
-        if entries:
-            self.drawing.legend(*zip(*entries), loc="lower center", ncol=ncol, borderaxespad=0.2)
+        label = figure.y_label if _LETTER * len(figure.y_label) < sum(heights) else figure.y_label.split(" (")[0]
+        x_label = self.drawing.supxlabel(_words(figure.x_label, width), fontsize="medium")
+        y_label = self.drawing.supylabel(_words(label), fontsize="medium")
+        if legend:
+            self.drawing.legend(*zip(*legend), loc="lower center", ncol=ncol, borderaxespad=0.2)
         self.drawing.draw_without_rendering()
         self.drawing.set_layout_engine("none")
         # Labels in the middle of the panels, above the legend.
-        boxes = [ax.get_position() for ax in self.drawing.axes]
+        boxes = [ax.get_position() for ax in axes[:panels]]
         x_label.set_position(((min(box.x0 for box in boxes) + max(box.x1 for box in boxes)) / 2, (below + 0.05) / height))
         y_label.set_y((min(box.y0 for box in boxes) + max(box.y1 for box in boxes)) / 2)
 
-    def _points(self, panel):
-        if panel.points:
-            return [(0, panel.points)]
-        return [(shift, line.points) for line, shift in zip(panel.lines, self._shifts(panel))]
-
-    def _legend_entries(self):
-        """Pairs of an artist and its name. A line whose name differs between panels ("sgd, learning-rate 0.01") is listed under
-        the common part of its name."""
-        entries = {}
-        for panel in self.figure.panels:
-            for line in panel.lines:
-                name, _ = entries.get(line.look, (line.name, line))
-                if line.name:
-                    entries[line.look] = (name if name == line.name else line.short or name, line)
-        handles = [(self._plot(None, [], [], line), _words(name)) for name, line in entries.values()]
+    def _legend(self):
+        """Pairs of an artist and its name, one for each look."""
+        lines = {line.look: line for panel in self.figure.panels for line in panel.lines if line.name}
+        legend = [(_line2d([], [], line), _words(line.name)) for line in lines.values()]
         if self.figure.y_limits and self.figure.y_limits[0] <= self.figure.level <= self.figure.y_limits[1]:
-            handles.append((Line2D([], [], **_LEVEL), "chance: the commonest class"))
-        return handles
+            legend.append((Line2D([], [], **_LEVEL), "chance: the commonest class"))
+        return legend
 
-    def _plot(self, ax, x, y, line, **more):
-        """A line with its look, on the axes or, if there are none, alone for the legend."""
-        dashes, marker, filled = LOOKS[line.look]
-        color = _LIGHT[f"l{line.look}"]
-        drawn = Line2D(
-            x, y, color=color, marker="" if line.is_reference else marker, markersize=4.6 if marker == "D" else 5.2,
-            markerfacecolor=color if filled else _LIGHT["paper"], markeredgewidth=1, linestyle=(0, dashes) if dashes else "-", **more)
-        return drawn if ax is None else ax.add_line(drawn)
+    def _place(self, x):
+        """x on the axis, in inches."""
+        (low, high), to = self.x_limits, math.log10 if self.figure.log_x else float
+        return self.panel_width * (to(x) - to(low)) / (to(high) - to(low))
 
-    def _span(self):
-        """The ends of the x axis, which the panels share, and a function from x to inches along it."""
+    def _set_x_limits(self):
+        """Sets the ends of the x axis, which the panels share."""
         figure = self.figure
-        to = np.log10 if figure.log_x else float
+        to, back = (math.log10, lambda value: 10**value) if figure.log_x else (float, float)
         values = [to(point.x) for panel in figure.panels for line in panel.lines for point in line.points]
-        low, high = (-0.6, len(figure.x_names) - 0.4) if figure.x_names else (min(values), max(values))
-        if not figure.x_names:
-            # Points drawn side by side must stay within the axis.
-            room = max(0.02 if figure.style == "curves" else 0.06, 0.3 / self.panel_width)
-            room *= (high - low) or (0.6 if figure.log_x else max(0.2 * abs(low), 1e-9)) / room / 2
-            low, high = low - room, high + room
-        back = (lambda value: 10**value) if figure.log_x else float
-        return back(low), back(high), lambda x: self.panel_width * (to(x) - low) / (high - low)
+        low, high = min(values), max(values)
+        # Points drawn side by side must stay within the axis.
+        room = 0.3 / self.panel_width * (high - low) or (0.3 if figure.log_x else max(0.1 * abs(low), 1e-9))
+        self.x_limits = (-0.6, len(figure.x_names) - 0.4) if figure.x_names else (back(low - room), back(high + room))
 
-    def _shifts(self, panel):
-        """Offsets of the lines in points: those with few points are drawn side by side, so that intervals do not overlap."""
-        lines = [line for line in panel.lines if not line.is_reference]
-        has_intervals = [self.figure.shows_intervals and any(point.has_interval for point in line.points) for line in lines]
-        if sum(has_intervals) < 2 or self._steps(panel)[1]:
-            return [0] * len(panel.lines)
-        place = self._span()[2]
-        xs = sorted({place(point.x) for line in lines for point in line.points})
-        gap = min((b - a for a, b in zip(xs, xs[1:]) if b > a), default=self.panel_width)
-        between = min(5, 0.8 * 72 * gap / len(lines))
-        return [0 if line.is_reference else between * (lines.index(line) - (len(lines) - 1) / 2) for line in panel.lines]
-
-    def _steps(self, panel):
-        """One point in how many is marked, and how far the marked points of one line are from those of the next."""
-        if self.figure.style != "curves":
-            return 1, 0
-        lines = [line for line in panel.lines if not line.is_reference]
-        longest = max((len(line.points) for line in lines), default=1)
+    def _spacing(self, lines):
+        """Keeps markers and intervals of a panel's lines apart: returns one point in how many is marked, how many points further
+        the next line's marks are, and how far, in points of the page, lines with few points are moved aside."""
+        longest, count = max(len(line.points) for line in lines), len(lines)
         most = min(max(int(self.panel_width / 0.42), 3), 12)
-        step = max(1, -(-longest // most))
-        if len(lines) > 1 and longest > most and longest >= 2 * len(lines):
-            step = max(step, len(lines))
-            return step, step // len(lines)
-        return step, 0
+        step = max(1, -(-longest // most)) if self.figure.style == "curves" else 1
+        if step > 1 and longest >= 2 * count > 2:
+            return max(step, count), max(step, count) // count, 0
+        has_intervals = [any(point.has_interval for point in line.points) for line in lines]
+        places = sorted({self._place(point.x) for line in lines for point in line.points})
+        gap = min((after - before for before, after in zip(places, places[1:])), default=self.panel_width)
+        return step, 0, min(5, 58 * gap / count) if self.figure.shows_intervals and sum(has_intervals) > 1 else 0
 
     def _curves(self, ax, panel):
-        figure = self.figure
-        low, high, place = self._span()
+        figure, (bottom, top) = self.figure, self.figure.y_limits
+        self._set_x_limits()
         ax.set(xscale="log" if figure.log_x else "linear", yscale="log" if figure.log_y else "linear")
-        ax.set(xlim=(low, high), ylim=figure.y_limits)
+        ax.set(xlim=self.x_limits, ylim=figure.y_limits)
         ax.grid(axis="y")
-        self._ticks(ax.yaxis, figure.y_limits, figure.log_y)
-        self._x_ticks(ax, panel, low, high, place)
-        bottom, top = figure.y_limits
         ax.axhline(figure.level, **_LEVEL)
-        step, phase = self._steps(panel)
-        for number, (line, shift) in enumerate(zip(panel.lines, self._shifts(panel))):
-            moved = ax.transData + ScaledTranslation(shift / 72, 0, ax.get_figure().dpi_scale_trans)
+        self._number_ticks(ax.yaxis, figure.y_limits, figure.log_y)
+        lines = [line for line in panel.lines if not line.is_reference]
+        if figure.x_names:
+            self._name_ticks(ax.xaxis, figure.x_names)
+        else:
+            self._number_ticks(ax.xaxis, self.x_limits, figure.log_x)
+            # The values themselves are labelled if they are few, short and far enough apart.
+            values = sorted({point.x for line in lines for point in line.points})
+            far = all(self._place(after) - self._place(before) > 0.36 for before, after in zip(values, values[1:]))
+            if 0 < len(values) <= 12 and far and all(len(number_text(value)) <= 8 for value in values):
+                ax.xaxis.set_major_locator(FixedLocator(values))
+        for line in panel.lines:
             if line.is_reference:
-                self._plot(ax, [0, 1], [line.points[0].y] * 2, line, transform=ax.get_yaxis_transform())
-                continue
-            first = (len(line.points) - 1 - number * phase) % step
-            marked = line.points[first::step]
-            if figure.shows_intervals:
-                bars = [point for point in marked if point.has_interval]
-                ax.vlines([point.x for point in bars], [max(point.low, bottom) for point in bars], [min(point.high, top) for point in bars],
-                          color=_LIGHT[f"l{line.look}"], linewidth=0.9, transform=moved)
-            self._plot(ax, [point.x for point in line.points], [point.y for point in line.points], line,
-                       transform=moved, markevery=(first, step), zorder=3)
+                ax.add_line(_line2d([0, 1], [line.points[0].y] * 2, line, transform=ax.get_yaxis_transform()))
+                self.marks += [(ax, 0, point) for point in line.points]
+        step, phase, between = self._spacing(lines) if lines else (1, 0, 0)
+        for number, line in enumerate(lines):
+            first, shift = (len(line.points) - 1 - number * phase) % step, between * (number - (len(lines) - 1) / 2)
+            moved = ax.transData + ScaledTranslation(shift / 72, 0, ax.get_figure().dpi_scale_trans)
+            bars = [point for point in line.points[first::step] if figure.shows_intervals and point.has_interval]
+            low, high = [max(point.low, bottom) for point in bars], [min(point.high, top) for point in bars]
+            ax.vlines([point.x for point in bars], low, high, LOOKS[line.look][0], linewidth=0.9, transform=moved)
+            ax.add_line(_line2d([point.x for point in line.points], [point.y for point in line.points], line, zorder=3,
+                                transform=moved, markevery=(first, step)))
+            self.marks += [(ax, shift, point) for point in line.points]
 
-    def _ticks(self, axis, limits, is_log):
+    @staticmethod
+    def _number_ticks(axis, limits, is_log):
         """Ticks at round numbers; on a log axis at 1, 2 and 5 times powers of ten, or only at the powers if it is long."""
         axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(_number))
-        decades = math.log10(limits[1] / limits[0]) if is_log else 0
-        locator = LogLocator(subs=(1, 2, 5) if decades < 2.2 else (1,), numticks=9)
-        if is_log and sum(limits[0] <= tick <= limits[1] for tick in locator.tick_values(*limits)) >= 2:
-            axis.set_major_locator(locator)
-        else:
-            axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
+        is_long = is_log and limits[1] > 150 * limits[0]
+        locator = LogLocator(subs=(1,) if is_long else (1, 2, 5), numticks=9)
+        has_ticks = is_log and sum(limits[0] <= tick <= limits[1] for tick in locator.tick_values(*limits)) > 1
+        axis.set_major_locator(locator if has_ticks else MaxNLocator(5, steps=[1, 2, 5, 10]))
 
-    def _x_ticks(self, ax, panel, low, high, place):
-        figure = self.figure
-        if figure.x_names:
-            self._name_ticks(ax.xaxis, figure.x_names, self.panel_width)
-            return
-        self._ticks(ax.xaxis, (low, high), figure.log_x)
-        # The values themselves are labelled if they are few, short and far enough apart.
-        values = sorted({point.x for line in panel.lines if not line.is_reference for point in line.points})
-        far = all(place(b) - place(a) > 0.36 for a, b in zip(values, values[1:]))
-        if 0 < len(values) <= 12 and far and all(len(number_text(value)) <= 8 for value in values):
-            ax.xaxis.set_major_locator(FixedLocator(values))
-
-    def _name_ticks(self, axis, names, width):
+    def _name_ticks(self, axis, names):
         """Ticks with names at 0, 1, ...; long names slant, and some are left out if they would touch."""
-        longest = max(map(len, names))
-        slants = longest > 4 and _LETTER * longest + 0.08 > width / len(names)
-        step = -(-len(names) // max(1, int(width / (0.15 if slants else _LETTER * longest + 0.06))))
+        width, longest = self.panel_width, _longest(names)
+        slants = longest > 4 * _LETTER and longest + 0.08 > width / len(names)
+        step = -(-len(names) // max(1, int(width / (0.15 if slants else longest + 0.06))))
         axis.set_ticks(range(0, len(names), step), [_words(name) for name in names[::step]])
-        if slants:
-            axis.set_tick_params(labelrotation=-30)
-            for label in axis.get_ticklabels():
-                label.set(ha="left", rotation_mode="anchor")
+        for label in axis.get_ticklabels() if slants else []:
+            label.set(rotation=-30, ha="left", rotation_mode="anchor")
+
+    def _table(self, ax, panel, columns):
+        """The axes of bars and maps, with a row for each name."""
+        rows = len(panel.y_names)
+        ax.set(xlim=columns, ylim=(rows - 0.5, -0.5))
+        step = -(-rows // 40)
+        ax.set_yticks(range(0, rows, step), [_words(name, 3) for name in panel.y_names[::step]])
+        self.marks += [(ax, 0, point) for point in panel.points]
 
     def _bars(self, ax, panel):
-        values = [point.x for point in panel.points]
-        ax.barh([point.y for point in panel.points], values, height=0.7, color=_LIGHT["bar"])
-        ax.set(xlim=(0, 1.25 * max(values) if max(values) > 0 else 1), ylim=(len(values) - 0.4, -0.6))
-        ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-        ax.xaxis.set_major_formatter(FuncFormatter(_number))
-        ax.set_yticks(range(len(values)), [_words(name, int(self.width / 2 / _LETTER)) for name in panel.y_names])
+        longest = max(point.x for point in panel.points)
+        ax.barh([point.y for point in panel.points], [point.x for point in panel.points], height=0.7, color=_LIGHT["bar"])
+        self._table(ax, panel, (0, 1.25 * longest or 1))
+        self._number_ticks(ax.xaxis, (), False)
         for point in panel.points:
-            ax.annotate(f"{point.x:.0f}" if point.x >= 1000 else f"{point.x:.4g}", (point.x, point.y), (4, 0), textcoords="offset points",
-                        va="center")
+            text = f"{point.x:.0f}" if point.x >= 1000 else f"{point.x:.4g}"
+            ax.annotate(text, (point.x, point.y), (4, 0), textcoords="offset points", va="center")
 
     def _map(self, ax, panel):
         """Squares shaded from the page's color for 0 to the strongest for the largest value."""
-        most = max(point.value for point in panel.points)
-        columns, rows = len(self.figure.x_names), len(panel.y_names)
-        has_numbers = all(_LETTER * len(f"{point.value:.4g}") < self.panel_width / columns for point in panel.points) and rows <= 40
-        for point in panel.points:
-            share = max(point.value / most, 0.05) if point.value > 0 else 0  # small values stay visible
+        most, columns = max(point.value for point in panel.points), self.figure.x_names
+        texts = [f"{point.value:.4g}" if point.value else "" for point in panel.points]
+        fits = _longest(texts) < self.panel_width / len(columns) and len(panel.y_names) <= 40
+        for point, text in zip(panel.points, texts):
+            if not text:
+                continue
+            share = max(point.value / most, 0.05)  # small values stay visible
             ax.add_patch(Rectangle((point.x - 0.5, point.y - 0.5), 1, 1, facecolor=_LIGHT["most"], alpha=share, linewidth=0))
-            if has_numbers and point.value:
-                ax.text(point.x, point.y, f"{point.value:.4g}", ha="center", va="center", fontsize=7.2,
-                        color=_LIGHT["paper" if share > 0.45 else "ink"])
-        ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
-        self._name_ticks(ax.xaxis, self.figure.x_names, self.panel_width)
-        step = -(-rows // 40)
-        ax.set_yticks(range(0, rows, step), [_words(name, int(self.width / 3 / _LETTER)) for name in panel.y_names[::step]])
+            if fits:
+                color = _LIGHT["paper" if share > 0.45 else "ink"]
+                ax.text(point.x, point.y, text, ha="center", va="center", fontsize=7.2, color=color)
+        self._table(ax, panel, (-0.5, len(columns) - 0.5))
+        self._name_ticks(ax.xaxis, columns)
 
     def saved(self, kind, salt):
-        """The bytes of a file of this kind: svg, png or pdf."""
+        """The bytes of a file of this kind: svg, png or pdf. `salt` makes the ids of an SVG its own."""
         data = io.BytesIO()
         metadata = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}, "pdf": {"CreationDate": None}}[kind]
         with matplotlib.rc_context({"svg.hashsalt": salt}):
@@ -292,33 +255,32 @@ class _Canvas:
         return data.getvalue()
 
     def hover_targets(self):
-        """Transparent circles over the points of the SVG, with their texts as titles."""
+        """Transparent circles over the points of the SVG, with their numbers, and their texts as titles."""
         width, height = 72 * self.drawing.get_size_inches()
         for ax, shift, point in self.marks:
             x, y = self.drawing.transFigure.inverted().transform(ax.transData.transform((point.x, point.y)))
             numbers = {"x": point.x, "y": point.y, "low": point.low, "high": point.high}
-            attributes = "".join(f' data-{name}="{number_text(value)}"' for name, value in numbers.items() if math.isfinite(value))
-            yield (f'<circle class="v" cx="{x * width + shift:.2f}" cy="{(1 - y) * height:.2f}" r="4"{attributes}>'
+            data = "".join(f' data-{name}="{number_text(value)}"' for name, value in numbers.items() if math.isfinite(value))
+            yield (f'<circle class="v" cx="{x * width + shift:.2f}" cy="{(1 - y) * height:.2f}" r="4"{data}>'
                    f"<title>{escape(point.text)}</title></circle>\n")
 
 
 def _for_page(svg, label, kind, marks=""):
     """An SVG file as an element of a page: without ids of groups, and with colors that are the page's variables."""
     text = svg.decode()
-    text = text[text.index("<svg"):].replace("</svg>", "").rstrip()
-    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text[text.index("<svg"):], flags=re.DOTALL)
     text = re.sub(r'<g id="[^"]*">', "<g>", text)
     text = re.sub(r"#[0-9a-f]{6}(?=[;\"])", lambda color: _VARIABLES[color[0]], text)
-    text = re.sub(r"font: [^;\"]*?([\d.]+px)[^;\"]*", r"font-size: \1", text)
-    text = re.sub(r"(\.\d\d)\d+|\s*\n\s*(?=<)|\s+(?=L |z|\")", r"\1", text)
+    text = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font-size: \1", text)
+    text = re.sub(r"(\.\d\d)\d+|\s*\n\s*(?=<)|\s+(?=L |z|\")", r"\1", text)  # shorter, and looks the same
     box = re.search(r'viewBox="[^"]*"', text)[0]
     start = f'<svg class="{kind}" role="img" aria-label="{escape(label)}" {box} xmlns:xlink="http://www.w3.org/1999/xlink">'
-    return start + text[text.index(">") + 1:] + marks + "</svg>\n"
+    return start + text[text.index(">") + 1:].removesuffix("</svg>\n").removesuffix("</svg>") + marks + "</svg>\n"
 
 
 def drawn(figure, label, name):
-    """Draws a figure that has panels. Returns its SVG elements for the page, one for phones, and {"svg", "png", "pdf": bytes} for
-    the files. `label` describes it for people who cannot see it; `name` makes its ids unique."""
+    """Draws a figure that has panels. Returns its SVG elements for the page, one of them for phones, and the bytes of its files,
+    {"svg", "png", "pdf"}. `label` describes it for people who cannot see it; `name` makes its ids unique."""
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # letters that the font lacks
         broad, narrow = (_Canvas(figure, width) for width in (_WIDTH, _PHONE))

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from .claims import same_value
-from .labels import is_never_negative, is_share, key_label, metric_label, named, number_of, title_of_metric, value_label
+from .labels import is_never_negative, is_share, key_label, metric_label, named, number_of, title_of_metric
 from .model import BY
 from .text import counted, number_text
 
@@ -14,7 +14,7 @@ MAX_LINES = 7  # that dash, marker and color can distinguish in one panel
 _MAX_PANELS = 12
 _MAX_POINTS = 200  # of a line
 _MAX_MAPS, _MAX_MAP_CLIENTS, _MAX_BARS = 6, 100, 40
-_RUN = ("client", "accountant")  # keys of a line that shows only a part of a run
+_PARTS = ("client", "accountant")  # keys of a line that shows only a part of a run
 
 
 @dataclass
@@ -35,15 +35,17 @@ class Point:
 
 @dataclass
 class Line:
-    """A line of a panel. Lines with the same `part` and `thing` look the same throughout a page."""
+    """A line of a panel. Lines with the same `thing` look the same throughout a page."""
 
     name: str
     points: list
-    is_reference: bool = False  # a level, drawn across the whole panel without markers
-    short: str = ""  # the name without its tuned values ("sgd" for "sgd, learning-rate 0.01")
-    thing: frozenset = frozenset()  # pairs of key and value that describe the line, except those of its panel
-    is_part: bool = False  # shows part of a run (a client, an accountant)
+    is_reference: bool  # a level, drawn across the whole panel without markers
+    thing: frozenset  # pairs of key and value that describe the line, except those of its panel and tuned keys
     look: int = 0  # index in drawing.LOOKS
+
+    @property
+    def is_part(self):
+        return any(key in _PARTS for key, _ in self.thing)
 
 
 @dataclass
@@ -74,7 +76,7 @@ class Figure:
     most: float = math.inf
     shows_intervals: bool = True
     level: float = math.nan  # drawn across the panels if the y axis includes it
-    y_limits: tuple = ()
+    y_limits: tuple = ()  # which the panels share, so that they can be compared
 
 
 @dataclass
@@ -90,131 +92,127 @@ class _Sample:
 
 
 class Data:
-    """A sweep's summary by metric."""
+    """A sweep's summary by metric. In its rows, round 0 is after the last round, and client -1 is the federation."""
 
     def __init__(self, sweep):
         self.sweep, self.experiment = sweep, sweep.experiment
-        summary = sweep.summary
-        numbers = summary.assign(round=summary["round"].fillna(0).astype(int), client=summary["client"].fillna(-1).astype(int))
-        self._of = {metric: list(rows.itertuples()) for metric, rows in numbers.groupby("metric")}
-        self.metrics = sorted(self._of)
+        rounds, clients = sweep.summary["round"].fillna(0).astype(int), sweep.summary["client"].fillna(-1).astype(int)
+        summary = sweep.summary.assign(round=rounds, client=clients)
+        self.rows = defaultdict(list, {metric: list(rows.itertuples()) for metric, rows in summary.groupby("metric")})
+        self.metrics = sorted(self.rows)
         self.keys = [key for key in sweep.swept_keys if key != "seed"]
         self.tuned = self.experiment["tuning"]["keys"]
-        finished = {cell.configuration: cell for cell in reversed(sweep.cells) if cell.status == "finished"}
-        order = [cell for cell in sweep.cells if finished.get(cell.configuration) is cell]
-        self.values = {key: list(dict.fromkeys(filter(None, (cell.value(key) for cell in order)))) for key in self.keys}
+        finished = [seeds[0] for seeds in sweep.groups if any(cell.status == "finished" for cell in seeds)]
+        self.values = {key: list(dict.fromkeys(cell.point[key] for cell in finished if key in cell.point)) for key in self.keys}
         self.numeric = [key for key, all in self.values.items() if len(all) > 1 and None not in map(number_of, all)]
         usual = ("test_accuracy", "test_r2", "validation_accuracy", "validation_r2")
-        self.main = next((metric for metric in usual if metric in self._of), usual[0])
+        self.main = next((metric for metric in usual if metric in self.metrics), usual[0])
 
-    def rows(self, metric):
-        """The metric's rows; round 0: after the last round; client -1: the federation."""
-        return self._of.get(metric, [])
+    def has(self, metric):
+        return metric in self.metrics
 
     def point(self, row):
         """The row's swept values by key, without the seed."""
         return self.sweep.point_of[row.configuration]
 
+    def varies(self, key):
+        return len(self.values.get(key, ())) > 1
+
     def competes(self, row):
         """Whether the row's configuration competes with others that differ only in tuned keys."""
-        return row.rank > 0 and any(self.point(row).get(key) for key in self.tuned)
+        return row.rank > 0 and any(key in self.point(row) for key in self.tuned)
 
     def has_rounds(self, *metrics):
         """Whether a configuration has one of the metrics after two or more rounds."""
-        rounds = {(row.configuration, metric): set() for metric in metrics for row in self.rows(metric)}
-        for metric in metrics:
-            for row in self.rows(metric):
-                if row.round and row.client < 0:
-                    rounds[row.configuration, metric].add(row.round)
-        return any(len(seen) > 1 for seen in rounds.values())
+        counts = Counter((row.configuration, metric) for metric in metrics if self.has(metric)
+                         for row in self.rows[metric] if row.round and row.client < 0)
+        return max(counts.values(), default=0) > 1
 
-    def of_clients(self, metric):
-        """The metric's rows by round and client."""
-        return [row for row in self.rows(metric) if row.round and row.client >= 0]
-
-    def wanted(self, metric, request, all_ranks=False):
-        """The metric's rows that meet the request's conditions and have one of its ranks."""
-        for row in self.rows(metric):
-            point = self.point(row)
-            if all(same_value(point.get(key, ""), value) for key, value in request["where"].items()):
-                if all_ranks or row.rank in (0, *request["ranks"]):
+    def wanted(self, metric, request, of_rounds=None, all_ranks=False):
+        """The metric's rows that meet the request's conditions and have one of its ranks; with `of_rounds`, only the federation's
+        by round (True) or after the last round (False)."""
+        for row in self.rows[metric] if self.has(metric) else []:
+            is_kind = of_rounds is None or (row.client < 0 and (row.round > 0) == of_rounds)
+            if is_kind and (all_ranks or row.rank in (0, *request["ranks"])):
+                if all(same_value(self.point(row).get(key, ""), value) for key, value in request["where"].items()):
                     yield row
 
     def identity(self, row, request, left_out=()):
         """What distinguishes a configuration's line: its point without `left_out`, and its rank if several are drawn."""
-        identity = {key: value for key, value in self.point(row).items() if key not in left_out}
+        identity = dict(_without(self.point(row), left_out))
         if len(request["ranks"]) > 1 and self.competes(row):
             identity["rank"] = {1: "best", 2: "second best"}.get(row.rank, f"rank {row.rank}")
         return identity
 
     def text(self, row, x=""):
         """The text shown when the pointer is over a point."""
-        point = [f"{key} {value}" for key, value in self.point(row).items()]
-        lines = [", ".join(point + ([f"client {row.client}"] if row.client >= 0 else [])), x]
-        lines.append(f"{metric_label(row.metric)}: {number_text(row.mean)}")
+        point = [f"{key} {value}" for key, value in self.point(row).items()] + [f"client {row.client}"] * (row.client >= 0)
+        lines = [", ".join(point), x, f"{metric_label(row.metric)}: {number_text(row.mean)}"]
         if row.n > 1:
             lines.append(f"95 %: {number_text(row.low)} to {number_text(row.high)}, n = {row.n}")
         return "\n".join(filter(None, lines))
 
+    def name(self, point):
+        """A configuration's name, of its values for the keys that vary."""
+        return named([pair for pair in point if self.varies(pair[0]) or len(self.keys) == 1]) or "the only configuration"
+
 
 def _spans_decades(values):
     """Whether all values are positive and a linear axis would hide the small ones."""
-    return min(values) > 0 and max(values) / min(values) >= 30
+    return bool(values) and min(values) > 0 and max(values) / min(values) >= 30
 
 
 def _y_limits(figure):
-    """The ends of the y axis, which the panels share, so that they can be compared."""
-    def to(value):
-        return math.log10(value) if figure.log_y else value
-
+    """The ends of the y axis."""
+    to, back = (math.log10, lambda value: 10**value) if figure.log_y else (float, float)
     points = [point for panel in figure.panels for line in panel.lines for point in line.points]
     numbers = [to(point.y) for point in points]
     low, high = min(numbers), max(numbers)
-    ends = [low, high]
-    for point in points:
-        if figure.shows_intervals and point.has_interval:
-            ends.append(to(max(point.low, point.y / 10 if figure.log_y else figure.least)))
-            ends.append(to(min(point.high, figure.most)))
+    intervals = [point for point in points if figure.shows_intervals and point.has_interval]
+    bottom = min([low, *(to(max(point.low, point.y / 10 if figure.log_y else figure.least)) for point in intervals)])
+    top = max([high, *(to(min(point.high, figure.most)) for point in intervals)])
     span = high - low
-    # Intervals from two seeds can be many times longer than the range of the lines, so they extend the axis by at most that
-    # range on each side.
-    bottom, top = (max(min(ends), low - span), min(max(ends), high + span)) if span > 0 else (min(ends), max(ends))
+    if span > 0:
+        # Intervals from two seeds can be many times longer than the range of the lines, so they extend the axis by at most that
+        # range on each side.
+        bottom, top = max(bottom, low - span), min(top, high + span)
     # A level is shown if at least a quarter of the axis is left for the numbers.
     if not figure.log_y and max(low - figure.level, figure.level - high) <= 3 * span:
         bottom, top = min(bottom, figure.level), max(top, figure.level)
     room = 0.05 * (top - bottom) or (0.3 if figure.log_y else max(0.1 * abs(low), 1e-9))
-    bottom, top = bottom - room, top + room
     if figure.log_y:
-        return 10**bottom, 10**top
+        return back(bottom - room), back(top + room)
     # Fractions need no room below 0 or above 1.
-    hair = 0.01 * (top - bottom)
-    return min(max(bottom, figure.least - hair), low), max(min(top, figure.most + hair), high)
+    return max(bottom - room, min(low, figure.least) - room / 5), min(top + room, max(high, figure.most) + room / 5)
 
 
-def _only(identity, keys):
-    return tuple((key, value) for key, value in identity.items() if key in keys)
+def _only(point, keys):
+    return tuple((key, value) for key, value in dict(point).items() if key in keys)
 
 
-def _without(identity, keys):
-    return tuple((key, value) for key, value in dict(identity).items() if key not in keys)
+def _without(point, keys):
+    return tuple((key, value) for key, value in dict(point).items() if key not in keys)
+
+
+def _names(points, tuned):
+    """Names of points that differ: without tuned values if these are not needed to tell them apart."""
+    names = [named(_without(point, tuned)) for point in points]
+    return names if len(set(names)) == len(points) and all(names) else [named(point) for point in points]
 
 
 def _naming_keys(samples, chosen):
     """The keys whose values name the lines: the chosen keys, and as many others as are needed to distinguish the lines."""
-    keys = list(dict.fromkeys(key for sample in samples for key in sample.identity))
+    keys = dict.fromkeys(key for sample in samples for key in sample.identity)
     varying = [key for key in keys if len({sample.identity.get(key) for sample in samples}) > 1]
-    if not chosen:
-        return varying
-    named = [key for key in varying if key in chosen]
+    naming = [key for key in varying if key in chosen or not chosen]
     for key in varying:
-        if len({(_only(sample.identity, named), sample.slot) for sample in samples}) == len(samples):
+        if len({(_only(sample.identity, naming), sample.slot) for sample in samples}) == len(samples):
             break
-        if key not in named:
-            named.append(key)
-    return named
+        naming += [key] * (key not in naming)
+    return naming
 
 
-def _splitting_key(identities, keys):
+def _splitting_keys(identities, keys):
     """The key whose values make the fewest panels without overfilling any, in a list; empty if there is none.
 
     Prefers keys that every line has, and numeric keys, since named values are better compared within a panel.
@@ -222,72 +220,53 @@ def _splitting_key(identities, keys):
     costs = {}
     for key in keys:
         sizes = Counter(dict(identity).get(key, "") for identity in identities)
-        if len(sizes) > 1 and max(sizes.values()) <= MAX_LINES:
-            is_number = all(not value or number_of(value) is not None for value in sizes)
-            costs[key] = len(sizes) + (0 if is_number else _MAX_PANELS // 2) + (_MAX_PANELS if "" in sizes else 0)
-    best = min(costs, key=costs.get, default="")
-    return [best] if best and costs[best] < 3 * _MAX_PANELS else []
+        is_number = all(not value or number_of(value) is not None for value in sizes)
+        cost = len(sizes) + (0 if is_number else _MAX_PANELS // 2) + (_MAX_PANELS if "" in sizes else 0)
+        if len(sizes) > 1 and max(sizes.values()) <= MAX_LINES and cost < 3 * _MAX_PANELS:
+            costs[key] = cost
+    return [min(costs, key=costs.get)] if costs else []
 
 
 def _thing(data, group, panel):
     """What all samples of a line share, without its panel's keys, tuned keys and keys that never vary."""
-    shared = set.intersection(*({(key, value) for key, value in sample.identity.items() if value} for sample in group))
-    thing = {(key, value) for key, value in shared
-             if key not in dict(panel) and key not in data.tuned
-             and (key in (*_RUN, "rank") or len(data.values.get(key, ())) > 1)}
-    of_part = {pair for pair in thing if pair[0] in _RUN}  # a client has one look in all configurations
-    return frozenset(of_part or thing)
-
-
-def _line(group, name):
-    """The samples as a line, of which at most _MAX_POINTS evenly spaced points are kept, including the last."""
-    step = 1 + (len(group) - 1) // _MAX_POINTS
-    kept = group[::-1][::step][::-1]
-    points = [Point(one.x, one.row.mean, one.row.low, one.row.high, one.text) for one in kept]
-    return Line(name, points, all(one.is_reference for one in group))
+    shared = set.intersection(*(set(sample.identity.items()) for sample in group))
+    thing = {(key, value) for key, value in shared if value and key not in dict(panel) and key not in data.tuned
+             and (key in (*_PARTS, "rank") or data.varies(key))}
+    return frozenset(_only(thing, _PARTS) or thing)  # a client has one look in all configurations
 
 
 def _fill(figure, data, request, samples, panel_keys):
     """Draws the samples as lines, named by the keys that vary. Splits the figure into panels by `panel_keys`, or by another key
     if there are more than MAX_LINES lines."""
-    samples = [one for one in samples if (not figure.log_y or one.row.mean > 0)
-               and (not figure.log_x or one.x > 0 or one.is_reference)]
     keys = _naming_keys(samples, request["lines"])
     groups = defaultdict(list)
     for one in samples:
         groups[_only(one.identity, keys)].append(one)
-    panels = [key for key in keys if key in panel_keys]
-    if not panels and len(groups) > MAX_LINES:
-        panels = _splitting_key(groups, keys)
-    last, points, left_out = {}, [], 0
-    for identity, group in groups.items():
-        panel, rest = _only(dict(identity), panels), _without(identity, panels)
-        current = last.get(panel)
-        if current is None or len(current.lines) == MAX_LINES:
+    splitting = [key for key in keys if key in panel_keys]
+    if not splitting and len(groups) > MAX_LINES:
+        splitting = _splitting_keys(groups, keys)
+    panels = defaultdict(list)
+    for identity in groups:
+        panels[_only(identity, splitting)].append(identity)
+    left_out = 0
+    for title, (panel, identities) in zip(_names(panels, data.tuned), panels.items()):
+        names = _names([_without(identity, splitting) for identity in identities], data.tuned)
+        for first in range(0, len(identities), MAX_LINES):
+            lines = list(zip(names, identities))[first:first + MAX_LINES]
             if len(figure.panels) == _MAX_PANELS:
-                left_out += 1
+                left_out += len(lines)
                 continue
-            more = [] if current is None else ["more lines"]
-            current = last[panel] = Panel(", ".join(filter(None, [named(panel), *more])))
-            figure.panels.append(current)
-            points.append(panel if not more else None)
-        line = _line(group, named(rest))
-        line.short = named(_without(rest, data.tuned))
-        line.is_part = any(key in _RUN and value for key, value in rest)
-        line.thing = _thing(data, group, panel)
-        current.lines.append(line)
-    for panel in figure.panels:  # lines that differ only in tuned keys
-        shorts, things = (Counter(getattr(line, what) for line in panel.lines) for what in ("short", "thing"))
-        for line in panel.lines:
-            line.short = line.name if shorts[line.short] > 1 else line.short
-            line.thing = line.thing if line.thing and things[line.thing] == 1 else frozenset({("", line.name)})
-    # Omits tuned keys from panels' titles if the remaining keys identify the panels.
-    names = [named(_without(panel, data.tuned)) for panel in points if panel is not None]
-    if len(set(names)) == len(points) and all(names):
-        for panel, name in zip(figure.panels, names):
-            panel.title = name
+            figure.panels.append(Panel(", ".join(filter(None, [title, "more lines" if first else ""]))))
+            for name, identity in lines:
+                group = groups[identity]
+                # A long line keeps evenly spaced points, including the last.
+                kept = group[::-1][::1 + (len(group) - 1) // _MAX_POINTS][::-1]
+                points = [Point(one.x, one.row.mean, one.row.low, one.row.high, one.text) for one in kept]
+                is_reference = all(one.is_reference for one in group)
+                figure.panels[-1].lines.append(Line(name, points, is_reference, _thing(data, group, panel)))
     if left_out:
-        figure.caption += f" Not drawn: {counted(left_out, 'more line')}; select some with 'where' in a [[figure]], or see summary.csv."
+        figure.caption += (f" Not drawn: {counted(left_out, 'more line')}; select some with 'where' in a [[figure]], or see "
+                           "summary.csv.")
 
 
 def _caption(data, figure, samples, is_chosen):
@@ -295,12 +274,10 @@ def _caption(data, figure, samples, is_chosen):
     counts = {sample.row.n for sample in samples}
     least, most = min(counts), max(counts)
     tuning = data.experiment["tuning"]
-    text = ""
+    text = "One seed, so there is no interval." if data.experiment["command"] == "run" else ""
     if most > 1:
-        intervals = "bars: 95 % intervals (Student's t)." if figure.shows_intervals else "summary.csv has 95 % intervals (Student's t)."
-        text = f"Mean of {most if least == most else f'{least} to {most}'} seeds; {intervals}"
-    elif data.experiment["command"] == "run":
-        text = "One seed, so there is no interval."
+        intervals = "bars: 95 % intervals" if figure.shows_intervals else "summary.csv has 95 % intervals"
+        text = f"Mean of {most if least == most else f'{least} to {most}'} seeds; {intervals} (Student's t)."
     if is_chosen and any(data.competes(sample.row) for sample in samples):
         why = f" ({tuning['why']})" if tuning["why"] else ""
         text += f" Drawn at the best {', '.join(data.tuned)}, chosen by {tuning['metric']} on the {tuning['on']} set{why}."
@@ -310,33 +287,31 @@ def _caption(data, figure, samples, is_chosen):
 def _figure_of(data, request, figure, samples, missing, panel_keys=(), is_chosen=True, before="", after=""):
     """Completes a figure from its samples. `missing`: what all cells lack if there are none. `is_chosen`: whether the samples
     are limited to the best tuned values. `before`, `after`: around the standard caption."""
-    if not samples:
-        figure.caption = f"Nothing to draw yet: no matching finished cell has {missing}."
+    drawn = [one for one in samples if (not figure.log_y or one.row.mean > 0)
+             and (not figure.log_x or one.x > 0 or one.is_reference)]
+    if not drawn:
+        on_log = ", above 0, as a logarithmic axis needs it" if samples else ""
+        figure.caption = f"Nothing to draw yet: no matching finished cell has {missing}{on_log}."
         return figure
-    if samples[0].row.metric == "test_accuracy" and data.sweep.chance_accuracy is not None:
+    if drawn[0].row.metric == "test_accuracy" and data.sweep.chance_accuracy is not None:
         figure.level = data.sweep.chance_accuracy
     figure.caption = before + _caption(data, figure, samples, is_chosen) + after
-    _fill(figure, data, request, samples, panel_keys)
-    if not figure.panels:
-        figure.caption += " Nothing to draw: a logarithmic axis has no place for values of 0 or below."
-        return figure
+    _fill(figure, data, request, drawn, panel_keys)
     figure.y_limits = low, high = _y_limits(figure)
-    of_panels = [[[point for point in line.points if point.has_interval] for line in panel.lines] for panel in figure.panels]
-    if figure.shows_intervals and any(sum(map(bool, lines)) > 1 for lines in of_panels):
-        figure.caption += " Markers and bars that would overlap are drawn side by side; their values are exact."
-    intervals = [point for lines in of_panels for points in lines for point in points]
-    if figure.shows_intervals and any(point.low < low or point.high > high for point in intervals):
-        figure.caption += " Intervals that reach an edge extend beyond it; summary.csv has their ends."
+    if figure.shows_intervals:
+        of_panels = [[[one for one in line.points if one.has_interval] for line in panel.lines] for panel in figure.panels]
+        if any(sum(map(bool, lines)) > 1 for lines in of_panels):
+            figure.caption += " Markers and bars that would overlap are drawn side by side; their values are exact."
+        if any(one.low < low or one.high > high for lines in of_panels for points in lines for one in points):
+            figure.caption += " Intervals that reach an edge extend beyond it; summary.csv has their ends."
     return figure
 
 
 def _start(request, title, metric, x_label, **more):
     """A figure of a metric, with labels and bounds, whose panels are still missing."""
-    figure = Figure(request["kind"], request["title"] or title, x_label=x_label, y_label=metric_label(metric), **more)
-    figure.log_x, figure.log_y = bool(request["log_x"]), bool(request["log_y"])
-    figure.least = 0 if is_never_negative(metric) else -math.inf
-    figure.most = 1 if is_share(metric) else math.inf
-    return figure
+    return Figure(request["kind"], request["title"] or title, x_label=x_label, y_label=metric_label(metric),
+                  log_x=bool(request["log_x"]), log_y=bool(request["log_y"]), most=1 if is_share(metric) else math.inf,
+                  least=0 if is_never_negative(metric) else -math.inf, **more)
 
 
 class _Rounds:
@@ -345,33 +320,31 @@ class _Rounds:
     def __init__(self, data, request):
         self.data, self.request = data, request
         self.by = BY[request["by"] or data.experiment["by"]]
-        self.at = {(row.configuration, row.round): row.mean for row in data.rows(self.by.metric) if row.round and row.client < 0}
-        settings = {**dict.fromkeys(("clients", "local-epochs"), ""), "local-epochs": "1", **data.experiment["settings"]}
-        is_epoch = all(key not in data.keys and settings[key] == "1" for key in ("clients", "local-epochs"))
+        self.at = {(row.configuration, row.round): row.mean for row in data.rows.get(self.by.metric, []) if row.client < 0}
+        settings = data.experiment["settings"]
+        is_epoch = all(key not in data.keys and settings.get(key, usual) == "1"
+                       for key, usual in (("clients", ""), ("local-epochs", "1")))
         self.label = "round (one epoch each)" if is_epoch and not self.by.metric else self.by.axis
 
     def title(self, of):
         return f"{of} by {self.by.title}"
 
-    def samples(self, rows, **identity):
-        """The rows' samples, except where the cost up to the round is unknown. `identity` is added to that of their lines."""
-        for row in rows:
-            x = self.at.get((row.configuration, row.round)) if self.by.metric else row.round
-            if x is not None:
-                text = f"{number_text(x)} (round {row.round})" if self.by.metric else row.round
-                own = {key: str(value(row) if callable(value) else value) for key, value in identity.items()}
-                yield _Sample(row, x, row.round, {**self.data.identity(row, self.request), **own},
-                              self.data.text(row, f"{self.label}: {text}"))
+    def sample(self, row, **identity):
+        """The row's sample, in a list; empty if the cost up to its round is unknown. `identity` is added to that of its line."""
+        x = self.at.get((row.configuration, row.round)) if self.by.metric else row.round
+        text = f"{number_text(x)} (round {row.round})" if self.by.metric and x is not None else row.round
+        identity = {**self.data.identity(row, self.request), **identity}
+        return [] if x is None else [_Sample(row, x, row.round, identity, self.data.text(row, f"{self.label}: {text}"))]
 
 
 def _by_round(data, request):
     metric = request["y"] or data.main
     if request["kind"] == "loss-by-round" and metric == data.main:
-        metric = "validation_loss" if data.rows("validation_loss") and not data.rows("test_loss") else "test_loss"
+        metric = "validation_loss" if data.has("validation_loss") and not data.has("test_loss") else "test_loss"
     axis = _Rounds(data, request)
     figure = _start(request, axis.title(title_of_metric(metric)), metric, axis.label)
-    rows = [row for row in data.wanted(metric, request) if row.round and row.client < 0]
-    return _figure_of(data, request, figure, list(axis.samples(rows)), f"{metric} by round")
+    samples = [one for row in data.wanted(metric, request, True) for one in axis.sample(row)]
+    return _figure_of(data, request, figure, samples, f"{metric} by round")
 
 
 def _clients(data, request):
@@ -385,36 +358,36 @@ def _clients(data, request):
         values[row.configuration].add(row.mean)
     # Configurations whose values never change are drawn only on request.
     drawn = [row for row in rows if row.client < MAX_LINES and (request["where"] or len(values[row.configuration]) > 1)]
-    order = list(values)
-    drawn.sort(key=lambda row: (order.index(row.configuration), row.client))
-    samples = list(axis.samples(drawn, client=lambda row: row.client))
-    if is_rate and request["log_y"] is None and samples:
+    order = {configuration: place for place, configuration in enumerate(values)}
+    drawn.sort(key=lambda row: (order[row.configuration], row.client))
+    samples = [one for row in drawn for one in axis.sample(row, client=str(row.client))]
+    if is_rate and request["log_y"] is None:
         figure.log_y = _spans_decades([sample.row.mean for sample in samples])
     left_out = {row.client for row in rows if row.client >= MAX_LINES}
     after = f" Clients 0 to {MAX_LINES - 1}; {len(left_out)} more are in clients.csv." if left_out else ""
-    return _figure_of(data, request, figure, samples, f"{metric} that varies by client or round", [*data.keys, "rank"], after=after)
+    missing = f"{metric} that varies by client or round"
+    return _figure_of(data, request, figure, samples, missing, [*data.keys, "rank"], after=after)
 
 
 def _client_spread(data, request):
     parts = {"_p90": "90th percentile", "_p50": "median", "_p10": "10th percentile", "_worst_tenth": "mean of the worst tenth"}
-    own, what = ("own_r2", "R2") if data.rows("own_r2_p50") else ("own_accuracy", "accuracy")
+    own, what = ("own_r2", "R2") if data.has("own_r2_p50") else ("own_accuracy", "accuracy")
     axis = _Rounds(data, request)
     figure = _start(request, axis.title(f"Clients' {what} on their own rows"), own, axis.label, shows_intervals=False)
-    samples = []
-    for end, name in parts.items():
-        rows = [row for row in data.wanted(own + end, request) if row.round and row.client < 0]
-        samples += axis.samples(rows, statistic=name)
+    samples = [one for end, name in parts.items() for row in data.wanted(own + end, request, True)
+               for one in axis.sample(row, statistic=name)]
     return _figure_of(data, request, figure, samples, "accuracy of clients on their own rows", [*data.keys, "rank"])
 
 
 def _accountant(metric):
-    """ "tight" for "epsilon_by_tight", "rdp (client level)" for "client_epsilon_by_rdp", otherwise ""."""
+    """The accountant of an epsilon: "tight" of epsilon_by_tight, "rdp (client level)" of client_epsilon_by_rdp, otherwise none."""
     found = re.fullmatch("(client_)?epsilon_by_(.*)", metric)
     return found[2].replace("_", "-") + (" (client level)" if found[1] else "") if found else ""
 
 
 def _epsilon_caveats(data):
-    deltas = {number_text(row.mean) for level in ("", "client_") for row in data.rows(level + "delta_spent") if row.client < 0}
+    rows = [row for level in ("", "client_") for row in data.rows.get(level + "delta_spent", []) if row.client < 0]
+    deltas = {number_text(row.mean) for row in rows}
     is_seeded = any(cell.status == "finished" and cell.text("randomness") != "secret" for cell in data.sweep.cells)
     return ((f" At delta {deltas.pop()}." if len(deltas) == 1 else "")
             + (" Epsilon is that of the mechanism with a secret seed." if is_seeded else "")
@@ -423,23 +396,24 @@ def _epsilon_caveats(data):
 
 def _spent(data):
     usual = ["epsilon_spent", "client_epsilon_spent", *filter(_accountant, data.metrics)]
-    return next((metric for metric in usual if data.rows(metric)), "epsilon_spent")
+    return next(filter(data.has, usual), "epsilon_spent")
 
 
 def _epsilon(data, request):
     axis = _Rounds(data, request)
-    metrics = [request["y"]] if request["y"] else [metric for metric in data.metrics if _accountant(metric)] or [_spent(data)]
+    metrics = [request["y"]] if request["y"] else list(filter(_accountant, data.metrics)) or [_spent(data)]
     of = defaultdict(list)
     for metric in metrics:
-        rows = [row for row in data.wanted(metric, request) if row.round and row.client < 0]
-        for sample in axis.samples(rows, accountant=_accountant(metric)):
-            of[sample.row.configuration].append(sample)
+        for row in data.wanted(metric, request, True):
+            of[row.configuration] += axis.sample(row, accountant=_accountant(metric))
     # Configurations with equal spending are drawn once.
-    curves = {tuple((one.x, one.row.mean) for one in samples): samples for samples in reversed(of.values())}
-    samples = [sample for curve in reversed(curves.values()) for sample in curve]
+    curves = {}
+    for samples in of.values():
+        curves.setdefault(tuple((one.x, one.row.mean) for one in samples), samples)
+    samples = [sample for curve in curves.values() for sample in curve]
     figure = _start(request, axis.title("Epsilon") + ", by accountant", metrics[0], axis.label)
     figure.y_label = "epsilon"
-    if samples and request["log_y"] is None:
+    if request["log_y"] is None:
         figure.log_y = _spans_decades([sample.row.mean for sample in samples])
     after = _epsilon_caveats(data) + (" Configurations with equal spending are drawn once." if len(curves) < len(of) else "")
     return _figure_of(data, request, figure, samples, "an epsilon by round", data.keys if len(metrics) > 1 else (), after=after)
@@ -447,11 +421,10 @@ def _epsilon(data, request):
 
 def _by_epsilon(data, request):
     y, x = request["y"] or data.main, request["x"] or _spent(data)
-    spent = {(row.configuration, row.round): row.mean for row in data.rows(x) if row.client < 0}
+    spent = {(row.configuration, row.round): row.mean for row in data.rows.get(x, []) if row.client < 0}
     samples = []
     for row in data.wanted(y, request):
-        at = spent.get((row.configuration, row.round))
-        if at is not None and row.client < 0:
+        if row.client < 0 and (at := spent.get((row.configuration, row.round))) is not None:
             text = data.text(row, f"{metric_label(x)}: {number_text(at)}") + (f"\nround {row.round}" if row.round else "")
             samples.append(_Sample(row, at, row.round, data.identity(row, request), text))
     by_rounds = [sample for sample in samples if sample.row.round]
@@ -462,37 +435,35 @@ def _by_epsilon(data, request):
 
 def _metric_by_key(data, request, key, metric):
     """A metric after the last round against a swept key."""
-    words = key_label(key).split(" (")[0]
     all_ranks = request["kind"] == "accuracy-by-rate" or key in data.tuned
     # Only the best tuned configuration is drawn at each x; its text names it.
     left_out = [key] + ([] if all_ranks or len(request["ranks"]) > 1 else data.tuned)
     names = data.values.get(key, [])
     numbers = [number_of(name) for name in names]
     is_numeric = None not in numbers
+    places = dict(zip(names, numbers if is_numeric else range(len(names))))
     samples = []
-    for row in data.wanted(metric, request, all_ranks):
-        if not row.round and row.client < 0:
-            value = data.point(row).get(key, "")
-            x = math.nan if not value else number_of(value) if is_numeric else names.index(value)
+    for row in data.wanted(metric, request, False, all_ranks):
+        value = data.point(row).get(key, "")
+        # A reference level has no x and is drawn only together with lines over a numeric key.
+        if value or (is_numeric and numbers):
+            x = places[value] if value else numbers[0]
             samples.append(_Sample(row, x, value, data.identity(row, request, left_out), data.text(row), not value))
-    # A reference level has no x and is drawn only together with lines over a numeric key.
-    first = min((sample.x for sample in samples if not sample.is_reference), default=None)
-    if first is None or not is_numeric:
-        samples = [sample for sample in samples if not sample.is_reference]
-    for sample in samples:
-        sample.x = first if sample.is_reference else sample.x
     samples.sort(key=lambda sample: sample.x)
-    figure = _start(request, f"{title_of_metric(metric)} by {words}", metric, key_label(key), style="points",
-                    x_names=[] if is_numeric else names)
-    is_log = request["kind"] == "accuracy-by-rate" or (numbers and is_numeric and _spans_decades(numbers))
-    figure.log_x = bool(samples and is_numeric and (is_log if request["log_x"] is None else request["log_x"]))
+    figure = _start(request, f"{title_of_metric(metric)} by {key_label(key).split(' (')[0]}", metric, key_label(key),
+                    style="points", x_names=[] if is_numeric else names)
+    is_log = request["kind"] == "accuracy-by-rate" or (is_numeric and _spans_decades(numbers))
+    figure.log_x = is_numeric and bool(is_log if request["log_x"] is None else request["log_x"])
     after = " After the last round." if data.experiment["command"] == "run" else ""
+    if all(sample.is_reference for sample in samples):
+        samples = []
     return _figure_of(data, request, figure, samples, f"{metric} and {key}", is_chosen=not all_ranks, after=after)
 
 
 def _by_key(data, request):
-    rates = [key for key in data.numeric if key == "learning-rate"] + [key for key in data.numeric if key in data.tuned]
-    others = [key for key in data.numeric if key not in data.tuned] + data.numeric
+    rates = [key for key in data.numeric if key in ("learning-rate", *data.tuned)]
+    rates.sort(key=lambda key: key != "learning-rate")
+    others = sorted(data.numeric, key=lambda key: key in data.tuned)
     usual = [*rates, "learning-rate"] if request["kind"] == "accuracy-by-rate" else [*others, ""]
     return _metric_by_key(data, request, request["x"] or usual[0], request["y"] or data.main)
 
@@ -501,48 +472,42 @@ def _lines(data, request):
     x = request["x"]
     if x in ("", "round"):
         return _by_round(data, request)
-    if x not in data.keys and data.rows(x):
+    if x not in data.keys and data.has(x):
         return _by_epsilon(data, request)
-    usual = data.main if data.main.startswith("test_") and data.rows(data.main) else (data.metrics or [data.main])[0]
+    usual = data.main if data.main.startswith("test_") and data.has(data.main) else (data.metrics or [data.main])[0]
     return _metric_by_key(data, request, x, request["y"] or usual)
 
 
-def _name(data, point):
-    """A configuration's name, of its values for the keys that vary."""
-    pairs = [(key, value) for key, value in point.items() if len(data.values.get(key, ())) > 1 or len(data.keys) == 1]
-    return named(pairs) or "the only configuration"
-
-
 def _partition(data, request):
-    figure = Figure(request["kind"], request["title"] or "Classes held by each client", style="map", x_label="client", y_label="class")
+    figure = Figure(request["kind"], request["title"] or "Classes held by each client", style="map", x_label="client",
+                    y_label="class")
+    of, clients, classes = defaultdict(list), 0, 0
     # Sorted by class number: sorted by name, rows_of_class_10 would precede rows_of_class_2.
-    found = (re.fullmatch(r"rows_of_class_(\d+)", metric) for metric in data.metrics)
-    classes = sorted((int(match[1]), match[0]) for match in found if match)
-    of, clients = defaultdict(list), 0
-    for label, metric in classes:
+    held = [metric for metric in data.metrics if re.fullmatch(r"rows_of_class_\d+", metric)]
+    for metric in sorted(held, key=lambda name: (len(name), name)):
+        label = int(metric.removeprefix("rows_of_class_"))
+        classes = label + 1
         for row in data.wanted(metric, request):
-            if row.client >= 0 and not row.round:
-                clients = max(clients, row.client + 1)
-                if row.client < _MAX_MAP_CLIENTS:
-                    of[row.configuration].append((label, row))
+            clients = max(clients, row.client + 1)
+            if row.client < _MAX_MAP_CLIENTS:
+                of[row.configuration].append((label, row))
     same = defaultdict(list)  # configurations with the same partition
     for configuration, rows in of.items():
         same[tuple(row.mean for _, row in rows)].append(configuration)
-    class_names = {cell.configuration: cell.class_names for cell in reversed(data.sweep.cells) if cell.class_names}
+    class_names = {cell.configuration: cell.class_names for cell in data.sweep.cells}
     figure.x_names = [str(client) for client in range(min(clients, _MAX_MAP_CLIENTS))]
-    for configurations in list(same.values())[:_MAX_MAPS]:
-        names = class_names.get(configurations[0], [])
-        shared = set.intersection(*({*data.sweep.point_of[configuration].items()} for configuration in configurations))
-        point = {key: value for key, value in data.sweep.point_of[configurations[0]].items() if (key, value) in shared}
-        panel = Panel(_name(data, point) if len(same) > 1 else "")
-        panel.y_names = [names[label] if label < len(names) else str(label) for label in range(classes[-1][0] + 1)]
-        for label, row in of[configurations[0]]:
-            text = (panel.y_names[label] + "\n" if names else "") + data.text(row)
-            panel.points.append(Point(row.client, label, text=text, value=row.mean))
+    for first, *others in list(same.values())[:_MAX_MAPS]:
+        point = [pair for pair in data.sweep.point_of[first].items()
+                 if all(pair in data.sweep.point_of[other].items() for other in others)]
+        panel = Panel(data.name(point) if len(same) > 1 else "")
+        panel.y_names = (class_names[first] + [str(label) for label in range(classes)][len(class_names[first]):])[:classes]
+        panel.points = [Point(row.client, label, value=row.mean, text=f"{panel.y_names[label]}\n{data.text(row)}")
+                        for label, row in of[first]]
         figure.panels.append(panel)
-    figure.caption = ("Rows of each class held by each client, mean over seeds: the stronger the color, the more rows."
-                      if same else "Nothing to draw yet: no matching finished cell has published its partition.")
-    if len(same) > 1 or len(same) < len(of):
+    figure.caption = "Rows of each class held by each client, mean over seeds: the stronger the color, the more rows."
+    if not same:
+        figure.caption = "Nothing to draw yet: no matching finished cell has published its partition."
+    if len(same) < len(of):
         figure.caption += " Configurations with the same partition are drawn once."
     if len(same) > _MAX_MAPS:
         figure.caption += f" Not drawn: {counted(len(same) - _MAX_MAPS, 'partition')}; see summary.csv."
@@ -553,28 +518,25 @@ def _partition(data, request):
 
 def _time(data, request):
     figure = Figure(request["kind"], request["title"] or "Time and speed on this machine", style="bars")
+    figure.caption = ("Mean over a configuration's runs, from cells.csv. Run time includes training and averaging; evaluation "
+                      "is shown separately, and neither includes reading data, saving or drawing. Runs that shared cores with "
+                      "others were slower.")
     most = 0
     for metric in ("seconds", "evaluation_seconds", "examples_per_second"):
-        of = defaultdict(list)
-        for cell in data.sweep.cells:
-            if cell.status == "finished" and metric in cell.numbers:
-                if all(same_value(cell.value(key), value) for key, value in request["where"].items()):
-                    of[cell.configuration].append(cell)
-        if not of:
-            continue
-        most = max(most, len(of))
+        timed = [[cell for cell in seeds if cell.status == "finished" and metric in cell.numbers] for seeds in data.sweep.groups]
+        where = request["where"].items()
+        groups = [cells for cells in timed if cells and all(same_value(cells[0].value(key), value) for key, value in where)]
         panel = Panel(metric_label(metric).replace(", on this machine", ""))  # which the figure's title says
-        for cells in list(of.values())[:_MAX_BARS]:
-            name = _name(data, {key: value for key, value in cells[0].point.items() if key != "seed"})
+        for cells in groups[:_MAX_BARS]:
+            name = data.name(_without(cells[0].point, ["seed"]))
             mean = sum(cell.numbers[metric] for cell in cells) / len(cells)
             text = f"{name}\n{metric_label(metric)}: {number_text(mean)}\nmean of {counted(len(cells), 'run')}"
             panel.points.append(Point(mean, len(panel.y_names), text=text))
             panel.y_names.append(name)
-        figure.panels.append(panel)
-    figure.caption = ("Mean over a configuration's runs, from cells.csv. Run time includes training and averaging; evaluation is "
-                      "shown separately, and neither includes reading data, saving or drawing. Runs that shared cores with "
-                      "others were slower." if figure.panels else
-                      "Nothing to draw yet: no finished cell has recorded its time.")
+        most = max(most, len(groups))
+        figure.panels += [panel] * bool(groups)
+    if not figure.panels:
+        figure.caption = "Nothing to draw yet: no finished cell has recorded its time."
     if most > _MAX_BARS:
         figure.caption += f" Shows the first {_MAX_BARS} of {most} configurations."
     return figure
@@ -586,40 +548,35 @@ _DRAW = {"accuracy-by-round": _by_round, "loss-by-round": _by_round, "accuracy-b
 
 
 def _usual(data):
-    """The kinds drawn if the experiment file requests no figures, in the page's order: pairs of a kind and of its x and y."""
-    def evaluated(number):
-        return data.has_rounds("test_" + number, "validation_" + number)
+    """The figures drawn if the experiment file requests none, in the page's order: pairs of a kind and of its x and y."""
+    def evaluated(*numbers):
+        return data.has_rounds(*(f"{split}_{number}" for split in ("test", "validation") for number in numbers))
 
-    if evaluated("accuracy") or evaluated("r2"):
-        yield "accuracy-by-round", {}
-    if evaluated("loss"):
-        yield "loss-by-round", {}
-    has_rates = data.main.startswith("test_") and data.rows(data.main)  # accuracy-by-rate then draws the learning rates
-    for key in data.numeric if data.rows(data.main) else []:
-        if key not in data.tuned and not (has_rates and key == "learning-rate"):
-            yield "accuracy-by-key", {"x": key}
-    if has_rates and any(key in data.tuned or key == "learning-rate" for key in data.numeric):
-        yield "accuracy-by-rate", {}
-    rates = defaultdict(set)
-    for row in data.of_clients("learning_rate"):
-        rates[row.configuration].add(row.mean)
-    if any(len(values) > 1 for values in rates.values()):
-        yield "step-sizes", {}
-    if data.has_rounds("own_accuracy_p50", "own_r2_p50"):
-        yield "client-spread", {}
-    rejected = data.of_clients("rejected_share")
-    if any(row.mean > 0 for row in rejected) and len({(row.round, row.client) for row in rejected}) > 1:
-        yield "rejected-share", {}
-    if any(metric in ("epsilon_spent", "client_epsilon_spent") or _accountant(metric) for metric in data.metrics):
-        yield "epsilon-by-round", {}
-        yield "accuracy-by-epsilon", {}
-    if data.experiment["command"] != "run":  # every metric against every key, up to 6 figures
-        pairs = [(key, metric) for key in data.numeric for metric in data.metrics if metric != key]
-        yield from (("lines", {"x": key, "y": metric}) for key, metric in pairs[:6])
-    if any(row.client > 0 for row in data.rows("rows_of_class_0")):
-        yield "partition", {}
-    if any("seconds" in cell.numbers for cell in data.sweep.cells):
-        yield "time", {}
+    def of_clients(metric):
+        return [row for row in data.rows.get(metric, []) if row.round and row.client >= 0]
+
+    has_rates = data.main.startswith("test_") and data.has(data.main)  # accuracy-by-rate then draws the learning rates
+    rates, rejected = of_clients("learning_rate"), of_clients("rejected_share")
+    is_private = any("epsilon_by_" in metric or metric.endswith("epsilon_spent") for metric in data.metrics)
+    by_key = [key for key in data.numeric if data.has(data.main) and key not in data.tuned
+              and not (has_rates and key == "learning-rate")]
+    # Of commands other than run, every metric against every key, up to 6 figures.
+    pairs = [(key, metric) for key in data.numeric for metric in data.metrics if data.experiment["command"] != "run"]
+    usual = [
+        ("accuracy-by-round", evaluated("accuracy", "r2")),
+        ("loss-by-round", evaluated("loss")),
+        *(("accuracy-by-key", {"x": key}) for key in by_key),
+        ("accuracy-by-rate", has_rates and any(key in ("learning-rate", *data.tuned) for key in data.numeric)),
+        ("step-sizes", len({(row.configuration, row.mean) for row in rates}) > len({row.configuration for row in rates})),
+        ("client-spread", data.has_rounds("own_accuracy_p50", "own_r2_p50")),
+        ("rejected-share", len(rejected) > 1 and any(row.mean > 0 for row in rejected)),
+        ("epsilon-by-round", is_private),
+        ("accuracy-by-epsilon", is_private),
+        *[("lines", {"x": key, "y": metric}) for key, metric in pairs if key != metric][:6],
+        ("partition", any(row.client > 0 for row in data.rows.get("rows_of_class_0", []))),
+        ("time", any("seconds" in cell.numbers for cell in data.sweep.cells)),
+    ]
+    return [(kind, more if isinstance(more, dict) else {}) for kind, more in usual if more]
 
 
 def figures_of(sweep):
@@ -641,31 +598,11 @@ class Looks:
     def assign(self, panel):
         """Sets the looks of a panel's lines."""
         taken = set()
-
-        def give(line, look):
-            line.look = look
-            taken.add(look)
-            self.known.setdefault((line.is_part, line.thing), look)
-
-        left = []
-        for line in panel.lines:
-            look = self.known.get((line.is_part, line.thing))
-            if look is None or look in taken:
-                left.append(line)
-            else:
-                give(line, look)
-        meant = defaultdict(list)
-        for line in left:
-            alike = {look for (is_part, thing), look in self.known.items()
-                     if is_part == line.is_part and (thing <= line.thing or line.thing <= thing)}
-            if len(alike) == 1 and not alike & taken:
-                meant[alike.pop()].append(line)
-        for look, lines in meant.items():
-            if len(lines) == 1:
-                give(lines[0], look)
-                left.remove(lines[0])
-        for line in left:
-            first = MAX_LINES if line.is_part else 0
-            uses = Counter(self.known.values())
-            free = [look for look in range(first, first + MAX_LINES) if look not in taken] or [first]
-            give(line, min(free, key=lambda look: uses[look]))
+        for line in sorted(panel.lines, key=lambda line: line.thing not in self.known):
+            first, uses = MAX_LINES if line.is_part else 0, Counter(self.known.values())
+            free = [look for look in range(first, first + MAX_LINES) if look not in taken]
+            alike = {look for thing, look in self.known.items() if thing <= line.thing or line.thing <= thing}
+            wanted = self.known.get(line.thing, alike.pop() if len(alike) == 1 else None)
+            line.look = wanted if wanted in free else min(free, key=lambda look: uses[look])  # noqa: B023
+            taken.add(line.look)
+            self.known.setdefault(line.thing, line.look)

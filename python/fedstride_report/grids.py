@@ -4,13 +4,13 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from .comparison import compare, compared_metrics, method_table
+from .comparison import MIN_PAIRS, compare, compared_metrics, method_table
 from .labels import named, number_of, title_of_metric
+from .model import EVALUATIONS_IN_A_ROW
 from .settings import settings_of_methods
 from .text import counted, number_text
 
 _SIGNIFICANT = 0.05
-_LEAST_PAIRS = 5  # fewer pairs are too few for a test
 _MAX_SENTENCES = 12
 
 
@@ -119,17 +119,17 @@ def _cells(column, is_compared):
 
 def _note(sweep, comparisons, grid):
     """How to read a grid."""
-    entries = [(entry, one.is_compared) for one in comparisons for column in one.entries for entry in column]
-    known = [(entry, is_compared) for entry, is_compared in entries if entry.statistics.n > 0]
-    least, most = min((entry.statistics.n for entry, _ in known), default=0), max((e.statistics.n for e, _ in known), default=0)
-    pairs = max((entry.lead.n for entry, _ in known), default=0)
-    is_compared = any(is_compared for _, is_compared in known)
+    entries = [entry for one in comparisons for column in one.entries for entry in column]
+    seeds = [entry.statistics.n for entry in entries if entry.statistics.n > 0] or [0]
+    least, most = min(seeds), max(seeds)
+    pairs = max((entry.lead.n for entry in entries), default=0)
+    is_compared = any(one.is_compared for one in comparisons)
     is_run = sweep.experiment["command"] == "run"
     tuning, target = sweep.experiment["tuning"], sweep.experiment["target"]
     said = ["After the last round."] if is_run else []
     if most > 1:
-        seeds = f"{most}" if least == most else f"{least} to {most}"
-        said.append(f"Mean over {seeds} seeds ± half the width of its 95 % interval (Student's t).")
+        number = f"{most}" if least == most else f"{least} to {most}"
+        said.append(f"Mean over {number} seeds ± half the width of its 95 % interval (Student's t).")
     elif is_run:
         said.append("One seed, so there is no interval.")
     if tuning["keys"]:
@@ -140,19 +140,20 @@ def _note(sweep, comparisons, grid):
     if target:
         metric = "R2" if target["metric"] == "r2" else target["metric"]
         side = "at or below" if target["metric"] == "loss" else "at or above"
-        never = "; never: at least one seed did not reach it." if any(entry.never > 0 for entry, _ in entries) else "."
-        said.append(f"Target: the first of 3 evaluations in a row with {metric} {side} {number_text(target['at'])}{never}")
+        never = "; never: at least one seed did not reach it." if any(entry.never > 0 for entry in entries) else "."
+        said.append(f"Target: the first of {EVALUATIONS_IN_A_ROW} evaluations in a row with {metric} {side} "
+                    f"{number_text(target['at'])}{never}")
     if is_compared:
         said.append("Bold: the best mean of its column, if the interval of its lead over each of the others excludes 0."
                     if most > 1 else "Bold: the best of its column.")
     if any(cell.is_worse for column in grid.cells for cell in column):
         said.append("*: differs from the best (p < 0.05; two-sided paired t-test over common seeds, Holm's correction within "
                     "the column; the best was chosen from the same numbers).")
-    elif is_compared and pairs >= _LEAST_PAIRS:
+    elif is_compared and pairs >= MIN_PAIRS:
         said.append("None differs from the best of its column at p < 0.05 (two-sided paired t-test over common seeds, Holm's "
                     "correction).")
     elif is_compared and pairs > 1:
-        said.append(f"Fewer than {_LEAST_PAIRS} seeds are too few for a test.")
+        said.append(f"Fewer than {MIN_PAIRS} seeds are too few for a test.")
     return " ".join(said)
 
 
@@ -210,7 +211,7 @@ def _winner(before, after, column, methods, highest):
     if lead.n < 2:
         return text + ", on one seed, which cannot rule out chance."
     text += f" (paired 95 % interval {number(distance - _half(lead))} to {number(distance + _half(lead))})."
-    if lead.n < _LEAST_PAIRS:
+    if lead.n < MIN_PAIRS:
         return f"{text} {lead.n} seeds are too few for a test."
     if math.isnan(other.p):
         return text
@@ -223,7 +224,8 @@ def _without_methods(metric, table, comparison):
              for entry in column if entry.statistics.n > 0]
     if len(known) < 2:
         return [f"{metric} after the last round: {_with_interval(one)}." for one, _ in known]
-    words = [("highest", *max(reversed(known), key=lambda pair: pair[0].mean)), ("lowest", *min(known, key=lambda pair: pair[0].mean))]
+    low, high = min(known, key=lambda pair: pair[0].mean), max(reversed(known), key=lambda pair: pair[0].mean)
+    words = [("highest", *high), ("lowest", *low)]
     (first, one, at), (second, other, end) = words if comparison.highest else words[::-1]
     return [f"{metric} is {first} at {at}, {_with_interval(one)}, and {second} at {end}, {_with_interval(other)}."]
 
@@ -244,7 +246,7 @@ def result_sentences(sweep):
     metric = title[0].lower() + title[1:]
     if not comparison.is_compared:
         return _without_methods(title, table, comparison)
-    methods = [named(zip(table.method_keys, values)) or "the default" for values in table.methods]
+    methods = [named(list(zip(table.method_keys, values))) or "the default" for values in table.methods]
     extreme = "highest" if comparison.highest else "lowest"
     contests = [(number, column) for number, column in enumerate(comparison.entries) if any(one.is_best for one in column)]
     sentences = []

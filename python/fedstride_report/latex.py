@@ -9,9 +9,8 @@ from .settings import fixed_settings
 _MAX_COLUMNS = 5  # that fit side by side on a page
 _ALWAYS_SAID = ("batch", "clients", "local-epochs", "rounds")  # which a reader of the paper needs even at their defaults
 
-_HEAD = r"""% Made by fedstride report --latex. In the preamble: \usepackage{booktabs}; here: \input{FILE}.
-% Figures: \includegraphics[width=\linewidth]{FIGURE.pdf}, from the folder beside the page.
-"""
+_HEAD = (r"% Made by fedstride report --latex. In the preamble: \usepackage{booktabs}; here: \input{FILE}." + "\n"
+         r"% Figures: \includegraphics[width=\linewidth]{FIGURE.pdf}, from the folder beside the page." + "\n")
 _CODES = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
           ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''", **{sign: "\\" + sign for sign in "{}$&#_%"}}
 

@@ -1,7 +1,14 @@
-"""One self-contained page about sweeps or runs: claims with outcomes, figures, tables, settings, machine and commands."""
+"""One self-contained page about sweeps or runs: claims with outcomes, figures, tables, settings, machine and commands.
+
+Each function below that begins with an underscore and has no other purpose yields a part of the page as blocks, pairs of a kind
+and its content, which page_template.py shows: "h1" to "h3", "p", "note", "winner" and "pre" with a text, "list" with texts,
+"settings" with pairs, "links", "table" with a Table, "figure", and "folded" with a title and blocks.
+"""
 
 import math
 import os
+from collections import namedtuple
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 import jinja2
@@ -16,7 +23,7 @@ from .settings import fixed_settings
 from .statistics import best_lowest
 from .text import Failure, counted, number_text, point_text, write_file
 
-MAX_LISTED = 500  # rows of a table, commands of a list
+_MAX_LISTED = 500  # rows of a table, commands of a list
 _MAX_REMARKS = 20
 _MAX_VALUES = 12  # of a swept key
 _MAX_COLUMNS = 10  # of the configurations of commands other than run
@@ -26,6 +33,37 @@ _MAIN_COLUMNS = (
     "own_accuracy_worst_tenth own_r2 own_r2_worst_tenth personal_accuracy personal_accuracy_worst_tenth personal_r2 "
     "personal_r2_worst_tenth backdoor_success rejected_share epsilon_spent delta_spent client_epsilon_spent client_delta_spent "
     "rounds_done").split()
+_DIGIT = "\u2007"  # a space as wide as a digit
+
+Cell = namedtuple("Cell", "text kind title span", defaults=("", "", 1))
+
+
+@dataclass
+class Table:
+    """A table of Cells: header lines and rows."""
+
+    heads: list = field(default_factory=list)
+    rows: list = field(default_factory=list)
+    kind: str = ""
+
+
+def _texts(*texts):
+    return [Cell(text) for text in texts]
+
+
+def _numeric(text):
+    """The class of a text's cell."""
+    return "n" if number_of(text) is not None else ""
+
+
+def _rest(all, what, where):
+    if len(all) > _MAX_LISTED:
+        yield "note", f"The first {_MAX_LISTED} of {len(all)} {what}; see {where} for all."
+
+
+def _folded(title, blocks):
+    if blocks := list(blocks):
+        yield "folded", (title, blocks)
 
 
 def number_for_people(value):
@@ -45,100 +83,122 @@ def spread_for_people(mean, spread):
     return f"{mean:.{max(-place, 0)}f} ± {spread:.{max(-place, 0)}f}"
 
 
-def title_of(sweep):
-    """The title of a sweep's section."""
+def _title(sweep):
     return sweep.experiment["title"] or sweep.experiment["name"]
 
 
-def _states(sweep):
-    """ "14 of 16 cells are finished, 1 failed, 1 not run; scale: full."."""
-    statuses = [cell.status for cell in sweep.cells]
-    text = f"{statuses.count('finished')} of {counted(len(statuses), 'cell')} {'is' if len(statuses) == 1 else 'are'} finished"
+def _heading(sweep, level):
+    experiment, statuses = sweep.experiment, [cell.status for cell in sweep.cells]
+    yield level, _title(sweep)
+    for name, start in (("source", "Source: "), ("claim", "Claim: "), ("note", "")):
+        if experiment[name]:
+            yield "p", start + experiment[name]
+    state = f"{statuses.count('finished')} of {counted(len(statuses), 'cell')} {'is' if len(statuses) == 1 else 'are'} finished"
     for status, word in (("unfinished", "unfinished"), ("failed", "failed"), ("missing", "not run")):
-        if status in statuses:
-            text += f", {statuses.count(status)} {word}"
-    scale = sweep.experiment["scale"]
-    return text + (f"; scale: {scale}." if scale else ".")
+        state += f", {statuses.count(status)} {word}" if status in statuses else ""
+    yield "p", state + (f"; scale: {experiment['scale']}." if experiment["scale"] else ".")
+    if experiment["scale"] == "quick":
+        yield "note", "Small settings that show that everything works; they are not those of the source."
 
 
 def _aligned(column):
-    """The texts of a table's column, padded with spaces as wide as a digit, so that decimals align."""
-    means, halves = (max(len(text) for text in texts) for texts in zip(*((cell.mean, cell.half) for cell in column)))
+    """The cells of a column of results, padded so that decimals align."""
+    means, halves = (max(len(getattr(cell, part)) for cell in column) for part in ("mean", "half"))
+    has_stars = any(cell.is_worse for cell in column)
     for cell in column:
-        half = f" ± {cell.half:\u2007>{halves}}" if cell.half else "\u2007" * (halves + 3 if halves else 0)
-        yield f"{cell.mean:\u2007>{means}}{half}" if cell.mean else "–"
+        half = f" ± {cell.half:{_DIGIT}>{halves}}" if cell.half else _DIGIT * (halves + 3 if halves else 0)
+        star = ("*" if cell.is_worse else _DIGIT) if has_stars else ""
+        text = f"{cell.mean:{_DIGIT}>{means}}{half}{star}" if cell.mean else "–"
+        yield Cell(text, "n best" if cell.is_best else "n", cell.detail)
+
+
+def _grid(grid):
+    """A table of results."""
+    left = len(grid.row_keys)
+    table = Table([[*_texts("") * left, *(Cell(text, "n", "", span) for text, span in line)] for line in grid.header()])
+    table.heads.append([*_texts(*grid.row_keys), *(Cell(column[-1] or "–", "n") for column in grid.columns)])
+    rows = [[Cell(text, "n" if grid.is_numeric(key) else "") for key, text in enumerate(row)] for row in grid.rows]
+    table.rows = [row + list(cells) for row, cells in zip(rows, zip(*map(_aligned, grid.cells)))][:_MAX_LISTED]
+    return table
 
 
 def _results(sweep):
-    """Tables of results. A single configuration is already in the table of configurations."""
-    grids = result_grids(sweep)
-    is_one = len(grids) == 1 and len(grids[0].rows) == 1 and not grids[0].metric
-    tables = []
-    for grid in grids:
-        tables.append({
-            "grid": grid,
-            "title": title_of_metric(grid.metric) if grid.metric else "",
-            "texts": [list(_aligned(column)) for column in grid.cells],
-            "stars": [any(cell.is_worse for cell in column) for column in grid.cells],
-            "numeric": [grid.is_numeric(key) for key in range(len(grid.row_keys))],
-        })
-    # Tables with the same note have it once.
-    for one, following in zip(tables, tables[1:]):
-        one["hides_note"] = one["grid"].note == following["grid"].note
-    return {"tables": [] if is_one else tables, "notes": [tables[-1]["grid"].note, grids[0].settings] if grids else []}
+    grids, sentences = result_grids(sweep), result_sentences(sweep)
+    if not grids:
+        return
+    yield "h2", "Results"
+    yield from (("winner", sentence) for sentence in sentences[:1])
+    if sentences[1:]:
+        yield "list", sentences[1:]
+    # A single configuration is already in the table of configurations.
+    is_one = len(grids[0].rows) == 1 and not grids[0].metric
+    for grid, following in () if is_one else zip(grids, [*grids[1:], None]):
+        if grid.metric:
+            yield "h3", title_of_metric(grid.metric)
+        yield "table", _grid(grid)
+        yield from _rest(grid.rows, "rows", "summary.csv")
+        if following and following.note != grid.note:
+            yield "note", grid.note
+    yield "note", grids[-1].note
+    if grids[0].settings:
+        yield "note", grids[0].settings
 
 
 def _remarks(sweep):
-    """Remarks on rounds in which no step was kept, with advice."""
-    idle = [cell for cell in sweep.cells if cell.numbers.get("idle_rounds", 0) > 0] if sweep.experiment["command"] == "run" else []
+    """On rounds in which no step was kept, with advice."""
+    idle = [cell for cell in sweep.cells if cell.numbers.get("idle_rounds", 0) > 0]
     settings = {told["configuration"]: told["settings"] for told in sweep.told["cells"] if told.get("settings")}
-    remarks = []
     for cell in idle[:_MAX_REMARKS]:
         where = point_text(cell.point) + ": " if cell.point else ""
         rounds = counted(int(cell.numbers["rounds_done"]), "round")
         rate = settings.get(cell.configuration, {}).get("learning-rate", "")
         lower = f"start with a --learning-rate below {rate}, or " if rate else ""
-        remarks.append(f"{where}in {number_text(cell.numbers['idle_rounds'])} of {rounds} no client kept a step; {lower}use an "
+        yield "note", (f"{where}in {number_text(cell.numbers['idle_rounds'])} of {rounds} no client kept a step; {lower}use an "
                        "optimizer that never undoes steps (--optimizer sgd).")
     if len(idle) > _MAX_REMARKS:
-        remarks.append(f"The same holds for {counted(len(idle) - _MAX_REMARKS, 'more cell')}; see idle_rounds in cells.csv.")
-    return remarks
+        yield "note", f"The same holds for {counted(len(idle) - _MAX_REMARKS, 'more cell')}; see idle_rounds in cells.csv."
 
 
-def _times(sweep):
-    """A sentence on the training and evaluation time of all cells."""
-    timed = [(cell.numbers["seconds"], cell.numbers["evaluation_seconds"]) for cell in sweep.cells
-             if "seconds" in cell.numbers and "evaluation_seconds" in cell.numbers]
-    if not timed:
-        return ""
-    training, evaluation = (f"{total:.2f} s" if total < 10 else f"{total:.0f} s" for total in map(sum, zip(*timed)))
-    return f"Training and averaging took {training}, evaluation {evaluation}{', over all cells' if len(sweep.cells) > 1 else ''}."
+def _claims(sweep):
+    table = Table([_texts("expectation", "result", "numbers", "reason")])
+    for one in sweep.claims:
+        result = Cell(f"{ {'holds': '✓', 'fails': '✗'}.get(one['status'], '–')} {one['status']}", "status")
+        reason = one["reason"] if one["status"] == "fails" else ""
+        table.rows.append([Cell(one["claim"]), result, *_texts(one["text"], reason)])
+    if table.rows:
+        yield "h2", "Expectations"
+        yield "table", table
 
 
 def _configurations(sweep):
     """Every configuration's results after the last round, with the best and second best of tuned configurations marked."""
     rows = sweep.summary[sweep.summary["round"].isna() & sweep.summary["client"].isna()]
-    if not len(rows):
-        return None
     known = set(rows["metric"])
     columns = [name for name in _MAIN_COLUMNS if name in known] if sweep.experiment["command"] == "run" else []
     columns = columns or sorted(known)[:_MAX_COLUMNS]
     groups = {configuration: {row.metric: row for row in some.itertuples()}
               for configuration, some in rows.groupby("configuration", sort=False)}
     keys = list(dict.fromkeys(key for configuration in groups for key in sweep.point_of[configuration]))
-    tuned, lines = sweep.experiment["tuning"]["keys"], []
-    for configuration, metrics in list(groups.items())[:MAX_LISTED]:
+    tuned, table = sweep.experiment["tuning"]["keys"], Table()
+    for configuration, metrics in list(groups.items())[:_MAX_LISTED]:
         point = sweep.point_of[configuration]
         rank = next(iter(metrics.values())).rank if any(point.get(key) for key in tuned) else 0
-        cells = [metrics.get(name) for name in columns]
-        lines.append({
-            "class": {1: "first", 2: "second"}.get(rank, ""),
-            "rank": {0: "", 1: "best", 2: "second best"}.get(rank, rank),
-            "point": [(point.get(key, ""), number_of(point.get(key, "")) is not None) for key in keys],
-            "cells": [(spread_for_people(one.mean, (one.high - one.low) / 2), number_text(one.mean)) if one else None for one in cells],
-            "n": max((one.n for one in cells if one), default=0)})
-    return {"keys": keys, "columns": [(name, metric_label(name)) for name in columns], "lines": lines, "all": len(groups),
-            "is_tuned": any(line["rank"] for line in lines), "is_open": len(groups) <= _OPEN_ROWS}
+        mark = {1: " best", 2: " second"}.get(rank, "")
+        line = [Cell(point.get(key, ""), _numeric(point.get(key, "")) + mark) for key in keys]
+        for one in map(metrics.get, columns):
+            text, exact = (spread_for_people(one.mean, (one.high - one.low) / 2), number_text(one.mean)) if one else ("", "")
+            line.append(Cell(text, "n" + mark, exact))
+        line.append(Cell(max((metrics[name].n for name in columns if name in metrics), default=0), "n"))
+        table.rows.append(line + _texts({0: "", 1: "best", 2: "second best"}.get(rank, rank)))
+    heads = [Cell(name, "n", metric_label(name)) for name in columns]
+    table.heads = [[*_texts(*keys), *heads, Cell("n", "n"), Cell("rank" if tuned else "")]]
+    blocks = [("table", table), ("note", "Mean over n seeds ± half the width of its 95 % interval, after the last round."),
+              *_rest(groups, "configurations", "summary.csv")]
+    if len(groups) > _OPEN_ROWS:
+        yield from _folded("All configurations", blocks)
+    elif groups:
+        yield "h2", "Configurations"
+        yield from blocks
 
 
 def _level(cell, kind):
@@ -162,54 +222,73 @@ def _cost_of_looking(sweep):
         runs = [cell for cell in sweep.cells if _level(cell, kind) == level]
         if not runs:
             continue
-        epsilon, delta = (sum(cell.numbers.get(prefix + what, math.inf) for cell in runs) for what in ("epsilon_spent", "delta_spent"))
+        epsilon = sum(cell.numbers.get(prefix + "epsilon_spent", math.inf) for cell in runs)
+        delta = sum(cell.numbers.get(prefix + "delta_spent", math.inf) for cell in runs)
         who = "the private run" if len(runs) == 1 else f"all {len(runs)} private runs together"
-        bound = f"an epsilon of at most {_rounded_up(epsilon)} at delta {_rounded_up(delta)}"
-        proven = bound if epsilon < math.inf and delta < 1 else "no proven epsilon"
-        text += f" The results of {who} have {proven} at {level} level."
+        bound = "no proven epsilon"
+        if epsilon < math.inf and delta < 1:
+            bound = f"an epsilon of at most {_rounded_up(epsilon)} at delta {_rounded_up(delta)}"
+        text += f" The results of {who} have {bound} at {level} level."
     return text
 
 
 def _notes(sweep):
-    """Notes on tuning, and on the meaning of epsilon."""
+    """On tuning, and on the meaning of epsilon."""
     tuning = sweep.experiment["tuning"]
-    notes = []
     if tuning["keys"]:
         extreme = "lowest" if best_lowest(tuning["metric"]) else "highest"
-        notes.append(f"Best and second best {', '.join(tuning['keys'])}: by the {extreme} {tuning['metric']} on the {tuning['on']} set "
-                     f"after the last round, mean over seeds{'; ' + tuning['why'] if tuning['why'] else ''}. A result reported on the "
-                     "data that it was chosen on is optimistic, the more so the more candidates there were.")
+        why = "; " + tuning["why"] if tuning["why"] else ""
+        keys = ", ".join(tuning["keys"])
+        yield "note", (f"Best and second best {keys}: by the {extreme} {tuning['metric']} on the {tuning['on']} set after the "
+                       f"last round, mean over seeds{why}. A result reported on the data that it was chosen on is optimistic, "
+                       "the more so the more candidates there were.")
     if cost := _cost_of_looking(sweep):
-        notes.append(f"No epsilon on this page includes the cost of choices made on private data.{cost} fedstride sweep --accounted "
-                     "shows only the winner, with a statement that covers the choice.")
+        yield "note", (f"No epsilon on this page includes the cost of choices made on private data.{cost} fedstride sweep "
+                       "--accounted shows only the winner, with a statement that covers the choice.")
     finished = [cell for cell in sweep.cells if cell.status == "finished"]
     private = [cell for cell in finished if _level(cell, "example") or _level(cell, "client")]
     if any(cell.text("randomness") != "secret" for cell in private):
-        notes.append("These runs drew their noise from a published seed: every epsilon is that of the mechanism with a secret seed.")
-    statements = dict.fromkeys(cell.texts[key] for cell in finished for key in ("privacy_example", "privacy_client") if key in cell.texts)
-    notes += [f"Privacy: {statement}" for statement in sorted(list(statements)[:10])]
-    return notes + [sweep.left_out] * bool(sweep.left_out)
+        yield "note", ("These runs drew their noise from a published seed: every epsilon is that of the mechanism with a "
+                       "secret seed.")
+    said = {cell.texts[key]: None for cell in finished for key in ("privacy_example", "privacy_client") if key in cell.texts}
+    yield from (("note", f"Privacy: {statement}") for statement in sorted(list(said)[:10]))
+    if sweep.left_out:
+        yield "note", sweep.left_out
+
+
+def _unfinished(sweep):
+    rows = []
+    for cell in sweep.cells:
+        if cell.status != "finished":
+            status = Cell("not run" if cell.status == "missing" else cell.status, "status")
+            rows.append([Cell(point_text(cell.point)), status, Cell(cell.error)])
+    if rows:
+        yield "h2", "Cells without results"
+        yield "table", Table([_texts("cell", "status", "reason")], rows[:_MAX_LISTED])
+        yield from _rest(rows, "cells", "cells.csv")
 
 
 def _settings(sweep):
-    """The settings that vary, and the settings that all configurations share, with defaults apart: pairs of key and value."""
+    """The settings that vary, and the settings that all configurations share, with defaults apart."""
     varied = []
     for key in sweep.swept_keys:
-        values = list(dict.fromkeys(cell.point[key] for cell in sweep.cells if key in cell.point))
-        more = f" and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
-        varied.append((key, ", ".join(values[:_MAX_VALUES]) + more))
+        if values := list(dict.fromkeys(cell.point[key] for cell in sweep.cells if key in cell.point)):
+            more = f" and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
+            varied.append((key, ", ".join(values[:_MAX_VALUES]) + more))
     fixed = [one for one in fixed_settings(sweep) if not any(one.key in cell.point for cell in sweep.cells)]
     shared, defaults = ([one[:2] for one in fixed if one.is_default == is_default] for is_default in (False, True))
-    return {"Varied": [pair for pair in varied if pair[1]], "The same in all cells, but not the defaults": shared, "Defaults": defaults}
-
-
-def _differing(sweep):
-    """A table of the settings that differ between runs that are named by folder (axis "run"): keys, and lists of run and values."""
-    if "run" not in sweep.swept_keys:
-        return [], []
-    settings = [one.get("settings") or {} for one in sweep.told["cells"]]
-    keys = sorted(key for key in set().union(*settings) if len({own.get(key, "") for own in settings}) > 1)
-    return keys, [[cell.value("run"), *(own.get(key, "") for key in keys)] for cell, own in zip(sweep.cells, settings)]
+    if varied or fixed:
+        yield "h2", "Settings"
+    for title, pairs in (("Varied", varied), ("The same in all cells, but not the defaults", shared)):
+        if pairs:
+            yield from (("h3", title), ("settings", pairs))
+    yield from _folded("Defaults", [("settings", defaults)] if defaults else [])
+    if "run" in sweep.swept_keys:  # runs that are named by folder
+        own = [told.get("settings") or {} for told in sweep.told["cells"]]
+        keys = sorted(key for key in set().union(*own) if len({one.get(key, "") for one in own}) > 1)
+        rows = [_texts(cell.value("run"), *(one.get(key, "") for key in keys)) for cell, one in zip(sweep.cells, own)]
+        if keys:
+            yield from (("h2", "Settings that differ"), ("table", Table([_texts("run", *keys)], rows)))
 
 
 def _machine(sweep):
@@ -217,24 +296,38 @@ def _machine(sweep):
     own = {}
     for key in ("version", "commit", "compiler", "instruction_set", "numerics_version", "data_hash"):
         values = dict.fromkeys(cell.texts[key] for cell in sweep.cells if key in cell.texts)
-        if values:
-            own[key] = ", ".join(sorted(list(values)[:5]))
-    told = {name: value for name, value in sorted(sweep.machine.items()) if name not in own}
-    return {name.replace("_", " "): value for name, value in {**told, **dict(sorted(own.items()))}.items()}
+        own |= {key: ", ".join(sorted(list(values)[:5]))} if values else {}
+    facts = {**{name: value for name, value in sorted(sweep.machine.items()) if name not in own}, **own}
+    if facts:
+        yield "h2", "Machine and program"
+        yield "table", Table([], [_texts(name.replace("_", " "), value) for name, value in facts.items()])
 
 
-def _file(sweep):
-    """The experiment file, or a run's configuration."""
-    path = sweep.folder / ("config.toml" if sweep.is_run else "experiment.toml")
-    return path.read_text(errors="replace") if sweep.folder.name and path.exists() else ""
+def _times(sweep):
+    """On the training and evaluation time of all cells."""
+    timed = [(cell.numbers["seconds"], cell.numbers["evaluation_seconds"]) for cell in sweep.cells
+             if "seconds" in cell.numbers and "evaluation_seconds" in cell.numbers]
+    if timed:
+        training, evaluation = (f"{total:.2f} s" if total < 10 else f"{total:.0f} s" for total in map(sum, zip(*timed)))
+        cells = ", over all cells" if len(sweep.cells) > 1 else ""
+        yield "note", f"Training and averaging took {training}, evaluation {evaluation}{cells}."
 
 
-def _tables(sweep, folder):
-    """Names of a sweep's CSV files and links to them from a page in `folder`."""
-    if not sweep.folder.name:
-        return {}
+def _files(sweep, folder):
+    """The commands, the experiment file (or a run's configuration), and links to the CSV files from a page in `folder`."""
+    commands = [cell.command for cell in sweep.cells if cell.command]
+    if commands:
+        listed = [("pre", "\n".join(commands[:_MAX_LISTED])), *_rest(commands, "commands", "cells.csv")]
+        yield from _folded("Commands that reproduce each cell", listed)
+    if not sweep.folder.name:  # runs joined
+        return
+    file = sweep.folder / ("config.toml" if sweep.is_run else "experiment.toml")
+    if file.exists():
+        yield from _folded("Experiment file", [("pre", file.read_text(errors="replace"))])
     names = ("cells.csv", "rounds.csv", "clients.csv", "summary.csv", "expectations.csv")
-    return {name: _link(sweep.folder.absolute() / name, folder) for name in names if (sweep.folder / name).exists()}
+    links = {name: _link(sweep.folder.absolute() / name, folder) for name in names if (sweep.folder / name).exists()}
+    if links:
+        yield from (("h2", "Tables"), ("links", links))
 
 
 def _link(path, folder):
@@ -243,17 +336,17 @@ def _link(path, folder):
 
 
 def _figure(figure, name, files, folder):
-    """A figure for the template; writes its files to the folder `files` unless it is None."""
-    panels = "".join(f" {panel.title}." for panel in figure.panels if panel.title)
+    """A figure's block; writes its files to the folder `files` unless it is None."""
     shown = {"title": figure.title, "caption": figure.caption, "svg": "", "links": {}}
     if figure.panels:
+        panels = "".join(f" {panel.title}." for panel in figure.panels if panel.title)
         svg, contents = drawing.drawn(figure, f"{figure.title}.{panels} {figure.caption}", name)
         shown["svg"] = Markup(svg)
         for kind, content in contents.items() if files else ():
             files.mkdir(parents=True, exist_ok=True)
             write_file(files / f"{name}.{kind}", content)
             shown["links"][f"{name}.{kind}"] = _link(files / f"{name}.{kind}", folder)
-    return shown
+    return "figure", shown
 
 
 def _colors():
@@ -268,33 +361,25 @@ def write_page(sweeps, out):
     """Writes the page to `out`; it embeds its figures as SVG. A folder beside it has them as SVG, PNG and PDF files
     (results-figures/ for results.html), unless `out` is not a regular file. Raises Failure."""
     page = out.absolute()
-    is_file = not page.exists() or page.is_file()
-    if page.is_dir():
-        raise Failure(f"cannot write '{out}': it is a folder")
-    files = page.parent / f"{page.stem}-figures" if is_file else None
+    if page.is_dir() or not page.parent.is_dir():
+        raise Failure(f"cannot write '{out}': {'it is a folder' if page.is_dir() else 'its folder does not exist'}")
+    files = page.parent / f"{page.stem}-figures" if page.is_file() or not page.exists() else None
     looks, sections = Looks(), []  # one look for a thing throughout the page
     for number, sweep in enumerate(sweeps, 1):
         figures = figures_of(sweep)
-        for figure in figures:
-            for panel in figure.panels:
-                looks.assign(panel)
-        shown, aside = [], []
-        for place, figure in enumerate(figures, 1):
-            name = f"sweep{number}-figure{place}" if len(sweeps) > 1 else f"figure{place}"
-            # Unless requested, times are put aside: they describe the machine, not the sweep.
-            is_aside = figure.kind == "time" and not sweep.experiment["figures"]
-            (aside if is_aside else shown).append(_figure(figure, name, files, page.parent))
-        cells = [cell for cell in sweep.cells if cell.status != "finished"]
-        sections.append({
-            "id": f"sweep{number}", "title": title_of(sweep), "experiment": sweep.experiment, "states": _states(sweep),
-            "sentences": result_sentences(sweep), "results": _results(sweep), "remarks": _remarks(sweep), "claims": sweep.claims,
-            "figures": shown, "times": _times(sweep), "figures_of_time": aside, "configurations": _configurations(sweep),
-            "notes": _notes(sweep), "unfinished": [(point_text(cell.point), cell) for cell in cells], "settings": _settings(sweep),
-            "differing": _differing(sweep), "machine": _machine(sweep), "tables": _tables(sweep, page.parent),
-            "file": _file(sweep),
-            "commands": [cell.command for cell in sweep.cells if cell.command]})
-    titles = [section["title"] for section in sections]
-    title = "; ".join(titles) if len(titles) <= 3 else f"{len(titles)} sweeps"
+        for panel in (panel for figure in figures for panel in figure.panels):
+            looks.assign(panel)
+        start = f"sweep{number}-figure" if len(sweeps) > 1 else "figure"
+        shown = [(figure.kind, _figure(figure, f"{start}{place}", files, page.parent))
+                 for place, figure in enumerate(figures, 1)]
+        # Unless requested, times are put aside: they describe the machine, not the sweep.
+        aside = [] if sweep.experiment["figures"] else ["time"]
+        drawn, times = ([block for kind, block in shown if (kind in aside) == is_aside] for is_aside in (False, True))
+        sections.append((_title(sweep), [
+            *_heading(sweep, "h2" if len(sweeps) > 1 else "h1"), *_results(sweep), *_remarks(sweep), *_claims(sweep),
+            *[("h2", "Figures")] * bool(drawn), *drawn, *_configurations(sweep), *_notes(sweep), *_unfinished(sweep),
+            *_settings(sweep), *_machine(sweep), *_folded("Times on this machine", [*_times(sweep), *times]),
+            *_files(sweep, page.parent)]))
+    title = "; ".join(name for name, _ in sections) if len(sections) <= 3 else f"{len(sections)} sweeps"
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(PAGE)
-    write_file(page, template.render(title=title, colors=_colors(), sections=sections, most=MAX_LISTED))
+    write_file(page, environment.from_string(PAGE).render(title=title, colors=_colors(), sections=sections))

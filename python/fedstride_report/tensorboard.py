@@ -142,8 +142,8 @@ def export(sweep, folder):
     Failure if there is no round, or a file cannot be written.
     """
     if sweep.experiment["command"] != "run":
-        raise UsageFailure(f"'{sweep.folder}' contains results of '{sweep.experiment['command']}'; TensorBoard shows rounds, which "
-                           "only 'run' has")
+        raise UsageFailure(f"'{sweep.folder}' contains results of '{sweep.experiment['command']}'; TensorBoard shows rounds, "
+                           "which only 'run' has")
     names = {_place(cell): name for cell, name in zip(sweep.cells, _run_names(sweep))}
     written = {"folder": str(folder), "runs": [], "without_rounds": 0, "clients_left_out": 0}
     for cell in (cell for seeds in sweep.read_groups() for cell in seeds):
