@@ -106,8 +106,9 @@ class _Canvas:
         self.marks = []  # axes, offset in points, and Point
         for number, (panel, ax) in enumerate(zip(figure.panels, axes)):
             # The end of a long title has the keys that vary fastest.
-            most = int(self.panel_width / _LETTER)
-            ax.set_title(_words(panel.title if len(panel.title) <= most else "…" + panel.title[1 - most:]))
+            most = int((width / columns - 0.3) / _LETTER)
+            title = panel.title if len(panel.title) <= most else "…" + panel.title[1 - most:]
+            ax.set_title(_words(title, width), loc="center" if _LETTER * len(title) < self.panel_width else "right")
             draw(ax, panel)
             if panel.lines:
                 ax.tick_params(labelleft=number % columns == 0, labelbottom=number + columns >= panels)
@@ -126,8 +127,8 @@ class _Canvas:
         y_label.set_y((min(box.y0 for box in boxes) + max(box.y1 for box in boxes)) / 2)
 
     def _legend(self):
-        """Pairs of an artist and its name, one for each look."""
-        lines = {line.look: line for panel in self.figure.panels for line in panel.lines if line.name}
+        """Pairs of an artist and its name."""
+        lines = {(line.look, line.name): line for panel in self.figure.panels for line in panel.lines if line.name}
         legend = [(_line2d([], [], line), _words(line.name)) for line in lines.values()]
         if self.figure.y_limits and self.figure.y_limits[0] <= self.figure.level <= self.figure.y_limits[1]:
             legend.append((Line2D([], [], **_LEVEL), "chance: the commonest class"))
@@ -168,12 +169,12 @@ class _Canvas:
         ax.set(xlim=self.x_limits, ylim=figure.y_limits)
         ax.grid(axis="y")
         ax.axhline(figure.level, **_LEVEL)
-        self._number_ticks(ax.yaxis, figure.y_limits, figure.log_y)
+        self._number_ticks(ax.yaxis, figure.y_limits, figure.log_y, 5)
         lines = [line for line in panel.lines if not line.is_reference]
         if figure.x_names:
             self._name_ticks(ax.xaxis, figure.x_names)
         else:
-            self._number_ticks(ax.xaxis, self.x_limits, figure.log_x)
+            self._number_ticks(ax.xaxis, self.x_limits, figure.log_x, int(self.panel_width / 0.6))
             # The values themselves are labelled if they are few, short and far enough apart.
             values = sorted({point.x for line in lines for point in line.points})
             far = all(self._place(after) - self._place(before) > 0.36 for before, after in zip(values, values[1:]))
@@ -195,14 +196,14 @@ class _Canvas:
             self.marks += [(ax, shift, point) for point in line.points]
 
     @staticmethod
-    def _number_ticks(axis, limits, is_log):
-        """Ticks at round numbers; on a log axis at 1, 2 and 5 times powers of ten, or only at the powers if it is long."""
+    def _number_ticks(axis, limits, is_log, most):
+        """Up to `most` ticks at round numbers; on a log axis at 1, 2 and 5 times powers of ten, or only at the powers if it is long."""
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
         is_long = is_log and limits[1] > 150 * limits[0]
         locator = LogLocator(subs=(1,) if is_long else (1, 2, 5), numticks=9)
         has_ticks = is_log and sum(limits[0] <= tick <= limits[1] for tick in locator.tick_values(*limits)) > 1
-        axis.set_major_locator(locator if has_ticks else MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axis.set_major_locator(locator if has_ticks else MaxNLocator(min(max(most, 1), 6), steps=[1, 2, 5, 10]))
 
     def _name_ticks(self, axis, names):
         """Ticks with names at 0, 1, ...; long names slant, and some are left out if they would touch."""
@@ -224,8 +225,8 @@ class _Canvas:
     def _bars(self, ax, panel):
         longest = max(point.x for point in panel.points)
         ax.barh([point.y for point in panel.points], [point.x for point in panel.points], height=0.7, color=_LIGHT["bar"])
-        self._table(ax, panel, (0, 1.25 * longest or 1))
-        self._number_ticks(ax.xaxis, (), False)
+        self._table(ax, panel, (0, (1 + 0.6 / self.panel_width) * longest or 1))
+        self._number_ticks(ax.xaxis, (), False, int(self.panel_width / 0.7))
         for point in panel.points:
             text = f"{point.x:.0f}" if point.x >= 1000 else f"{point.x:.4g}"
             ax.annotate(text, (point.x, point.y), (4, 0), textcoords="offset points", va="center")
@@ -269,10 +270,15 @@ def _for_page(svg, label, kind, marks=""):
     """An SVG file as an element of a page: without ids of groups, and with colors that are the page's variables."""
     text = svg.decode()
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text[text.index("<svg"):], flags=re.DOTALL)
-    text = re.sub(r'<g id="[^"]*">', "<g>", text)
-    text = re.sub(r"#[0-9a-f]{6}(?=[;\"])", lambda color: _VARIABLES[color[0]], text)
-    text = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font-size: \1", text)
-    text = re.sub(r"(\.\d\d)\d+|\s*\n\s*(?=<)|\s+(?=L |z|\")", r"\1", text)  # shorter, and looks the same
+    text = re.sub(r"\s*\n\s*(?=<)", "", text)
+
+    def tag(found):
+        tag = re.sub(r'^<g id="[^"]*"', "<g", found[0])
+        tag = re.sub(r"#[0-9a-f]{6}(?=[;\"])", lambda color: _VARIABLES[color[0]], tag)
+        tag = re.sub(r"font: ([\d.]+px)[^;\"]*", r"font-size: \1", tag)
+        return re.sub(r"(\.\d\d)\d+|\s+(?=L |z|\")", r"\1", tag)  # shorter, and looks the same
+
+    text = re.sub(r"<[^>]*>", tag, text)
     box = re.search(r'viewBox="[^"]*"', text)[0]
     start = f'<svg class="{kind}" role="img" aria-label="{escape(label)}" {box} xmlns:xlink="http://www.w3.org/1999/xlink">'
     return start + text[text.index(">") + 1:].removesuffix("</svg>\n").removesuffix("</svg>") + marks + "</svg>\n"

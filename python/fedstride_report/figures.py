@@ -287,6 +287,8 @@ def _caption(data, figure, samples, is_chosen):
 def _figure_of(data, request, figure, samples, missing, panel_keys=(), is_chosen=True, before="", after=""):
     """Completes a figure from its samples. `missing`: what all cells lack if there are none. `is_chosen`: whether the samples
     are limited to the best tuned values. `before`, `after`: around the standard caption."""
+    if request["log_y"] is None and not figure.most == 1:
+        figure.log_y = _spans_decades([sample.row.mean for sample in samples])
     drawn = [one for one in samples if (not figure.log_y or one.row.mean > 0)
              and (not figure.log_x or one.x > 0 or one.is_reference)]
     if not drawn:
@@ -348,8 +350,7 @@ def _by_round(data, request):
 
 
 def _clients(data, request):
-    is_rate = request["kind"] == "step-sizes"
-    metric = request["y"] or ("learning_rate" if is_rate else "rejected_share")
+    metric = request["y"] or ("learning_rate" if request["kind"] == "step-sizes" else "rejected_share")
     axis = _Rounds(data, request)
     figure = _start(request, axis.title(title_of_metric(metric) + " of each client"), metric, axis.label, shows_intervals=False)
     rows = [row for row in data.wanted(metric, request) if row.round and row.client >= 0]
@@ -361,8 +362,6 @@ def _clients(data, request):
     order = {configuration: place for place, configuration in enumerate(values)}
     drawn.sort(key=lambda row: (order[row.configuration], row.client))
     samples = [one for row in drawn for one in axis.sample(row, client=str(row.client))]
-    if is_rate and request["log_y"] is None:
-        figure.log_y = _spans_decades([sample.row.mean for sample in samples])
     left_out = {row.client for row in rows if row.client >= MAX_LINES}
     after = f" Clients 0 to {MAX_LINES - 1}; {len(left_out)} more are in clients.csv." if left_out else ""
     missing = f"{metric} that varies by client or round"
@@ -413,8 +412,6 @@ def _epsilon(data, request):
     samples = [sample for curve in curves.values() for sample in curve]
     figure = _start(request, axis.title("Epsilon") + ", by accountant", metrics[0], axis.label)
     figure.y_label = "epsilon"
-    if request["log_y"] is None:
-        figure.log_y = _spans_decades([sample.row.mean for sample in samples])
     after = _epsilon_caveats(data) + (" Configurations with equal spending are drawn once." if len(curves) < len(of) else "")
     return _figure_of(data, request, figure, samples, "an epsilon by round", data.keys if len(metrics) > 1 else (), after=after)
 
