@@ -1,6 +1,7 @@
 """Draws figures with matplotlib: SVG for the page, and SVG, PNG and PDF files. The same figure always gives the same bytes."""
 
 import io
+import itertools
 import math
 import re
 import warnings
@@ -84,7 +85,7 @@ class _Canvas:
     """A figure being drawn, `width` inches wide."""
 
     def __init__(self, figure, width):
-        self.figure = figure
+        self.figure, self.width = figure, width
         panels, is_wide = len(figure.panels), width == _WIDTH
         # Bars of different quantities are stacked.
         columns = 1 if panels == 1 or figure.style == "bars" or not is_wide else 2 if panels <= 4 else 3
@@ -97,7 +98,8 @@ class _Canvas:
         legend = self._legend()
         ncol = max(1, min(len(legend), int(width / (0.55 + _longest(name for _, name in legend)))))
         below = 0.2 * -(-len(legend) // ncol) + 0.06
-        height = sum(heights) + 0.42 * len(heights) + 0.35 + below
+        slanted = min(_longest(figure.x_names), self.panel_width) / 2
+        height = sum(heights) + 0.42 * len(heights) + 0.35 + slanted + below
         self.drawing = Drawing((width, height), layout="constrained")
         FigureCanvasAgg(self.drawing)
         self.drawing.get_layout_engine().set(rect=(0, below / height, 1, 1 - below / height), w_pad=0.06, h_pad=0.05)
@@ -129,7 +131,7 @@ class _Canvas:
     def _legend(self):
         """Pairs of an artist and its name."""
         lines = {(line.look, line.name): line for panel in self.figure.panels for line in panel.lines if line.name}
-        legend = [(_line2d([], [], line), _words(line.name)) for line in lines.values()]
+        legend = [(_line2d([], [], line), _words(line.name, self.width - 0.7)) for line in lines.values()]
         if self.figure.y_limits and self.figure.y_limits[0] <= self.figure.level <= self.figure.y_limits[1]:
             legend.append((Line2D([], [], **_LEVEL), "chance: the commonest class"))
         return legend
@@ -180,12 +182,14 @@ class _Canvas:
             far = all(self._place(after) - self._place(before) > 0.36 for before, after in zip(values, values[1:]))
             if 0 < len(values) <= 12 and far and all(len(number_text(value)) <= 8 for value in values):
                 ax.xaxis.set_major_locator(FixedLocator(values))
+        step, phase, between = self._spacing(lines) if lines else (1, 0, 0)
+        numbers = itertools.count()
         for line in panel.lines:
             if line.is_reference:
                 ax.add_line(_line2d([0, 1], [line.points[0].y] * 2, line, transform=ax.get_yaxis_transform()))
                 self.marks += [(ax, 0, point) for point in line.points]
-        step, phase, between = self._spacing(lines) if lines else (1, 0, 0)
-        for number, line in enumerate(lines):
+                continue
+            number = next(numbers)
             first, shift = (len(line.points) - 1 - number * phase) % step, between * (number - (len(lines) - 1) / 2)
             moved = ax.transData + ScaledTranslation(shift / 72, 0, ax.get_figure().dpi_scale_trans)
             bars = [point for point in line.points[first::step] if figure.shows_intervals and point.has_interval]
@@ -210,7 +214,7 @@ class _Canvas:
         width, longest = self.panel_width, _longest(names)
         slants = longest > 4 * _LETTER and longest + 0.08 > width / len(names)
         step = -(-len(names) // max(1, int(width / (0.15 if slants else longest + 0.06))))
-        axis.set_ticks(range(0, len(names), step), [_words(name) for name in names[::step]])
+        axis.set_ticks(range(0, len(names), step), [_words(name, max(width / 2, 0.7)) for name in names[::step]])
         for label in axis.get_ticklabels() if slants else []:
             label.set(rotation=-30, ha="left", rotation_mode="anchor")
 
@@ -219,7 +223,7 @@ class _Canvas:
         rows = len(panel.y_names)
         ax.set(xlim=columns, ylim=(rows - 0.5, -0.5))
         step = -(-rows // 40)
-        ax.set_yticks(range(0, rows, step), [_words(name, 3) for name in panel.y_names[::step]])
+        ax.set_yticks(range(0, rows, step), [_words(name, self.width / 2) for name in panel.y_names[::step]])
         self.marks += [(ax, 0, point) for point in panel.points]
 
     def _bars(self, ax, panel):

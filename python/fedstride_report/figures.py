@@ -498,8 +498,9 @@ def _partition(data, request):
                  if all(pair in data.sweep.point_of[other].items() for other in others)]
         panel = Panel(data.name(point) if len(same) > 1 else "")
         panel.y_names = (class_names[first] + [str(label) for label in range(classes)][len(class_names[first]):])[:classes]
-        panel.points = [Point(row.client, label, value=row.mean, text=f"{panel.y_names[label]}\n{data.text(row)}")
-                        for label, row in of[first]]
+        for label, row in of[first]:
+            text = panel.y_names[label] + "\n" if class_names[first] else ""
+            panel.points.append(Point(row.client, label, value=row.mean, text=text + data.text(row)))
         figure.panels.append(panel)
     figure.caption = "Rows of each class held by each client, mean over seeds: the stronger the color, the more rows."
     if not same:
@@ -566,7 +567,7 @@ def _usual(data):
         ("accuracy-by-rate", has_rates and any(key in ("learning-rate", *data.tuned) for key in data.numeric)),
         ("step-sizes", len({(row.configuration, row.mean) for row in rates}) > len({row.configuration for row in rates})),
         ("client-spread", data.has_rounds("own_accuracy_p50", "own_r2_p50")),
-        ("rejected-share", len(rejected) > 1 and any(row.mean > 0 for row in rejected)),
+        ("rejected-share", len({(row.round, row.client) for row in rejected}) > 1 and any(row.mean > 0 for row in rejected)),
         ("epsilon-by-round", is_private),
         ("accuracy-by-epsilon", is_private),
         *[("lines", {"x": key, "y": metric}) for key, metric in pairs if key != metric][:6],
