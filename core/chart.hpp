@@ -75,7 +75,7 @@ struct Look {
 };
 
 /// The looks of runs, followed by the looks of parts of a run. Within each group, any two are distinguishable with normal vision,
-/// protanopia, deuteranopia and tritanopia (tests/sweep/report/looks_test.cpp), and by dash and marker on paper without color.
+/// protanopia, deuteranopia and tritanopia, and by dash and marker on paper without color.
 /// The first seven colors are from Okabe & Ito 2008, without its yellow, which is invisible on white paper.
 extern const std::array<Look, 2 * kMaxLines> kLooks;
 

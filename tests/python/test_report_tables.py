@@ -10,7 +10,7 @@ import subprocess
 import made_results
 import pandas as pd
 import pytest
-from conftest import SOURCE, names
+from conftest import PROGRAM, SMALL, SOURCE, names, program
 from fedstride_report import model, tables
 from fedstride_report.comparison import compare, compared, compared_metrics, method_table, ordered
 from fedstride_report.record import results_record
@@ -107,6 +107,85 @@ def test_every_column_and_metric_is_documented(tmp_path):
 def test_the_package_needs_no_compiled_module():
     code = "import sys, fedstride_report.model, fedstride_report.tables; sys.exit('fedstride' in sys.modules)"
     assert subprocess.run(["/usr/bin/python3", "-c", code], env={**os.environ, "PYTHONPATH": str(SOURCE / "python")}).returncode == 0
+
+
+# The program writes the tables through Python.
+
+
+@pytest.fixture(scope="module")
+def small_sweep(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "small.toml").write_text(
+        "\n".join(f"{key} = {json.dumps(value)}" for key, value in SMALL.items()) +
+        "\noptimizer = 'sgd'\n[experiment]\ntitle = 'Small'\n[sweep]\nlearning-rate = [0.1, 0.2]\nseed = [1, 2]\n"
+        "[[expect]]\nclaim = 'learns, \"well\"'\nvalue = { metric = 'test_accuracy', where = { learning-rate = 0.2 } }\nabove = 0.05\n")
+    program("sweep", folder / "small.toml", "--out", folder / "s")
+    return folder / "s"
+
+
+def swept(folder, *words, **environment):
+    return subprocess.run([PROGRAM, "sweep", str(folder.parent / "small.toml"), "--out", str(folder), *words], capture_output=True, text=True,
+                          env={**os.environ, **environment})
+
+
+def damaged(small_sweep, tmp_path, file, content):
+    """A copy of the sweep with a damaged first cell, and this cell's row after another sweep."""
+    copy = tmp_path / "copy"
+    subprocess.run(["cp", "-r", small_sweep, copy], check=True)
+    first = rows(copy / "cells.csv")[1][0]
+    (copy / "cells" / first / file).write_text(content)
+    program("report", copy)
+    header, *others = rows(copy / "cells.csv")
+    return copy, [dict(zip(header, row)) for row in others]
+
+
+def test_a_damaged_cell_has_failed_with_its_error_and_is_in_no_mean(small_sweep, tmp_path):
+    copy, cells = damaged(small_sweep, tmp_path, "rounds.jsonl", "{}\n{}\n{}\n")
+    assert [one["status"] for one in cells] == ["failed", "finished", "finished", "finished"]
+    assert names(cells[0]["error"], "line 1", "rounds.jsonl") and cells[0]["test_accuracy"] == ""
+    summary = pd.read_csv(copy / "summary.csv")
+    last = summary[(summary.metric == "test_accuracy") & summary["round"].isna()]
+    assert list(last.n) == [1, 2] and math.isnan(last.standard_deviation.iloc[0])
+
+
+def test_a_cell_with_another_run_has_failed_and_one_that_is_not_there_is_missing(small_sweep, tmp_path):
+    copy, cells = damaged(small_sweep, tmp_path, "config.toml", "dataset = 'synthetic'\n")
+    assert cells[0]["status"] == "failed" and names(cells[0]["error"], "config.toml", "another run")
+    subprocess.run(["rm", "-r", copy / "cells" / cells[0]["cell"]], check=True)
+    program("report", copy)
+    assert rows(copy / "cells.csv")[1][4] == "missing"
+    claims = rows(copy / "expectations.csv")
+    assert claims[1][:2] == ['learns, "well"', "holds"]  # of other cells
+
+
+def test_a_sweep_says_which_cells_cannot_be_read_and_which_tables_not_written(small_sweep, tmp_path):
+    copy = tmp_path / "s"
+    subprocess.run(["cp", "-r", small_sweep, copy], check=True)
+    (tmp_path / "small.toml").write_text((small_sweep / "experiment.toml").read_text())
+    first = copy / "cells" / rows(copy / "cells.csv")[1][0] / "rounds.jsonl"
+    before, text = first.read_text(), first.read_text().splitlines(keepends=True)
+    first.write_text(text[0] + "x" * len(text[1][:-1]) + "\n" + "".join(text[2:]))  # as many lines as before
+    done = swept(copy)
+    assert done.returncode == 1 and "3 of 4 cells finished, 1 failed" in done.stdout and names(done.stderr, "line 2", "rounds.jsonl")
+    first.write_text(before)
+    (copy / "cells.csv").unlink()
+    (copy / "cells.csv" / "occupied").mkdir(parents=True)
+    done = swept(copy)
+    assert done.returncode == 1 and "4 of 4 cells finished\n" in done.stdout and names(done.stderr, "cells.csv")
+
+
+def test_without_python_or_a_package_a_sweep_ends_well_and_one_line_says_what_to_install(small_sweep, tmp_path):
+    (tmp_path / "python").write_text("#!/bin/sh\nexec /usr/bin/python3 -S \"$@\"\n")  # without installed packages
+    (tmp_path / "python").chmod(0o755)
+    before = (small_sweep / "cells.csv").read_bytes()
+    for interpreter in (tmp_path / "python", "no-such-python"):
+        done = swept(small_sweep, FEDSTRIDE_PYTHON=str(interpreter))
+        assert done.returncode == 0 and "4 of 4 cells finished\n" in done.stdout
+        assert names(done.stderr, "note", "sudo apt install", "python3-pandas", "python3-scipy", "python3-matplotlib", "python3-jinja2")
+        report = subprocess.run([PROGRAM, "report", small_sweep], capture_output=True, text=True,
+                                env={**os.environ, "FEDSTRIDE_PYTHON": str(interpreter)})
+        assert report.returncode == 1 and names(report.stderr, "sudo apt install")
+    assert (small_sweep / "cells.csv").read_bytes() == before
 
 
 # Reading a run's folder.
