@@ -25,7 +25,6 @@ COLORS = {
     "soft": ("#444444", "#b4b9c0"),
     "grid": ("#d9d9d9", "#353a41"),
     "panel": ("#f4f4f4", "#1f2329"),
-    "bar": ("#8a8f98", "#7d848e"),
     "most": ("#003b5c", "#9fd0f5"),
     # Of lines: Okabe & Ito 2008, without its yellow, which is invisible on white paper.
     "l0": ("#0072b2", "#3b9be0"),
@@ -87,12 +86,11 @@ class _Canvas:
     def __init__(self, figure, width):
         self.figure, self.width = figure, width
         panels, is_wide = len(figure.panels), width == _WIDTH
-        # Bars of different quantities are stacked.
-        columns = 1 if panels == 1 or figure.style == "bars" or not is_wide else 2 if panels <= 4 else 3
+        columns = 1 if panels == 1 or not is_wide else 2 if panels <= 4 else 3
         names = max(_longest(panel.y_names) for panel in figure.panels)
         self.panel_width = (width - 0.5) / columns - min(width / 2, names)
         heights = [(0.5 if not is_wide else (0.38, 0.27, 0.21)[columns - 1]) * width] * -(-panels // columns)
-        if figure.style in ("bars", "map"):
+        if figure.style == "map":
             rows = [max(len(panel.y_names) for panel in figure.panels[at:at + columns]) for at in range(0, panels, columns)]
             heights = [(0.2 if columns == 1 else 0.14) * min(max(count, 3), 40) for count in rows]
         legend = self._legend()
@@ -104,14 +102,13 @@ class _Canvas:
         FigureCanvasAgg(self.drawing)
         self.drawing.get_layout_engine().set(rect=(0, below / height, 1, 1 - below / height), w_pad=0.06, h_pad=0.05)
         axes = self.drawing.subplots(len(heights), columns, squeeze=False, height_ratios=heights).ravel()
-        draw = {"bars": self._bars, "map": self._map}.get(figure.style, self._curves)
         self.marks = []  # axes, offset in points, and Point
         for number, (panel, ax) in enumerate(zip(figure.panels, axes)):
             # The end of a long title has the keys that vary fastest.
             most = int((width / columns - 0.3) / _LETTER)
             title = panel.title if len(panel.title) <= most else "…" + panel.title[1 - most:]
             ax.set_title(_words(title, width), loc="center" if _LETTER * len(title) < self.panel_width else "right")
-            draw(ax, panel)
+            (self._curves if panel.lines else self._map)(ax, panel)
             if panel.lines:
                 ax.tick_params(labelleft=number % columns == 0, labelbottom=number + columns >= panels)
         for ax in axes[panels:]:
@@ -177,10 +174,9 @@ class _Canvas:
             self._name_ticks(ax.xaxis, figure.x_names)
         else:
             self._number_ticks(ax.xaxis, self.x_limits, figure.log_x, int(self.panel_width / 0.6))
-            # The values themselves are labelled if they are few, short and far enough apart.
+            # The values themselves are labelled if they are few and far enough apart.
             values = sorted({point.x for line in lines for point in line.points})
-            far = all(self._place(after) - self._place(before) > 0.36 for before, after in zip(values, values[1:]))
-            if 0 < len(values) <= 12 and far and all(len(number_text(value)) <= 8 for value in values):
+            if all(self._place(after) - self._place(before) > 0.4 for before, after in zip(values, values[1:])) and values:
                 ax.xaxis.set_major_locator(FixedLocator(values))
         step, phase, between = self._spacing(lines) if lines else (1, 0, 0)
         numbers = itertools.count()
@@ -218,23 +214,6 @@ class _Canvas:
         for label in axis.get_ticklabels() if slants else []:
             label.set(rotation=-30, ha="left", rotation_mode="anchor")
 
-    def _table(self, ax, panel, columns):
-        """The axes of bars and maps, with a row for each name."""
-        rows = len(panel.y_names)
-        ax.set(xlim=columns, ylim=(rows - 0.5, -0.5))
-        step = -(-rows // 40)
-        ax.set_yticks(range(0, rows, step), [_words(name, self.width / 2) for name in panel.y_names[::step]])
-        self.marks += [(ax, 0, point) for point in panel.points]
-
-    def _bars(self, ax, panel):
-        longest = max(point.x for point in panel.points)
-        ax.barh([point.y for point in panel.points], [point.x for point in panel.points], height=0.7, color=_LIGHT["bar"])
-        self._table(ax, panel, (0, (1 + 0.6 / self.panel_width) * longest or 1))
-        self._number_ticks(ax.xaxis, (), False, int(self.panel_width / 0.7))
-        for point in panel.points:
-            text = f"{point.x:.0f}" if point.x >= 1000 else f"{point.x:.4g}"
-            ax.annotate(text, (point.x, point.y), (4, 0), textcoords="offset points", va="center")
-
     def _map(self, ax, panel):
         """Squares shaded from the page's color for 0 to the strongest for the largest value."""
         most, columns = max(point.value for point in panel.points), self.figure.x_names
@@ -248,7 +227,10 @@ class _Canvas:
             if fits:
                 color = _LIGHT["paper" if share > 0.45 else "ink"]
                 ax.text(point.x, point.y, text, ha="center", va="center", fontsize=7.2, color=color)
-        self._table(ax, panel, (-0.5, len(columns) - 0.5))
+        self.marks += [(ax, 0, point) for point in panel.points]
+        rows, step = len(panel.y_names), -(-len(panel.y_names) // 40)
+        ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(rows - 0.5, -0.5))
+        ax.set_yticks(range(0, rows, step), [_words(name, self.width / 2) for name in panel.y_names[::step]])
         self._name_ticks(ax.xaxis, columns)
 
     def saved(self, kind, salt):

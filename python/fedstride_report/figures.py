@@ -6,20 +6,20 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from .claims import same_value
-from .labels import is_never_negative, is_share, key_label, metric_label, named, number_of, title_of_metric
+from .labels import SPREAD, is_never_negative, is_share, key_label, metric_label, named, number_of, title_of_metric
 from .model import BY
 from .text import counted, number_text
 
 MAX_LINES = 7  # that dash, marker and color can distinguish in one panel
 _MAX_PANELS = 12
 _MAX_POINTS = 200  # of a line
-_MAX_MAPS, _MAX_MAP_CLIENTS, _MAX_BARS = 6, 100, 40
+_MAX_MAPS, _MAX_MAP_CLIENTS = 6, 100
 _PARTS = ("client", "accountant")  # keys of a line that shows only a part of a run
 
 
 @dataclass
 class Point:
-    """A point of a line, a bar (x: its length, y: its row), or a square of a map (value: number of rows)."""
+    """A point of a line, or a square of a map (y: the class; value: number of rows)."""
 
     x: float
     y: float
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass
 class Panel:
-    """One plot of a figure. Curves and points have `lines`, bars and maps have `points`."""
+    """One plot of a figure. Curves and points have `lines`, maps have `points`."""
 
     title: str = ""
     lines: list = field(default_factory=list)
@@ -65,7 +65,7 @@ class Figure:
     kind: str
     title: str
     caption: str = ""
-    style: str = "curves"  # or "points", "bars", "map"
+    style: str = "curves"  # or "points", "map"
     panels: list = field(default_factory=list)
     x_label: str = ""
     y_label: str = ""
@@ -98,7 +98,7 @@ class Data:
         self.sweep, self.experiment = sweep, sweep.experiment
         rounds, clients = sweep.summary["round"].fillna(0).astype(int), sweep.summary["client"].fillna(-1).astype(int)
         summary = sweep.summary.assign(round=rounds, client=clients)
-        self.rows = defaultdict(list, {metric: list(rows.itertuples()) for metric, rows in summary.groupby("metric")})
+        self.rows = {metric: list(rows.itertuples()) for metric, rows in summary.groupby("metric")}
         self.metrics = sorted(self.rows)
         self.keys = [key for key in sweep.swept_keys if key != "seed"]
         self.tuned = self.experiment["tuning"]["keys"]
@@ -124,18 +124,14 @@ class Data:
 
     def has_rounds(self, *metrics):
         """Whether a configuration has one of the metrics after two or more rounds."""
-        counts = Counter((row.configuration, metric) for metric in metrics if self.has(metric)
-                         for row in self.rows[metric] if row.round and row.client < 0)
-        return max(counts.values(), default=0) > 1
+        rows = [row for metric in metrics for row in self.rows.get(metric, []) if row.round and row.client < 0]
+        return len(rows) > len({(row.metric, row.configuration) for row in rows})
 
-    def wanted(self, metric, request, of_rounds=None, all_ranks=False):
-        """The metric's rows that meet the request's conditions and have one of its ranks; with `of_rounds`, only the federation's
-        by round (True) or after the last round (False)."""
-        for row in self.rows[metric] if self.has(metric) else []:
-            is_kind = of_rounds is None or (row.client < 0 and (row.round > 0) == of_rounds)
-            if is_kind and (all_ranks or row.rank in (0, *request["ranks"])):
-                if all(same_value(self.point(row).get(key, ""), value) for key, value in request["where"].items()):
-                    yield row
+    def wanted(self, metric, request, all_ranks=False):
+        """The metric's rows that meet the request's conditions and have one of its ranks."""
+        where = request["where"].items()
+        return [row for row in self.rows.get(metric, []) if (all_ranks or row.rank in (0, *request["ranks"]))
+                and all(same_value(self.point(row).get(key, ""), value) for key, value in where)]
 
     def identity(self, row, request, left_out=()):
         """What distinguishes a configuration's line: its point without `left_out`, and its rank if several are drawn."""
@@ -151,10 +147,6 @@ class Data:
         if row.n > 1:
             lines.append(f"95 %: {number_text(row.low)} to {number_text(row.high)}, n = {row.n}")
         return "\n".join(filter(None, lines))
-
-    def name(self, point):
-        """A configuration's name, of its values for the keys that vary."""
-        return named([pair for pair in point if self.varies(pair[0]) or len(self.keys) == 1]) or "the only configuration"
 
 
 def _spans_decades(values):
@@ -316,68 +308,6 @@ def _start(request, title, metric, x_label, **more):
                   least=0 if is_never_negative(metric) else -math.inf, **more)
 
 
-class _Rounds:
-    """The x axis of figures over rounds: the round, or what the run had cost by then."""
-
-    def __init__(self, data, request):
-        self.data, self.request = data, request
-        self.by = BY[request["by"] or data.experiment["by"]]
-        self.at = {(row.configuration, row.round): row.mean for row in data.rows.get(self.by.metric, []) if row.client < 0}
-        settings = data.experiment["settings"]
-        is_epoch = all(key not in data.keys and settings.get(key, usual) == "1"
-                       for key, usual in (("clients", ""), ("local-epochs", "1")))
-        self.label = "round (one epoch each)" if is_epoch and not self.by.metric else self.by.axis
-
-    def title(self, of):
-        return f"{of} by {self.by.title}"
-
-    def sample(self, row, **identity):
-        """The row's sample, in a list; empty if the cost up to its round is unknown. `identity` is added to that of its line."""
-        x = self.at.get((row.configuration, row.round)) if self.by.metric else row.round
-        text = f"{number_text(x)} (round {row.round})" if self.by.metric and x is not None else row.round
-        identity = {**self.data.identity(row, self.request), **identity}
-        return [] if x is None else [_Sample(row, x, row.round, identity, self.data.text(row, f"{self.label}: {text}"))]
-
-
-def _by_round(data, request):
-    metric = request["y"] or data.main
-    if request["kind"] == "loss-by-round" and metric == data.main:
-        metric = "validation_loss" if data.has("validation_loss") and not data.has("test_loss") else "test_loss"
-    axis = _Rounds(data, request)
-    figure = _start(request, axis.title(title_of_metric(metric)), metric, axis.label)
-    samples = [one for row in data.wanted(metric, request, True) for one in axis.sample(row)]
-    return _figure_of(data, request, figure, samples, f"{metric} by round")
-
-
-def _clients(data, request):
-    metric = request["y"] or ("learning_rate" if request["kind"] == "step-sizes" else "rejected_share")
-    axis = _Rounds(data, request)
-    figure = _start(request, axis.title(title_of_metric(metric) + " of each client"), metric, axis.label, shows_intervals=False)
-    rows = [row for row in data.wanted(metric, request) if row.round and row.client >= 0]
-    values = defaultdict(set)
-    for row in rows:
-        values[row.configuration].add(row.mean)
-    # Configurations whose values never change are drawn only on request.
-    drawn = [row for row in rows if row.client < MAX_LINES and (request["where"] or len(values[row.configuration]) > 1)]
-    order = {configuration: place for place, configuration in enumerate(values)}
-    drawn.sort(key=lambda row: (order[row.configuration], row.client))
-    samples = [one for row in drawn for one in axis.sample(row, client=str(row.client))]
-    left_out = {row.client for row in rows if row.client >= MAX_LINES}
-    after = f" Clients 0 to {MAX_LINES - 1}; {len(left_out)} more are in clients.csv." if left_out else ""
-    missing = f"{metric} that varies by client or round"
-    return _figure_of(data, request, figure, samples, missing, [*data.keys, "rank"], after=after)
-
-
-def _client_spread(data, request):
-    parts = {"_p90": "90th percentile", "_p50": "median", "_p10": "10th percentile", "_worst_tenth": "mean of the worst tenth"}
-    own, what = ("own_r2", "R2") if data.has("own_r2_p50") else ("own_accuracy", "accuracy")
-    axis = _Rounds(data, request)
-    figure = _start(request, axis.title(f"Clients' {what} on their own rows"), own, axis.label, shows_intervals=False)
-    samples = [one for end, name in parts.items() for row in data.wanted(own + end, request, True)
-               for one in axis.sample(row, statistic=name)]
-    return _figure_of(data, request, figure, samples, "accuracy of clients on their own rows", [*data.keys, "rank"])
-
-
 def _accountant(metric):
     """The accountant of an epsilon: "tight" of epsilon_by_tight, "rdp (client level)" of client_epsilon_by_rdp, otherwise none."""
     found = re.fullmatch("(client_)?epsilon_by_(.*)", metric)
@@ -398,22 +328,52 @@ def _spent(data):
     return next(filter(data.has, usual), "epsilon_spent")
 
 
-def _epsilon(data, request):
-    axis = _Rounds(data, request)
-    metrics = [request["y"]] if request["y"] else list(filter(_accountant, data.metrics)) or [_spent(data)]
-    of = defaultdict(list)
-    for metric in metrics:
-        for row in data.wanted(metric, request, True):
-            of[row.configuration] += axis.sample(row, accountant=_accountant(metric))
-    # Configurations with equal spending are drawn once.
-    curves = {}
-    for samples in of.values():
-        curves.setdefault(tuple((one.x, one.row.mean) for one in samples), samples)
-    samples = [sample for curve in curves.values() for sample in curve]
-    figure = _start(request, axis.title("Epsilon") + ", by accountant", metrics[0], axis.label)
-    figure.y_label = "epsilon"
-    after = _epsilon_caveats(data) + (" Configurations with equal spending are drawn once." if len(curves) < len(of) else "")
-    return _figure_of(data, request, figure, samples, "an epsilon by round", data.keys if len(metrics) > 1 else (), after=after)
+def _over_rounds(data, request):
+    """A figure over rounds, or over what a run had cost by then: metrics of the model, of clients, and epsilon."""
+    kind, metric, panel_keys, after = request["kind"], request["y"] or data.main, (), ""
+    by = BY[request["by"] or data.experiment["by"]]
+    costs = {(row.configuration, row.round): row.mean for row in data.rows.get(by.metric, []) if row.client < 0}
+    of_clients = kind in ("step-sizes", "rejected-share")
+    parts = {}  # metrics, and what they add to the identities of their lines
+    if of_clients:
+        metric = request["y"] or ("learning_rate" if kind == "step-sizes" else "rejected_share")
+        title, panel_keys = f"{title_of_metric(metric)} of each client by {by.title}", [*data.keys, "rank"]
+    elif kind == "client-spread":
+        metric = "own_r2" if data.has("own_r2_p50") else "own_accuracy"
+        title, panel_keys = f"{title_of_metric(metric)} by {by.title}", [*data.keys, "rank"]
+        parts = {metric + end: {"statistic": name} for end, name in SPREAD.items()}
+    elif kind == "epsilon-by-round":
+        metric = request["y"] or _spent(data)
+        parts = {one: {"accountant": _accountant(one)} for one in data.metrics if _accountant(one) and not request["y"]}
+        title, after, panel_keys = f"Epsilon by {by.title}, by accountant", _epsilon_caveats(data), data.keys if parts else ()
+    else:
+        if kind == "loss-by-round" and metric == data.main:
+            metric = "validation_loss" if data.has("validation_loss") and not data.has("test_loss") else "test_loss"
+        title = f"{title_of_metric(metric)} by {by.title}"
+    of, left_out = defaultdict(list), set()
+    for one, more in (parts or {metric: {}}).items():
+        for row in data.wanted(one, request):
+            x = costs.get((row.configuration, row.round)) if by.metric else row.round
+            if not row.round or (row.client >= 0) != of_clients or x is None:
+                continue
+            if row.client >= MAX_LINES:
+                left_out.add(row.client)
+                continue
+            text = data.text(row, f"{by.axis}: {number_text(x)}" + (f" (round {row.round})" if by.metric else ""))
+            identity = {**data.identity(row, request), **more, **({"client": str(row.client)} if of_clients else {})}
+            of[row.configuration].append(_Sample(row, x, row.round, identity, text))
+    if of_clients and not request["where"]:  # clients whose values never change are drawn only on request
+        of = {key: samples for key, samples in of.items() if len({one.row.mean for one in samples}) > 1}
+    if kind == "epsilon-by-round":
+        same = {tuple((one.x, one.row.mean) for one in samples): key for key, samples in reversed(of.items())}
+        after += " Configurations with equal spending are drawn once." if len(same) < len(of) else ""
+        of = {key: of[key] for key in reversed(same.values())}
+    samples = [one for some in of.values() for one in sorted(some, key=lambda one: one.row.client)]
+    figure = _start(request, title, metric, by.axis, shows_intervals=not of_clients and kind != "client-spread")
+    figure.y_label = "epsilon" if kind == "epsilon-by-round" else figure.y_label
+    if left_out:
+        after += f" Clients 0 to {MAX_LINES - 1}; {len(left_out)} more are in clients.csv."
+    return _figure_of(data, request, figure, samples, f"{metric} by {by.title}", panel_keys, after=after)
 
 
 def _by_epsilon(data, request):
@@ -440,10 +400,10 @@ def _metric_by_key(data, request, key, metric):
     is_numeric = None not in numbers
     places = dict(zip(names, numbers if is_numeric else range(len(names))))
     samples = []
-    for row in data.wanted(metric, request, False, all_ranks):
+    for row in data.wanted(metric, request, all_ranks):
         value = data.point(row).get(key, "")
         # A reference level has no x and is drawn only together with lines over a numeric key.
-        if value or (is_numeric and numbers):
+        if not row.round and row.client < 0 and (value or (is_numeric and numbers)):
             x = places[value] if value else numbers[0]
             samples.append(_Sample(row, x, value, data.identity(row, request, left_out), data.text(row), not value))
     samples.sort(key=lambda sample: sample.x)
@@ -468,7 +428,7 @@ def _by_key(data, request):
 def _lines(data, request):
     x = request["x"]
     if x in ("", "round"):
-        return _by_round(data, request)
+        return _over_rounds(data, request)
     if x not in data.keys and data.has(x):
         return _by_epsilon(data, request)
     usual = data.main if data.main.startswith("test_") and data.has(data.main) else (data.metrics or [data.main])[0]
@@ -496,7 +456,7 @@ def _partition(data, request):
     for first, *others in list(same.values())[:_MAX_MAPS]:
         point = [pair for pair in data.sweep.point_of[first].items()
                  if all(pair in data.sweep.point_of[other].items() for other in others)]
-        panel = Panel(data.name(point) if len(same) > 1 else "")
+        panel = Panel(named(pair for pair in point if data.varies(pair[0])) if len(same) > 1 else "")
         panel.y_names = (class_names[first] + [str(label) for label in range(classes)][len(class_names[first]):])[:classes]
         for label, row in of[first]:
             text = panel.y_names[label] + "\n" if class_names[first] else ""
@@ -514,35 +474,9 @@ def _partition(data, request):
     return figure
 
 
-def _time(data, request):
-    figure = Figure(request["kind"], request["title"] or "Time and speed on this machine", style="bars")
-    figure.caption = ("Mean over a configuration's runs, from cells.csv. Run time includes training and averaging; evaluation "
-                      "is shown separately, and neither includes reading data, saving or drawing. Runs that shared cores with "
-                      "others were slower.")
-    most = 0
-    for metric in ("seconds", "evaluation_seconds", "examples_per_second"):
-        timed = [[cell for cell in seeds if cell.status == "finished" and metric in cell.numbers] for seeds in data.sweep.groups]
-        where = request["where"].items()
-        groups = [cells for cells in timed if cells and all(same_value(cells[0].value(key), value) for key, value in where)]
-        panel = Panel(metric_label(metric).replace(", on this machine", ""))  # which the figure's title says
-        for cells in groups[:_MAX_BARS]:
-            name = data.name(_without(cells[0].point, ["seed"]))
-            mean = sum(cell.numbers[metric] for cell in cells) / len(cells)
-            text = f"{name}\n{metric_label(metric)}: {number_text(mean)}\nmean of {counted(len(cells), 'run')}"
-            panel.points.append(Point(mean, len(panel.y_names), text=text))
-            panel.y_names.append(name)
-        most = max(most, len(groups))
-        figure.panels += [panel] * bool(groups)
-    if not figure.panels:
-        figure.caption = "Nothing to draw yet: no finished cell has recorded its time."
-    if most > _MAX_BARS:
-        figure.caption += f" Shows the first {_MAX_BARS} of {most} configurations."
-    return figure
-
-
-_DRAW = {"accuracy-by-round": _by_round, "loss-by-round": _by_round, "accuracy-by-key": _by_key, "accuracy-by-rate": _by_key,
-         "step-sizes": _clients, "client-spread": _client_spread, "rejected-share": _clients, "epsilon-by-round": _epsilon,
-         "accuracy-by-epsilon": _by_epsilon, "lines": _lines, "partition": _partition, "time": _time}
+_DRAW = {"accuracy-by-key": _by_key, "accuracy-by-rate": _by_key, "accuracy-by-epsilon": _by_epsilon, "lines": _lines,
+         "partition": _partition, **dict.fromkeys(("accuracy-by-round", "loss-by-round", "step-sizes", "client-spread",
+                                                   "rejected-share", "epsilon-by-round"), _over_rounds)}
 
 
 def _usual(data):
@@ -572,7 +506,6 @@ def _usual(data):
         ("accuracy-by-epsilon", is_private),
         *[("lines", {"x": key, "y": metric}) for key, metric in pairs if key != metric][:6],
         ("partition", any(row.client > 0 for row in data.rows.get("rows_of_class_0", []))),
-        ("time", any("seconds" in cell.numbers for cell in data.sweep.cells)),
     ]
     return [(kind, more if isinstance(more, dict) else {}) for kind, more in usual if more]
 

@@ -63,7 +63,7 @@ class Grid:
         return lines
 
 
-class _Format:
+class Format:
     """A column's number format: two significant digits of the median half-interval or, without intervals, four of the median
     absolute mean."""
 
@@ -113,7 +113,7 @@ def _cell(entry, text, is_compared, leads):
 def _cells(column, is_compared):
     """The cells of a column. Its best may be marked if intervals justify it or, with single seeds, there are no intervals."""
     leads = _is_led(column) or not any(entry.statistics.n > 1 for entry in column)
-    text = _Format([entry.statistics for entry in column])
+    text = Format([entry.statistics for entry in column])
     return [_cell(entry, text, is_compared, leads) for entry in column]
 
 
@@ -187,7 +187,7 @@ def result_grids(sweep):
 
 
 def _with_interval(one):
-    text = _Format([one])
+    text = Format([one])
     if one.n < 2:
         return text(one.mean) + " (one seed)"
     return f"{text(one.mean)} (95 % interval {text(one.low)} to {text(one.high)}, {one.n} seeds)"
@@ -205,7 +205,7 @@ def _winner(before, after, column, methods, highest):
     lead = other.lead
     if lead.n == 0:
         return f"{text}; the next, {method}, has no seed in common with it."
-    number = _Format([lead])
+    number = Format([lead])
     distance = lead.mean if highest else -lead.mean
     text += f"; {number(distance)} {'above' if highest else 'below'} {method}"
     if lead.n < 2:
@@ -246,7 +246,7 @@ def result_sentences(sweep):
     metric = title[0].lower() + title[1:]
     if not comparison.is_compared:
         return _without_methods(title, table, comparison)
-    methods = [named(list(zip(table.method_keys, values))) or "the default" for values in table.methods]
+    methods = [named(zip(table.method_keys, values)) or "the default" for values in table.methods]
     extreme = "highest" if comparison.highest else "lowest"
     contests = [(number, column) for number, column in enumerate(comparison.entries) if any(one.is_best for one in column)]
     sentences = []

@@ -6,49 +6,35 @@ import re
 _METRICS = {
     "best_test_accuracy": "highest test accuracy of all rounds (share of examples)",
     "accuracy": "accuracy (share of examples)",
-    "chance_accuracy": "accuracy of always predicting the commonest class (share of test examples)",
     "worst_client_accuracy": "accuracy of the worst client (share of examples)",
     "best_client_accuracy": "accuracy of the best client (share of examples)",
     "backdoor_success": "backdoor success (share of triggered images)",
-    "learning_rate_result": "learning rate after the last round",
     "uplink_bytes": "bytes of updates",
     "downlink_bytes": "bytes of models and requests",
     "wasted_bytes": "bytes to and from clients whose update is not in any sum",
     "megabytes": "megabytes sent and received",
-    "test_target_reached": "runs that reached the target (share)",
     "rejected_share": "share of rejected steps",
     "epsilon_spent": "example-level epsilon spent",
     "client_epsilon_spent": "client-level epsilon spent",
-    "delta_spent": "example-level delta",
-    "client_delta_spent": "client-level delta",
     "idle_rounds": "rounds in which no client kept a step",
-    "seconds": "run time: training and averaging (seconds, on this machine)",
-    "evaluation_seconds": "evaluation time (seconds, on this machine)",
     "examples_per_second": "speed (examples per second, on this machine)",
     # Of clients' reports: core/client_report.hpp.
-    "rows": "rows (in the roster)",
-    "examples": "gradient examples",
     "loss": "training loss (mean, nats per example)",
     "learning_rate": "learning rate (next step)",
-    "rejected": "steps undone",
-    "empty_lots": "releases of noise alone",
-    "nonfinite": "examples left out",
     "gradient_norm": "gradient norm (mean over examples, before clipping)",
     "clipped_share": "share of clipped gradients",
     "update_norm": "norm of the update (as received)",
 }
 _MEASURES = {"accuracy": ("accuracy", "share of examples"), "r2": ("R2", "share of the variance explained"),
              "loss": ("loss", "nats per example")}
-_OWNERS = {"own": ("clients'", "on their own rows"), "personal": ("personal models'", "on clients' own rows")}
-_OVER_CLIENTS = {"": "mean", "_worst_tenth": "mean of the worst tenth", "_p10": "10th percentile", "_p50": "median",
-                 "_p90": "90th percentile", "_deviation": "standard deviation"}
+_OWNERS = {"own": "clients' {} on their own rows", "personal": "personal models' {} on clients' own rows"}
+SPREAD = {"_p90": "90th percentile", "_p50": "median", "_p10": "10th percentile", "_worst_tenth": "mean of the worst tenth"}
 
 _KEYS = {
     "random-fraction": "share of random data (random-fraction)",
     "batch": "batch size (examples)",
     "noise-multiplier": "noise multiplier (standard deviation over clip)",
     "clip": "clip bound (norm of a gradient)",
-    "local-epochs": "local epochs per round",
 }
 
 
@@ -57,9 +43,8 @@ def metric_label(metric):
     if found := re.fullmatch("(test|validation|train)_(accuracy|r2|loss)", metric):
         measure, unit = _MEASURES[found[2]]
         return f"{'training' if found[1] == 'train' else found[1]} {measure} ({unit})"
-    if (found := re.fullmatch("(own|personal)_(accuracy|r2|loss)(_.*|)", metric)) and found[3] in _OVER_CLIENTS:
-        (whose, rows), measure = _OWNERS[found[1]], _MEASURES[found[2]][0]
-        return f"{whose} {measure} {rows} ({_OVER_CLIENTS[found[3]]}{', nats per example' if measure == 'loss' else ''})"
+    if found := re.fullmatch("(own|personal)_(accuracy|r2|loss)(_p10|_p50|_p90|_worst_tenth|)", metric):
+        return _OWNERS[found[1]].format(_MEASURES[found[2]][0]) + f" ({SPREAD.get(found[3], 'mean')})"
     if found := re.fullmatch("(test|validation)_(rounds|seconds|megabytes)_to_target", metric):
         unit = "virtual seconds" if found[2] == "seconds" else found[2]
         return f"{unit} to the target{' (validation rows)' if found[1] == 'validation' else ''}"
@@ -88,8 +73,10 @@ def number_of(text):
 
 def named(point):
     """The name of a point (pairs of key and value): "share 0, adadp". Numbers and switches are named by their keys."""
-    is_plain = [number_of(value) is None and value not in ("true", "false") for _, value in point]
-    return ", ".join(value if plain else f"{key} {value}" for (key, value), plain in zip(point, is_plain) if value)
+    def is_number(text):
+        return number_of(text) is not None or text in ("true", "false")
+
+    return ", ".join(f"{key} {value}" if is_number(value) else value for key, value in point if value)
 
 
 def is_share(metric):

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from . import drawing
 from .figures import Looks, figures_of
-from .grids import result_grids, result_sentences
+from .grids import Format, result_grids, result_sentences
 from .labels import metric_label, number_of, title_of_metric
 from .page_template import PAGE
 from .settings import fixed_settings
@@ -24,7 +24,6 @@ from .statistics import best_lowest
 from .text import Failure, counted, number_text, point_text, write_file
 
 _MAX_LISTED = 500  # rows of a table, commands of a list
-_MAX_REMARKS = 20
 _MAX_VALUES = 12  # of a swept key
 _MAX_COLUMNS = 10  # of the configurations of commands other than run
 _OPEN_ROWS = 12  # a longer table of configurations is folded: the table of results already has the main numbers
@@ -66,23 +65,6 @@ def _folded(title, blocks):
         yield "folded", (title, blocks)
 
 
-def number_for_people(value):
-    """Text such as "0.4421": four digits, or all of a whole number."""
-    return f"{value:.0f}" if 1000 <= abs(value) < 1e15 and value == int(value) else f"{value:.4g}"
-
-
-def spread_for_people(mean, spread):
-    """Text such as "0.4421 ± 0.0032", with as many digits as the spread justifies: two. A NaN spread is omitted."""
-    if not math.isfinite(spread):
-        return number_for_people(mean)
-    if spread == 0:
-        return number_for_people(mean) + " ± 0"
-    place = math.floor(math.log10(spread)) - 1
-    if place < -6 or (place >= 0 and abs(mean) >= 1e15):
-        return f"{mean:.4g} ± {spread:.2g}"
-    return f"{mean:.{max(-place, 0)}f} ± {spread:.{max(-place, 0)}f}"
-
-
 def _title(sweep):
     return sweep.experiment["title"] or sweep.experiment["name"]
 
@@ -101,24 +83,19 @@ def _heading(sweep, level):
         yield "note", "Small settings that show that everything works; they are not those of the source."
 
 
-def _aligned(column):
-    """The cells of a column of results, padded so that decimals align."""
-    means, halves = (max(len(getattr(cell, part)) for cell in column) for part in ("mean", "half"))
-    has_stars = any(cell.is_worse for cell in column)
-    for cell in column:
-        half = f" ± {cell.half:{_DIGIT}>{halves}}" if cell.half else _DIGIT * (halves + 3 if halves else 0)
-        star = ("*" if cell.is_worse else _DIGIT) if has_stars else ""
-        text = f"{cell.mean:{_DIGIT}>{means}}{half}{star}" if cell.mean else "–"
-        yield Cell(text, "n best" if cell.is_best else "n", cell.detail)
-
-
 def _grid(grid):
     """A table of results."""
     left = len(grid.row_keys)
     table = Table([[*_texts("") * left, *(Cell(text, "n", "", span) for text, span in line)] for line in grid.header()])
     table.heads.append([*_texts(*grid.row_keys), *(Cell(column[-1] or "–", "n") for column in grid.columns)])
-    rows = [[Cell(text, "n" if grid.is_numeric(key) else "") for key, text in enumerate(row)] for row in grid.rows]
-    table.rows = [row + list(cells) for row, cells in zip(rows, zip(*map(_aligned, grid.cells)))][:_MAX_LISTED]
+    for number, row in enumerate(grid.rows[:_MAX_LISTED]):
+        line = [Cell(text, _numeric(text)) for text in row]
+        for column in grid.cells:
+            cell = column[number]
+            half = f" ± {cell.half}" if cell.half else ""
+            star = "*" if cell.is_worse else _DIGIT if any(one.is_worse for one in column) else ""
+            line.append(Cell(f"{cell.mean or '–'}{half}{star}", "n best" if cell.is_best else "n", cell.detail))
+        table.rows.append(line)
     return table
 
 
@@ -147,16 +124,10 @@ def _results(sweep):
 def _remarks(sweep):
     """On rounds in which no step was kept, with advice."""
     idle = [cell for cell in sweep.cells if cell.numbers.get("idle_rounds", 0) > 0]
-    settings = {told["configuration"]: told["settings"] for told in sweep.told["cells"] if told.get("settings")}
-    for cell in idle[:_MAX_REMARKS]:
-        where = point_text(cell.point) + ": " if cell.point else ""
-        rounds = counted(int(cell.numbers["rounds_done"]), "round")
-        rate = settings.get(cell.configuration, {}).get("learning-rate", "")
-        lower = f"start with a --learning-rate below {rate}, or " if rate else ""
-        yield "note", (f"{where}in {number_text(cell.numbers['idle_rounds'])} of {rounds} no client kept a step; {lower}use an "
-                       "optimizer that never undoes steps (--optimizer sgd).")
-    if len(idle) > _MAX_REMARKS:
-        yield "note", f"The same holds for {counted(len(idle) - _MAX_REMARKS, 'more cell')}; see idle_rounds in cells.csv."
+    if idle:
+        first = f"{point_text(idle[0].point)}: {number_text(idle[0].numbers['idle_rounds'])} of {len(idle[0].rounds)}"
+        yield "note", (f"In {counted(len(idle), 'cell')} no client kept a step in some rounds ({first}; see idle_rounds in "
+                       "cells.csv). Lower --learning-rate, or use an optimizer that never undoes steps (--optimizer sgd).")
 
 
 def _claims(sweep):
@@ -174,31 +145,30 @@ def _configurations(sweep):
     """Every configuration's results after the last round, with the best and second best of tuned configurations marked."""
     rows = sweep.summary[sweep.summary["round"].isna() & sweep.summary["client"].isna()]
     known = set(rows["metric"])
-    columns = [name for name in _MAIN_COLUMNS if name in known] if sweep.experiment["command"] == "run" else []
-    columns = columns or sorted(known)[:_MAX_COLUMNS]
-    groups = {configuration: {row.metric: row for row in some.itertuples()}
-              for configuration, some in rows.groupby("configuration", sort=False)}
-    keys = list(dict.fromkeys(key for configuration in groups for key in sweep.point_of[configuration]))
-    tuned, table = sweep.experiment["tuning"]["keys"], Table()
+    main = [name for name in _MAIN_COLUMNS if name in known and sweep.experiment["command"] == "run"]
+    columns = main or sorted(known)[:_MAX_COLUMNS]
+    groups = {key: {row.metric: row for row in some.itertuples()} for key, some in rows.groupby("configuration", sort=False)}
+    keys, tuned = [key for key in sweep.swept_keys if key != "seed"], sweep.experiment["tuning"]["keys"]
+    heads = [Cell(name, "n", metric_label(name)) for name in columns]
+    forms = {metric: Format(list(some.itertuples())) for metric, some in rows.groupby("metric")}
+    table = Table([[*_texts(*keys), *heads, Cell("n", "n"), Cell("rank" if tuned else "")]])
     for configuration, metrics in list(groups.items())[:_MAX_LISTED]:
         point = sweep.point_of[configuration]
-        rank = next(iter(metrics.values())).rank if any(point.get(key) for key in tuned) else 0
+        rank = next(iter(metrics.values())).rank if any(key in point for key in tuned) else 0
         mark = {1: " best", 2: " second"}.get(rank, "")
         line = [Cell(point.get(key, ""), _numeric(point.get(key, "")) + mark) for key in keys]
-        for one in map(metrics.get, columns):
-            text, exact = (spread_for_people(one.mean, (one.high - one.low) / 2), number_text(one.mean)) if one else ("", "")
-            line.append(Cell(text, "n" + mark, exact))
-        line.append(Cell(max((metrics[name].n for name in columns if name in metrics), default=0), "n"))
-        table.rows.append(line + _texts({0: "", 1: "best", 2: "second best"}.get(rank, rank)))
-    heads = [Cell(name, "n", metric_label(name)) for name in columns]
-    table.heads = [[*_texts(*keys), *heads, Cell("n", "n"), Cell("rank" if tuned else "")]]
+        for name in columns:
+            one, text = metrics.get(name), forms[name]
+            half = f" ± {text((one.high - one.low) / 2)}" if one and one.n > 1 else ""
+            line.append(Cell(text(one.mean) + half, "n" + mark, number_text(one.mean)) if one else Cell(""))
+        seeds = max(one.n for one in metrics.values())
+        table.rows.append([*line, Cell(seeds, "n"), Cell({0: "", 1: "best", 2: "second best"}.get(rank, rank))])
     blocks = [("table", table), ("note", "Mean over n seeds ± half the width of its 95 % interval, after the last round."),
               *_rest(groups, "configurations", "summary.csv")]
     if len(groups) > _OPEN_ROWS:
         yield from _folded("All configurations", blocks)
     elif groups:
-        yield "h2", "Configurations"
-        yield from blocks
+        yield from (("h2", "Configurations"), *blocks)
 
 
 def _level(cell, kind):
@@ -292,25 +262,17 @@ def _settings(sweep):
 
 
 def _machine(sweep):
-    """Each cell's own build, and the machine of the last process that wrote to the sweep."""
-    own = {}
+    """Each cell's own build, the machine of the last process that wrote to the sweep, and the time of all cells on it."""
+    facts = dict(sorted(sweep.machine.items()))
     for key in ("version", "commit", "compiler", "instruction_set", "numerics_version", "data_hash"):
-        values = dict.fromkeys(cell.texts[key] for cell in sweep.cells if key in cell.texts)
-        own |= {key: ", ".join(sorted(list(values)[:5]))} if values else {}
-    facts = {**{name: value for name, value in sorted(sweep.machine.items()) if name not in own}, **own}
+        if values := sorted({cell.texts[key] for cell in sweep.cells if key in cell.texts})[:5]:
+            facts[key] = ", ".join(values)
+    for key, name in (("seconds", "training and averaging"), ("evaluation_seconds", "evaluation")):
+        if seconds := [cell.numbers[key] for cell in sweep.cells if key in cell.numbers]:
+            facts[name] = f"{sum(seconds):.4g} s, over {counted(len(seconds), 'cell')}"
     if facts:
         yield "h2", "Machine and program"
         yield "table", Table([], [_texts(name.replace("_", " "), value) for name, value in facts.items()])
-
-
-def _times(sweep):
-    """On the training and evaluation time of all cells."""
-    timed = [(cell.numbers["seconds"], cell.numbers["evaluation_seconds"]) for cell in sweep.cells
-             if "seconds" in cell.numbers and "evaluation_seconds" in cell.numbers]
-    if timed:
-        training, evaluation = (f"{total:.2f} s" if total < 10 else f"{total:.0f} s" for total in map(sum, zip(*timed)))
-        cells = ", over all cells" if len(sweep.cells) > 1 else ""
-        yield "note", f"Training and averaging took {training}, evaluation {evaluation}{cells}."
 
 
 def _files(sweep, folder):
@@ -370,16 +332,11 @@ def write_page(sweeps, out):
         for panel in (panel for figure in figures for panel in figure.panels):
             looks.assign(panel)
         start = f"sweep{number}-figure" if len(sweeps) > 1 else "figure"
-        shown = [(figure.kind, _figure(figure, f"{start}{place}", files, page.parent))
-                 for place, figure in enumerate(figures, 1)]
-        # Unless requested, times are put aside: they describe the machine, not the sweep.
-        aside = [] if sweep.experiment["figures"] else ["time"]
-        drawn, times = ([block for kind, block in shown if (kind in aside) == is_aside] for is_aside in (False, True))
+        drawn = [_figure(figure, f"{start}{place}", files, page.parent) for place, figure in enumerate(figures, 1)]
         sections.append((_title(sweep), [
             *_heading(sweep, "h2" if len(sweeps) > 1 else "h1"), *_results(sweep), *_remarks(sweep), *_claims(sweep),
             *[("h2", "Figures")] * bool(drawn), *drawn, *_configurations(sweep), *_notes(sweep), *_unfinished(sweep),
-            *_settings(sweep), *_machine(sweep), *_folded("Times on this machine", [*_times(sweep), *times]),
-            *_files(sweep, page.parent)]))
+            *_settings(sweep), *_machine(sweep), *_files(sweep, page.parent)]))
     title = "; ".join(name for name, _ in sections) if len(sections) <= 3 else f"{len(sections)} sweeps"
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     write_file(page, environment.from_string(PAGE).render(title=title, colors=_colors(), sections=sections))

@@ -65,7 +65,7 @@ struct Expectation {
 /// The kinds of [[figure]]; python/fedstride_report/figures.py draws each.
 inline constexpr std::string_view kFigureKinds[] = {
     "lines",         "accuracy-by-round", "loss-by-round",    "accuracy-by-key",     "accuracy-by-rate", "step-sizes",
-    "client-spread", "rejected-share",    "epsilon-by-round", "accuracy-by-epsilon", "partition",        "time"};
+    "client-spread", "rejected-share",    "epsilon-by-round", "accuracy-by-epsilon", "partition"};
 
 /// One [[figure]], for example `y` against `x`.
 struct FigureRequest {

@@ -3,6 +3,7 @@
 import html
 import math
 import re
+from unittest import mock
 
 import numpy as np
 from fedstride_report import drawing, figures
@@ -75,8 +76,10 @@ def figure(one, kind, **more):
 
 def svg(found, kind="broad"):
     """The figure's SVG element for the page, or the one for phones ("narrow")."""
-    if not hasattr(found, "page"):  # drawing is slow
-        found.page = drawing.drawn(found, "a label", "figure1")[0]
+    if not hasattr(found, "page"):  # drawing is slow, and PNG and PDF are not looked at
+        saved = drawing._Canvas.saved
+        with mock.patch.object(drawing._Canvas, "saved", lambda canvas, kind, salt: kind == "svg" and saved(canvas, kind, salt)):
+            found.page = drawing.drawn(found, "a label", "figure1")[0]
     (element,) = re.findall(f'<svg class="{kind}".*?</svg>', found.page, re.DOTALL)
     return element
 

@@ -57,8 +57,8 @@ def test_every_kind_that_an_experiment_file_may_ask_for_is_drawn_and_no_other():
 
 def test_without_a_request_there_is_a_figure_of_everything_that_varies():
     assert kinds(made()) == ["accuracy-by-round", "loss-by-round", "accuracy-by-key", "accuracy-by-rate", "step-sizes",
-                             "rejected-share", "partition", "time"]
-    assert kinds(made(fractions=(0,), rates=(0.01,), rounds=1, clients=1)) == ["time"]
+                             "rejected-share", "partition"]
+    assert kinds(made(fractions=(0,), rates=(0.01,), rounds=1, clients=1)) == []
     private = Counter(kinds(made(private=True)))
     assert private["epsilon-by-round"] == private["accuracy-by-epsilon"] == 1
 
@@ -228,16 +228,6 @@ def test_many_clients_have_a_map_of_the_first_and_say_so():
     assert len(found.x_names) == 100 and names(found.caption, "first 100 of 130 clients")
 
 
-def test_times_are_means_over_a_configuration_s_runs():
-    one = small()
-    found = figure(one, "time")
-    assert len(found.panels) == 2 and len(shown(found)) == 2 * 8
-    first = (one.cells[0].numbers["seconds"] + one.cells[1].numbers["seconds"]) / 2
-    assert shown(found)[0]["x"] == number_text(first)
-    lengths = [(float(one["x"]), one["px"]) for one in shown(found)[:8]]
-    assert misfit(*zip(*lengths)) < 0.02
-
-
 @pytest.mark.parametrize("kind, more", [("accuracy-by-round", {}), ("accuracy-by-key", {"x": "random-fraction"}),
                                         ("accuracy-by-key", {"x": "optimizer"})])
 def test_numbers_of_several_lines_at_one_x_stand_beside_each_other(kind, more):
@@ -359,14 +349,13 @@ def test_the_level_of_chance_is_drawn_and_named_where_numbers_leave_room():
 HOSTILE = "<b>&\"'`touch trap` {x}_1^2 %s $x$ % id='q' </text><script>x</script>"
 
 
-@pytest.mark.parametrize("style", ["curves", "points", "bars", "map"])
+@pytest.mark.parametrize("style", ["curves", "points", "map"])
 def test_every_text_of_a_figure_may_be_hostile(style):
     points = [figures.Point(0, 0.5, 0.4, 0.6, HOSTILE, 1), figures.Point(1, 0.7, text=HOSTILE, value=2)]
     found = figures.Figure("lines", HOSTILE, x_label=HOSTILE, y_label=HOSTILE[:20], style=style, y_limits=(0, 1))
-    is_table = style in ("bars", "map")
     found.x_names = [HOSTILE, "% d"] if style != "curves" else []
     line = figures.Line(HOSTILE, points, False, frozenset())
-    found.panels = [figures.Panel(HOSTILE, points=points, y_names=[HOSTILE, "$"]) if is_table else figures.Panel(HOSTILE, [line])]
+    found.panels = [figures.Panel(HOSTILE, points=points, y_names=[HOSTILE, "$"]) if style == "map" else figures.Panel(HOSTILE, [line])]
     element = svg(found)
     assert "<script" not in element and "<b>" not in element
     assert [point["title"] for point in shown(found)] == [HOSTILE] * 2
