@@ -9,6 +9,8 @@ from html import escape
 
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
@@ -237,8 +239,10 @@ class _Canvas:
         """The bytes of a file of this kind: svg, png or pdf. `salt` makes the ids of an SVG its own."""
         data = io.BytesIO()
         metadata = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}, "pdf": {"CreationDate": None}}[kind]
+        self.drawing.dpi = 217 if kind == "png" else 72
+        canvas = {"svg": FigureCanvasSVG, "png": FigureCanvasAgg, "pdf": FigureCanvasPdf}[kind](self.drawing)
         with matplotlib.rc_context({"svg.hashsalt": salt}):
-            self.drawing.savefig(data, format=kind, metadata=metadata, dpi=217)
+            getattr(canvas, f"print_{kind}")(data, metadata=metadata)  # savefig would draw twice
         return data.getvalue()
 
     def hover_targets(self):

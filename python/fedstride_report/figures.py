@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from functools import cache
 
 from .claims import same_value
 from .labels import SPREAD, is_never_negative, is_share, key_label, metric_label, named, number_of, title_of_metric
@@ -98,8 +99,10 @@ class Data:
         self.sweep, self.experiment = sweep, sweep.experiment
         rounds, clients = sweep.summary["round"].fillna(0).astype(int), sweep.summary["client"].fillna(-1).astype(int)
         summary = sweep.summary.assign(round=rounds, client=clients)
-        self.rows = {metric: list(rows.itertuples()) for metric, rows in summary.groupby("metric")}
-        self.metrics = sorted(self.rows)
+        frames = dict(tuple(summary.groupby("metric")))
+        self.metrics = sorted(frames)
+        # A metric's rows; a large sweep has more rows than it draws.
+        self.rows = cache(lambda metric: list(frames[metric].itertuples()) if metric in frames else [])
         self.keys = [key for key in sweep.swept_keys if key != "seed"]
         self.tuned = self.experiment["tuning"]["keys"]
         finished = [seeds[0] for seeds in sweep.groups if any(cell.status == "finished" for cell in seeds)]
@@ -124,13 +127,13 @@ class Data:
 
     def has_rounds(self, *metrics):
         """Whether a configuration has one of the metrics after two or more rounds."""
-        rows = [row for metric in metrics for row in self.rows.get(metric, []) if row.round and row.client < 0]
+        rows = [row for metric in metrics for row in self.rows(metric) if row.round and row.client < 0]
         return len(rows) > len({(row.metric, row.configuration) for row in rows})
 
     def wanted(self, metric, request, all_ranks=False):
         """The metric's rows that meet the request's conditions and have one of its ranks."""
         where = request["where"].items()
-        return [row for row in self.rows.get(metric, []) if (all_ranks or row.rank in (0, *request["ranks"]))
+        return [row for row in self.rows(metric) if (all_ranks or row.rank in (0, *request["ranks"]))
                 and all(same_value(self.point(row).get(key, ""), value) for key, value in where)]
 
     def identity(self, row, request, left_out=()):
@@ -315,7 +318,7 @@ def _accountant(metric):
 
 
 def _epsilon_caveats(data):
-    rows = [row for level in ("", "client_") for row in data.rows.get(level + "delta_spent", []) if row.client < 0]
+    rows = [row for level in ("", "client_") for row in data.rows(level + "delta_spent") if row.client < 0]
     deltas = {number_text(row.mean) for row in rows}
     is_seeded = any(cell.status == "finished" and cell.text("randomness") != "secret" for cell in data.sweep.cells)
     return ((f" At delta {deltas.pop()}." if len(deltas) == 1 else "")
@@ -332,7 +335,7 @@ def _over_rounds(data, request):
     """A figure over rounds, or over what a run had cost by then: metrics of the model, of clients, and epsilon."""
     kind, metric, panel_keys, after = request["kind"], request["y"] or data.main, (), ""
     by = BY[request["by"] or data.experiment["by"]]
-    costs = {(row.configuration, row.round): row.mean for row in data.rows.get(by.metric, []) if row.client < 0}
+    costs = {(row.configuration, row.round): row.mean for row in data.rows(by.metric) if row.client < 0}
     of_clients = kind in ("step-sizes", "rejected-share")
     parts = {}  # metrics, and what they add to the identities of their lines
     if of_clients:
@@ -378,7 +381,7 @@ def _over_rounds(data, request):
 
 def _by_epsilon(data, request):
     y, x = request["y"] or data.main, request["x"] or _spent(data)
-    spent = {(row.configuration, row.round): row.mean for row in data.rows.get(x, []) if row.client < 0}
+    spent = {(row.configuration, row.round): row.mean for row in data.rows(x) if row.client < 0}
     samples = []
     for row in data.wanted(y, request):
         if row.client < 0 and (at := spent.get((row.configuration, row.round))) is not None:
@@ -485,7 +488,7 @@ def _usual(data):
         return data.has_rounds(*(f"{split}_{number}" for split in ("test", "validation") for number in numbers))
 
     def of_clients(metric):
-        return [row for row in data.rows.get(metric, []) if row.round and row.client >= 0]
+        return [row for row in data.rows(metric) if row.round and row.client >= 0]
 
     has_rates = data.main.startswith("test_") and data.has(data.main)  # accuracy-by-rate then draws the learning rates
     rates, rejected = of_clients("learning_rate"), of_clients("rejected_share")
@@ -505,7 +508,7 @@ def _usual(data):
         ("epsilon-by-round", is_private),
         ("accuracy-by-epsilon", is_private),
         *[("lines", {"x": key, "y": metric}) for key, metric in pairs if key != metric][:6],
-        ("partition", any(row.client > 0 for row in data.rows.get("rows_of_class_0", []))),
+        ("partition", any(row.client > 0 for row in data.rows("rows_of_class_0"))),
     ]
     return [(kind, more if isinstance(more, dict) else {}) for kind, more in usual if more]
 

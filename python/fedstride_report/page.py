@@ -21,7 +21,7 @@ from .labels import metric_label, number_of, title_of_metric
 from .page_template import PAGE
 from .settings import fixed_settings
 from .statistics import best_lowest
-from .text import Failure, counted, number_text, point_text, write_file
+from .text import Failure, counted, number_text, point_text, short_number, write_file
 
 _MAX_LISTED = 500  # rows of a table, commands of a list
 _MAX_VALUES = 12  # of a swept key
@@ -159,8 +159,11 @@ def _configurations(sweep):
         line = [Cell(point.get(key, ""), _numeric(point.get(key, "")) + mark) for key in keys]
         for name in columns:
             one, text = metrics.get(name), forms[name]
-            half = f" ± {text((one.high - one.low) / 2)}" if one and one.n > 1 else ""
-            line.append(Cell(text(one.mean) + half, "n" + mark, number_text(one.mean)) if one else Cell(""))
+            if one and one.high > one.low:
+                shown = f"{text(one.mean)} ± {text((one.high - one.low) / 2)}"
+            else:
+                shown = short_number(one.mean) + (" ± 0" if one.n > 1 else "") if one else ""
+            line.append(Cell(shown, "n" + mark, number_text(one.mean) if one else ""))
         seeds = max(one.n for one in metrics.values())
         table.rows.append([*line, Cell(seeds, "n"), Cell({0: "", 1: "best", 2: "second best"}.get(rank, rank))])
     blocks = [("table", table), ("note", "Mean over n seeds ± half the width of its 95 % interval, after the last round."),

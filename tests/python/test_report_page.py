@@ -8,17 +8,13 @@ import re
 
 import pytest
 from conftest import SMALL, flags, names, program
+from fedstride_report import page
+from fedstride_report.grids import result_grids, result_sentences
+from fedstride_report.labels import key_label, metric_label, title_of_metric
+from fedstride_report.latex import latex_tables, latex_text
+from fedstride_report.text import Failure
 from made_pages import TUNING, made, request
 from made_results import axis, cell, claim, quantity, sweep
-
-pytest.importorskip("matplotlib")
-pytest.importorskip("jinja2")
-
-from fedstride_report import page  # noqa: E402
-from fedstride_report.grids import result_grids, result_sentences  # noqa: E402
-from fedstride_report.labels import key_label, metric_label, title_of_metric  # noqa: E402
-from fedstride_report.latex import latex_tables, latex_text  # noqa: E402
-from fedstride_report.text import Failure  # noqa: E402
 
 NOTE = '<p class="note">'
 UNTUNED = {**TUNING, "keys": []}
@@ -129,6 +125,8 @@ def test_the_table_has_every_configuration_and_marks_the_best_and_the_second_bes
     table = text[text.index("<h2>Configurations"):]
     rows = re.findall("<tr>.*?</tr>", table)[1:9]
     assert len(rows) == 8 and sum("n best" in row for row in rows) == 2 and sum("n second" in row for row in rows) == 2
+    # Means of two seeds: 12.706 times their deviation / sqrt 2 is half the interval, shown with two digits at the median.
+    assert re.search(r'<td class="n best" title="0.\d+">0\.\d{2,3} ± 0\.\d{2,3}</td>', rows[0] + rows[2])
     assert sum("<td>second best</td>" in row for row in rows) == 2 and "<td>adadp</td>" in rows[0]
     assert has_line(text, "learning-rate", "accuracy", "test", "as in the paper, which names no validation set", "optimistic")
     assert not has_line(text, "epsilon")
