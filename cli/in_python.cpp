@@ -17,10 +17,10 @@ constexpr int kPackageMissing = 3;  // fedstride_report's exit code
 constexpr const char* kInstall =
     "sudo apt install python3-pandas python3-scipy python3-matplotlib python3-jinja2";  // also in docs/install.md
 
-// The folder of fedstride_report: in the build folder, or where packages, archives and wheels have it.
+// The folder of fedstride_report: in the build folder, where packages, archives and wheels have it, or where it was at build time.
 fs::path package_folder() {
   const fs::path program = fs::canonical(host().program());
-  for (const char* place : {"python", "../python", "../lib/fedstride/python"})
+  for (const char* place : {"python", "../python", "../lib/fedstride/python", FEDSTRIDE_PYTHON_PART})
     if (fs::path folder = program.parent_path() / place; fs::exists(folder / "fedstride_report")) return folder;
   throw MissingPython(Error::Kind::failure, "the Python part 'fedstride_report' is not beside '" + program.string() +
                                                 "'; install the program with its folder lib/fedstride");

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shutil
 import subprocess
 
 import made_results
@@ -172,6 +173,18 @@ def test_a_sweep_says_which_cells_cannot_be_read_and_which_tables_not_written(sm
     (copy / "cells.csv" / "occupied").mkdir(parents=True)
     done = swept(copy)
     assert done.returncode == 1 and "4 of 4 cells finished\n" in done.stdout and names(done.stderr, "cells.csv")
+
+
+@pytest.mark.parametrize("place, part", [("fedstride", "python"), ("bin/fedstride", "lib/fedstride/python"),
+                                         ("lib/fedstride/x86-64-v3/fedstride", "lib/fedstride/python")])
+def test_the_python_part_is_found_beside_the_program(place, part, tmp_path, small_sweep):
+    """In the build folder, an installed program's prefix, and an archive or a package."""
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(PROGRAM, tmp_path / place)
+    shutil.copytree(SOURCE / "python" / "fedstride_report", tmp_path / part / "fedstride_report")
+    (tmp_path / part / "fedstride_report" / "__main__.py").write_text("import sys\nsys.exit('this one')\n")
+    done = subprocess.run([tmp_path / place, "export", small_sweep, "--tensorboard", tmp_path / "board"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "fedstride: this one\n")
 
 
 def test_without_python_or_a_package_a_sweep_ends_well_and_one_line_says_what_to_install(small_sweep, tmp_path):
