@@ -144,7 +144,7 @@ class _Canvas:
         """Sets the ends of the x axis, which the panels share."""
         figure = self.figure
         to, back = (math.log10, lambda value: 10**value) if figure.log_x else (float, float)
-        values = [to(point.x) for panel in figure.panels for line in panel.lines for point in line.points]
+        values = [to(point.x) for panel in figure.panels for point in panel.all_points()]
         low, high = min(values), max(values)
         # Points drawn side by side must stay within the axis.
         room = 0.3 / self.panel_width * (high - low) or (0.3 if figure.log_x else max(0.1 * abs(low), 1e-9))

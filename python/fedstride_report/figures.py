@@ -58,6 +58,9 @@ class Panel:
     points: list = field(default_factory=list)
     y_names: list = field(default_factory=list)
 
+    def all_points(self):
+        return self.points + [point for line in self.lines for point in line.points]
+
 
 @dataclass
 class Figure:
@@ -125,11 +128,6 @@ class Data:
         """Whether the row's configuration competes with others that differ only in tuned keys."""
         return row.rank > 0 and any(key in self.point(row) for key in self.tuned)
 
-    def has_rounds(self, *metrics):
-        """Whether a configuration has one of the metrics after two or more rounds."""
-        rows = [row for metric in metrics for row in self.rows(metric) if row.round and row.client < 0]
-        return len(rows) > len({(row.metric, row.configuration) for row in rows})
-
     def wanted(self, metric, request, all_ranks=False):
         """The metric's rows that meet the request's conditions and have one of its ranks."""
         where = request["where"].items()
@@ -160,7 +158,7 @@ def _spans_decades(values):
 def _y_limits(figure):
     """The ends of the y axis."""
     to, back = (math.log10, lambda value: 10**value) if figure.log_y else (float, float)
-    points = [point for panel in figure.panels for line in panel.lines for point in line.points]
+    points = [point for panel in figure.panels for point in panel.all_points()]
     numbers = [to(point.y) for point in points]
     low, high = min(numbers), max(numbers)
     intervals = [point for point in points if figure.shows_intervals and point.has_interval]
@@ -483,42 +481,24 @@ _DRAW = {"accuracy-by-key": _by_key, "accuracy-by-rate": _by_key, "accuracy-by-e
 
 
 def _usual(data):
-    """The figures drawn if the experiment file requests none, in the page's order: pairs of a kind and of its x and y."""
-    def evaluated(*numbers):
-        return data.has_rounds(*(f"{split}_{number}" for split in ("test", "validation") for number in numbers))
-
-    def of_clients(metric):
-        return [row for row in data.rows(metric) if row.round and row.client >= 0]
-
-    has_rates = data.main.startswith("test_") and data.has(data.main)  # accuracy-by-rate then draws the learning rates
-    rates, rejected = of_clients("learning_rate"), of_clients("rejected_share")
-    is_private = any("epsilon_by_" in metric or metric.endswith("epsilon_spent") for metric in data.metrics)
-    by_key = [key for key in data.numeric if data.has(data.main) and key not in data.tuned
-              and not (has_rates and key == "learning-rate")]
+    """The figures that are tried if the experiment file requests none, in the page's order: pairs of a kind and of its x and y."""
+    by_key = [key for key in data.numeric if key not in ("learning-rate", *data.tuned)]
     # Of commands other than run, every metric against every key, up to 6 figures.
-    pairs = [(key, metric) for key in data.numeric for metric in data.metrics if data.experiment["command"] != "run"]
-    usual = [
-        ("accuracy-by-round", evaluated("accuracy", "r2")),
-        ("loss-by-round", evaluated("loss")),
-        *(("accuracy-by-key", {"x": key}) for key in by_key),
-        ("accuracy-by-rate", has_rates and any(key in ("learning-rate", *data.tuned) for key in data.numeric)),
-        ("step-sizes", len({(row.configuration, row.mean) for row in rates}) > len({row.configuration for row in rates})),
-        ("client-spread", data.has_rounds("own_accuracy_p50", "own_r2_p50")),
-        ("rejected-share", len({(row.round, row.client) for row in rejected}) > 1 and any(row.mean > 0 for row in rejected)),
-        ("epsilon-by-round", is_private),
-        ("accuracy-by-epsilon", is_private),
-        *[("lines", {"x": key, "y": metric}) for key, metric in pairs if key != metric][:6],
-        ("partition", any(row.client > 0 for row in data.rows("rows_of_class_0"))),
-    ]
-    return [(kind, more if isinstance(more, dict) else {}) for kind, more in usual if more]
+    pairs = [(key, metric) for key in data.numeric for metric in data.metrics if key != metric]
+    lines = [("lines", {"x": key, "y": metric}) for key, metric in pairs[:6] if data.experiment["command"] != "run"]
+    kinds = ("accuracy-by-rate", "step-sizes", "client-spread", "rejected-share", "epsilon-by-round", "accuracy-by-epsilon")
+    return [("accuracy-by-round", {}), ("loss-by-round", {}), *(("accuracy-by-key", {"x": key}) for key in by_key),
+            *((kind, {}) for kind in kinds), *lines, ("partition", {})]
 
 
 def figures_of(sweep):
-    """The figures that the experiment file requests, or else the usual figures of what the sweep has."""
+    """The figures that the experiment file requests, or else the usual figures of whatever varies."""
     data = Data(sweep)
+    if sweep.experiment["figures"]:
+        return [_DRAW[request["kind"]](data, request) for request in sweep.experiment["figures"]]
     empty = {"title": "", "x": "", "y": "", "lines": [], "where": {}, "ranks": [1], "log_x": None, "log_y": None, "by": None}
-    requests = sweep.experiment["figures"] or [{**empty, "kind": kind, **more} for kind, more in _usual(data)]
-    return [_DRAW[request["kind"]](data, request) for request in requests]
+    figures = [_DRAW[kind](data, {**empty, "kind": kind, **more}) for kind, more in _usual(data)]
+    return [figure for figure in figures if len({point.x for panel in figure.panels for point in panel.all_points()}) > 1]
 
 
 class Looks:

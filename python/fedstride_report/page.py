@@ -8,7 +8,6 @@ and its content, which page_template.py shows: "h1" to "h3", "p", "note", "winne
 import math
 import os
 from collections import namedtuple
-from dataclasses import dataclass, field
 from urllib.parse import quote
 
 import jinja2
@@ -37,13 +36,7 @@ _DIGIT = "\u2007"  # a space as wide as a digit
 Cell = namedtuple("Cell", "text kind title span", defaults=("", "", 1))
 
 
-@dataclass
-class Table:
-    """A table of Cells: header lines and rows."""
-
-    heads: list = field(default_factory=list)
-    rows: list = field(default_factory=list)
-    kind: str = ""
+Table = namedtuple("Table", "heads rows")  # lists of lines of Cells
 
 
 def _texts(*texts):
@@ -86,7 +79,7 @@ def _heading(sweep, level):
 def _grid(grid):
     """A table of results."""
     left = len(grid.row_keys)
-    table = Table([[*_texts("") * left, *(Cell(text, "n", "", span) for text, span in line)] for line in grid.header()])
+    table = Table([[*_texts("") * left, *(Cell(text, "n", "", span) for text, span in line)] for line in grid.header()], [])
     table.heads.append([*_texts(*grid.row_keys), *(Cell(column[-1] or "–", "n") for column in grid.columns)])
     for number, row in enumerate(grid.rows[:_MAX_LISTED]):
         line = [Cell(text, _numeric(text)) for text in row]
@@ -125,13 +118,14 @@ def _remarks(sweep):
     """On rounds in which no step was kept, with advice."""
     idle = [cell for cell in sweep.cells if cell.numbers.get("idle_rounds", 0) > 0]
     if idle:
-        first = f"{point_text(idle[0].point)}: {number_text(idle[0].numbers['idle_rounds'])} of {len(idle[0].rounds)}"
+        rounds = counted(int(idle[0].numbers.get("rounds_done", 0)), "round")
+        first = f"{point_text(idle[0].point)}: {number_text(idle[0].numbers['idle_rounds'])} of {rounds}"
         yield "note", (f"In {counted(len(idle), 'cell')} no client kept a step in some rounds ({first}; see idle_rounds in "
                        "cells.csv). Lower --learning-rate, or use an optimizer that never undoes steps (--optimizer sgd).")
 
 
 def _claims(sweep):
-    table = Table([_texts("expectation", "result", "numbers", "reason")])
+    table = Table([_texts("expectation", "result", "numbers", "reason")], [])
     for one in sweep.claims:
         result = Cell(f"{ {'holds': '✓', 'fails': '✗'}.get(one['status'], '–')} {one['status']}", "status")
         reason = one["reason"] if one["status"] == "fails" else ""
@@ -151,7 +145,7 @@ def _configurations(sweep):
     keys, tuned = [key for key in sweep.swept_keys if key != "seed"], sweep.experiment["tuning"]["keys"]
     heads = [Cell(name, "n", metric_label(name)) for name in columns]
     forms = {metric: Format(list(some.itertuples())) for metric, some in rows.groupby("metric")}
-    table = Table([[*_texts(*keys), *heads, Cell("n", "n"), Cell("rank" if tuned else "")]])
+    table = Table([[*_texts(*keys), *heads, Cell("n", "n"), Cell("rank" if tuned else "")]], [])
     for configuration, metrics in list(groups.items())[:_MAX_LISTED]:
         point = sweep.point_of[configuration]
         rank = next(iter(metrics.values())).rank if any(key in point for key in tuned) else 0

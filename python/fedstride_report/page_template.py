@@ -9,7 +9,7 @@ PAGE = """\
 {% macro show(blocks) %}
 {% for kind, content in blocks %}
 {% if kind == "table" %}
-<div class="wide"><table class="{{ content.kind }}">
+<div class="wide"><table>
 {% for tag, lines in (("thead", content.heads), ("tbody", content.rows)) if lines %}
 <{{ tag }}>
 {% for line in lines %}

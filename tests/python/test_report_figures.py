@@ -78,13 +78,20 @@ def test_where_results_have_r2_the_same_figures_show_it_without_the_bounds_of_a_
     assert found.title == "Test R2 by round" and found.most == math.inf and len(line_names(found)) == 2
 
 
-def test_rates_that_were_swept_and_not_tuned_have_one_figure_and_steps_all_undone_have_theirs():
+def test_rates_that_were_swept_and_not_tuned_have_one_figure():
     one = made(tuning={"keys": [], "on": "validation", "metric": "accuracy", "why": ""})
-    one.summary.loc[one.summary["metric"] == "rejected_share", "mean"] = 1.0
     found = figures.figures_of(one)
     (by_rate,) = [other for other in found if other.kind == "accuracy-by-rate"]
     assert [other.title for other in found].count(by_rate.title) == 1  # not by key, too
-    assert kinds(one).count("rejected-share") == 1
+
+
+def test_what_never_varies_has_no_figure_unless_asked_for():
+    one = made()
+    one.summary.loc[one.summary["metric"] == "rejected_share", "mean"] = 1.0
+    assert "rejected-share" not in kinds(one)
+    assert "Nothing to draw" in figure(one, "rejected-share").caption
+    asked = figure(one, "rejected-share", where={"random-fraction": "0", "optimizer": "adadp"})
+    assert {point.y for point in asked.panels[0].all_points()} == {1.0}
 
 
 def test_figures_by_round_are_drawn_against_virtual_seconds_or_megabytes_if_asked_to():
