@@ -151,8 +151,8 @@ class _Canvas:
         self.x_limits = (-0.6, len(figure.x_names) - 0.4) if figure.x_names else (back(low - room), back(high + room))
 
     def _spacing(self, lines):
-        """Keeps markers and intervals of a panel's lines apart: returns one point in how many is marked, how many points further
-        the next line's marks are, and how far, in points of the page, lines with few points are moved aside."""
+        """Keeps markers and intervals of a panel's lines apart. Returns one point in how many is marked, how many points
+        further the next line's marks are, and by how much (in 1/72 inch) lines with few points are moved aside."""
         longest, count = max(len(line.points) for line in lines), len(lines)
         most = min(max(int(self.panel_width / 0.42), 3), 12)
         step = max(1, -(-longest // most)) if self.figure.style == "curves" else 1
@@ -199,7 +199,7 @@ class _Canvas:
 
     @staticmethod
     def _number_ticks(axis, limits, is_log, most):
-        """Up to `most` ticks at round numbers; on a log axis at 1, 2 and 5 times powers of ten, or only at the powers if it is long."""
+        """Up to `most` ticks at round numbers; on a log axis at 1, 2, 5 times powers of ten or, if it is long, at the powers."""
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
         is_long = is_log and limits[1] > 150 * limits[0]
@@ -275,8 +275,8 @@ def _for_page(svg, label, kind, marks=""):
 
 
 def drawn(figure, label, name):
-    """Draws a figure that has panels. Returns its SVG elements for the page, one of them for phones, and the bytes of its files,
-    {"svg", "png", "pdf"}. `label` describes it for people who cannot see it; `name` makes its ids unique."""
+    """Draws a figure that has panels. Returns its SVG elements for the page, one of them for phones, and its files, {"svg",
+    "png", "pdf": bytes}. `label` describes it for people who cannot see it; `name` makes its ids unique."""
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # letters that the font lacks
         broad, narrow = (_Canvas(figure, width) for width in (_WIDTH, _PHONE))

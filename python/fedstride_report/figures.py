@@ -310,7 +310,7 @@ def _start(request, title, metric, x_label, **more):
 
 
 def _accountant(metric):
-    """The accountant of an epsilon: "tight" of epsilon_by_tight, "rdp (client level)" of client_epsilon_by_rdp, otherwise none."""
+    """The accountant of an epsilon: "tight" of epsilon_by_tight, "rdp (client level)" of client_epsilon_by_rdp, or ""."""
     found = re.fullmatch("(client_)?epsilon_by_(.*)", metric)
     return found[2].replace("_", "-") + (" (client level)" if found[1] else "") if found else ""
 
@@ -481,7 +481,7 @@ _DRAW = {"accuracy-by-key": _by_key, "accuracy-by-rate": _by_key, "accuracy-by-e
 
 
 def _usual(data):
-    """The figures that are tried if the experiment file requests none, in the page's order: pairs of a kind and of its x and y."""
+    """The figures tried if the experiment file requests none, in the page's order: pairs of a kind and of its x and y."""
     by_key = [key for key in data.numeric if key not in ("learning-rate", *data.tuned)]
     # Of commands other than run, every metric against every key, up to 6 figures.
     pairs = [(key, metric) for key in data.numeric for metric in data.metrics if key != metric]

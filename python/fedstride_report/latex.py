@@ -72,8 +72,8 @@ def _caption(sweep, grid):
 
 
 def latex_tables(sweeps):
-    """LaTeX tables, to be included with \\input: one for each grid of a sweep (grids.py), with a row for each method and a column
-    for each condition."""
+    """LaTeX tables, to be included with \\input: one for each grid of a sweep (grids.py), with a row for each method and a
+    column for each condition."""
     text = _HEAD
     for number, sweep in enumerate(sweeps, 1):
         grids = result_grids(sweep)

@@ -169,8 +169,8 @@ def _configurations(sweep):
 
 
 def _level(cell, kind):
-    """The level at which the run has spent privacy of this kind, "example" or "client", even if it is unfinished or its statement
-    has no epsilon; "" if none."""
+    """The level at which the run has spent privacy of this kind, "example" or "client", even if it is unfinished or its
+    statement has no epsilon; "" if none."""
     has_spent = f"privacy_{kind}" in cell.texts or ("client_" if kind == "client" else "") + "epsilon_spent" in cell.numbers
     return (cell.text(f"privacy_{kind}_level") or kind) if has_spent else ""
 

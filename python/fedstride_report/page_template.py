@@ -1,4 +1,4 @@
-"""The page's template (Jinja2, with autoescape). Colors are variables, so the same rules serve light pages, dark pages and print."""
+"""The page's template (Jinja2, autoescaped). Colors are variables: the same rules serve light pages, dark pages and print."""
 
 PAGE = """\
 <!DOCTYPE html>

@@ -81,8 +81,8 @@ def first_event(wall_time):
 
 
 def scalar_event(wall_time, step, scalars):
-    """A step's record: Event{wall_time, step, summary: {value: {tag, simple_value}}} of pairs of tag and value. Values are rounded
-    to float."""
+    """A step's record: Event{wall_time, step, summary: {value: {tag, simple_value}}} of pairs of tag and value. Values are
+    rounded to float."""
     with np.errstate(over="ignore"):
         values = [_field(1, tag.encode()) + b"\x15" + np.float32(value).tobytes() for tag, value in scalars]
     return _record(wall_time, b"\x10" + _varint(step) + _field(5, b"".join(_field(1, value) for value in values)))
@@ -138,7 +138,7 @@ def export(sweep, folder):
     """Writes FOLDER/RUN/events.out.tfevents.fedstride, one step a round, for each run that has a round; replaces files.
 
     Returns {"folder", "runs": names of the folders, "without_rounds": number of cells without a round yet, "clients_left_out":
-    number of clients beyond MAX_CLIENTS, in the cell with most}. Raises UsageFailure for results of commands other than run, and
+    number of clients beyond MAX_CLIENTS, in the cell with most}. Raises UsageFailure for results of other commands, and
     Failure if there is no round, or a file cannot be written.
     """
     if sweep.experiment["command"] != "run":
