@@ -96,7 +96,7 @@ class _Canvas:
             rows = [max(len(panel.y_names) for panel in figure.panels[at:at + columns]) for at in range(0, panels, columns)]
             heights = [(0.2 if columns == 1 else 0.14) * min(max(count, 3), 40) for count in rows]
         legend = self._legend()
-        ncol = max(1, min(len(legend), int(width / (0.55 + _longest(name for _, name in legend)))))
+        ncol = max(1, min(len(legend), int(width / (0.72 + _longest(name for _, name in legend)))))
         below = 0.2 * -(-len(legend) // ncol) + 0.06
         slanted = min(_longest(figure.x_names), self.panel_width) / 2
         height = sum(heights) + 0.42 * len(heights) + 0.35 + slanted + below
@@ -175,7 +175,7 @@ class _Canvas:
         if figure.x_names:
             self._name_ticks(ax.xaxis, figure.x_names)
         else:
-            self._number_ticks(ax.xaxis, self.x_limits, figure.log_x, int(self.panel_width / 0.6))
+            self._number_ticks(ax.xaxis, self.x_limits, figure.log_x, int(self.panel_width / 0.5))
             # The values themselves are labelled if they are few and far enough apart.
             values = sorted({point.x for line in lines for point in line.points})
             if all(self._place(after) - self._place(before) > 0.4 for before, after in zip(values, values[1:])) and values:

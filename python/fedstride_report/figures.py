@@ -249,7 +249,8 @@ def _fill(figure, data, request, samples, panel_keys):
             if len(figure.panels) == _MAX_PANELS:
                 left_out += len(lines)
                 continue
-            figure.panels.append(Panel(", ".join(filter(None, [title, "more lines" if first else ""]))))
+            part = f"{lines[0][0]} to {lines[-1][0]}" if len(identities) > MAX_LINES else ""
+            figure.panels.append(Panel(", ".join(filter(None, [title, part]))))
             for name, identity in lines:
                 group = groups[identity]
                 # A long line keeps evenly spaced points, including the last.

@@ -327,6 +327,9 @@ def test_hundreds_of_configurations_fill_some_panels_and_the_rest_is_counted():
     cells = [cell({"name": f"method {number}"}, {}, [{"test_accuracy": 0.1 + 0.001 * number}] * 2) for number in range(400)]
     found = figure(sweep(cells), "accuracy-by-round")
     assert len(found.panels) == 12 and all(len(panel.lines) == 7 for panel in found.panels)
+    assert found.panels[1].title == "method 7 to method 13"
+    names_at = re.findall(r'x="([\d.]+)" y="[\d.]+"[^>]*>method \d+</text>', svg(found))
+    assert len(names_at) == 12 * 7 and min(map(float, names_at)) > 30  # after the swatches of the legend
     assert names(found.caption, f"Not drawn: {400 - 12 * 7} more lines")
 
 
@@ -370,7 +373,7 @@ def test_every_text_of_a_figure_may_be_hostile(style):
 def test_very_long_names_are_cut_and_stay_in_the_figure():
     cells = [cell({"name": f"{number}{'very long ' * 30}"}, {"test_accuracy": 0.1 * number}) for number in (1, 2)]
     found = figure(sweep(cells), "accuracy-by-key", x="name")
-    assert re.search(r">1very long [a-z ]*…</text>", svg(found)) and "very long " * 29 in shown(found)[0]["title"]
+    assert re.search(r'rotate\(-330 [^>]*>1very long [a-z ]*…</text>', svg(found)) and "very long " * 29 in shown(found)[0]["title"]
 
 
 def test_files_are_what_their_names_say_have_no_dates_and_are_the_same_again(monkeypatch):

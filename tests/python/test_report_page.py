@@ -5,6 +5,7 @@ Takes 30 s of processor time: pages are drawn whole.
 
 import html
 import re
+from html.parser import HTMLParser
 
 import pytest
 from conftest import SMALL, flags, names, program
@@ -61,6 +62,39 @@ def test_a_page_needs_no_script_and_no_network_and_its_pictures_lie_beside_it(pa
     for kind in ("svg", "png", "pdf"):
         assert f'href="page-figures/figure1.{kind}"' in text and (tmp_path / f"page-figures/figure1.{kind}").stat().st_size > 0
     assert not list(tmp_path.glob("*.fedstride-*"))
+
+
+class Nesting(HTMLParser):
+    """Checks that every element ends within the one that it begins in, and counts cells of tables."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.cells = [], {"th": 0, "td": 0}
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, _):
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        if tag in self.cells:
+            self.cells[tag] += 1
+
+    def handle_startendtag(self, tag, _):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed(page_of):
+    claims = [claim(quantity("no_such"), "above", 1, claim="c")]
+    one = small(private=True, expectations=claims, figures=[request("accuracy-by-round"), request("partition")])
+    one.cells[0].status = "failed"
+    one.told["cells"] = [{"configuration": "a", "settings": {"rounds": "3", "dataset": "synthetic"}, "defaults": {}}]
+    one.defaults, one.machine = {"dataset": "synthetic"}, {"processor": "one"}
+    cells = Nesting(page_of(one, one)).cells
+    # Two results' tables, claims, configurations, cells without results, machine: each sweep has the same.
+    assert cells["th"] > 20 and cells["td"] > 80 and cells["th"] % 2 == cells["td"] % 2 == 0
 
 
 def test_the_page_is_the_same_again_and_goes_into_a_pipe_without_files(page_of, tmp_path):
