@@ -2,10 +2,12 @@
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
+#include "cli/in_python.hpp"
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
-#include "sweep/report/tensorboard.hpp"
+#include "sim/run/live_board.hpp"
+#include "sweep/results/task.hpp"
 
 namespace fedstride {
 namespace {
@@ -18,19 +20,19 @@ struct ExportFlags {
 
 void export_results(const ExportFlags& arguments) {
   if (arguments.results.empty()) throw usage_error("DIR is ''; it must name a folder");
-  const TensorBoardExport written = export_tensorboard(read_results(arguments.results), arguments.tensorboard);
-  if (written.runs.empty()) throw failure("'" + arguments.results + "' has no finished round yet; there is nothing to export");
-  if (arguments.json)
-    return print_json({{"folder", arguments.tensorboard},
-                       {"runs", written.runs},
-                       {"without_rounds", written.without_rounds},
-                       {"clients_left_out", written.clients_left_out}});
-  std::printf("%s in %s\n", counted(written.runs.size(), "run").c_str(), arguments.tensorboard.c_str());
-  if (written.without_rounds > 0)
-    std::printf("%zu %s no round yet\n", written.without_rounds, written.without_rounds == 1 ? "cell has" : "cells have");
-  if (written.clients_left_out > 0)
-    std::printf("only clients 0 to %u are exported; rounds.jsonl has %zu more\n", kMaxExportedClients - 1,
-                written.clients_left_out);
+  Json task = report_task();
+  task["sweeps"].push_back(sweep_task(arguments.results));
+  task.update({{"do", "export"}, {"out", arguments.tensorboard}});
+  Json written = in_python(task);
+  const std::size_t runs = written.at("runs").size();
+  if (runs == 0) throw failure("'" + arguments.results + "' has no finished round yet; there is nothing to export");
+  written["folder"] = arguments.tensorboard;
+  if (arguments.json) return print_json(written);
+  std::printf("%s in %s\n", counted(runs, "run").c_str(), arguments.tensorboard.c_str());
+  if (const auto without = written.at("without_rounds").get<std::size_t>(); without > 0)
+    std::printf("%zu %s no round yet\n", without, without == 1 ? "cell has" : "cells have");
+  if (const auto left_out = written.at("clients_left_out").get<std::size_t>(); left_out > 0)
+    std::printf("only clients 0 to %u are exported; rounds.jsonl has %zu more\n", kMaxExportedClients - 1, left_out);
   std::printf("view with: tensorboard --logdir %s\n", arguments.tensorboard.c_str());
 }
 

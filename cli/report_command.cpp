@@ -1,21 +1,15 @@
-#include <unistd.h>
-
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
+#include "cli/in_python.hpp"
 #include "cli/terminal/results.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/output.hpp"
-#include "sweep/cells/cell_state.hpp"
-#include "sweep/report/report.hpp"
-#include "sweep/results/record.hpp"
-#include "sweep/results/results.hpp"
-#include "sweep/results/settings_of_cells.hpp"
+#include "sweep/results/task.hpp"
 
 namespace fedstride {
 namespace {
@@ -28,13 +22,6 @@ struct ReportFlags {
   bool latex = false;
   bool json = false;
 };
-
-// Rewrites a sweep's tables to match the page's numbers, because a killed sweep leaves old tables or none.
-void renew_tables(const SweepResults& sweep) {
-  if (!std::filesystem::exists(sweep.folder / "sweep.json") || ::access(sweep.folder.c_str(), W_OK) != 0) return;
-  const FolderLock lock(sweep.folder, FolderLock::Wait::yes);
-  write_tables(sweep);
-}
 
 void report(const ReportFlags& arguments) {
   const bool has_out = !arguments.out.empty();  // --out '' was rejected earlier
@@ -49,33 +36,20 @@ void report(const ReportFlags& arguments) {
     throw usage_error("--latex writes its tables beside the page, but out '" + out +
                       "' is not a regular file; name a regular file");
   if (arguments.latex) check_output(tables);
-  std::vector<SweepResults> sweeps;
+  Json task = report_task();
   for (const auto& folder : arguments.folders) {
     if (folder.empty()) throw usage_error("DIR is ''; it must name a folder");
-    sweeps.push_back(read_results(folder));
-    renew_tables(sweeps.back());
-    measure_by(arguments.by, sweeps.back());
+    task["sweeps"].push_back(sweep_task(folder, !arguments.record.empty()));
   }
-  // Runs share their axes; each sweep has its own section.
-  if (std::ranges::count_if(sweeps, is_one_run) > 1) {
-    std::vector<SweepResults> runs, others;
-    for (auto& sweep : sweeps) (is_one_run(sweep) ? runs : others).push_back(std::move(sweep));
-    sweeps = std::move(others);
-    sweeps.insert(sweeps.begin(), joined_runs(runs));
-  }
-  if (!arguments.record.empty() && sweeps.size() > 1)
-    throw usage_error("record is '" + arguments.record + "', but a record describes one sweep; " + std::to_string(sweeps.size()) +
-                      " were given");
-  write_report(sweeps, out);
-  if (arguments.latex) write_file(tables, latex_tables(sweeps));
-  if (!arguments.record.empty()) write_file(arguments.record, results_record(sweeps.front(), day_of_record()));
+  task.update({{"do", "report"}, {"out", out}, {"by", arguments.by}, {"latex", tables}, {"record", arguments.record}});
+  in_python(task);
   if (arguments.json) {
     Json written{{"page", out}};
     if (arguments.latex) written["latex"] = tables;
     if (!arguments.record.empty()) written["record"] = arguments.record;
     return print_json(written);
   }
-  for (const SweepResults& sweep : sweeps) print_results(sweep);
+  print_means(task.at("sweeps"));
   std::printf("%s\n", out.c_str());
   if (arguments.latex) std::printf("%s\n", tables.c_str());
   if (!arguments.record.empty()) std::printf("%s\n", arguments.record.c_str());

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
 #include "cli/fleet_flags.hpp"
+#include "cli/in_python.hpp"
 #include "cli/terminal/columns.hpp"
 #include "cli/terminal/host.hpp"
 #include "cli/terminal/results.hpp"
@@ -25,8 +26,6 @@
 #include "sweep/cells/grid.hpp"
 #include "sweep/cells/sweep_folder.hpp"
 #include "sweep/ranks/mpi_sweep.hpp"
-#include "sweep/report/report.hpp"
-#include "sweep/results/results.hpp"
 
 namespace fedstride {
 namespace {
@@ -113,33 +112,45 @@ void show_refused(const RefusedCells& refused, const SweepFlags& arguments) {
   }
 }
 
-void show_claims(const SweepSummary& summary) {
-  for (const ExpectationResult& result : summary.results.expectations) {
-    std::printf("%s: %s (%s)\n", result.status.c_str(), result.expectation.claim.c_str(), result.text.c_str());
-    if (result.status == "fails" && !result.expectation.reason.empty())
-      std::printf("  reason: %s\n", result.expectation.reason.c_str());
+// Counts finished cells as failed if their results could not be read for the tables.
+void count_unreadable(const Json& errors, SweepSummary& summary) {
+  for (const Cell& cell : summary.finished_cells)
+    if (const auto found = errors.find(cell.key); found != errors.end()) {
+      summary.failed.emplace_back(cell, found->text());
+      --summary.finished;
+    }
+}
+
+void show_claims(const Json& claims) {
+  for (const Json& claim : claims) {
+    const std::string& status = claim.at("status").text();
+    std::printf("%s: %s (%s)\n", status.c_str(), claim.at("claim").text().c_str(), claim.at("text").text().c_str());
+    if (const std::string& reason = claim.at("reason").text(); status == "fails" && !reason.empty())
+      std::printf("  reason: %s\n", reason.c_str());
   }
 }
 
-void show_end(const SweepSummary& summary) {
+void show_end(const SweepSummary& summary, bool has_tables) {
   std::printf("%zu of %s finished", summary.finished, counted(summary.cells, "cell").c_str());
   if (!summary.failed.empty()) std::printf(", %zu failed", summary.failed.size());
   if (summary.held_elsewhere > 0) std::printf(", %zu held by another process", summary.held_elsewhere);
-  if (summary.tables_error.empty()) std::printf("; tables in %s", summary.folder.c_str());
+  if (has_tables) std::printf("; tables in %s", summary.folder.c_str());
   if (summary.others > 0) std::printf("; not in the tables: %s from another grid", counted(summary.others, "cell").c_str());
   std::printf("\n");
   std::fflush(stdout);
 }
 
-Json summary_of(const SweepSummary& summary) {
+Json summary_of(const SweepSummary& summary, const Json& claims) {
   Json json{{"folder", summary.folder.string()},        {"cells", summary.cells},   {"finished", summary.finished},
             {"held_elsewhere", summary.held_elsewhere}, {"others", summary.others}, {"interrupted", summary.interrupted}};
   Json& failed = json["failed"] = Json::array();
   for (const auto& [cell, error] : summary.failed)
     failed.push_back({{"cell", point_text(cell)}, {"error", one_line(error)}, {"command", cell.command}});
   Json& expectations = json["expectations"] = Json::array();
-  for (const ExpectationResult& result : summary.results.expectations)
-    expectations.push_back({{"claim", result.expectation.claim}, {"status", result.status}, {"text", result.text}});
+  for (const Json& claim : claims) {
+    expectations.push_back(claim);
+    expectations.back().erase("reason");
+  }
   return json;
 }
 
@@ -167,6 +178,8 @@ void carry_out(const SweepFlags& arguments, CLI::App& command, const SweepAll& s
   check_flags(command);
   if (arguments.ranks_per_cell != 1 && !arguments.fleet.on_ranks())
     throw usage_error("ranks-per-cell is " + std::to_string(arguments.ranks_per_cell) + "; it needs --fleet mpi");
+  if (!arguments.by.empty() && !arguments.report)
+    throw usage_error("by is '" + arguments.by + "', which is for figures; it needs --report");
   const bool is_told = !arguments.quiet && !arguments.json;
   const SweepPlan plan = [&] {
     try {
@@ -183,28 +196,31 @@ void carry_out(const SweepFlags& arguments, CLI::App& command, const SweepAll& s
   SweepProgress progress(!is_told);
   SweepSummary summary = sweep_all(plan, progress.observer(stop_on_signals()));
   progress.end();
-  if (summary.finished > 0) measure_by(arguments.by, summary.results);
-  if (arguments.json) print_json(summary_of(summary));
+  const bool is_stopped = summary.interrupted && summary.finished + summary.failed.size() < summary.cells;
+  const std::filesystem::path page = summary.folder / "report.html";
+  const bool has_page = arguments.report && summary.finished > 0;
+  SweepTables tables;  // a stopped sweep has none
+  if (!is_stopped) tables = write_tables(summary.folder, arguments.by, has_page ? page.string() : "");
+  count_unreadable(tables.failed, summary);
+  if (arguments.json) print_json(summary_of(summary, tables.claims));
   if (is_told) {
-    if (!summary.interrupted && plan.options.shards == 1) {
-      print_results(summary.results);
-      show_claims(summary);
+    if (!is_stopped && plan.options.shards == 1) {
+      print_means(Json::array({tables.sweep}));
+      show_claims(tables.claims);
     }
-    show_end(summary);
+    show_end(summary, tables.are_written);
   }
   for (const auto& [cell, error] : summary.failed)
     std::cerr << "fedstride: cell (" << point_text(cell) << ") failed: " << error
               << "; repeat it with: " << in_own_name(cell.command) << "\n";
-  if (!summary.tables_error.empty()) throw failure(summary.tables_error);
-  if (summary.interrupted && summary.finished + summary.failed.size() < summary.cells) {
+  if (is_stopped) {
     std::cerr << "fedstride: stopped; resume with: " << own_command(command) << "\n";
     throw CLI::RuntimeError(130);
   }
-  const std::filesystem::path page = summary.folder / "report.html";
-  const bool has_page = arguments.report && summary.finished > 0;
-  if (has_page) write_report({summary.results}, page.string());
+  if (!tables.error.empty()) throw failure(tables.error);
+  print_note(tables);
   if (!summary.failed.empty()) throw CLI::RuntimeError(1);
-  if (is_told)
+  if (is_told && tables.are_written)
     std::printf("page: %s\n",
                 has_page ? page.c_str() : (program_name() + " report " + shell_quoted(summary.folder.string())).c_str());
 }

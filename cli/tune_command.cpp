@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
+#include "cli/in_python.hpp"
 #include "cli/terminal/host.hpp"
 #include "cli/terminal/sweep_progress.hpp"
 #include "core/error.hpp"
@@ -163,6 +164,9 @@ void carry_out_tuning(const TuneFlags& arguments, CLI::App& command) {
   if (summary.held_elsewhere > 0)
     throw failure(counted(summary.held_elsewhere, "cell") +
                   " of the rung are being run by another process; repeat the command when it ends");
+  const SweepTables tables = write_tables(plan.folder);
+  if (!tables.error.empty()) throw failure(tables.error);
+  print_note(tables);
   if (is_told) show_winner(plan, summary);
 }
 

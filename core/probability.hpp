@@ -7,10 +7,7 @@ namespace fedstride {
 /// 1 - I_x(a, b), the complement of the regularized incomplete beta function; a, b > 0, 0 <= x <= 1.
 double incomplete_beta_complement(double a, double b, double x);
 
-/// The probability that |T| exceeds t >= 0, where T has Student's t distribution with this many degrees of freedom (> 0).
-double student_t_two_sided(double t, double degrees);
-
-/// The t that |T| exceeds with probability p, 0 < p < 1.
+/// The t that |T| exceeds with probability p, 0 < p < 1, where T has Student's t distribution with this many degrees of freedom.
 double student_t_quantile(double p, double degrees);
 
 }  // namespace fedstride

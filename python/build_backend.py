@@ -18,6 +18,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The Python outside any virtual environment, because CMake's cache may outlive the environment.
 PYTHON = getattr(sys, "_base_executable", None) or sys.executable
+REPORT = "lib/fedstride/python/fedstride_report"  # in the package, where the program looks for it
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip allows, so the same tree gives the same wheel
 
 
@@ -32,6 +33,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     for path in sorted(package.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             files[f"fedstride/{path.relative_to(package)}"] = path
+    files |= {f"fedstride/{REPORT}/{path.name}": path for path in sorted((ROOT / "python" / "fedstride_report").glob("*.*"))}
     return packed(wheel_directory, files, {})
 
 
@@ -64,7 +66,8 @@ def _metadata(platform=None):
     about = ["Metadata-Version: 2.1", "Name: fedstride", f"Version: {version()}",
              "Summary: A federated-learning simulator with reproducible results", "Requires-Python: >=3.11",
              "Requires-Dist: numpy", "Provides-Extra: frames", "Requires-Dist: pandas; extra == 'frames'",
-             "Provides-Extra: plots", "Requires-Dist: matplotlib; extra == 'plots'"]
+             "Provides-Extra: plots", "Requires-Dist: matplotlib; extra == 'plots'", "Provides-Extra: report",
+             *(f"Requires-Dist: {name}; extra == 'report'" for name in ("pandas", "scipy", "matplotlib", "jinja2"))]
     wheel = ["Wheel-Version: 1.0", "Generator: fedstride", "Root-Is-Purelib: false", f"Tag: {_tag(platform)}"]
     return {"METADATA": "\n".join(about) + "\n", "WHEEL": "\n".join(wheel) + "\n",
             "entry_points.txt": "[console_scripts]\nfedstride = fedstride.__main__:main\n"}

@@ -90,15 +90,15 @@ std::string evaluate_on(const std::string& model, const py::object& arrays, bool
 void register_commands(py::module_& module) {
   module.def("command", command, py::arg("words"), py::arg("flags"));
   module.def("evaluate_on", evaluate_on, py::arg("model"), py::arg("arrays"), py::arg("training_part"), py::arg("threads"));
-  // Sets the path of the program, which sweeps start for cells of commands other than run.
+  // Sets the path of the program: sweeps start it for cells of commands other than run, and the Python part of tables is beside it.
   module.def("set_program", [](const std::string& path) {
-    set_host(
-        {.has_signals = true, .program = [path] {
-           if (path.empty())
-             throw failure(
-                 "the program 'fedstride' is neither beside the module nor on PATH; cells of commands other than run need it");
-           return path;
-         }});
+    set_host({.has_signals = true, .program = [path] {
+                if (path.empty())
+                  throw failure(
+                      "the program 'fedstride' is neither beside the module nor on PATH; tables, and cells of commands other "
+                      "than run, need it");
+                return path;
+              }});
   });
 }
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sweep/results/results.hpp"
+#include "core/json.hpp"
 
 namespace CLI {
 class App;
@@ -12,10 +12,9 @@ namespace fedstride {
 
 /// Adds --by, which selects the measure of progress in figures and tables.
 void add_by_flag(CLI::App& command, std::string& by);
-/// Sets that measure for the results; does nothing if `by` is empty. Throws Error (usage) if no finished cell has its numbers.
-void measure_by(const std::string& by, SweepResults& results);
 
-/// Prints a sweep's table of results and the winner, if any cell is finished.
-void print_results(const SweepResults& results);
+/// Prints the means over seeds of the final accuracy and loss, for each configuration of these sweeps or runs (a list of
+/// sweep_task's results); nothing if no run is finished. The tables have the rest.
+void print_means(const Json& sweeps);
 
 }  // namespace fedstride

@@ -9,6 +9,7 @@ would be valid: `Error`, and its subclass `UsageError` (also a `ValueError`) for
 """
 
 import dis
+import os
 import sys
 
 from ._load import _core
@@ -33,6 +34,7 @@ from .tensors import load_tensors, save_tensors
 from .torch_models import LayeredModel, from_torch
 
 _core.set_program(program() or "")
+os.environ.setdefault("FEDSTRIDE_PYTHON", sys.executable)  # for tables and reports, whose packages are installed here
 
 # Without the classes of parts, whose names are common words.
 __all__ = ["Client", "Error", "LayeredModel", "Lot", "Run", "Sweep", "Task", "Trained", "UsageError", "__version__", "from_torch",

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <tuple>
 
-#include "core/chart.hpp"
 #include "core/text.hpp"
 #include "sim/net/certificates.hpp"
 #include "sim/net/status.hpp"
@@ -57,14 +56,18 @@ constexpr std::size_t kMaxCurvePoints = 800;
 constexpr std::size_t kMaxLabeledPoints = 100;
 
 constexpr std::string_view kStyle = R"(
+:root { color-scheme: light dark; --ink: #111111; --paper: #ffffff; --soft: #444444; --grid: #d9d9d9; --panel: #f4f4f4; --line: #0072b2 }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #e6e6e6; --paper: #15181c; --soft: #b4b9c0; --grid: #353a41; --panel: #1f2329; --line: #3b9be0 }
+}
 body { color: var(--ink); background: var(--paper); font: 1rem/1.45 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem }
 h1 { font-size: 1.35rem; margin: 0; overflow-wrap: anywhere }
 h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 p { margin: .3rem 0 .6rem }
 progress { width: 100%; height: 1rem; appearance: none; border: 1px solid var(--soft); background: var(--panel) }
 progress::-webkit-progress-bar { background: var(--panel) }
-progress::-webkit-progress-value { background: var(--l0) }
-progress::-moz-progress-bar { background: var(--l0) }
+progress::-webkit-progress-value { background: var(--line) }
+progress::-moz-progress-bar { background: var(--line) }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr)); gap: .6rem 1.5rem; margin: 1.2rem 0 }
 dt, .small { font-size: .85rem; opacity: .75 }
 dd { margin: 0; overflow-wrap: anywhere }
@@ -210,11 +213,16 @@ std::string privacy_table(const std::vector<PrivacySpent>& privacy) {
   return html + "</tbody>\n</table></div>\n";
 }
 
+struct CurvePoint {
+  double x = 0;
+  double y = 0;
+};
+
 // Keeps at most about kMaxCurvePoints points: the lowest and highest of each group of consecutive points, and the last.
-std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& all) {
+std::vector<CurvePoint> thinned(const std::vector<CurvePoint>& all) {
   if (all.size() <= kMaxCurvePoints) return all;
   const std::size_t bundle = 2 * all.size() / kMaxCurvePoints + 1;
-  std::vector<PlotPoint> points;
+  std::vector<CurvePoint> points;
   for (std::size_t from = 0; from + 1 < all.size(); from += bundle) {
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
     const auto last = all.begin() + static_cast<std::ptrdiff_t>(std::min(from + bundle, all.size() - 1));
@@ -226,28 +234,62 @@ std::vector<PlotPoint> thinned(const std::vector<PlotPoint>& all) {
   return points;
 }
 
+// The multiples of 1, 2 or 5 times a power of ten in a range: about five.
+std::vector<double> round_numbers(double low, double high) {
+  const double power = std::pow(10, std::floor(std::log10((high - low) / 5)));
+  const double share = (high - low) / 5 / power;
+  const double step = power * (share < 1.5 ? 1 : share < 3.5 ? 2 : share < 7.5 ? 5 : 10);
+  std::vector<double> numbers;
+  for (double i = std::ceil(low / step - 1e-6); i * step <= high + step * 1e-6; ++i) numbers.push_back(i * step + 0.0);
+  return numbers;
+}
+
+// The points as a line over rounds, an SVG element; `low` and `high` are the ends of the vertical axis. Few points have a mark,
+// whose text is in the format `shown` if there is one.
+std::string curve(const std::vector<CurvePoint>& points, const std::string& label, double low, double high, const char* shown) {
+  constexpr double kLeft = 66, kRight = 460, kTop = 12, kBottom = 200;
+  const double first = points.front().x, last = std::max(points.back().x, first + 1);
+  const auto across = [&](double x) { return kLeft + (kRight - kLeft) * (x - first) / (last - first); };
+  const auto up = [&](double y) { return kBottom - (kBottom - kTop) * (y - low) / (high - low); };
+  std::string svg = "<svg viewBox=\"0 0 480 250\" role=\"img\" aria-label=\"" + label +
+                    " over rounds\" font-size=\"13\" fill=\"var(--ink)\">\n<g stroke=\"var(--grid)\">";
+  for (const double y : round_numbers(low, high)) svg += printed("<path d=\"M%g %.1fH%g\"/>", kLeft, up(y), kRight);
+  svg += "</g>\n<g text-anchor=\"end\">";
+  for (const double y : round_numbers(low, high))
+    svg += printed("<text x=\"%g\" y=\"%.1f\">%.6g</text>", kLeft - 8, up(y) + 4, y);
+  svg += "</g>\n<g text-anchor=\"middle\">";
+  for (const double x : round_numbers(first, last))
+    if (x == std::floor(x)) svg += printed("<text x=\"%.1f\" y=\"%g\">%.0f</text>", across(x), kBottom + 20, x);
+  svg += printed("<text x=\"%g\" y=\"242\">round</text><text transform=\"rotate(-90 14 %g)\" x=\"14\" y=\"%g\">",
+                 (kLeft + kRight) / 2, (kTop + kBottom) / 2, (kTop + kBottom) / 2) +
+         label + "</text></g>\n<path fill=\"none\" stroke=\"var(--line)\" stroke-width=\"2\" d=\"";
+  for (const auto& [x, y] : points) svg += printed("%c%.1f %.1f", &x == &points.front().x ? 'M' : 'L', across(x), up(y));
+  svg += "\"/>\n<g fill=\"var(--line)\">";
+  for (const auto& [x, y] : points)
+    if (points.size() <= kMaxLabeledPoints)
+      svg += printed("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", across(x), up(y)) + printed(shown, x, y) +
+             "</title></circle>";
+  return svg + "</g>\n</svg>\n";
+}
+
 bool is_share(const RoundPoint& point) { return point.metric == "accuracy"; }
 
 // Returns a chart of the test metric over rounds (accuracy in percent), or a sentence if no round has been evaluated.
 std::string accuracy_curve(const std::vector<RoundPoint>& rounds) {
-  std::vector<PlotPoint> points;
+  std::vector<CurvePoint> points;
   for (const auto& point : rounds)
     if (point.accuracy && std::isfinite(*point.accuracy))
       points.push_back({.x = double(point.round), .y = is_share(point) ? 100 * *point.accuracy : *point.accuracy});
   if (points.empty()) return "<p>No round has been evaluated yet.</p>\n";
-  if (!is_share(rounds.back())) {
-    const std::string label = "test " + std::string(rounds.back().metric);
-    const Plot plot{.x_label = "round", .y_label = label, .lines = {{.points = thinned(points)}}};
-    return chart_svg({&plot, 1}, label + " over rounds", ChartFor::page, 480);
-  }
-  Plot plot{.x_label = "round", .y_label = "test accuracy, %", .least = 0, .most = 100, .lines = {{.points = thinned(points)}}};
-  const auto [least, most] = std::ranges::minmax(points, {}, &PlotPoint::y);
-  // The axis spans at least five percentage points, so that noise does not look like progress.
-  if (const double room = (5 - (most.y - least.y)) / 2; room > 0)
-    plot.from = std::max(0.0, least.y - room), plot.to = std::min(100.0, most.y + room);
-  if (points.size() <= kMaxLabeledPoints)
-    for (auto& point : plot.lines.front().points) point.text = printed("round %.0f: %.2f %%", point.x, point.y);
-  return chart_svg({&plot, 1}, "Test accuracy in percent over rounds", ChartFor::page, 480);
+  const bool is_percent = is_share(rounds.back());
+  const auto [least, most] = std::ranges::minmax(points, {}, &CurvePoint::y);
+  // The axis of an accuracy spans at least five percentage points, so that noise does not look like progress.
+  const double span = most.y - least.y;
+  const double room = is_percent ? std::max((5 - span) / 2, span * 0.05) : std::max(span * 0.05, std::fabs(most.y) * 1e-3 + 1e-9);
+  const double low = is_percent ? std::max(0.0, least.y - room) : least.y - room;
+  const double high = is_percent ? std::min(100.0, most.y + room) : most.y + room;
+  const std::string label = is_percent ? "test accuracy, %" : "test " + std::string(rounds.back().metric);
+  return curve(thinned(points), label, low, high, is_percent ? "round %.0f: %.2f %%" : "round %.0f: %.4g");
 }
 
 std::string figures(const FederationStatus& status) {
@@ -289,7 +331,7 @@ std::string status_page(const FederationStatus& status) {
   if (!has_ended(status)) html += "<meta http-equiv=\"refresh\" content=\"5\">\n";
   html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" + escaped(status.state) + " – " +
           escaped(status.title) + "</title>\n<style>";
-  html.append(color_rules()).append(kStyle).append("</style>\n</head>\n<body>\n");
+  html.append(kStyle).append("</style>\n</head>\n<body>\n");
   html += "<h1>" + escaped(status.title) + "</h1>\n<p>" + progress_line(status) + "</p>\n" +
           printed("<progress max=\"%u\" value=\"%u\">", std::max(1u, status.rounds), std::min(status.done, status.rounds)) +
           grouped_text(status.done) + " rounds done</progress>\n";

@@ -46,7 +46,7 @@ constexpr std::pair<std::string_view, std::string_view> kTags[] = {
 
 double now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
-/// The numbers in a line, as in tables (sweep/results/read_cell.hpp), without those that no guarantee covers.
+/// The numbers in a line, as in tables (python/fedstride_report/model.py), without those that no guarantee covers.
 class LineScalars {
  public:
   explicit LineScalars(const Json& line) {

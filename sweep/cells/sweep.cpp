@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <map>
 #include <mutex>
 #include <new>
 #include <set>
@@ -21,7 +20,6 @@
 #include "sweep/cells/cell_state.hpp"
 #include "sweep/cells/subcommand.hpp"
 #include "sweep/cells/sweep_folder.hpp"
-#include "sweep/results/results.hpp"
 
 namespace fedstride {
 namespace {
@@ -271,18 +269,6 @@ class Sweep {
   std::mutex mutex_;
 };
 
-// Counts finished cells as failed if their results could not be read for the tables.
-void take_unreadable(const SweepResults& results, SweepSummary& summary) {
-  std::map<std::string_view, std::string_view> errors;
-  for (const CellResult& result : results.cells)
-    if (result.status == "failed") errors.emplace(result.cell.key, result.error);
-  for (const Cell& cell : summary.finished_cells)
-    if (const auto found = errors.find(cell.key); found != errors.end()) {
-      summary.failed.emplace_back(cell, found->second);
-      --summary.finished;
-    }
-}
-
 std::size_t other_cells(const std::filesystem::path& folder, const std::vector<Cell>& cells) {
   std::set<std::string> keys;
   for (const Cell& cell : cells) keys.insert(cell.key);
@@ -295,30 +281,13 @@ std::size_t other_cells(const std::filesystem::path& folder, const std::vector<C
 
 }  // namespace
 
-SweepSummary sweep_cells(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
-                         const SweepObserver& observer) {
+SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
+                   const SweepObserver& observer) {
   const std::filesystem::path folder = sweep_path(experiment, options.out);
   check_sweep_folder(folder, experiment);
   write_sweep_folder(folder, experiment, options.inputs);
-  return Sweep(experiment, cells, options, observer, options.inputs, folder).all();
-}
-
-void write_sweep_tables(const std::vector<Cell>& cells, SweepSummary& summary) {
+  SweepSummary summary = Sweep(experiment, cells, options, observer, options.inputs, folder).all();
   summary.others = other_cells(summary.folder, cells);
-  try {
-    const FolderLock lock(summary.folder, FolderLock::Wait::yes);  // one process at a time writes the tables
-    summary.results = read_results(summary.folder);
-    take_unreadable(summary.results, summary);
-    write_tables(summary.results);
-  } catch (const Error& error) {
-    summary.tables_error = error.what();
-  }
-}
-
-SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
-                   const SweepObserver& observer) {
-  SweepSummary summary = sweep_cells(experiment, cells, options, observer);
-  write_sweep_tables(cells, summary);
   return summary;
 }
 

@@ -11,7 +11,6 @@
 #include "sim/run/fleets.hpp"
 #include "sim/run/run.hpp"
 #include "sweep/file/experiment.hpp"
-#include "sweep/results/results.hpp"
 
 namespace fedstride {
 
@@ -46,25 +45,17 @@ struct SweepSummary {
   bool interrupted = false;
   std::vector<std::pair<Cell, std::string>> failed = {};  ///< each with its error
   std::vector<Cell> finished_cells = {};
-  SweepResults results = {};      ///< as in the tables
-  std::string tables_error = {};  ///< why the tables could not be written; the cells are not affected
 };
 
-/// Runs the unfinished cells of an experiment and writes the tables. The folder:
+/// Runs the unfinished cells of an experiment. The folder:
 ///
 ///   experiment.toml, sweep.json (see write_sweep_folder)                        cells/KEY/ (a run's folder, or result.json)
-///   cells.csv rounds.csv clients.csv summary.csv expectations.csv               cells/KEY/error.txt if the cell failed
+///   cells.csv rounds.csv clients.csv summary.csv expectations.csv, by Python    cells/KEY/error.txt if the cell failed
 ///
 /// A cell is finished if its files say so; an unfinished run continues from its checkpoint. Several processes may work on one
-/// folder at once (shards, or the same sweep twice): only one process at a time holds a cell or writes the tables. Throws Error
-/// (usage) if the folder belongs to another experiment or contains something else.
+/// folder at once (shards, or the same sweep twice): only one process at a time holds a cell. Throws Error (usage) if the folder
+/// belongs to another experiment or contains something else.
 SweepSummary sweep(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
                    const SweepObserver& observer = {});
-
-/// The two halves of sweep(): running the cells, and writing the tables, which completes the summary. In between, the caller may
-/// wait for other processes.
-SweepSummary sweep_cells(const Experiment& experiment, const std::vector<Cell>& cells, const SweepOptions& options,
-                         const SweepObserver& observer = {});
-void write_sweep_tables(const std::vector<Cell>& cells, SweepSummary& summary);
 
 }  // namespace fedstride

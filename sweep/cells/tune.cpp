@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -16,8 +18,6 @@
 #include "sweep/cells/cell_keys.hpp"
 #include "sweep/cells/grid.hpp"
 #include "sweep/cells/sweep_folder.hpp"
-#include "sweep/results/csv.hpp"
-#include "sweep/results/read_cell.hpp"
 
 namespace fedstride {
 namespace {
@@ -114,6 +114,30 @@ std::uint64_t rounds_of(const TunePlan& plan) {
   return rounds * plan.cells.size() / plan.configurations.size();
 }
 
+// The text as a field of a CSV file (RFC 4180), quoted if needed.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted.append(letter == '"' ? 2 : 1, letter);
+  return quoted + '"';
+}
+
+// Returns a round's line of a rounds.jsonl.
+Json read_round(const fs::path& path, std::uint32_t round) {
+  std::ifstream file = opened_stream(path);
+  std::string line;
+  std::uint32_t rounds = 0;
+  while (rounds < round && std::getline(file, line) && !file.eof()) ++rounds;  // an incomplete last line does not count
+  if (rounds < round)
+    throw failure("'" + path.string() + "' has " + counted(rounds, "round") + ", not " + std::to_string(round) +
+                  "; remove the cell's folder to run it again");
+  Json json = parse_json(line);
+  if (!json.is_object() || json.value("round", Json()) != Json(round))
+    throw failure("line " + std::to_string(round) + " of '" + path.string() + "' is not a valid line for round " +
+                  std::to_string(round) + "; remove the cell's folder to run it again");
+  return json;
+}
+
 void add_score(const Score& score, Json& json) {
   json["score"] = number_or_null(score.value);
   json["low"] = number_or_null(score.low);
@@ -204,7 +228,7 @@ class Tune {
     if (rung.plan.rounds < plan_.rounds) options.pause_after = rung.plan.rounds;
     SweepObserver observer = observer_.begin ? observer_.begin(rung) : SweepObserver{};
     observer.stop = observer_.stop;
-    SweepSummary summary = sweep_cells(experiment_, cells_, options, observer);
+    SweepSummary summary = sweep(experiment_, cells_, options, observer);
     if (summary.finished == summary.cells) return true;
     summary_.failed = std::move(summary.failed);
     summary_.held_elsewhere = summary.held_elsewhere;
@@ -218,15 +242,10 @@ class Tune {
     double rows = 0;
     for (const std::size_t i : plan_.configurations[configuration]) {
       const fs::path folder = plan_.folder / "cells" / cells_[i].key;
-      CellResult result{.cell = cells_[i]};
-      read_rounds(folder / "rounds.jsonl", false, result);
-      if (result.rounds.size() < round)
-        throw failure("'" + (folder / "rounds.jsonl").string() + "' has " + counted(result.rounds.size(), "round") + ", not " +
-                      std::to_string(round) + "; remove the cell's folder to run it again");
-      const Numbers& numbers = result.rounds[round - 1].numbers;
-      if (metric_ == "validation_accuracy" && !numbers.contains(metric_) && numbers.contains("validation_r2"))
-        metric_ = "validation_r2";
-      values.push_back(numbers.of(metric_));
+      const Json line = read_round(folder / "rounds.jsonl", round);
+      const auto has = [&](const char* name) { return line.value(name, Json()).is_number(); };
+      if (metric_ == "validation_accuracy" && !has("validation_accuracy") && has("validation_r2")) metric_ = "validation_r2";
+      values.push_back(has(metric_.c_str()) ? line.at(metric_).get<double>() : std::numeric_limits<double>::quiet_NaN());
       constexpr std::uint64_t kMaxRunSummaryBytes = std::uint64_t{64} << 20;
       const Json summary = parse_json(read_file(folder / "summary.json", kMaxRunSummaryBytes));
       const Json count = summary.is_object() ? summary.value("validation_rows", Json()) : Json();
@@ -250,9 +269,6 @@ class Tune {
                                     one_line(point_text(cell)) + "\n" +
                                     write_settings(with_absolute_paths(resolve(settings)), settings));
     write();
-    SweepSummary tables{.folder = plan_.folder};
-    write_sweep_tables(cells_, tables);
-    if (!tables.tables_error.empty()) throw failure(tables.tables_error);
   }
 
   void write() const {
@@ -260,17 +276,19 @@ class Tune {
     std::vector<std::string> columns{"bracket", "rung", "rounds", "place"};
     columns.insert(columns.end(), keys.begin(), keys.end());
     columns.insert(columns.end(), {"score", "low", "high", "goes_on", "near_cut"});
-    CsvFile table(folder_ / "rungs.csv", columns);
+    std::string table = joined(columns, ",") + "\n";
+    const auto number = [&](double value) { table += ',' + (std::isfinite(value) ? number_text(value) : ""); };
     for (const RungResult& rung : summary_.rungs)
       for (std::size_t place = 0; place < rung.order.places.size(); ++place) {
         const RungPlace& one = rung.order.places[place];
-        table.whole(rung.bracket + 1).whole(rung.rung + 1).whole(rung.plan.rounds).whole(place + 1);
+        table += std::to_string(rung.bracket + 1) + ',' + std::to_string(rung.rung + 1) + ',' + std::to_string(rung.plan.rounds) +
+                 ',' + std::to_string(place + 1);
         const Cell& cell = plan_.cells[plan_.configurations[one.configuration].front()];
-        for (const std::string& key : keys) table.text(cell.value_of(key));
-        table.number(one.score.value).number(one.score.low).number(one.score.high);
-        table.whole(one.goes_on ? 1 : 0).whole(one.is_near_cut ? 1 : 0);
+        for (const std::string& key : keys) table += ',' + csv_field(cell.value_of(key));
+        for (const double value : {one.score.value, one.score.low, one.score.high}) number(value);
+        table += std::string(one.goes_on ? ",1" : ",0") + (one.is_near_cut ? ",1\n" : ",0\n");
       }
-    table.finish();
+    write_file(folder_ / "rungs.csv", table);
     write_file(folder_ / "tune.json", tune_json(plan_, summary_) + "\n");
   }
 

@@ -29,7 +29,7 @@ struct Tuning {
 };
 
 /// The table [table]: the swept keys that name the rows of result tables, and the keys that name their columns. A key in neither
-/// list is placed according to its kind (sweep/results/comparison.hpp).
+/// list is placed according to its kind (python/fedstride_report/comparison.py).
 struct TableRequest {
   std::vector<std::string> rows = {};
   std::vector<std::string> columns = {};
@@ -62,10 +62,10 @@ struct Expectation {
   std::string reason = {};                   ///< known reason for a failure, shown if the claim fails
 };
 
-/// The kinds of [[figure]]; sweep/report/figures.cpp lists the function that draws each.
+/// The kinds of [[figure]]; python/fedstride_report/figures.py draws each.
 inline constexpr std::string_view kFigureKinds[] = {
     "lines",         "accuracy-by-round", "loss-by-round",    "accuracy-by-key",     "accuracy-by-rate", "step-sizes",
-    "client-spread", "rejected-share",    "epsilon-by-round", "accuracy-by-epsilon", "partition",        "time"};
+    "client-spread", "rejected-share",    "epsilon-by-round", "accuracy-by-epsilon", "partition"};
 
 /// One [[figure]], for example `y` against `x`.
 struct FigureRequest {

@@ -45,7 +45,7 @@ SweepSummary carry_out_list(SweepGroups& groups, const MpiJob& job, SweepPlan& p
                             const SweepObserver& observer) {
   plan.options.order = order_of_group(lists, static_cast<std::size_t>(groups.leaders().rank()));
   if (groups.own().size() > 1) plan.options.fleet = mpi_fleet(groups.own(), job);
-  return sweep_cells(plan.experiment, plan.cells, plan.options, observer);
+  return sweep(plan.experiment, plan.cells, plan.options, observer);
 }
 
 Failures failures_of(const SweepPlan& plan, const SweepSummary& summary) {
@@ -125,7 +125,6 @@ SweepSummary lead_sweep(SweepGroups& groups, const MpiJob& job, SweepPlan plan, 
   });
   const std::size_t ended_cells = summary.finished + summary.failed.size();
   summary.held_elsewhere = summary.interrupted ? 0 : plan.cells.size() - std::min(plan.cells.size(), ended_cells);
-  write_sweep_tables(plan.cells, summary);
   return summary;
 }
 

@@ -86,8 +86,7 @@ Numbers ask_all(const LedgerBook& book) {
   const SpendingTotals totals = book.totals();
   Numbers numbers;
   for (const LedgerStatement& promised : book.header().statements) {
-    const Numbers level = ask_all(promised.level, promised.delta, totals);
-    numbers.add_missing(level);
+    numbers.merge(ask_all(promised.level, promised.delta, totals));
   }
   return numbers;
 }

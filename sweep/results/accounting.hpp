@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "dp/ledger/ledger_file.hpp"
-#include "sweep/results/results.hpp"
 
 namespace fedstride {
+
+using Numbers = std::map<std::string, double>;  ///< by metric
 
 /// Maximum number of accounted rounds per run. They are evenly spaced and include the last.
 inline constexpr std::uint32_t kMaxAccountedRounds = 25;

@@ -243,6 +243,7 @@ TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
       {{"sweep", "@/tiny.toml", "--shard", "3/2"}, 2, {"shard", "3/2", "I/N"}},
       {{"sweep", "@/tiny.toml", "--shard", "1/-2"}, 2, {"shard", "1/-2"}},
       {{"sweep", "@/tiny.toml", "--shard", ""}, 2, {"shard", "''"}},
+      {{"sweep", "@/tiny.toml", "--by", "time"}, 2, {"by", "time", "--report"}},
       {{"sweep", "@/tiny.toml", "--out", ""}, 2, {"out", "''"}},
       {{"sweep", "@/tiny.toml", "--out", "@/tiny.toml"}, 2, {"out", "@/tiny.toml"}},
       {{"sweep", "@/tiny.toml", "--out", "@/else"}, 2, {"out", "@/else", "letter.txt"}},

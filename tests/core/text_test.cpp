@@ -100,6 +100,17 @@ TEST_CASE("a character of UTF-8 has one to four bytes, and what is none has 0") 
   CHECK(shortened("\xf0\x9f\x98\x80\xc3\xb6xy", 3) == "\xf0\x9f\x98\x80\xc3\xb6\xe2\x80\xa6");
 }
 
+TEST_CASE("text is cut between characters and cleaned of what is none") {
+  CHECK(shortened("größer", 6) == "größer");
+  CHECK(shortened("größer", 5) == "größ…");
+  CHECK(shortened("größer", 4) == "grö…");
+  CHECK(clean_text("a\xc3\xb6") == "a\xc3\xb6");
+  CHECK(clean_text("a\xc3") == "a\xef\xbf\xbd");
+  CHECK(clean_text("\xed\xa0\x80") == "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+  CHECK(clean_text(std::string("\0x", 2)) == "\xef\xbf\xbdx");
+  CHECK(escaped("<a href=\"x\">'&") == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;");
+}
+
 TEST_CASE("numbers are written in the shortest way that reads back the same") {
   CHECK(number_text(0.1) == "0.1");
   CHECK(number_text(0.1F) == "0.1");

@@ -60,6 +60,7 @@ if(FEDSTRIDE_PACKAGE)
 else()
   install(TARGETS fedstride DESTINATION bin COMPONENT program)
 endif()
+install(DIRECTORY python/fedstride_report DESTINATION lib/fedstride/python COMPONENT program PATTERN __pycache__ EXCLUDE)
 install(FILES ${completion} DESTINATION share/bash-completion/completions RENAME fedstride COMPONENT program)
 install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
 install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
@@ -101,7 +102,7 @@ if(CMAKE_CROSSCOMPILING)
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS OFF)   # tools/make-packages sets its dependencies
 endif()
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "librsvg2-bin")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "python3-pandas, python3-scipy, python3-matplotlib, python3-jinja2")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "dataset-fashion-mnist, bash-completion")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "Federated averaging over clients that hold pathological splits of a data set, with
 step sizes that adapt (ADADP), differential privacy with accountants, sweeps, reports

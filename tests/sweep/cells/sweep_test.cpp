@@ -12,7 +12,7 @@
 #include "sweep/cells/cell_state.hpp"
 #include "tests/sim/run/csv_runs.hpp"
 #include "tests/support/refusal.hpp"
-#include "tests/sweep/results/sweep_tables.hpp"
+#include "tests/sweep/cells/lasting_results.hpp"
 
 namespace fedstride::test::sweep_test {
 
@@ -48,7 +48,7 @@ std::size_t files_below(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("a sweep runs every cell, notifies its observer, and writes cells, tables and its own description to its folder") {
+TEST_CASE("a sweep runs every cell, notifies its observer, and writes cells and its own description to its folder") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
   std::size_t cells = 0;
@@ -68,30 +68,27 @@ TEST_CASE("a sweep runs every cell, notifies its observer, and writes cells, tab
                                           "optimizer sgd, learning-rate 0.05, seed 2"});
   CHECK(made.summary.finished == 4);
   CHECK(made.summary.failed.empty());
-  for (const char* name :
-       {"experiment.toml", "sweep.json", "cells.csv", "rounds.csv", "clients.csv", "summary.csv", "expectations.csv"})
-    CHECK(fs::exists(made.summary.folder / name));
+  CHECK(read_file(made.summary.folder / "experiment.toml") == tiny(folder));
   const auto json = Json::parse(read_file(made.summary.folder / "sweep.json"));
   CHECK(json["experiment"] == "tiny");
   CHECK(json["scale"] == "full");
   CHECK(json["machine"]["processor"].is_string());
-  CHECK(read_csv(made.summary.folder / "cells.csv").rows.size() == 4);
-  CHECK(read_csv(made.summary.folder / "rounds.csv").rows.size() == 12);
+  for (const Cell& cell : made.cells) CHECK(fs::exists(made.summary.folder / "cells" / cell.key / "summary.json"));
 }
 
-TEST_CASE("jobs and threads change no table") {
+TEST_CASE("jobs and threads change no result") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
   make(tiny(folder), {.out = folder / "a", .jobs = 1, .threads = 1});
   make(tiny(folder), {.out = folder / "b", .jobs = 2, .threads = 2});
   make(tiny(folder), {.out = folder / "c", .jobs = 1, .threads = 2});
   make(tiny(folder), {.out = folder / "d", .jobs = 3, .threads = 6});
-  const std::string expected = test::lasting_tables(folder / "a");
+  const std::string expected = test::lasting_results(folder / "a");
   CHECK(expected.size() > 1000);
-  for (const char* other : {"b", "c", "d"}) CHECK(test::lasting_tables(folder / other) == expected);
+  for (const char* other : {"b", "c", "d"}) CHECK(test::lasting_results(folder / other) == expected);
 }
 
-TEST_CASE("shards in one folder make the tables of the whole sweep, and each runs its own cells") {
+TEST_CASE("shards in one folder make the results of the whole sweep, and each runs its own cells") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
   make(tiny(folder), {.out = folder / "whole"});
@@ -99,9 +96,9 @@ TEST_CASE("shards in one folder make the tables of the whole sweep, and each run
   CHECK(second.cells == 1);
   CHECK(second.finished == 1);
   CHECK(make(tiny(folder), {.out = folder / "parts", .shard = 2, .shards = 3}).summary.cells == 1);
-  CHECK(test::lasting_tables(folder / "parts") != test::lasting_tables(folder / "whole"));
+  CHECK(test::lasting_results(folder / "parts") != test::lasting_results(folder / "whole"));
   CHECK(make(tiny(folder), {.out = folder / "parts", .shard = 0, .shards = 3}).summary.cells == 2);
-  CHECK(test::lasting_tables(folder / "parts") == test::lasting_tables(folder / "whole"));
+  CHECK(test::lasting_results(folder / "parts") == test::lasting_results(folder / "whole"));
 }
 
 TEST_CASE("a finished cell is never run again, and a seed that is added runs its cells alone") {
@@ -119,7 +116,6 @@ TEST_CASE("a finished cell is never run again, and a seed that is added runs its
   CHECK(more.finished == 6);
   CHECK(started == std::vector<std::string>{"optimizer adadp, seed 3", "optimizer sgd, learning-rate 0.05, seed 3"});
   for (std::size_t i = 0; i < times.size(); ++i) CHECK(written(folder / "s", first.cells[i]) == times[i]);
-  CHECK(read_csv(folder.path() / "s/cells.csv").rows.size() == 6);
 }
 
 TEST_CASE("two points that are the same run are run once and both finished") {
@@ -132,7 +128,6 @@ TEST_CASE("two points that are the same run are run once and both finished") {
     const Made made = make(text, {.out = folder / std::to_string(jobs), .jobs = jobs});
     CHECK(made.summary.finished == 4);
     CHECK(std::distance(fs::directory_iterator(folder.path() / std::to_string(jobs) / "cells"), fs::directory_iterator()) == 3);
-    CHECK(read_csv(folder.path() / std::to_string(jobs) / "cells.csv").rows.size() == 4);
   }
 }
 
@@ -151,7 +146,7 @@ TEST_CASE("a run made elsewhere counts as the cell whose name its folder is give
   CHECK(started == std::vector<std::string>{cells[0].key, cells[1].key, cells[3].key});
 }
 
-TEST_CASE("a stopped sweep abandons the current rounds, and resuming it gives the tables of an uninterrupted one") {
+TEST_CASE("a stopped sweep abandons the current rounds, and resuming it gives the results of an uninterrupted one") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
   make(tiny(folder), {.out = folder / "whole"});
@@ -170,7 +165,7 @@ TEST_CASE("a stopped sweep abandons the current rounds, and resuming it gives th
   CHECK(cell_state(folder / "s", experiment, broken.cells[1], {}).kind == CellState::Kind::unfinished);
   CHECK(cell_state(folder / "s", experiment, broken.cells[2], {}).kind == CellState::Kind::fresh);
   CHECK(make(tiny(folder), {.out = folder / "s"}).summary.finished == 4);
-  CHECK(test::lasting_tables(folder / "s") == test::lasting_tables(folder / "whole"));
+  CHECK(test::lasting_results(folder / "s") == test::lasting_results(folder / "whole"));
 }
 
 TEST_CASE("a failing cell is reported with its error, which its folder keeps, and tried again; the others go on") {
@@ -186,9 +181,7 @@ TEST_CASE("a failing cell is reported with its error, which its folder keeps, an
     const std::string error = made.summary.failed[0].second;
     CHECK(error.find("conv") != std::string::npos);
     CHECK(read_file(made.summary.folder / "cells" / made.cells[0].key / "error.txt") == error + "\n");
-    const CsvTable table = read_csv(made.summary.folder / "cells.csv");
-    CHECK(table.rows[0][table.column("status")] == "failed");
-    CHECK(table.rows[1][table.column("status")] == "finished");
+    CHECK(made.summary.finished_cells.at(0).key == made.cells[1].key);
   }
 }
 
@@ -262,32 +255,6 @@ TEST_CASE("a finished cell whose rounds, data or numerics do not fit is damaged"
   CHECK(why().empty());
   fs::remove(cell / "partition.json");
   CHECK(names(why(), {"partition.json"}));
-}
-
-TEST_CASE("a finished cell whose rounds cannot be read has failed, and says so") {
-  const test::TemporaryFolder folder;
-  test::write_data(folder);
-  const Made first = make(tiny(folder), {.out = folder / "s"});
-  REQUIRE(first.summary.failed.empty());
-  const fs::path rounds = folder.path() / "s/cells" / first.cells[1].key / "rounds.jsonl";
-  std::string text = read_file(rounds);
-  text.replace(text.find('\n') + 1, 40, std::string(40, 'x'));  // as many lines as before
-  std::ofstream(rounds) << text;
-  const SweepSummary again = make(tiny(folder), {.out = folder / "s"}).summary;
-  CHECK(again.finished == 3);
-  REQUIRE(again.failed.size() == 1);
-  CHECK(again.failed[0].first.key == first.cells[1].key);
-  CHECK(again.failed[0].second.find("rounds.jsonl") != std::string::npos);
-}
-
-TEST_CASE("tables that cannot be written leave the report on the cells intact") {
-  const test::TemporaryFolder folder;
-  test::write_data(folder);
-  fs::create_directories(folder.path() / "s/cells.csv/occupied");
-  std::ofstream(folder / "s/sweep.json") << R"({"experiment": "tiny"})";
-  const SweepSummary summary = make(tiny(folder), {.out = folder / "s"}).summary;
-  CHECK(summary.finished == 4);
-  CHECK(summary.tables_error.find("cells.csv") != std::string::npos);
 }
 
 TEST_CASE("cells of another grid stay where they are, and are counted") {

@@ -1,0 +1,266 @@
+"""Tables of results as text: methods against conditions, with intervals and paired tests, and sentences about the winners."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+
+from .comparison import MIN_PAIRS, compare, compared_metrics, method_table
+from .labels import named, number_of, title_of_metric
+from .model import EVALUATIONS_IN_A_ROW
+from .settings import settings_of_methods
+from .text import counted, number_text
+
+_SIGNIFICANT = 0.05
+_MAX_SENTENCES = 12
+
+
+@dataclass
+class GridCell:
+    """A cell of a table. All cells of a column have the same number of decimals, so they align."""
+
+    mean: str = ""  # "0.920"; empty: no number
+    half: str = ""  # "0.025", half the width of the 95 % interval; empty: fewer than two seeds
+    is_best: bool = False  # to be marked as the best in its column
+    is_worse: bool = False  # differs from the best (p < 0.05)
+    detail: str = ""  # the exact numbers
+
+
+@dataclass
+class Grid:
+    """A table of results as text.
+
+    If both methods and conditions vary, there is a grid for each metric, with a row for each method and a column for each
+    condition; otherwise, each row is a method or a condition, and each column a metric.
+    """
+
+    metric: str = ""  # empty: each column has its own metric
+    row_keys: list = field(default_factory=list)  # headings of the row labels
+    rows: list = field(default_factory=list)  # row labels: a list of texts for each row
+    heads: list = field(default_factory=lambda: [""])  # names of header lines: keys of conditions; a single "" for metrics
+    columns: list = field(default_factory=list)  # each column's text in each header line
+    cells: list = field(default_factory=list)  # [column][row]
+    note: str = ""  # how to read the grid; "Bold:" explains the mark of the best
+    settings: str = ""  # settings of methods and conditions that the table does not show
+
+    def is_numeric(self, key):
+        """Whether all row labels for this key (an index) are numbers."""
+        return all(not row[key] or number_of(row[key]) is not None for row in self.rows)
+
+    def header(self, first=0, end=None):
+        """The header lines above the columns from `first` to `end`: lists of (text, number of columns it spans)."""
+        columns = self.columns[first:end]
+        lines = []
+        for line, head in enumerate(self.heads[:-1]):
+            spans = []
+            for number, column in enumerate(columns):
+                if number and column[: line + 1] == columns[number - 1][: line + 1]:
+                    spans[-1][1] += 1
+                else:
+                    spans.append([f"{head} {column[line] or '–'}", 1])
+            lines.append(spans)
+        if self.heads[-1]:
+            lines.append([[self.heads[-1], len(columns)]])
+        return lines
+
+
+class Format:
+    """A column's number format: two significant digits of the median half-interval or, without intervals, four of the median
+    absolute mean."""
+
+    def __init__(self, statistics):
+        known = [one for one in statistics if one.n > 0]
+        halves = sorted((one.high - one.low) / 2 for one in known if one.high > one.low)
+        sizes = sorted(abs(one.mean) for one in known if one.mean != 0)
+        middle = (halves or sizes or [1])[len(halves or sizes) // 2]
+        places = (1 if halves else 3) - math.floor(math.log10(middle))
+        is_plain = places <= 6 and not (sizes and sizes[-1] >= 1e9)
+        self.format = "{:.0f}" if not sizes else f"{{:.{max(places, 0)}f}}" if is_plain else "{:.1e}"
+
+    def __call__(self, value):
+        return self.format.format(value)
+
+
+def _p_text(p):
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def _half(one):
+    return (one.high - one.low) / 2
+
+
+def _is_led(column):
+    """Whether, for every other method, the interval of the best method's lead excludes 0."""
+    return all(entry.is_best or entry.statistics.n == 0 or (entry.lead.n > 1 and (entry.lead.low > 0 or entry.lead.high < 0))
+               for entry in column)
+
+
+def _cell(entry, text, is_compared, leads):
+    one = entry.statistics
+    if entry.never > 0:
+        return GridCell("never", detail=counted(entry.never, "seed") + " never reached the target")
+    if one.n == 0:
+        return GridCell()
+    detail = number_text(one.mean)
+    if one.n > 1:
+        detail += f"; 95 %: {number_text(one.low)} to {number_text(one.high)}"
+    detail += "; " + counted(one.n, "seed")
+    if is_compared and not math.isnan(entry.p):
+        detail += f"; {_p_text(entry.p)} against the best"
+    return GridCell(text(one.mean), text(_half(one)) if one.n > 1 else "", is_compared and entry.is_best and leads,
+                    is_compared and entry.p < _SIGNIFICANT, detail)
+
+
+def _cells(column, is_compared):
+    """The cells of a column. Its best may be marked if intervals justify it or, with single seeds, there are no intervals."""
+    leads = _is_led(column) or not any(entry.statistics.n > 1 for entry in column)
+    text = Format([entry.statistics for entry in column])
+    return [_cell(entry, text, is_compared, leads) for entry in column]
+
+
+def _note(sweep, comparisons, grid):
+    """How to read a grid."""
+    entries = [entry for one in comparisons for column in one.entries for entry in column]
+    seeds = [entry.statistics.n for entry in entries if entry.statistics.n > 0] or [0]
+    least, most = min(seeds), max(seeds)
+    pairs = max((entry.lead.n for entry in entries), default=0)
+    is_compared = any(one.is_compared for one in comparisons)
+    is_run = sweep.experiment["command"] == "run"
+    tuning, target = sweep.experiment["tuning"], sweep.experiment["target"]
+    said = ["After the last round."] if is_run else []
+    if most > 1:
+        number = f"{most}" if least == most else f"{least} to {most}"
+        said.append(f"Mean over {number} seeds ± half the width of its 95 % interval (Student's t).")
+    elif is_run:
+        said.append("One seed, so there is no interval.")
+    if tuning["keys"]:
+        said.append(f"Each at the best {', '.join(tuning['keys'])}, chosen by {tuning['metric']} on the {tuning['on']} set.")
+    if sweep.chance_accuracy is not None and any(one.metric == "test_accuracy" for one in comparisons):
+        said.append("Always predicting the commonest class has a test accuracy of "
+                    f"{number_text(round(sweep.chance_accuracy, 4))}.")
+    if target:
+        metric = "R2" if target["metric"] == "r2" else target["metric"]
+        side = "at or below" if target["metric"] == "loss" else "at or above"
+        never = "; never: at least one seed did not reach it." if any(entry.never > 0 for entry in entries) else "."
+        said.append(f"Target: the first of {EVALUATIONS_IN_A_ROW} evaluations in a row with {metric} {side} "
+                    f"{number_text(target['at'])}{never}")
+    if is_compared:
+        said.append("Bold: the best mean of its column, if the interval of its lead over each of the others excludes 0."
+                    if most > 1 else "Bold: the best of its column.")
+    if any(cell.is_worse for column in grid.cells for cell in column):
+        said.append("*: differs from the best (p < 0.05; two-sided paired t-test over common seeds, Holm's correction within "
+                    "the column; the best was chosen from the same numbers).")
+    elif is_compared and pairs >= MIN_PAIRS:
+        said.append("None differs from the best of its column at p < 0.05 (two-sided paired t-test over common seeds, Holm's "
+                    "correction).")
+    elif is_compared and pairs > 1:
+        said.append(f"Fewer than {MIN_PAIRS} seeds are too few for a test.")
+    return " ".join(said)
+
+
+def result_grids(sweep):
+    """The tables of a sweep's results, a list of Grid; empty if no cell is finished."""
+    table = method_table(sweep)
+    if not table.methods:
+        return []
+    comparisons = [compare(table, metric) for metric in compared_metrics(sweep)]
+    if len(table.methods) > 1 and len(table.conditions) > 1:
+        grids = []
+        for one in comparisons:
+            grid = Grid(one.metric, table.method_keys, table.methods, table.condition_keys, table.conditions)
+            grid.cells = [_cells(column, one.is_compared) for column in one.entries]
+            grid.note = _note(sweep, [one], grid)
+            grids.append(grid)
+    else:
+        by_method = len(table.conditions) == 1
+        grid = Grid(row_keys=table.method_keys if by_method else table.condition_keys,
+                    rows=table.methods if by_method else table.conditions)
+        if not grid.row_keys:
+            grid.row_keys, grid.rows = ["run"], [[sweep.experiment["name"]]]
+        for one in comparisons:
+            grid.columns.append([title_of_metric(one.metric)])
+            grid.cells.append(_cells([entry for column in one.entries for entry in column], one.is_compared))
+        grid.note = _note(sweep, comparisons, grid)
+        grids = [grid]
+    for grid in grids:
+        grid.settings = settings_of_methods(sweep, table)
+    return grids
+
+
+def _with_interval(one):
+    text = Format([one])
+    if one.n < 2:
+        return text(one.mean) + " (one seed)"
+    return f"{text(one.mean)} (95 % interval {text(one.low)} to {text(one.high)}, {one.n} seeds)"
+
+
+def _winner(before, after, column, methods, highest):
+    """A sentence on a column's best method, which stands between `before` and `after`, and on its lead over the next."""
+    best = next(number for number, entry in enumerate(column) if entry.is_best)
+    text = f"{before}{methods[best]}{after}, {_with_interval(column[best].statistics)}"
+    others = [(entry.statistics.mean, method, entry) for number, (method, entry) in enumerate(zip(methods, column))
+              if number != best and entry.statistics.n > 0]
+    if not others:
+        return text + "."
+    _, method, other = (max if highest else min)(others, key=lambda one: one[0])
+    lead = other.lead
+    if lead.n == 0:
+        return f"{text}; the next, {method}, has no seed in common with it."
+    number = Format([lead])
+    distance = lead.mean if highest else -lead.mean
+    text += f"; {number(distance)} {'above' if highest else 'below'} {method}"
+    if lead.n < 2:
+        return text + ", on one seed, which cannot rule out chance."
+    text += f" (paired 95 % interval {number(distance - _half(lead))} to {number(distance + _half(lead))})."
+    if lead.n < MIN_PAIRS:
+        return f"{text} {lead.n} seeds are too few for a test."
+    if math.isnan(other.p):
+        return text
+    return f"{text} The difference is {'' if other.p < _SIGNIFICANT else 'not '}significant ({_p_text(other.p)})."
+
+
+def _without_methods(metric, table, comparison):
+    """Without competing methods: a sentence on the only number, or on the highest and lowest."""
+    known = [(entry.statistics, _condition(table, number)) for number, column in enumerate(comparison.entries)
+             for entry in column if entry.statistics.n > 0]
+    if len(known) < 2:
+        return [f"{metric} after the last round: {_with_interval(one)}." for one, _ in known]
+    low, high = min(known, key=lambda pair: pair[0].mean), max(reversed(known), key=lambda pair: pair[0].mean)
+    words = [("highest", *high), ("lowest", *low)]
+    (first, one, at), (second, other, end) = words if comparison.highest else words[::-1]
+    return [f"{metric} is {first} at {at}, {_with_interval(one)}, and {second} at {end}, {_with_interval(other)}."]
+
+
+def _condition(table, number):
+    pairs = zip(table.condition_keys, table.conditions[number])
+    return ", ".join(f"{key} {value}" for key, value in pairs if value) or "the default"
+
+
+def result_sentences(sweep):
+    """A sentence for each condition, with intervals ("Adam has the highest mean test accuracy, 0.93 (...)"), preceded by an
+    overview if there are several conditions. Empty for commands other than run."""
+    metrics, table = compared_metrics(sweep), method_table(sweep)
+    if sweep.experiment["command"] != "run" or not metrics or not table.methods:
+        return []
+    comparison = compare(table, metrics[0])
+    title = title_of_metric(metrics[0])
+    metric = title[0].lower() + title[1:]
+    if not comparison.is_compared:
+        return _without_methods(title, table, comparison)
+    methods = [named(zip(table.method_keys, values)) or "the default" for values in table.methods]
+    extreme = "highest" if comparison.highest else "lowest"
+    contests = [(number, column) for number, column in enumerate(comparison.entries) if any(one.is_best for one in column)]
+    sentences = []
+    for number, column in contests:
+        is_one = len(table.conditions) == 1
+        before, after = ("", f" has the {extreme} mean {metric}") if is_one else (_condition(table, number) + ": ", "")
+        sentences.append(_winner(before, after, column, methods, comparison.highest))
+    if len(contests) < 2:
+        return sentences
+    wins = Counter(next(method for method, entry in zip(methods, column) if entry.is_best) for _, column in contests)
+    (first, most), *others = sorted(wins.items(), key=lambda item: (-item[1], methods.index(item[0])))
+    overview = f"{first} has the {extreme} mean {metric} in {most} of {len(contests)} conditions"
+    overview += "".join(f", {method} in {count}" for method, count in others) + "."
+    if any(entry.is_best and entry.statistics.n > 1 for _, column in contests for entry in column):
+        led = sum(_is_led(column) for _, column in contests)
+        overview += f" The interval of the lead excludes 0 in {led or 'none'} of them."
+    return [overview] + (sentences if len(sentences) <= _MAX_SENTENCES else [])

@@ -1,0 +1,339 @@
+"""One self-contained page about sweeps or runs: claims with outcomes, figures, tables, settings, machine and commands.
+
+Each function below that begins with an underscore and has no other purpose yields a part of the page as blocks, pairs of a kind
+and its content, which page_template.py shows: "h1" to "h3", "p", "note", "winner" and "pre" with a text, "list" with texts,
+"settings" with pairs, "links", "table" with a Table, "figure", and "folded" with a title and blocks.
+"""
+
+import math
+import os
+from collections import namedtuple
+from urllib.parse import quote
+
+import jinja2
+from markupsafe import Markup
+
+from . import drawing
+from .figures import Looks, figures_of
+from .grids import Format, result_grids, result_sentences
+from .labels import metric_label, number_of, title_of_metric
+from .page_template import PAGE
+from .settings import fixed_settings
+from .statistics import best_lowest
+from .text import Failure, counted, number_text, point_text, short_number, write_file
+
+_MAX_LISTED = 500  # rows of a table, commands of a list
+_MAX_VALUES = 12  # of a swept key
+_MAX_COLUMNS = 10  # of the configurations of commands other than run
+_OPEN_ROWS = 12  # a longer table of configurations is folded: the table of results already has the main numbers
+_MAIN_COLUMNS = (
+    "test_accuracy test_r2 test_loss validation_accuracy validation_r2 validation_loss worst_client_accuracy own_accuracy "
+    "own_accuracy_worst_tenth own_r2 own_r2_worst_tenth personal_accuracy personal_accuracy_worst_tenth personal_r2 "
+    "personal_r2_worst_tenth backdoor_success rejected_share epsilon_spent delta_spent client_epsilon_spent client_delta_spent "
+    "rounds_done").split()
+_DIGIT = "\u2007"  # a space as wide as a digit
+
+Cell = namedtuple("Cell", "text kind title span", defaults=("", "", 1))
+
+
+Table = namedtuple("Table", "heads rows")  # lists of lines of Cells
+
+
+def _texts(*texts):
+    return [Cell(text) for text in texts]
+
+
+def _numeric(text):
+    """The class of a text's cell."""
+    return "n" if number_of(text) is not None else ""
+
+
+def _rest(all, what, where):
+    if len(all) > _MAX_LISTED:
+        yield "note", f"The first {_MAX_LISTED} of {len(all)} {what}; see {where} for all."
+
+
+def _folded(title, blocks):
+    if blocks := list(blocks):
+        yield "folded", (title, blocks)
+
+
+def _title(sweep):
+    return sweep.experiment["title"] or sweep.experiment["name"]
+
+
+def _heading(sweep, level):
+    experiment, statuses = sweep.experiment, [cell.status for cell in sweep.cells]
+    yield level, _title(sweep)
+    for name, start in (("source", "Source: "), ("claim", "Claim: "), ("note", "")):
+        if experiment[name]:
+            yield "p", start + experiment[name]
+    state = f"{statuses.count('finished')} of {counted(len(statuses), 'cell')} {'is' if len(statuses) == 1 else 'are'} finished"
+    for status, word in (("unfinished", "unfinished"), ("failed", "failed"), ("missing", "not run")):
+        state += f", {statuses.count(status)} {word}" if status in statuses else ""
+    yield "p", state + (f"; scale: {experiment['scale']}." if experiment["scale"] else ".")
+    if experiment["scale"] == "quick":
+        yield "note", "Small settings that show that everything works; they are not those of the source."
+
+
+def _grid(grid):
+    """A table of results."""
+    left = len(grid.row_keys)
+    table = Table([[*_texts("") * left, *(Cell(text, "n", "", span) for text, span in line)] for line in grid.header()], [])
+    table.heads.append([*_texts(*grid.row_keys), *(Cell(column[-1] or "–", "n") for column in grid.columns)])
+    for number, row in enumerate(grid.rows[:_MAX_LISTED]):
+        line = [Cell(text, _numeric(text)) for text in row]
+        for column in grid.cells:
+            cell = column[number]
+            half = f" ± {cell.half}" if cell.half else ""
+            star = "*" if cell.is_worse else _DIGIT if any(one.is_worse for one in column) else ""
+            line.append(Cell(f"{cell.mean or '–'}{half}{star}", "n best" if cell.is_best else "n", cell.detail))
+        table.rows.append(line)
+    return table
+
+
+def _results(sweep):
+    grids, sentences = result_grids(sweep), result_sentences(sweep)
+    if not grids:
+        return
+    yield "h2", "Results"
+    yield from (("winner", sentence) for sentence in sentences[:1])
+    if sentences[1:]:
+        yield "list", sentences[1:]
+    # A single configuration is already in the table of configurations.
+    is_one = len(grids[0].rows) == 1 and not grids[0].metric
+    for grid, following in () if is_one else zip(grids, [*grids[1:], None]):
+        if grid.metric:
+            yield "h3", title_of_metric(grid.metric)
+        yield "table", _grid(grid)
+        yield from _rest(grid.rows, "rows", "summary.csv")
+        if following and following.note != grid.note:
+            yield "note", grid.note
+    yield "note", grids[-1].note
+    if grids[0].settings:
+        yield "note", grids[0].settings
+
+
+def _remarks(sweep):
+    """On rounds in which no step was kept, with advice."""
+    idle = [cell for cell in sweep.cells if cell.numbers.get("idle_rounds", 0) > 0]
+    if idle:
+        rounds = counted(int(idle[0].numbers.get("rounds_done", 0)), "round")
+        first = f"{point_text(idle[0].point)}: {number_text(idle[0].numbers['idle_rounds'])} of {rounds}"
+        yield "note", (f"In {counted(len(idle), 'cell')} no client kept a step in some rounds ({first}; see idle_rounds in "
+                       "cells.csv). Lower --learning-rate, or use an optimizer that never undoes steps (--optimizer sgd).")
+
+
+def _claims(sweep):
+    table = Table([_texts("expectation", "result", "numbers", "reason")], [])
+    for one in sweep.claims:
+        result = Cell(f"{ {'holds': '✓', 'fails': '✗'}.get(one['status'], '–')} {one['status']}", "status")
+        reason = one["reason"] if one["status"] == "fails" else ""
+        table.rows.append([Cell(one["claim"]), result, *_texts(one["text"], reason)])
+    if table.rows:
+        yield "h2", "Expectations"
+        yield "table", table
+
+
+def _configurations(sweep):
+    """Every configuration's results after the last round, with the best and second best of tuned configurations marked."""
+    rows = sweep.summary[sweep.summary["round"].isna() & sweep.summary["client"].isna()]
+    known = set(rows["metric"])
+    main = [name for name in _MAIN_COLUMNS if name in known and sweep.experiment["command"] == "run"]
+    columns = main or sorted(known)[:_MAX_COLUMNS]
+    groups = {key: {row.metric: row for row in some.itertuples()} for key, some in rows.groupby("configuration", sort=False)}
+    keys, tuned = [key for key in sweep.swept_keys if key != "seed"], sweep.experiment["tuning"]["keys"]
+    heads = [Cell(name, "n", metric_label(name)) for name in columns]
+    forms = {metric: Format(list(some.itertuples())) for metric, some in rows.groupby("metric")}
+    table = Table([[*_texts(*keys), *heads, Cell("n", "n"), Cell("rank" if tuned else "")]], [])
+    for configuration, metrics in list(groups.items())[:_MAX_LISTED]:
+        point = sweep.point_of[configuration]
+        rank = next(iter(metrics.values())).rank if any(key in point for key in tuned) else 0
+        mark = {1: " best", 2: " second"}.get(rank, "")
+        line = [Cell(point.get(key, ""), _numeric(point.get(key, "")) + mark) for key in keys]
+        for name in columns:
+            one, text = metrics.get(name), forms[name]
+            if one and one.high > one.low:
+                shown = f"{text(one.mean)} ± {text((one.high - one.low) / 2)}"
+            else:
+                shown = short_number(one.mean) + (" ± 0" if one.n > 1 else "") if one else ""
+            line.append(Cell(shown, "n" + mark, number_text(one.mean) if one else ""))
+        seeds = max(one.n for one in metrics.values())
+        table.rows.append([*line, Cell(seeds, "n"), Cell({0: "", 1: "best", 2: "second best"}.get(rank, rank))])
+    blocks = [("table", table), ("note", "Mean over n seeds ± half the width of its 95 % interval, after the last round."),
+              *_rest(groups, "configurations", "summary.csv")]
+    if len(groups) > _OPEN_ROWS:
+        yield from _folded("All configurations", blocks)
+    elif groups:
+        yield from (("h2", "Configurations"), *blocks)
+
+
+def _level(cell, kind):
+    """The level at which the run has spent privacy of this kind, "example" or "client", even if it is unfinished or its
+    statement has no epsilon; "" if none."""
+    has_spent = f"privacy_{kind}" in cell.texts or ("client_" if kind == "client" else "") + "epsilon_spent" in cell.numbers
+    return (cell.text(f"privacy_{kind}_level") or kind) if has_spent else ""
+
+
+def _rounded_up(value):
+    """A number of at most four digits that is not below the value, so that a bound stays one."""
+    text = f"{value:.4g}"
+    return text if float(text) >= value else f"{float(text) + 10.0 ** (math.floor(math.log10(value)) - 3):.4g}"
+
+
+def _cost_of_looking(sweep):
+    """The total privacy cost of reading the results of all private runs, by basic composition."""
+    text = ""
+    for level in ("example", "user", "client"):
+        kind, prefix = ("client", "client_") if level == "client" else ("example", "")
+        runs = [cell for cell in sweep.cells if _level(cell, kind) == level]
+        if not runs:
+            continue
+        epsilon = sum(cell.numbers.get(prefix + "epsilon_spent", math.inf) for cell in runs)
+        delta = sum(cell.numbers.get(prefix + "delta_spent", math.inf) for cell in runs)
+        who = "the private run" if len(runs) == 1 else f"all {len(runs)} private runs together"
+        bound = "no proven epsilon"
+        if epsilon < math.inf and delta < 1:
+            bound = f"an epsilon of at most {_rounded_up(epsilon)} at delta {_rounded_up(delta)}"
+        text += f" The results of {who} have {bound} at {level} level."
+    return text
+
+
+def _notes(sweep):
+    """On tuning, and on the meaning of epsilon."""
+    tuning = sweep.experiment["tuning"]
+    if tuning["keys"]:
+        extreme = "lowest" if best_lowest(tuning["metric"]) else "highest"
+        why = "; " + tuning["why"] if tuning["why"] else ""
+        keys = ", ".join(tuning["keys"])
+        yield "note", (f"Best and second best {keys}: by the {extreme} {tuning['metric']} on the {tuning['on']} set after the "
+                       f"last round, mean over seeds{why}. A result reported on the data that it was chosen on is optimistic, "
+                       "the more so the more candidates there were.")
+    if cost := _cost_of_looking(sweep):
+        yield "note", (f"No epsilon on this page includes the cost of choices made on private data.{cost} fedstride sweep "
+                       "--accounted shows only the winner, with a statement that covers the choice.")
+    finished = [cell for cell in sweep.cells if cell.status == "finished"]
+    private = [cell for cell in finished if _level(cell, "example") or _level(cell, "client")]
+    if any(cell.text("randomness") != "secret" for cell in private):
+        yield "note", ("These runs drew their noise from a published seed: every epsilon is that of the mechanism with a "
+                       "secret seed.")
+    said = {cell.texts[key]: None for cell in finished for key in ("privacy_example", "privacy_client") if key in cell.texts}
+    yield from (("note", f"Privacy: {statement}") for statement in sorted(list(said)[:10]))
+    if sweep.left_out:
+        yield "note", sweep.left_out
+
+
+def _unfinished(sweep):
+    rows = []
+    for cell in sweep.cells:
+        if cell.status != "finished":
+            status = Cell("not run" if cell.status == "missing" else cell.status, "status")
+            rows.append([Cell(point_text(cell.point)), status, Cell(cell.error)])
+    if rows:
+        yield "h2", "Cells without results"
+        yield "table", Table([_texts("cell", "status", "reason")], rows[:_MAX_LISTED])
+        yield from _rest(rows, "cells", "cells.csv")
+
+
+def _settings(sweep):
+    """The settings that vary, and the settings that all configurations share, with defaults apart."""
+    varied = []
+    for key in sweep.swept_keys:
+        if values := list(dict.fromkeys(cell.point[key] for cell in sweep.cells if key in cell.point)):
+            more = f" and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
+            varied.append((key, ", ".join(values[:_MAX_VALUES]) + more))
+    fixed = [one for one in fixed_settings(sweep) if not any(one.key in cell.point for cell in sweep.cells)]
+    shared, defaults = ([one[:2] for one in fixed if one.is_default == is_default] for is_default in (False, True))
+    if varied or fixed:
+        yield "h2", "Settings"
+    for title, pairs in (("Varied", varied), ("The same in all cells, but not the defaults", shared)):
+        if pairs:
+            yield from (("h3", title), ("settings", pairs))
+    yield from _folded("Defaults", [("settings", defaults)] if defaults else [])
+    if "run" in sweep.swept_keys:  # runs that are named by folder
+        own = [told.get("settings") or {} for told in sweep.told["cells"]]
+        keys = sorted(key for key in set().union(*own) if len({one.get(key, "") for one in own}) > 1)
+        rows = [_texts(cell.value("run"), *(one.get(key, "") for key in keys)) for cell, one in zip(sweep.cells, own)]
+        if keys:
+            yield from (("h2", "Settings that differ"), ("table", Table([_texts("run", *keys)], rows)))
+
+
+def _machine(sweep):
+    """Each cell's own build, the machine of the last process that wrote to the sweep, and the time of all cells on it."""
+    facts = dict(sorted(sweep.machine.items()))
+    for key in ("version", "commit", "compiler", "instruction_set", "numerics_version", "data_hash"):
+        if values := sorted({cell.texts[key] for cell in sweep.cells if key in cell.texts})[:5]:
+            facts[key] = ", ".join(values)
+    for key, name in (("seconds", "training and averaging"), ("evaluation_seconds", "evaluation")):
+        if seconds := [cell.numbers[key] for cell in sweep.cells if key in cell.numbers]:
+            facts[name] = f"{sum(seconds):.4g} s, over {counted(len(seconds), 'cell')}"
+    if facts:
+        yield "h2", "Machine and program"
+        yield "table", Table([], [_texts(name.replace("_", " "), value) for name, value in facts.items()])
+
+
+def _files(sweep, folder):
+    """The commands, the experiment file (or a run's configuration), and links to the CSV files from a page in `folder`."""
+    commands = [cell.command for cell in sweep.cells if cell.command]
+    if commands:
+        listed = [("pre", "\n".join(commands[:_MAX_LISTED])), *_rest(commands, "commands", "cells.csv")]
+        yield from _folded("Commands that reproduce each cell", listed)
+    if not sweep.folder.name:  # runs joined
+        return
+    file = sweep.folder / ("config.toml" if sweep.is_run else "experiment.toml")
+    if file.exists():
+        yield from _folded("Experiment file", [("pre", file.read_text(errors="replace"))])
+    names = ("cells.csv", "rounds.csv", "clients.csv", "summary.csv", "expectations.csv")
+    links = {name: _link(sweep.folder.absolute() / name, folder) for name in names if (sweep.folder / name).exists()}
+    if links:
+        yield from (("h2", "Tables"), ("links", links))
+
+
+def _link(path, folder):
+    """A link target to a path from a page in a folder."""
+    return quote(os.path.relpath(path, folder), safe="/~")
+
+
+def _figure(figure, name, files, folder):
+    """A figure's block; writes its files to the folder `files` unless it is None."""
+    shown = {"title": figure.title, "caption": figure.caption, "svg": "", "links": {}}
+    if figure.panels:
+        panels = "".join(f" {panel.title}." for panel in figure.panels if panel.title)
+        svg, contents = drawing.drawn(figure, f"{figure.title}.{panels} {figure.caption}", name)
+        shown["svg"] = Markup(svg)
+        for kind, content in contents.items() if files else ():
+            files.mkdir(parents=True, exist_ok=True)
+            write_file(files / f"{name}.{kind}", content)
+            shown["links"][f"{name}.{kind}"] = _link(files / f"{name}.{kind}", folder)
+    return "figure", shown
+
+
+def _colors():
+    """CSS rules that define all colors as variables for light pages and paper, and for dark pages."""
+    light, dark = (" ".join(f"--{name}: {pair[dark]};" for name, pair in drawing.COLORS.items()) for dark in (0, 1))
+    # Dark colors are only for screens: paper is always white.
+    return (f":root {{ color-scheme: light dark; {light} }}\n"
+            f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}")
+
+
+def write_page(sweeps, out):
+    """Writes the page to `out`; it embeds its figures as SVG. A folder beside it has them as SVG, PNG and PDF files
+    (results-figures/ for results.html), unless `out` is not a regular file. Raises Failure."""
+    page = out.absolute()
+    if page.is_dir() or not page.parent.is_dir():
+        raise Failure(f"cannot write '{out}': {'it is a folder' if page.is_dir() else 'its folder does not exist'}")
+    files = page.parent / f"{page.stem}-figures" if page.is_file() or not page.exists() else None
+    looks, sections = Looks(), []  # one look for a thing throughout the page
+    for number, sweep in enumerate(sweeps, 1):
+        figures = figures_of(sweep)
+        for panel in (panel for figure in figures for panel in figure.panels):
+            looks.assign(panel)
+        start = f"sweep{number}-figure" if len(sweeps) > 1 else "figure"
+        drawn = [_figure(figure, f"{start}{place}", files, page.parent) for place, figure in enumerate(figures, 1)]
+        sections.append((_title(sweep), [
+            *_heading(sweep, "h2" if len(sweeps) > 1 else "h1"), *_results(sweep), *_remarks(sweep), *_claims(sweep),
+            *[("h2", "Figures")] * bool(drawn), *drawn, *_configurations(sweep), *_notes(sweep), *_unfinished(sweep),
+            *_settings(sweep), *_machine(sweep), *_files(sweep, page.parent)]))
+    title = "; ".join(name for name, _ in sections) if len(sections) <= 3 else f"{len(sections)} sweeps"
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    write_file(page, environment.from_string(PAGE).render(title=title, colors=_colors(), sections=sections))
