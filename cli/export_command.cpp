@@ -1,4 +1,6 @@
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
@@ -6,7 +8,6 @@
 #include "core/error.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
-#include "sim/run/live_board.hpp"
 #include "sweep/results/task.hpp"
 
 namespace fedstride {
@@ -15,15 +16,21 @@ namespace {
 struct ExportFlags {
   std::string results;
   std::string tensorboard;
+  bool follow = false;
   bool json = false;
 };
 
 void export_results(const ExportFlags& arguments) {
   if (arguments.results.empty()) throw usage_error("DIR is ''; it must name a folder");
-  Json task = report_task();
-  task["sweeps"].push_back(sweep_task(arguments.results));
-  task.update({{"do", "export"}, {"out", arguments.tensorboard}});
-  Json written = in_python(task);
+  Json written;
+  for (bool again = false;; again = true) {
+    Json task = report_task();
+    task["sweeps"].push_back(sweep_task(arguments.results));
+    task.update({{"do", "export"}, {"out", arguments.tensorboard}, {"adds", again}, {"follow", arguments.follow}});
+    written = in_python(task);
+    if (!arguments.follow || written.at("unfinished").get<std::size_t>() == 0) break;
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+  }
   const std::size_t runs = written.at("runs").size();
   if (runs == 0) throw failure("'" + arguments.results + "' has no finished round yet; there is nothing to export");
   written["folder"] = arguments.tensorboard;
@@ -32,7 +39,7 @@ void export_results(const ExportFlags& arguments) {
   if (const auto without = written.at("without_rounds").get<std::size_t>(); without > 0)
     std::printf("%zu %s no round yet\n", without, without == 1 ? "cell has" : "cells have");
   if (const auto left_out = written.at("clients_left_out").get<std::size_t>(); left_out > 0)
-    std::printf("only clients 0 to %u are exported; rounds.jsonl has %zu more\n", kMaxExportedClients - 1, left_out);
+    std::printf("rounds.jsonl has %zu more clients, which are not exported\n", left_out);
   std::printf("view with: tensorboard --logdir %s\n", arguments.tensorboard.c_str());
 }
 
@@ -48,6 +55,7 @@ void add_export_command(CLI::App& app) {
       export_results);
   add_flag(command, "DIR", flags.results, Place::folder, "folder of a sweep or of a run", Needed::yes);
   add_flag(command, "--tensorboard", flags.tensorboard, Place::folder, "folder for TensorBoard's event files", Needed::yes);
+  add_switch(command, "--follow", flags.follow, "add rounds as they are finished, until all runs are");
   add_json_switch(command, flags.json);
 }
 

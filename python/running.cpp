@@ -92,8 +92,8 @@ py::dict run_from_python(const py::dict& keywords, const std::string& config, co
     if (brought && configuration.dataset != kOwnFile)
       throw usage_error("dataset is '" + configuration.dataset + "' and data are arrays; give only one of them");
     code.configure(configuration);
-    for (std::string* place : {&configuration.timeline, &configuration.tensorboard})  // callbacks may change the current folder
-      if (!place->empty()) *place = fs::absolute(*place);
+    // Callbacks may change the current folder.
+    if (!configuration.timeline.empty()) configuration.timeline = fs::absolute(configuration.timeline);
   };
   const FleetMaker fleet = code.fleet();
   std::atomic<bool> stop{false};

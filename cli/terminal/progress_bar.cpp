@@ -59,7 +59,6 @@ void print_text(const RunSummary& summary, const Configuration& configuration) {
               clock_text(summary.evaluation_seconds).c_str(), summary.folder.c_str());
   if (!summary.halted.empty()) std::printf("halted: %s\n", summary.halted.c_str());
   if (summary.failures > 0) std::printf("note: %s\n", failures_text(summary).c_str());
-  if (!summary.board_failure.empty()) std::printf("note: %s\n", board_failure_text(summary).c_str());
   if (summary.idle_rounds > 0)
     std::printf("note: %s\n", idle_rounds_text(configuration, summary.idle_rounds, summary.rounds).c_str());
   for (const PrivacyStatement& statement : summary.privacy) std::printf("%s\n", statement_text(statement).c_str());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dp/accountants/accountants.hpp"
-#include "dp/ledger/ledger_book.hpp"
+#include "dp/ledger/ledger.hpp"
 #include "dp/ledger/privacy_statement.hpp"
 
 namespace fedstride {

@@ -64,7 +64,7 @@ def export(task, sweeps):
     """Writes TensorBoard's event files; returns what was written."""
     from .tensorboard import export as write_events
 
-    return write_events(sweeps[0], Path(task["out"]))
+    return write_events(sweeps[0], Path(task["out"]), task["adds"], task["follow"])
 
 
 def main():

@@ -12,7 +12,7 @@ EVENT_FILE = "events.out.tfevents.fedstride"
 MAX_CLIENTS = 32  # only clients with numbers below this get their own curves
 _MAX_RUN_NAME = 180  # file systems allow 255 bytes
 
-# Metrics whose tag does not follow from their last word; sim/run/live_board.cpp gives the same tags while a run goes on.
+# Metrics whose tag does not follow from their last word.
 _TAGS = [
     (r"(client_)?(epsilon|delta)_spent", r"privacy/\1\2"),
     (r"(worst|best)_client_accuracy", r"clients/\1_accuracy"),
@@ -93,8 +93,17 @@ def _scalars(row, form):
     return [(form(metric), row[metric]) for metric in sorted(row) if not np.isnan(row[metric])]
 
 
-def _events(cell, end):
-    """The bytes of a cell's file. Wall times are those of an uninterrupted run that ended at `end`."""
+def _rounds_in(path):
+    """The number of rounds in a file of whole records; 0 if there is none."""
+    data, count = path.read_bytes() if path.exists() else b"", 0
+    while len(data) >= 12:
+        count, data = count + 1, data[16 + struct.unpack("<Q", data[:8])[0] :]
+    return max(count - 1, 0)
+
+
+def _events(cell, end, done=0):
+    """The bytes of a cell's file, or those after its first `done` rounds. Wall times are those of an uninterrupted run that ended
+    at `end`."""
     rounds = cell.rounds.to_dict("index")
     of_clients = {number: [] for number in rounds}
     for row in cell.clients[cell.clients["client"] < MAX_CLIENTS].to_dict("records") if len(cell.clients) else []:
@@ -103,11 +112,11 @@ def _events(cell, end):
     time = end
     for row in rounds.values():
         time -= np.nan_to_num(row.get("seconds", 0))
-    data = [first_event(time)]
+    data = []
     for number, row in rounds.items():
         time += np.nan_to_num(row.get("seconds", 0))
         data.append(scalar_event(time, number, _scalars(row, tag) + of_clients[number]))
-    return b"".join(data)
+    return b"".join(data[done:] if done else [first_event(time), *data])
 
 
 def _folder_name(text):
@@ -134,18 +143,20 @@ def _place(cell):
     return cell.folder, *cell.point.items()
 
 
-def export(sweep, folder):
-    """Writes FOLDER/RUN/events.out.tfevents.fedstride, one step a round, for each run that has a round; replaces files.
+def export(sweep, folder, adds=False, follows=False):
+    """Writes FOLDER/RUN/events.out.tfevents.fedstride, one step a round, for each run that has a round. Replaces files or, if it
+    adds, appends the rounds that they lack, so that TensorBoard sees them at once.
 
     Returns {"folder", "runs": names of the folders, "without_rounds": number of cells without a round yet, "clients_left_out":
-    number of clients beyond MAX_CLIENTS, in the cell with most}. Raises UsageFailure for results of other commands, and
-    Failure if there is no round, or a file cannot be written.
+    number of clients beyond MAX_CLIENTS, in the cell with most, "unfinished": number of cells that may have more rounds}. Raises
+    UsageFailure for results of other commands, and Failure if there is no round unless it follows, or a file cannot be written.
     """
     if sweep.experiment["command"] != "run":
         raise UsageFailure(f"'{sweep.folder}' contains results of '{sweep.experiment['command']}'; TensorBoard shows rounds, "
                            "which only 'run' has")
     names = {_place(cell): name for cell, name in zip(sweep.cells, _run_names(sweep))}
-    written = {"folder": str(folder), "runs": [], "without_rounds": 0, "clients_left_out": 0}
+    unfinished = sum(cell.status in ("missing", "unfinished") for cell in sweep.cells)
+    written = {"folder": str(folder), "runs": [], "without_rounds": 0, "clients_left_out": 0, "unfinished": unfinished}
     for cell in (cell for seeds in sweep.read_groups() for cell in seeds):
         if not len(cell.rounds):
             written["without_rounds"] += 1
@@ -157,9 +168,14 @@ def export(sweep, folder):
             run.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise Failure(f"cannot make the folder '{run}': {error.strerror}") from None
-        write_file(run / EVENT_FILE, _events(cell, (cell.folder / "rounds.jsonl").stat().st_mtime_ns / 1e9))
+        end = (cell.folder / "rounds.jsonl").stat().st_mtime_ns / 1e9
+        if done := _rounds_in(run / EVENT_FILE) if adds else 0:
+            with open(run / EVENT_FILE, "ab") as file:
+                file.write(_events(cell, end, done))
+        else:
+            write_file(run / EVENT_FILE, _events(cell, end))
         written["runs"].append(run.name)
-    if not written["runs"]:
+    if not written["runs"] and not follows:
         raise Failure(f"'{sweep.folder}' has no finished round yet; there is nothing to export")
     written["runs"].sort(key=list(names.values()).index)  # in the grid's order
     return written

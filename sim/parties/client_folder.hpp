@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/folder_lock.hpp"
-#include "dp/ledger/ledger_book.hpp"
+#include "dp/ledger/ledger.hpp"
 #include "secagg/client.hpp"
 
 namespace fedstride {

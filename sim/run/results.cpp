@@ -152,7 +152,6 @@ std::vector<std::string> notes_on(const Setup& setup, const RunSummary& summary)
   if (summary.idle_rounds > 0) notes.push_back(idle_rounds_text(setup.configuration, summary.idle_rounds, summary.rounds));
   if (summary.failures > 0) notes.push_back(failures_text(summary));
   if (!summary.failed.empty()) notes.push_back(summary.failed);
-  if (!summary.board_failure.empty()) notes.push_back(board_failure_text(summary));
   if (summary.time) note_time(setup, *summary.time, notes);
   return notes;
 }
@@ -316,10 +315,6 @@ std::string failures_text(const RunSummary& summary) {
   return "in " + std::to_string(summary.failed_rounds) + " of " + counted(summary.session_rounds, "round") +
          (summary.session_rounds < summary.rounds ? " of this session" : "") + " clients were left out, " +
          counted(summary.failures, "update") + " in all: " + joined(parts, "; ");
-}
-
-std::string board_failure_text(const RunSummary& summary) {
-  return summary.board_failure + "; the run went on without TensorBoard";
 }
 
 std::string idle_rounds_text(const Configuration& configuration, std::uint64_t idle, std::uint64_t rounds) {

@@ -66,7 +66,6 @@ struct RunSummary {
   std::uint64_t failed_rounds = 0;                    ///< rounds in this session with updates left out
   std::map<std::string, std::uint64_t> reasons = {};  ///< why updates were left out, and how often
   std::string failed = {};                            ///< why a failed round ended the run; empty if none did
-  std::string board_failure = {};                     ///< why TensorBoard's file ends early; empty if it does not
   std::optional<TimeTotals> time = {};                ///< of all sessions, with virtual time
   std::vector<PrivacyStatement> privacy = {};
   LedgerMark ledger = {};
@@ -83,9 +82,6 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
 
 /// The note "in 2 of 3 rounds clients were left out, 7 updates in all: its training diverged (7)"
 std::string failures_text(const RunSummary& summary);
-
-/// The note "cannot write 'FILE': No space left on device; the run went on without TensorBoard"
-std::string board_failure_text(const RunSummary& summary);
 
 /// The note "in 3 of 40 rounds every step of every client was undone; start with a --learning-rate below 0.1, ...": the number of
 /// idle rounds (RoundRecord::is_idle) and advice. idle_rounds_advice returns only the advice.

@@ -19,7 +19,6 @@
 #include "sim/prepare/private_inputs.hpp"
 #include "sim/run/drive.hpp"
 #include "sim/run/fleets.hpp"
-#include "sim/run/live_board.hpp"
 #include "sim/run/model_tests.hpp"
 #include "sim/run/run_folder.hpp"
 #include "sim/run/run_privacy.hpp"
@@ -77,9 +76,7 @@ class Session {
         drive_(setup, privacy, make_server(setup), maker, folder.path(), observer.stop, std::move(checkpoint)),
         tests_(setup, drive_.threads, *drive_.fleet),
         summary_{.folder = folder.name()},
-        saved_(drive_.state.round) {
-    if (!setup.configuration.tensorboard.empty()) board_.emplace(setup.configuration.tensorboard, folder.path(), saved_);
-  }
+        saved_(drive_.state.round) {}
 
   ~Session() {
     if (observer_.ended) observer_.ended();
@@ -164,8 +161,7 @@ class Session {
     if (drive_.time) state.time_state = drive_.time->save();
     state.ledger = privacy_.mark();
     state.evaluation_seconds += record.evaluation_seconds;
-    const std::string line = folder_.append(record, setup_.configuration, state);
-    if (board_) board_->add(line);
+    folder_.append(record, setup_.configuration, state);
     if (is_checkpoint_due()) save();
   }
 
@@ -212,7 +208,6 @@ class Session {
     summary_.seconds = state.seconds;
     summary_.idle_rounds = state.idle_rounds;
     summary_.pieces_helped = drive_.threads.pieces_helped();
-    if (board_) summary_.board_failure = board_->failure();
     if (time) summary_.time = time->totals();
     summary_.privacy = privacy_.statements();
     summary_.ledger = privacy_.mark();
@@ -247,7 +242,6 @@ class Session {
   const RunObserver& observer_;
   const bool trains_outside_;
   Drive drive_;
-  std::optional<LiveBoard> board_ = {};
   ModelTests tests_;
   RunSummary summary_;
   std::uint32_t saved_;  // round of the checkpoint on disk
@@ -262,11 +256,6 @@ void check_outputs(const Configuration& configuration, const std::string& own) {
     if (const SettingValue value = info.get(&configuration);
         info.valid.place == Place::output && !std::get<std::string>(value).empty())
       check_output(std::get<std::string>(value), own);
-}
-
-// A run does not begin without a folder for its board; later it continues without one (LiveBoard::failure).
-void require_board(const Configuration& configuration) {
-  if (!configuration.tensorboard.empty()) make_folder(configuration.tensorboard);
 }
 
 // The state from which a session starts: the run's last checkpoint.
@@ -295,7 +284,6 @@ Start begin(Setup& setup, const RunFolder& folder) {
 // Like begin(), in a new folder, whose files are removed if the run cannot begin.
 Start begin_in_new_folder(Setup& setup, RunFolder& folder, const std::string& settings) {
   try {
-    require_board(setup.configuration);
     folder.write_configuration(settings);
     return begin(setup, folder);
   } catch (...) {
@@ -422,7 +410,6 @@ RunSummary resume(const std::string& name, const Settings& overrides, const RunO
     throw usage_error("rounds is " + std::to_string(configuration.rounds) + "; the run in '" + name + "' has already finished " +
                       std::to_string(saved->round) + ", so rounds must be at least that");
   Setup setup = prepared(configuration, saved ? FirstWeights::continued : FirstWeights::drawn, make_fleet);
-  require_board(configuration);
   Start start = saved ? from_checkpoint(setup, folder, *std::move(saved), name) : begin(setup, folder);
   folder.cut_results(start.checkpoint);
   if (!overrides.empty()) folder.write_configuration(write_settings(with_absolute_paths(configuration), settings));

@@ -138,13 +138,12 @@ void RunFolder::cut_results(const Checkpoint& checkpoint) const {
 
 void RunFolder::start_results() const { write_file(path_ / "rounds.jsonl", ""); }
 
-std::string RunFolder::append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const {
-  std::string line =
+void RunFolder::append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const {
+  const std::string line =
       round_json(record, configuration.publishable, ClientReports::of(configuration.client_reports, configuration.seed));
   append_line(path_ / "rounds.jsonl", line);
   checkpoint.results_bytes += line.size() + 1;
   checkpoint.results_hash = results_hash_after(checkpoint.results_hash, line);
-  return line;
 }
 
 namespace {

@@ -48,8 +48,8 @@ class RunFolder {
   /// Truncates rounds.jsonl to the checkpoint's length. Throws Error (failure) if that part was altered.
   void cut_results(const Checkpoint& checkpoint) const;
   void start_results() const;  ///< writes an empty rounds.jsonl
-  /// Appends a line to rounds.jsonl, updates the checkpoint's length and hash of that file, and returns the line.
-  std::string append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const;
+  /// Appends a line to rounds.jsonl, and updates the checkpoint's length and hash of that file.
+  void append(const RoundRecord& record, const Configuration& configuration, Checkpoint& checkpoint) const;
   void write_results(const Setup& setup, const Vector& model, const RunSummary& summary, const std::string& model_hash) const;
   /// Writes the model of an earlier round to the file kGoodModel.
   void write_good_model(const Setup& setup, const Vector& model, std::uint32_t round) const;

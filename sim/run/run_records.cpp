@@ -14,7 +14,7 @@
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "data/schema.hpp"
-#include "dp/ledger/ledger_book.hpp"
+#include "dp/ledger/ledger.hpp"
 #include "nn/safetensors.hpp"
 #include "server/checkpoint.hpp"
 #include "sim/run/results.hpp"

@@ -136,7 +136,6 @@ struct Configuration : ReadSettings {
   int threads = 0;
   bool quiet = false;
   std::string timeline;
-  std::string tensorboard;
   std::string out;
   CodeNames code;
 

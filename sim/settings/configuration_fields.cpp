@@ -209,9 +209,6 @@ struct ConfigurationFields {
                 .often(),
             Field{"timeline", &Configuration::timeline,
                   "write the run's tasks in virtual time to this file, in Chrome's trace format", kOutput, Shapes::screen},
-            Field{"tensorboard", &Configuration::tensorboard,
-                  "write a TensorBoard event file during the run, in this folder's subfolder with the run's name", kFolder,
-                  Shapes::work},
             Field{"quiet", &Configuration::quiet, "print errors only", {}, Shapes::screen},
             Field{"out", &Configuration::out, "folder for the results (default: a new one under runs/)", kFolder, Shapes::folder}
                 .first()),

@@ -10,7 +10,7 @@
 #include "core/files.hpp"
 #include "core/hash.hpp"
 #include "core/json.hpp"
-#include "dp/ledger/ledger_book.hpp"
+#include "dp/ledger/ledger.hpp"
 #include "dp/ledger/statement.hpp"
 
 namespace fedstride {

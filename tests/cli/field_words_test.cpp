@@ -157,7 +157,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--scaffold", "SCAFFOLD is --local-objective scaffold"},
            {"--target_epsilon", "--dp example --epsilon"},
            {"--max_grad_norm", "--clip"},
-           {"--wandb", "fedstride export RUN --tensorboard FOLDER"},
+           {"--wandb", "fedstride export RUN --tensorboard FOLDER --follow"},
            {"--device", "computes on the CPU only; --threads sets the number of threads"},
            {"--save", "'--out'"},
            {"--noise", "--dp example --noise-multiplier"},

@@ -199,10 +199,10 @@ def test_a_handler_of_ones_own_decides(tmp_path, sent):
 def test_a_callback_may_change_the_folder(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
-    places = {"out": "run", "timeline": "time.json", "tensorboard": "board"}
+    places = {"out": "run", "timeline": "time.json"}
     run = fedstride.run(**SMALL, **places, devices="exponential", on_round=lambda one: os.chdir(tmp_path / "elsewhere"))
     assert run.folder == tmp_path / "run" and run.summary["rounds"] == SMALL["rounds"] and not any((tmp_path / "elsewhere").iterdir())
-    assert (tmp_path / "time.json").is_file() and any((tmp_path / "board").iterdir())
+    assert (tmp_path / "time.json").is_file()
     os.chdir(tmp_path)
     run = fedstride.resume("run", rounds=SMALL["rounds"] + 1, on_round=lambda one: os.chdir(tmp_path / "elsewhere"))
     assert run.summary["rounds"] == SMALL["rounds"] + 1

@@ -12,7 +12,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "dp/accountants/accountants.hpp"
-#include "dp/ledger/ledger_book.hpp"
+#include "dp/ledger/ledger.hpp"
 #include "dp/noise/noisy_mean.hpp"
 #include "sim/prepare/private_inputs.hpp"
 #include "sim/run/evaluate.hpp"
