@@ -23,7 +23,7 @@
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "partitions/own_rows.hpp"
-#include "sim/net/log.hpp"
+#include "sim/net/connection.hpp"
 
 namespace fedstride {
 namespace {

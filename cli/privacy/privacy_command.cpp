@@ -243,24 +243,32 @@ void say_steps(PrivacyQuestion question) {
           "; they reach " + rounded_up(bound.value));
 }
 
-/// Returns a row for each accountant, with the bound it proves or why it has none; appends the same table to `text`. Settings
-/// apply to the accountants that have them. Exactly one of epsilon and delta must be given.
-Json compare_accountants(std::span<const Releases> spending, const AccountantWords& settings,
-                         const std::optional<double>& epsilon, const std::optional<double>& delta, std::string& text) {
-  Json rows = Json::array();
-  text += std::string("\naccountant    ") + (delta ? "epsilon" : "delta");
+/// Prints a row for each accountant, with the bound it proves or why it has none. Settings apply to the accountants that have them.
+void compare(const PrivacyQuestion& question) {
+  if (question.epsilon.has_value() == question.delta.has_value())
+    throw usage_error("compare needs exactly one of --delta (to show epsilon) and --epsilon (to show delta)");
+  const Releases releases = releases_of(question, *question.noise_multiplier);
+  const bool asks_epsilon = question.delta.has_value();
+  Json json = described(question, Accountant{}, releases);
+  json.erase("accountant");
+  Json& rows = json["accountants"] = Json::array();
+  std::string text = setting_text(
+      asks_epsilon ? "delta " + number_text(*question.delta) : "epsilon " + number_text(*question.epsilon), releases);
+  text += std::string("\naccountant    ") + (asks_epsilon ? "epsilon" : "delta");
   for (const auto& name : part_names<Accountant>()) {
+    const auto setting = [&](const char* key, const std::string& word) { return has_setting(name, key) ? word : ""; };
     const Accountant accountant = make_accountant({.name = name,
-                                                   .conversion = has_setting(name, "conversion") ? settings.conversion : "",
-                                                   .orders = has_setting(name, "orders") ? settings.orders : ""});
+                                                   .conversion = setting("conversion", question.accountant.conversion),
+                                                   .orders = setting("orders", question.accountant.orders)});
     std::string value = "-";
-    std::string remark = unsound_by(accountant, spending);
+    std::string remark = unsound_by(accountant, {&releases, 1});
     Json row{{"accountant", name}};
     if (remark.empty()) {
-      const auto bound = delta ? epsilon_by(accountant, spending, *delta) : delta_by(accountant, spending, *epsilon);
+      const auto bound = asks_epsilon ? epsilon_by(accountant, {&releases, 1}, *question.delta)
+                                      : delta_by(accountant, {&releases, 1}, *question.epsilon);
       value = rounded_up(bound.value);
       remark = bound.warning;
-      row[delta ? "epsilon" : "delta"] = finite_json(bound.value);
+      row[asks_epsilon ? "epsilon" : "delta"] = finite_json(bound.value);
       if (!remark.empty()) row["warning"] = remark;
     } else {
       row["unsound"] = remark;
@@ -271,20 +279,6 @@ Json compare_accountants(std::span<const Releases> spending, const AccountantWor
     while (text.ends_with(' ')) text.pop_back();
     rows.push_back(row);
   }
-  return rows;
-}
-
-void compare(const PrivacyQuestion& question) {
-  if (question.epsilon.has_value() == question.delta.has_value())
-    throw usage_error("compare needs exactly one of --delta (to show epsilon) and --epsilon (to show delta)");
-  const Releases releases = releases_of(question, *question.noise_multiplier);
-  const Spending spending{releases};
-  std::string text = setting_text(
-      question.delta ? "delta " + number_text(*question.delta) : "epsilon " + number_text(*question.epsilon), releases);
-  const Json rows = compare_accountants(spending, question.accountant, question.epsilon, question.delta, text);
-  Json json = described(question, Accountant{}, releases);
-  json.erase("accountant");
-  json["accountants"] = rows;
   add_shuffle_facts(question, Accountant{}, releases, json, text);
   print(question, json, text);
 }

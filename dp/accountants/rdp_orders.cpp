@@ -214,8 +214,4 @@ double log_delta_at(Conversion conversion, double order, double divergence, doub
   return (order - 1) * (divergence - epsilon + std::log1p(-1 / order)) - std::log(order);
 }
 
-double divergence_within(Conversion conversion, double order, double epsilon, double delta) {
-  return epsilon - epsilon_at(conversion, order, 0, delta);
-}
-
 }  // namespace fedstride

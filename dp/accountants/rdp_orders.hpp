@@ -51,7 +51,5 @@ constexpr auto choice_names(Conversion) { return names("improved", "classical");
 /// The converted epsilon, or the logarithm of the converted delta; the first may be negative, the second positive.
 double epsilon_at(Conversion conversion, double order, double divergence, double delta);
 double log_delta_at(Conversion conversion, double order, double divergence, double epsilon);
-/// The largest divergence at this order that still implies (epsilon, delta); negative if none does.
-double divergence_within(Conversion conversion, double order, double epsilon, double delta);
 
 }  // namespace fedstride

@@ -1,17 +1,37 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/trainer.hpp"
 #include "core/pool.hpp"
 #include "partitions/client_rows.hpp"
-#include "sim/fleet/local_fleet.hpp"
+#include "server/fleet.hpp"
+#include "sim/fleet/state_store.hpp"
 #include "sim/fleet/threads.hpp"
 
 namespace fedstride {
+
+/// A fleet in this process, with a store for the states that its clients keep.
+class LocalFleet : public Fleet {
+ public:
+  void keep_in(StateStore store) { states_.emplace(std::move(store)); }
+  void end_round(std::uint32_t round) override {
+    if (states_) states_->end_round(round);
+  }
+  std::uint32_t abandon_round(std::uint32_t last_round) override { return states_ ? states_->abandon_round() : last_round; }
+  void checkpointed(std::uint32_t round) override {
+    if (states_) states_->checkpointed(round);
+  }
+
+ protected:
+  std::optional<StateStore> states_;
+};
 
 /// Trains every client in this process, on several threads. Each client has only its rows and its state (in a temporary store,
 /// unless keep_in() sets another); large objects are in the Trainers, of which there is at most one per thread.

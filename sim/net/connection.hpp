@@ -16,6 +16,9 @@ class io_context;
 
 namespace fedstride {
 
+/// Receives one line for each network event. Called on the io thread.
+using NetworkLog = std::function<void(const std::string& line)>;
+
 /// The authentication of a connection: TLS 1.3 with certificates on both sides or, allowed only between processes on one
 /// machine, none.
 class Transport {

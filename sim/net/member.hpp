@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "sim/net/connection.hpp"
-#include "sim/net/log.hpp"
 #include "sim/net/messages.hpp"
 #include "sim/net/packing.hpp"
 

@@ -23,7 +23,6 @@
 #include "core/text.hpp"
 #include "server/broadcast.hpp"
 #include "server/secure_sum.hpp"
-#include "sim/net/clients_text.hpp"
 #include "sim/net/frame_bytes.hpp"
 #include "sim/net/secure_round.hpp"
 #include "sim/net/timer.hpp"

@@ -11,7 +11,6 @@
 #include "secagg/primitives.hpp"
 #include "sim/net/connection.hpp"
 #include "sim/net/deny_list.hpp"
-#include "sim/net/log.hpp"
 #include "sim/net/messages.hpp"
 #include "sim/net/packing.hpp"
 #include "sim/net/status.hpp"

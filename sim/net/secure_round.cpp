@@ -8,7 +8,6 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "sim/net/clients_text.hpp"
 #include "sim/net/timer.hpp"
 
 namespace fedstride {
