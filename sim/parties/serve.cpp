@@ -65,7 +65,7 @@ FederationTerms terms_of(const Setup& setup) {
   return terms;
 }
 
-// Returns the number of these rows' targets that an evaluation counts (nn/losses.cpp); in a sequence, every unmasked position is
+// Returns the number of these rows' targets that an evaluation counts (nn/workspace.cpp); in a sequence, every unmasked position is
 // a target.
 std::uint64_t target_count(const Dataset& data, std::span<const Row> rows) {
   const std::size_t each = data.form().answers();
