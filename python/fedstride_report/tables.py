@@ -2,6 +2,7 @@
 only if needed, numbers as the shortest text that reads back exactly. The same results give the same bytes, except for timings."""
 
 import contextlib
+import functools
 import math
 import re
 
@@ -19,13 +20,12 @@ def _field(text):
     return '"' + text.replace('"', '""') + '"' if re.search('[,"\r\n]', text) else text
 
 
+@functools.lru_cache(1 << 16, typed=True)
 def _value(value):
     """The field of a text, a whole number, or a number that may be missing."""
-    if isinstance(value, str):
-        return _field(value)
-    if isinstance(value, int):
-        return str(value)
-    return number_text(value) if math.isfinite(value) else ""
+    if type(value) is float:
+        return number_text(value + 0.0) if math.isfinite(value) else ""  # -0.0 is 0
+    return _field(value) if isinstance(value, str) else str(value)
 
 
 class _Table(NewFile):
@@ -96,7 +96,7 @@ def _write_rounds(sweep):
             rows = rows[rows["round"].isna() | rows["client"].isna() | (rows["n"] > 1)]  # clients.csv has the others
             point = [seeds[0].configuration, *map(seeds[0].value, seedless)]
             rank = sweep.ranks.get(seeds[0].configuration, "")
-            texts = [rows[name].astype("string").fillna("").tolist() for name in ("metric", "round", "client")]
+            texts = [rows["metric"].tolist(), *(rows[name].to_numpy(object, na_value="").tolist() for name in ("round", "client"))]
             summary.rows([*point, *text, int(n), *numbers, rank] for *text, (n, *numbers) in zip(*texts, _lists(rows, statistics)))
 
 

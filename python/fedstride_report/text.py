@@ -1,7 +1,6 @@
 """Text and files, spelled as the program spells them."""
 
 import os
-import re
 import secrets
 import stat
 from pathlib import Path
@@ -22,7 +21,7 @@ class UsageFailure(Failure):
 def number_text(value):
     """The shortest text that reads back as the same number, as the program writes it ("0.1", "1e-05", "10")."""
     text = repr(float(value)).removesuffix(".0")
-    if "e" not in text and not re.match(r"-?0\.00|-?\d*000$", text):
+    if "e" not in text and "0.00" not in text and not text.endswith("000"):  # no zeros that an exponent would save
         return text
     digits, _, exponent = text.lstrip("-").partition("e")
     whole, _, fraction = digits.partition(".")
@@ -64,7 +63,7 @@ class NewFile:
     def __init__(self, path):
         self.path = Path(path)
         self.target = self.path.resolve()
-        self.is_replaced = not self.target.exists() or stat.S_ISREG(self.target.stat().st_mode)
+        self.is_replaced = self.path.is_file() or not self.path.exists()  # of a pipe, only the link's name exists
         self.temporary = Path(f"{self.target}.fedstride-{secrets.token_hex(8)}") if self.is_replaced else self.path
 
     def __enter__(self):
