@@ -1,0 +1,111 @@
+#include "core/python_part.hpp"
+
+#include <dlfcn.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/process.hpp"
+#include "core/stop.hpp"
+
+namespace fedstride {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxOutputBytes = std::size_t{1} << 20;
+constexpr int kNotFound = 127;  // exit code of env(1) if there is no such program
+constexpr int kPollMilliseconds = 50;
+constexpr int kPollsUntilKilled = 20;
+
+/// Places of the folder that holds the package, from the folder of the program or of the module _core: a build tree, programs in a
+/// build tree's folders, an installation (PREFIX/bin, PREFIX/lib/fedstride, PREFIX/lib/fedstride/LEVEL), a wheel's module
+/// (fedstride, fedstride/LEVEL) and program (fedstride/lib/fedstride/LEVEL).
+constexpr std::array kPlaces{
+    "python", "../python",  "../share/fedstride/python", "../../share/fedstride/python", "../../../share/fedstride/python", "..",
+    "../..",  "../../../.."};
+
+/// The file with this code: the program, or the module _core in Python's process.
+fs::path own_file() {
+  Dl_info info{};
+  const bool is_module = ::dladdr(reinterpret_cast<const void*>(&run_python_part), &info) != 0 && info.dli_fname != nullptr &&
+                         std::string_view(info.dli_fname).ends_with(".so");
+  std::error_code error;
+  return fs::canonical(is_module ? info.dli_fname : "/proc/self/exe", error);
+}
+
+/// The folder for PYTHONPATH. Throws Error (failure) if the module is in none of the places.
+std::string package_folder(const std::string& module) {
+  const fs::path from = own_file().parent_path();
+  std::string file = module;
+  std::ranges::replace(file, '.', '/');
+  for (const char* place : kPlaces) {
+    std::error_code error;
+    const fs::path folder = fs::weakly_canonical(from / place, error);
+    if (fs::exists(folder / (file + ".py"), error) || fs::exists(folder / file / "__main__.py", error)) return folder.string();
+  }
+  throw failure("the program's Python part '" + module + "' is not beside '" + from.string() +
+                "'; keep share/fedstride/python (in a build tree: python) where the program was installed");
+}
+
+/// Receives what the child writes until it ends.
+void listen(int from, std::string* output, ChildProcess& child) {
+  pollfd end{from, POLLIN, 0};
+  std::array<char, 1 << 14> buffer{};
+  while (end.fd >= 0) {
+    try {
+      check_stop();
+    } catch (const Stopped&) {
+      child.signal(SIGTERM);
+      for (int i = 0; i < kPollsUntilKilled && !child.ended(); ++i) ::poll(nullptr, 0, kPollMilliseconds);
+      throw;  // and the child's destructor kills it
+    }
+    if (::poll(&end, 1, kPollMilliseconds) <= 0) continue;
+    const ssize_t count = uninterrupted([&] { return ::read(from, buffer.data(), buffer.size()); });
+    if (count <= 0) end.fd = -1;
+    if (count > 0 && output != nullptr && output->size() < kMaxOutputBytes)
+      output->append(buffer.data(), static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+int run_python_part(const std::string& module, std::span<const std::string> arguments, std::string* output,
+                    std::span<const int> kept) {
+  const char* chosen = std::getenv("FEDSTRIDE_PYTHON");
+  const std::string python = chosen == nullptr || *chosen == '\0' ? "python3" : chosen;
+  const char* before = std::getenv("PYTHONPATH");
+  const std::string path = package_folder(module) + (before == nullptr || *before == '\0' ? "" : ":" + std::string(before));
+  // PYTHONSAFEPATH: the current folder's files are not modules.
+  std::vector<std::string> words{"env", "PYTHONPATH=" + path, "PYTHONSAFEPATH=1", python, "-m", module};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const std::vector<char*> pointers = argument_pointers(words);
+  Pipe pipe;  // the child's end closes when the child ends, also if nothing is written to it
+  const Descriptor nothing = opened("/dev/null", O_RDONLY);
+  ChildProcess child = forked(
+      [&] {
+        // Only async-signal-safe calls are allowed here.
+        for (const int descriptor : kept) ::fcntl(descriptor, F_SETFD, 0);
+        if (output == nullptr) ::fcntl(pipe.in.get(), F_SETFD, 0);
+        return become("/usr/bin/env", pointers,
+                      {nothing.get(), output == nullptr ? STDOUT_FILENO : pipe.in.get(), STDERR_FILENO});
+      },
+      SIGKILL);
+  if (!child) throw failure("cannot start " + python + ": " + std::strerror(errno));
+  pipe.in = Descriptor();
+  listen(pipe.out.get(), output, child);
+  const int code = child.wait();
+  if (code == kNotFound)
+    throw failure("'" + python + "' was not found, and 'python3 -m " + module +
+                  "' needs it; install it with: sudo apt install python3 python3-numpy");
+  return code;
+}
+
+}  // namespace fedstride
