@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/process.hpp"
 #include "core/stop.hpp"
+#include "core/text.hpp"
 
 namespace fedstride {
 namespace {
@@ -21,7 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxOutputBytes = std::size_t{1} << 20;
-constexpr int kNotFound = 127;  // exit code of env(1) if there is no such program
+constexpr std::string_view kScript = ".py";
+constexpr const char* kSystemPython = "/usr/bin/python3";  // has the packages that error messages say how to install
+constexpr int kNotFound = 127;                             // exit code of env(1) if there is no such program
 constexpr int kPollMilliseconds = 50;
 constexpr int kPollsUntilKilled = 20;
 
@@ -41,18 +44,32 @@ fs::path own_file() {
   return fs::canonical(is_module ? info.dli_fname : "/proc/self/exe", error);
 }
 
-/// The folder for PYTHONPATH. Throws Error (failure) if the module is in none of the places.
+/// The folder for PYTHONPATH. Throws Error (failure) if the module, or the script, is in none of the places.
 std::string package_folder(const std::string& module) {
   const fs::path from = own_file().parent_path();
   std::string file = module;
-  std::ranges::replace(file, '.', '/');
+  if (!file.ends_with(kScript)) std::ranges::replace(file, '.', '/');
   for (const char* place : kPlaces) {
     std::error_code error;
     const fs::path folder = fs::weakly_canonical(from / place, error);
-    if (fs::exists(folder / (file + ".py"), error) || fs::exists(folder / file / "__main__.py", error)) return folder.string();
+    for (const char* rest : {"", ".py", "/__main__.py"})
+      if (fs::is_regular_file(folder / (file + rest), error)) return folder.string();
   }
   throw failure("the program's Python part '" + module + "' is not beside '" + from.string() +
                 "'; keep share/fedstride/python (in a build tree: python) where the program was installed");
+}
+
+/// $FEDSTRIDE_PYTHON, the system's Python, or the first on PATH. Throws Error (failure) if there is no such program.
+std::string python_for(const std::string& module) {
+  const char* chosen = std::getenv("FEDSTRIDE_PYTHON");
+  const bool is_chosen = chosen != nullptr && *chosen != '\0';
+  const std::string python = is_chosen ? chosen : ::access(kSystemPython, X_OK) == 0 ? kSystemPython : "python3";
+  const char* path = std::getenv("PATH");
+  const std::string_view folders = python.find('/') != python.npos ? "." : path == nullptr ? "" : path;
+  for (const std::string_view folder : split(folders, ':'))
+    if (::access((fs::path(folder) / python).c_str(), X_OK) == 0) return python;
+  throw failure("'" + python + "' was not found, and '" + module +
+                "' needs it; install it with: sudo apt install python3 python3-numpy");
 }
 
 /// Receives what the child writes until it ends.
@@ -79,12 +96,16 @@ void listen(int from, std::string* output, ChildProcess& child) {
 
 int run_python_part(const std::string& module, std::span<const std::string> arguments, std::string* output,
                     std::span<const int> kept) {
-  const char* chosen = std::getenv("FEDSTRIDE_PYTHON");
-  const std::string python = chosen == nullptr || *chosen == '\0' ? "python3" : chosen;
+  const std::string python = python_for(module);
   const char* before = std::getenv("PYTHONPATH");
-  const std::string path = package_folder(module) + (before == nullptr || *before == '\0' ? "" : ":" + std::string(before));
+  const std::string folder = package_folder(module);
+  const std::string path = folder + (before == nullptr || *before == '\0' ? "" : ":" + std::string(before));
   // PYTHONSAFEPATH: the current folder's files are not modules.
-  std::vector<std::string> words{"env", "PYTHONPATH=" + path, "PYTHONSAFEPATH=1", python, "-m", module};
+  std::vector<std::string> words{"env", "PYTHONPATH=" + path, "PYTHONSAFEPATH=1", python};
+  if (module.ends_with(kScript))
+    words.push_back(folder + "/" + module);
+  else
+    words.insert(words.end(), {"-m", module});
   words.insert(words.end(), arguments.begin(), arguments.end());
   const std::vector<char*> pointers = argument_pointers(words);
   Pipe pipe;  // the child's end closes when the child ends, also if nothing is written to it
@@ -101,11 +122,7 @@ int run_python_part(const std::string& module, std::span<const std::string> argu
   if (!child) throw failure("cannot start " + python + ": " + std::strerror(errno));
   pipe.in = Descriptor();
   listen(pipe.out.get(), output, child);
-  const int code = child.wait();
-  if (code == kNotFound)
-    throw failure("'" + python + "' was not found, and 'python3 -m " + module +
-                  "' needs it; install it with: sudo apt install python3 python3-numpy");
-  return code;
+  return child.wait();
 }
 
 }  // namespace fedstride

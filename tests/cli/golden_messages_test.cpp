@@ -12,8 +12,8 @@ struct Message {
 const Message kMessages[] = {
     // commands and flags
     {{"completion", "bsh"}, "shell 'bsh' is unknown; did you mean 'bash'? valid: bash"},
-    {{"data"}, "'fedstride data' needs a command: show, list, verify, roster, get, forget; see 'fedstride data --help'"},
-    {{"data", "gte"}, "command 'gte' is unknown; did you mean 'get'? valid: show, list, verify, roster, get, forget"},
+    {{"data"}, "'fedstride data' needs a command: show, convert, list, verify, roster, get, forget; see 'fedstride data --help'"},
+    {{"data", "gte"}, "command 'gte' is unknown; did you mean 'get'? valid: show, convert, list, verify, roster, get, forget"},
     {{"run", "--lerning-rate", "1"},
      "flag '--lerning-rate' is unknown; did you mean '--learning-rate'? 'fedstride run --help' lists them"},
     {{"run", "--learning-rate"}, "flag '--learning-rate' needs a value; see 'fedstride run --help'"},

@@ -45,7 +45,6 @@ TEST_CASE("a small gzipped file does not unpack to what fills the memory, whatev
   const ReadSettings settings;
   Assembly both("the pictures", "none", settings);
   check_bound(pictures, [&] { read_idx_files(pictures, labels, both, false); });
-  check_bound(pictures, [&] { load_dataset("file", own(pictures)); });
 }
 
 TEST_CASE("what unpacks to less is read, however well it is packed") {

@@ -68,6 +68,9 @@ endif()
 install(DIRECTORY ${manual_folder}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 install(FILES ${completion_folder}/bash DESTINATION share/bash-completion/completions RENAME fedstride COMPONENT program)
 install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
+# The part of the program that is in Python (core/python_part.hpp).
+install(DIRECTORY python/fedstride/ DESTINATION share/fedstride/python/fedstride COMPONENT program
+        FILES_MATCHING PATTERN *.py PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
         PATTERN __pycache__ EXCLUDE)
 
@@ -108,7 +111,7 @@ if(CMAKE_CROSSCOMPILING)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS OFF)   # tools/make-packages sets its dependencies
 endif()
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "librsvg2-bin")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "dataset-fashion-mnist, bash-completion")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "dataset-fashion-mnist, bash-completion, python3-numpy, python3-h5py, python3-pil")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "Federated averaging over clients that hold pathological splits of a data set, with
 step sizes that adapt (ADADP), differential privacy with accountants, sweeps, reports
 and networked federations. The same run gives the same bits on one thread and on many,
