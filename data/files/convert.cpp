@@ -127,11 +127,15 @@ Converted converted(const OwnFiles& data, const ReadSettings& settings, const st
   const KeptPlace place = place_of_object(digest);
   const fs::path path = place.folder / place.name;
   std::error_code error;
-  if (!fs::exists(path, error)) convert_data(data, settings, words, path);
+  if (!fs::exists(path, error)) {
+    convert_data(data, settings, words, path);
+    if (digest_of(data, options) != digest) {
+      fs::remove(path, error);
+      throw failure("'" + data.train.front().string() + "' was changed while it was converted; try again");
+    }
+  }
   fs::last_write_time(path, fs::file_time_type::clock::now(), error);  // `fedstride data forget --dry-run` shows the last use
-  if (digest_of(data, options) == digest) return {.path = path};
-  fs::remove(path, error);
-  throw failure("'" + data.train.front().string() + "' was changed while it was read; try again");
+  return {.path = path};
 }
 
 }  // namespace fedstride

@@ -124,6 +124,22 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
   return found;
 }
 
+/// The file next to `images` whose name has "labels" instead of "images" and "idx1" instead of "idx3", gzipped or not.
+fs::path labels_beside(const fs::path& images) {
+  std::string name = images.filename().string();
+  const std::size_t at = name.rfind("images");
+  if (at == name.npos)
+    throw failure("'" + images.string() + "' has no \"images\" in its name, which is needed to find the label file");
+  name.replace(at, 6, "labels");
+  for (const char* number : {"idx3", "idx4", "idx2"})
+    if (const std::size_t place = name.rfind(number); place != name.npos) name.replace(place, 4, "idx1");
+  const fs::path beside = images.parent_path() / name;
+  if (is_there(beside)) return beside;
+  fs::path other = beside.extension() == ".gz" ? fs::path(beside).replace_extension() : fs::path(beside.string() + ".gz");
+  if (is_there(other)) return other;
+  throw failure("'" + beside.string() + "' is missing; it should have the labels of '" + images.string() + "'");
+}
+
 /// Determines a file's format from its first bytes, or from the ending ".bin".
 FileForm form_of_bytes(const fs::path& file) {
   if (file.extension() == ".bin") return FileForm::cifar;  // its first bytes could look like another format's

@@ -15,15 +15,13 @@ namespace fedstride {
 // Readers for formats in docs/data.md; the others are converted to NumPy archives (convert.hpp). Each reads one part, the test part if requested, and throws
 // Error (failure) naming the file and the key, line or record.
 
-/// CIFAR's binary format: records of labels and 3072 pixels (red, green and blue planes of 32 rows). The last of `label_bytes`
-/// label bytes is used; 0 means one, or two (CIFAR-100's coarse and fine labels) in files whose size fits only two.
-void read_cifar_file(const std::filesystem::path& path, Assembly& into, bool as_test, std::size_t label_bytes = 0);
+/// CIFAR's binary format: records of so many label bytes, the last of which is used, and 3072 pixels (red, green and blue planes of
+/// 32 rows).
+void read_cifar_file(const std::filesystem::path& path, Assembly& into, bool as_test, std::size_t label_bytes);
 
-/// A pair of idx files (LeCun's format, gzipped or not): `images` of bytes in two to four dimensions (the first counts the
-/// examples), and one-byte labels.
+/// A pair of idx files (LeCun's format, gzipped or not): `images` of bytes in three dimensions (the first counts the examples), and
+/// one-byte labels.
 void read_idx_files(const std::filesystem::path& images, const std::filesystem::path& labels, Assembly& into, bool as_test);
-/// The file next to `images` whose name has "labels" instead of "images" and "idx1" instead of "idx3", gzipped or not.
-std::filesystem::path labels_beside(const std::filesystem::path& images);
 
 /// A text table, one example per record (csv_records.hpp). The first line is a header if `settings` says so or specifies a column
 /// by name; if none of its fields is a number; or if its numbers count the columns from 0 or 1 and there are at least four (three

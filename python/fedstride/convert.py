@@ -269,22 +269,19 @@ class Hdf5:
     def read_plain(self):
         facts = ["classes", "vocabulary", "mean", "deviation", "shape", "columns"]
         bases = [self.options.inputs or "x", self.options.label or "y", self.options.client_column or "client", "client"]
-        ends = {"": "", "_train": "", "_test": "_test"}
-        known = {base + end: base + ends[end] for base in bases for end in ends}
-        known |= {end[1:] + "_" + base: base + ends[end] for base in bases for end in ends if end} | dict(zip(facts, facts))
-        found = [key for key in self.file if key in known]
+        names = dict(zip(facts, facts))
+        for base in bases:
+            names |= dict.fromkeys([base, base + "_train", "train_" + base], base + "_test" * self.as_test)
+            names |= dict.fromkeys([base + "_test", "test_" + base], base + "_test")
+        found = [key for key in self.file if key in names]
         if not found:
-            others = ", but ".join(["", ", ".join(map(shown, list(self.file)[:12]))]) if len(self.file) else ""
+            others = ", but " * bool(len(self.file)) + ", ".join(map(shown, list(self.file)[:12]))
             raise Refused(f"{self.name} has no group 'examples' and no array '{bases[0]}'{others}; valid: arrays as in a NumPy "
                           "archive, such as x and y, or those that --inputs and --label name; or examples/CLIENT/KEY")
         for key in found:
-            is_test = known[key].endswith("_test")
-            if self.as_test and is_test:
-                raise Refused(f"{self.name} has its own test set ('{key}') but is itself the test file")
-            name = known[key] + "_test" * (self.as_test and key not in facts)
-            if name in self.archive.arrays and name not in facts:
-                raise Refused(f"{self.name} has '{known[key]}' under two names; use only one of them")
-            self.archive.arrays[name] = [self.array(self.file, key, self.name)]
+            if names[key] in self.archive.arrays and key not in facts:
+                raise Refused(f"{self.name}: '{key}' is a second array for '{names[key]}'; each part has one")
+            self.archive.arrays[names[key]] = [self.array(self.file, key, self.name)]
 
     def keys(self, group, who):
         """The keys of examples and answers; no answers if they are the examples' next tokens."""
