@@ -11,6 +11,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
+#include "cli/terminal/host.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
@@ -176,6 +177,7 @@ void print_clients(const DataPair& pair) {
 }
 
 void show(const DataFlags& flags) {
+  stop_on_signals();  // while data are converted
   const std::string& path = flags.path;
   const std::string& name = flags.name;
   const std::string& sheet = flags.sheet;
@@ -197,6 +199,7 @@ void show(const DataFlags& flags) {
 }
 
 void convert(const DataFlags& flags) {
+  stop_on_signals();
   const ReadSettings settings = reading_settings(flags.settings);
   const OwnFiles files = find_own_files(flags.path, settings);
   if (files.form == FileForm::npz || files.form == FileForm::csv)
@@ -353,7 +356,7 @@ void add_data_command(CLI::App& app) {
   add_number_flag(
       add("roster",
           "Print one client's line of the roster for a federation whose clients bring their own rows: row count and keyed hash.",
-          "roster csv --client 2 --data-dir ~/mine >> roster.jsonl", known_datasets(), roster),
+          "roster file --client 2 --data ~/mine >> roster.jsonl", known_datasets(), roster),
       "--client", flags->client, Valid{.low = 0, .high = 1e6}, "number of this client, counted from 0")
       .required();
   CLI::App& getting = add("get", "Download a data set and check its SHA-256; an interrupted download resumes.", "get cifar10",

@@ -22,18 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxOutputBytes = std::size_t{1} << 20;
-constexpr std::string_view kScript = ".py";
 constexpr const char* kSystemPython = "/usr/bin/python3";  // has the packages that error messages say how to install
-constexpr int kNotFound = 127;                             // exit code of env(1) if there is no such program
 constexpr int kPollMilliseconds = 50;
 constexpr int kPollsUntilKilled = 20;
 
-/// Places of the folder that holds the package, from the folder of the program or of the module _core: a build tree, programs in a
-/// build tree's folders, an installation (PREFIX/bin, PREFIX/lib/fedstride, PREFIX/lib/fedstride/LEVEL), a wheel's module
-/// (fedstride, fedstride/LEVEL) and program (fedstride/lib/fedstride/LEVEL).
+/// Places of the folder of the Python part, from the folder of the program: a build tree and programs in its folders (or
+/// PREFIX/lib/fedstride/LEVEL), PREFIX/bin; and from that of the module _core: a wheel's, a build tree's, the Debian package's.
 constexpr std::array kPlaces{
-    "python", "../python",  "../share/fedstride/python", "../../share/fedstride/python", "../../../share/fedstride/python", "..",
-    "../..",  "../../../.."};
+    "python", "../python", "../lib/fedstride/python", "lib/fedstride/python", "..", "../../../../fedstride/python"};
 
 /// The file with this code: the program, or the module _core in Python's process.
 fs::path own_file() {
@@ -44,19 +40,16 @@ fs::path own_file() {
   return fs::canonical(is_module ? info.dli_fname : "/proc/self/exe", error);
 }
 
-/// The folder for PYTHONPATH. Throws Error (failure) if the module, or the script, is in none of the places.
-std::string package_folder(const std::string& module) {
+/// The folder for PYTHONPATH. Throws Error (failure) if the module or package is in none of the places.
+std::string part_folder(const std::string& module) {
   const fs::path from = own_file().parent_path();
-  std::string file = module;
-  if (!file.ends_with(kScript)) std::ranges::replace(file, '.', '/');
   for (const char* place : kPlaces) {
     std::error_code error;
     const fs::path folder = fs::weakly_canonical(from / place, error);
-    for (const char* rest : {"", ".py", "/__main__.py"})
-      if (fs::is_regular_file(folder / (file + rest), error)) return folder.string();
+    if (fs::exists(folder / (module + ".py"), error) || fs::exists(folder / module, error)) return folder.string();
   }
-  throw failure("the program's Python part '" + module + "' is not beside '" + from.string() +
-                "'; keep share/fedstride/python (in a build tree: python) where the program was installed");
+  throw failure("the Python part '" + module + "' is not beside '" + from.string() +
+                "'; install the program with its folder lib/fedstride");
 }
 
 /// $FEDSTRIDE_PYTHON, the system's Python, or the first on PATH. Throws Error (failure) if there is no such program.
@@ -98,14 +91,9 @@ int run_python_part(const std::string& module, std::span<const std::string> argu
                     std::span<const int> kept) {
   const std::string python = python_for(module);
   const char* before = std::getenv("PYTHONPATH");
-  const std::string folder = package_folder(module);
-  const std::string path = folder + (before == nullptr || *before == '\0' ? "" : ":" + std::string(before));
+  const std::string path = part_folder(module) + (before == nullptr || *before == '\0' ? "" : ":" + std::string(before));
   // PYTHONSAFEPATH: the current folder's files are not modules.
-  std::vector<std::string> words{"env", "PYTHONPATH=" + path, "PYTHONSAFEPATH=1", python};
-  if (module.ends_with(kScript))
-    words.push_back(folder + "/" + module);
-  else
-    words.insert(words.end(), {"-m", module});
+  std::vector<std::string> words{"env", "PYTHONPATH=" + path, "PYTHONSAFEPATH=1", python, "-m", module};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const std::vector<char*> pointers = argument_pointers(words);
   Pipe pipe;  // the child's end closes when the child ends, also if nothing is written to it
@@ -122,7 +110,9 @@ int run_python_part(const std::string& module, std::span<const std::string> argu
   if (!child) throw failure("cannot start " + python + ": " + std::strerror(errno));
   pipe.in = Descriptor();
   listen(pipe.out.get(), output, child);
-  return child.wait();
+  const int code = child.wait();
+  check_stop();  // Ctrl-C reaches both processes
+  return code;
 }
 
 }  // namespace fedstride

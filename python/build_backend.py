@@ -18,6 +18,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The Python outside any virtual environment, because CMake's cache may outlive the environment.
 PYTHON = getattr(sys, "_base_executable", None) or sys.executable
+CONVERT = "lib/fedstride/python/fedstride_convert.py"  # in the package, where the program looks for it
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip allows, so the same tree gives the same wheel
 
 
@@ -32,6 +33,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     for path in sorted(package.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             files[f"fedstride/{path.relative_to(package)}"] = path
+    files[f"fedstride/{CONVERT}"] = ROOT / "python" / "fedstride_convert.py"
     return packed(wheel_directory, files, {})
 
 

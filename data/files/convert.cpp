@@ -63,29 +63,33 @@ std::string digest_of(const OwnFiles& data, const std::string& options) {
   return hash.hex();
 }
 
-/// The converter's options, without `out` and words.
-Json options_of(const OwnFiles& data, const ReadSettings& settings) {
+/// The converter's options, without `out`.
+Json options_of(const OwnFiles& data, const ReadSettings& settings, const std::vector<std::string>& words) {
   const auto paths = [](const std::vector<fs::path>& files) {
     std::vector<std::string> names;
     for (const fs::path& file : files) names.push_back(fs::absolute(file).string());
     return names;
   };
-  return {{"format", choice_name(data.form)}, {"train", paths(data.train)},
-          {"test", paths(data.test)},         {"inputs", settings.inputs},
-          {"label", settings.label},          {"client_column", settings.client_column},
-          {"shape", settings.shape},          {"protected", settings.rows_are_protected}};
+  return {{"format", choice_name(data.form)},
+          {"train", paths(data.train)},
+          {"test", paths(data.test)},
+          {"inputs", settings.inputs},
+          {"label", settings.label},
+          {"client_column", settings.client_column},
+          {"shape", settings.shape},
+          {"protected", settings.rows_are_protected},
+          {"words", words}};
 }
 
 /// Converts the data into an open file.
-void convert_into(const Descriptor& out, Json options, const std::vector<std::string>& words) {
-  const Descriptor listed = in_memory();
-  if (!write_all(listed.get(), joined(words, "\n"))) throw failure("no memory for words");
+void convert_into(const Descriptor& out, Json options) {
   options["out"] = path_of(out);
-  options["words"] = words.empty() ? "" : path_of(listed);
-  const std::vector<std::string> arguments{dump_json(options)};
-  const std::vector<int> kept{out.get(), listed.get()};
+  const Descriptor told = in_memory();
+  if (!write_all(told.get(), dump_json(options))) throw failure("no memory for the options of the converter");
+  const std::vector<std::string> arguments{path_of(told)};
+  const std::vector<int> kept{out.get(), told.get()};
   std::string said;
-  const int code = run_python_part("fedstride/convert.py", arguments, &said, kept);
+  const int code = run_python_part("fedstride_convert", arguments, &said, kept);
   said = one_line(std::string(trimmed(said)));
   if (said.empty())
     said = "'" + options["train"][0].text() + "' cannot be converted: the converter ended " +
@@ -108,7 +112,7 @@ void convert_data(const OwnFiles& data, const ReadSettings& settings, const std:
   const Temporary made = make_temporary(target.path, 0600);
   if (!made.file) throw failure("cannot write '" + out.string() + "': " + std::strerror(errno));
   try {
-    convert_into(made.file, options_of(data, settings), words);
+    convert_into(made.file, options_of(data, settings, words));
     fs::rename(made.path, target.path);
   } catch (...) {
     ::unlink(made.path.c_str());
@@ -120,10 +124,10 @@ Converted converted(const OwnFiles& data, const ReadSettings& settings, const st
   if (is_private || keeps_nothing()) {
     files_of(data);
     Descriptor memory = in_memory();
-    convert_into(memory, options_of(data, settings), words);
+    convert_into(memory, options_of(data, settings, words));
     return {.path = path_of(memory), .memory = std::move(memory)};
   }
-  const std::string options = dump_json(options_of(data, settings)) + joined(words, "\n"), digest = digest_of(data, options);
+  const std::string options = dump_json(options_of(data, settings, words)), digest = digest_of(data, options);
   const KeptPlace place = place_of_object(digest);
   const fs::path path = place.folder / place.name;
   std::error_code error;

@@ -23,7 +23,7 @@ OwnFiles find_own_files(const std::filesystem::path& path, const ReadSettings& s
 
 /// Writes data of any format but npz and csv to a file, as a NumPy archive whose arrays have the names that the settings give. The
 /// file appears when it is complete, readable only by its owner. `words`: of sentences, if known. Starts `python3 -m
-/// fedstride.convert`. Throws Error (failure; usage for settings that do not fit the data) in one line that names the file and the
+/// fedstride_convert`. Throws Error (failure; usage for settings that do not fit the data) in one line that names the file and the
 /// key, or the command that installs what is missing.
 void convert_data(const OwnFiles& data, const ReadSettings& settings, const std::vector<std::string>& words,
                   const std::filesystem::path& out);

@@ -82,19 +82,9 @@ OwnFiles found_by_name(const fs::path& folder, FileForm asked) {
   return found;
 }
 
-/// True if a subfolder, at most three levels deep, has a file named like an image.
-bool has_folders_of_pictures(const fs::path& folder) {
+bool has_folders(const fs::path& folder) {
   std::error_code error;
-  std::size_t left = 10000;  // entries left to examine
-  for (auto entry = fs::recursive_directory_iterator(folder, error); entry != fs::end(entry) && left-- > 0;
-       entry.increment(error)) {
-    if (error) return false;
-    if (entry.depth() >= 3) entry.disable_recursion_pending();
-    const std::string ending = lower_case(entry->path().extension().string());
-    const bool is_picture = ending == ".png" || ending == ".jpg" || ending == ".jpeg";
-    if (entry.depth() >= 1 && is_picture && entry->is_regular_file(error)) return true;
-  }
-  return false;
+  return std::any_of(fs::directory_iterator(folder, error), {}, [&](const auto& entry) { return entry.is_directory(error); });
 }
 
 OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
@@ -106,7 +96,7 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
         std::erase_if(*part, [](const fs::path& file) { return file.extension() != ".json"; });
       if (!found.train.empty()) break;
     }
-  if (asked == FileForm::pictures || (found.train.empty() && asked == FileForm::automatic && has_folders_of_pictures(folder))) {
+  if (asked == FileForm::pictures || (found.train.empty() && asked == FileForm::automatic && has_folders(folder))) {
     found = {.form = FileForm::pictures, .train = {folder}, .test = {}};
     std::error_code error;
     for (const char* name : {"test", "val", "valid"})

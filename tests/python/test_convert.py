@@ -1,4 +1,4 @@
-"""The converter of other formats (python/fedstride/convert.py), and how the program uses it."""
+"""The converter of other formats (python/fedstride_convert.py), and how the program uses it."""
 
 import gzip
 import importlib.util
@@ -15,7 +15,7 @@ import pytest
 
 from conftest import PROGRAM, SOURCE, names
 
-_spec = importlib.util.spec_from_file_location("convert", SOURCE / "python/fedstride/convert.py")
+_spec = importlib.util.spec_from_file_location("convert", SOURCE / "python/fedstride_convert.py")
 convert = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(convert)
 convert.np = np
@@ -107,7 +107,7 @@ def test_sentences_have_the_training_parts_most_frequent_words_of_equals_the_fir
     assert arrays["x"][0, :6].tolist() == [5, 2, 3, 2, 6, 0] and arrays["y"][0, :5].tolist() == [2, 3, 2, 6, -1]
     assert arrays["x"][1, 19] == arrays["y"][1, 19] == 1  # cut after 20 words, without an end
     assert arrays["x_test"][0, :4].tolist() == [5, 3, 4, 6]
-    assert converted("hdf5", train, words=[b"a"])["x"][0, :4].tolist() == [3, 2, 1, 2]
+    assert converted("hdf5", train, words=["a"])["x"][0, :4].tolist() == [3, 2, 1, 2]
     refusal("--words", form="hdf5", train=train, protected=True)
 
 

@@ -69,8 +69,7 @@ install(DIRECTORY ${manual_folder}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COM
 install(FILES ${completion_folder}/bash DESTINATION share/bash-completion/completions RENAME fedstride COMPONENT program)
 install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
 # The part of the program that is in Python (core/python_part.hpp).
-install(DIRECTORY python/fedstride/ DESTINATION share/fedstride/python/fedstride COMPONENT program
-        FILES_MATCHING PATTERN *.py PATTERN __pycache__ EXCLUDE)
+install(FILES python/fedstride_convert.py DESTINATION lib/fedstride/python COMPONENT program)
 install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
         PATTERN __pycache__ EXCLUDE)
 

@@ -193,7 +193,7 @@ TEST_CASE("a run's folder is a sweep of one cell") {
 TEST_CASE("a sweep's cells are found, those not there are missing, and another run in a cell's place is refused") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
-  const std::string text = "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+  const std::string text = "data = '" + folder.path().string() +
                            "'\nmodel = 'dense 8 | relu | dense classes'\nclients = 3\nrounds = 2\n[experiment]\ntitle = 't'\n"
                            "claim = 'c'\n[sweep]\nlearning-rate = [0.1, 0.2]\nseed = [1, 2]\n"
                            "[[expect]]\nclaim = 'learns'\nvalue = { metric = 'test_accuracy', where = { learning-rate = 0.2 } }\n"

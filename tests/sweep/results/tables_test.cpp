@@ -23,7 +23,7 @@ constexpr const char* kTables[] = {"cells.csv", "rounds.csv", "clients.csv", "su
 
 // Both levels of privacy, a tuned rate, two seeds.
 std::string private_sweep(const test::TemporaryFolder& folder) {
-  return "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+  return "data = '" + folder.path().string() +
          "'\nmodel = 'dense 8 | relu | dense classes'\nclients = 3\nrounds = 3\nbatch = 6\noptimizer = 'sgd'\n"
          "classes = 3\nmean = '0.67'\ndeviation = '1.2'\npublic-test = true\nvalidation-fraction = 0.1\ndp = "
          "'both'\nclient-noise-multiplier = 1.0\nclient-clip = 0.5\n"

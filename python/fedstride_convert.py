@@ -2,7 +2,7 @@
 (docs/data.md). Needs NumPy, and h5py or Pillow for their formats, never the compiled module. `fedstride data convert` and
 `--data` start it:
 
-    python3 -m fedstride.convert '{"format": "hdf5", "train": ["letters_train.h5"], "test": [], "out": "letters.npz", ...}'
+    python3 -m fedstride_convert OPTIONS.json   # {"format": "hdf5", "train": ["letters_train.h5"], "out": "letters.npz", ...}
 
 The archive has x and y (under the names that `inputs` and `label` give), client if the data name clients, each also with
 _test, and what the format states: classes, vocabulary, class_names (of labels that are numbers), words (of sentences), notes.
@@ -10,6 +10,7 @@ An error is one line on standard output, with exit code 2 for an invalid option 
 terminal on standard error.
 """
 
+import atexit
 import collections
 import gzip
 import importlib
@@ -72,12 +73,14 @@ class Bar:
     """Draws progress on standard error, in place, if that is a terminal and the work takes more than half a second."""
 
     def __init__(self, name):
-        self.name, self.last, self.end = name, time.monotonic() + 0.4, ""
+        self.name, self.last, self.is_drawn = name, time.monotonic() + 0.4, False
 
     def show(self, done, total):
         if not sys.stderr.isatty() or time.monotonic() < self.last + 0.1:
             return
-        self.last, self.end = time.monotonic(), "\n"
+        if not self.is_drawn:
+            atexit.register(print, file=sys.stderr)  # ends the line, also after an error
+        self.last, self.is_drawn = time.monotonic(), True
         text = f"{self.name}  [{'=' * (30 * done // max(total, 1)):30}]  {100 * done // max(total, 1):3} %"
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
@@ -87,7 +90,7 @@ class Archive:
     when it is sliced, so that only LEAF's numbers and texts are in memory as a whole."""
 
     def __init__(self, options):
-        self.options, self.words, self.notes = options, options.words, []
+        self.options, self.words, self.notes = options, [word.encode() for word in options.words], []
         self.source = options.train[0]
         self.bar = Bar("converting " + shown(os.path.basename(self.source)))
         self.arrays = collections.defaultdict(list)
@@ -122,7 +125,6 @@ class Archive:
                     for rows in (piece[at:at + step] for piece in pieces for at in range(0, len(piece), step)):
                         done += member.write(np.ascontiguousarray(rows, dtype).tobytes())
                         self.bar.show(done, total)
-        print(end=self.bar.end, file=sys.stderr)
 
     def common(self, name, pieces):
         """The type of all pieces and the dimensions of a row."""
@@ -133,7 +135,7 @@ class Archive:
                 other, first = ("x".join(map(str, shape)) or "one number" for shape in (piece.shape[1:], each))
                 raise Refused(where + f"rows of {other} after rows of {first}; all must have the same shape")
         kinds = {{"f": "floating-point", "S": "text"}.get(piece.dtype.kind, "whole") for piece in pieces}
-        is_answer = name.startswith(self.options.label or "y")
+        is_answer = name.removesuffix("_test") == (self.options.label or "y")
         if len(kinds) > 1 and not (is_answer and "text" not in kinds):
             raise Refused(where + f"{' and '.join(sorted(kinds))} values; all must have the same type")
         return np.result_type(*{piece.dtype for piece in pieces}), each
@@ -512,7 +514,7 @@ def read_pictures(folder, archive, as_test):
             archive.add(Pictures(folder, pictures, asked, options.protected), labels, owner, as_test)
     if not counts["pictures"]:
         places = "folders CLIENT/CLASS" if has_clients else "a folder for each class"
-        raise Refused(f"'{folder}' has no images (.png, .jpg, .jpeg) in {places}")
+        raise Refused(f"'{folder}' has no images (.png, .jpg, .jpeg) in {places}; docs/data.md names other files")
     if counts["others"]:
         archive.notes.append(f"{counted(counts['others'], 'file')} not named *.png, *.jpg or *.jpeg left out")
 
@@ -571,13 +573,13 @@ def bounded(sources):
 
 def main():
     global np
-    options = types.SimpleNamespace(**json.loads(sys.argv[1]))
+    with open(sys.argv[1], encoding="utf-8") as file:
+        options = types.SimpleNamespace(**json.load(file))
     source = options.train[0]
     try:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each thread would take memory
         np = needed("numpy", "python3-numpy")
         limit = bounded(options.train + options.test)
-        with open(options.words or os.devnull, "rb") as words:  # one per line
-            options.words = words.read().split(b"\n") if options.words else []
         convert(options)
         return 0
     except Refused as refused:
