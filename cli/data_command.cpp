@@ -11,13 +11,16 @@
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
+#include "cli/terminal/host.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
 #include "data/download.hpp"
+#include "data/files/convert.hpp"
 #include "data/kept_objects.hpp"
+#include "data/named_facts.hpp"
 #include "data/official.hpp"
 #include "data/png.hpp"
 #include "partitions/own_rows.hpp"
@@ -29,6 +32,7 @@ struct DataFlags {
   std::string name;
   std::string path;
   std::string sheet;
+  std::string out;
   std::string url;
   Settings settings;  ///< for reading the user's own files
   ClientId client = 0;
@@ -173,6 +177,7 @@ void print_clients(const DataPair& pair) {
 }
 
 void show(const DataFlags& flags) {
+  stop_on_signals();  // while data are converted
   const std::string& path = flags.path;
   const std::string& name = flags.name;
   const std::string& sheet = flags.sheet;
@@ -191,6 +196,18 @@ void show(const DataFlags& flags) {
   print_clients(pair);
   for (const std::string& note : pair.notes) std::cout << "note: " << one_line(note) << "\n";
   if (!sheet.empty()) std::cout << "images: " << one_line(sheet) << "\n";
+}
+
+void convert(const DataFlags& flags) {
+  stop_on_signals();
+  const ReadSettings settings = reading_settings(flags.settings);
+  const OwnFiles files = find_own_files(flags.path, settings);
+  if (files.form == FileForm::npz || files.form == FileForm::csv)
+    throw usage_error("'" + flags.path + "' is " + std::string(choice_name(files.form)) + ", which is read as it is");
+  convert_data(files, settings, settings.words.empty() ? std::vector<std::string>() : named_words(settings.words), flags.out);
+  if (flags.json)
+    return print_json({{"format", choice_name(files.form)}, {"out", flags.out}, {"bytes", size_of_file(flags.out)}});
+  std::cout << one_line(flags.path) << ": read as " << choice_name(files.form) << ", written to " << one_line(flags.out) << "\n";
 }
 
 void verify(const DataFlags& flags) {
@@ -300,7 +317,7 @@ void forget(const DataFlags& flags) {
 
 void add_data_command(CLI::App& app) {
   const auto flags = std::make_shared<DataFlags>();
-  CLI::App& data = add_command(app, "data", "List data sets; show, verify, download or forget one.",
+  CLI::App& data = add_command(app, "data", "List data sets; show, convert, verify, download or forget one.",
                                "Example: fedstride data get cifar10", {});
   data.require_subcommand(1);
   const auto add = [&data, flags](const std::string& name, const std::string& what, const std::string& example,
@@ -314,21 +331,32 @@ void add_data_command(CLI::App& app) {
     } else if (!known.empty())
       add_flag(command, "NAME", flags->name, set, "a data set from 'fedstride data list'", Needed::yes);
     if (name == "verify" || name == "roster") add_data_flag(command, flags->options.data);
-    if (name != "get" && name != "list" && name != "forget") add_reading_flags(command, flags->settings);
-    if (name != "forget") add_data_folder_flag(command, flags->options.data_dir);
+    if (name == "convert") {
+      add_flag(command, "IN", flags->path, Place::file, "a file, or a folder with train and test files or images", Needed::yes);
+      add_settings_flags(command, flags->settings, [](const KeyInfo& key) {
+        constexpr std::string_view kConverting[] = {"format", "inputs", "label", "client-column", "shape", "words"};
+        return std::ranges::find(kConverting, key.name) != std::end(kConverting);
+      });
+    } else if (name != "get" && name != "list" && name != "forget") {
+      add_reading_flags(command, flags->settings);
+    }
+    if (name != "forget" && name != "convert") add_data_folder_flag(command, flags->options.data_dir);
     add_json_switch(command, flags->json);
     return command;
   };
   add_flag(add("show", "Show what a data set or your own file holds: shape, labels, clients, notes, and a sheet of its images.",
                "show pictures.npz --png sheet.png", known_datasets(), show),
            "--png", flags->sheet, Place::output, "also write a sheet of images, a dozen of each class, to this PNG file");
+  add_flag(add("convert", "Convert HDF5, LEAF JSON, idx, CIFAR's binary form or a folder of images to a NumPy archive.",
+               "convert photographs --out photographs.npz", {}, convert),
+           "--out", flags->out, Place::output, "the archive to write, readable only by you", Needed::yes);
   add("list", "List all data sets and where they are.", "list", {}, list);
   add("verify", "Read a data set and check whether it is the official one.", "verify cifar10 --data-dir ~/data", known_datasets(),
       verify);
   add_number_flag(
       add("roster",
           "Print one client's line of the roster for a federation whose clients bring their own rows: row count and keyed hash.",
-          "roster csv --client 2 --data-dir ~/mine >> roster.jsonl", known_datasets(), roster),
+          "roster file --client 2 --data ~/mine >> roster.jsonl", known_datasets(), roster),
       "--client", flags->client, Valid{.low = 0, .high = 1e6}, "number of this client, counted from 0")
       .required();
   CLI::App& getting = add("get", "Download a data set and check its SHA-256; an interrupted download resumes.", "get cifar10",
@@ -336,7 +364,7 @@ void add_data_command(CLI::App& app) {
   getting.add_option("--url", flags->url, "mirror: URL of the archive, or of the folder that holds the files");
   add_switch(getting, "--replace", flags->replace, "replace existing files that differ from the published ones");
   CLI::App& forgetting =
-      add("forget", "Remove data sets that were converted from Python objects and kept (docs/python.md): all, or one.",
+      add("forget", "Remove data that were converted from other formats or Python objects and kept: all, or one.",
           "forget --dry-run", {}, forget);
   add_flag(forgetting, "NAME", flags->name, FlagValue{.word = "NAME"},
            "the start of the name of the one to remove (default: all)");

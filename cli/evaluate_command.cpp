@@ -4,6 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
+#include "cli/terminal/host.hpp"
 #include "core/error.hpp"
 #include "core/spread.hpp"
 #include "core/text.hpp"
@@ -92,6 +93,7 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
 }
 
 void evaluate(const EvaluateFlags& arguments) {
+  stop_on_signals();  // while data are converted
   if (arguments.per_client) return evaluate_per_client(arguments);
   if (arguments.fine_tune != 0)
     throw usage_error("fine-tune is " + std::to_string(arguments.fine_tune) + "; it needs --per-client");

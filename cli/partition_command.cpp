@@ -3,6 +3,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
+#include "cli/terminal/host.hpp"
 #include "core/files.hpp"
 #include "partitions/statistics.hpp"
 #include "sim/prepare/data_setup.hpp"
@@ -24,6 +25,7 @@ bool wanted(const KeyInfo& key) {
 }
 
 void show(const PartitionFlags& arguments) {
+  stop_on_signals();  // while data are converted
   const DataSetup setup = prepare_partition(resolve(merged(arguments.config, arguments.settings)));
   if (!arguments.manifest.empty()) write_partition(setup, arguments.manifest);
   if (arguments.json) {

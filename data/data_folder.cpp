@@ -38,7 +38,6 @@ fs::path data_folder(const DataOptions& options) {
 fs::path find_dataset(const DataOptions& options, const DataPlace& place) {
   const bool told = !options.data_dir.empty();
   fs::path folder = data_folder(options);
-  if (place.is_own && told && is_file(folder)) return folder;
   std::vector<fs::path> candidates{folder / place.name};
   for (const auto alias : place.aliases) {
     if (alias.empty()) continue;
@@ -57,8 +56,8 @@ fs::path find_dataset(const DataOptions& options, const DataPlace& place) {
     text += "no " + std::string(place.file) + " in '" + candidates.front().string() + "'";
     if (candidates.size() > 1) text += " or '" + candidates.back().string() + "'";
   }
-  text += !place.is_own ? "; download it with 'fedstride data get " + std::string(place.name) + "' or give" : "; give";
-  throw failure(text + " the folder that contains it with --data-dir");
+  throw failure(text + "; download it with 'fedstride data get " + std::string(place.name) +
+                "' or give the folder that contains it with --data-dir");
 }
 
 bool has_file(const fs::path& folder, std::string_view file) {

@@ -27,7 +27,6 @@ struct DataPlace {
   std::string_view file;                         ///< a file that must exist, plain or with ".gz" appended
   std::array<std::string_view, 2> aliases = {};  ///< other names of its folder, used in the archive or by other programs
   std::string_view system_folder = {};           ///< the folder of a system package
-  bool is_own = false;                           ///< a user's own data, which `fedstride data get` does not offer
 };
 
 /// $XDG_CACHE_HOME/fedstride, otherwise ~/.cache/fedstride; empty if neither variable is set.
@@ -37,8 +36,8 @@ std::filesystem::path cache_folder();
 std::filesystem::path data_folder(const DataOptions& options);
 
 /// Returns the folder that holds a data set: the first that contains the place's file among FOLDER/NAME, FOLDER/ALIAS,
-/// FOLDER/NAME/ALIAS and, if --data-dir was given, --data-dir itself. Without --data-dir, the system folder is tried last. If
-/// --data-dir is a file, it is returned as a user's own set. Throws Error (failure) with one line that names the missing file,
+/// FOLDER/NAME/ALIAS and, if --data-dir was given, --data-dir itself. Without --data-dir, the system folder is tried last. Throws
+/// Error (failure) with one line that names the missing file,
 /// the places searched and a way to get the file.
 std::filesystem::path find_dataset(const DataOptions& options, const DataPlace& place);
 

@@ -382,8 +382,7 @@ DataPair load_own_rows(std::string_view name, const DataOptions& options) {
   const DatasetSource& source = dataset_source(name);
   if (source.place.file.empty() && !source.read)
     throw usage_error("dataset is '" + std::string(name) +
-                      "', which is built in and the same for every client; a client's own rows come from files: use csv, "
-                      "cifar-binary or --data FILE");
+                      "', which is built in and the same for every client; a client's own rows come from files: use --data FILE");
   DataOptions known = options;
   known.read = read_through(options.read);
   DataPair pair = read_source(source, known, true);
@@ -400,7 +399,7 @@ std::string told_hash(std::string_view name, const DataOptions& options, const s
   if (std::filesystem::is_directory(path, error))
     path /= "roster.key";
   else
-    path += ".roster.key";  // --data-dir may be the table itself
+    path += ".roster.key";
   return keyed_hash(load_or_create_key(path), "fedstride: rows of " + hash);
 }
 

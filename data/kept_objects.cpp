@@ -54,6 +54,7 @@ std::string made_of(const fs::path& path) {
   std::string top(kMaxTop, '\0');
   const ssize_t count = uninterrupted([&] { return ::read(file.get(), top.data(), top.size()); });
   top.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
+  if (top.starts_with("PK")) return "a file or folder of another format";  // a NumPy archive (data/files/convert.hpp)
   const auto lines = split(top, '\n');
   if (lines.size() < 4) return "";
   try {
@@ -110,7 +111,8 @@ void forget_objects() {
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
-    if (name.ends_with(kObject) || name.starts_with(kNew) || name == "key") files.push_back(at->path());
+    if (name.ends_with(kObject) || name.starts_with(kNew) || name == "key" || is_temporary(at->path()))
+      files.push_back(at->path());
   }
   for (const fs::path& file : files) remove_file(file);
 }

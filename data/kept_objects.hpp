@@ -9,7 +9,8 @@
 
 namespace fedstride {
 
-// Data sets that Python programs passed as objects, converted once (python/fedstride/_kept.py) and kept as files in
+// Data sets that Python programs passed as objects (python/fedstride/_kept.py) and data in other formats
+// (data/files/convert.hpp), converted once and kept as files in
 // $XDG_CACHE_HOME/fedstride/objects, otherwise ~/.cache/fedstride/objects, readable only by their owner. The files' names are
 // HMACs under a key stored next to them, so the names reveal nothing.
 

@@ -105,18 +105,6 @@ DatasetSource published(const DataPlace& place, std::string_view summary, std::s
           .load = load};
 }
 
-/// The registry entry for a user's own files in this format (automatic: in any format).
-DatasetSource own(std::string_view name, std::string_view file, FileForm form, std::string_view summary, std::string_view files) {
-  return {.name = name,
-          .summary = summary,
-          .files = files,
-          .place = {.name = name, .file = file, .is_own = true},
-          .read = [form](const fs::path& folder, ReadSettings settings, bool own_rows) {
-            if (form != FileForm::automatic) settings.format = form;
-            return load_own_files(folder, settings, own_rows);
-          }};
-}
-
 }  // namespace
 
 std::vector<DatasetSource> shipped_datasets() {
@@ -149,13 +137,11 @@ std::vector<DatasetSource> shipped_datasets() {
           {"heart", "processed.cleveland.data"},
           "UCI Heart Disease, four hospitals (Janosi, Steinbrunn, Pfisterer, Detrano 1988; CC BY 4.0): 13 columns, ill or not",
           "processed.{cleveland,hungarian,switzerland,va}.data; each gzipped or not", load_heart),
-      own(kOwnFile, "", FileForm::automatic, "your own data: --data FILE or FOLDER, in any format in docs/data.md",
-          "NumPy .npz, TensorFlow Federated HDF5, LEAF JSON, CSV, idx, CIFAR binary"),
-      own("csv", "train.csv", FileForm::csv, "your own table of numbers, label last or named by --label; see docs/data.md",
-          "train.csv and optionally test.csv, gzipped or not; or one file named by --data-dir"),
-      own("cifar-binary", "train.bin", FileForm::cifar,
-          "your own 32x32 RGB images: records of a label byte and 3072 pixels (R, G, B planes)",
-          "train.bin and optionally test.bin"),
+      {.name = kOwnFile,
+       .summary = "your own data: --data FILE or FOLDER, in any format in docs/data.md",
+       .files = "NumPy .npz, CSV, TensorFlow Federated HDF5, LEAF JSON, idx, CIFAR binary, folder of images",
+       .place = {.name = kOwnFile, .file = ""},
+       .read = load_own_files},
   };
 }
 

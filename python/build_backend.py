@@ -18,7 +18,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The Python outside any virtual environment, because CMake's cache may outlive the environment.
 PYTHON = getattr(sys, "_base_executable", None) or sys.executable
-REPORT = "lib/fedstride/python/fedstride_report"  # in the package, where the program looks for it
+PARTS = "lib/fedstride/python"  # in the package, where the program looks for them
 DATE = (1980, 1, 1, 0, 0, 0)  # the earliest date that a zip allows, so the same tree gives the same wheel
 
 
@@ -33,7 +33,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     for path in sorted(package.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             files[f"fedstride/{path.relative_to(package)}"] = path
-    files |= {f"fedstride/{REPORT}/{path.name}": path for path in sorted((ROOT / "python" / "fedstride_report").glob("*.*"))}
+    parts = [*(ROOT / "python" / "fedstride_report").glob("*.*"), ROOT / "python" / "fedstride_convert.py"]
+    files |= {f"fedstride/{PARTS}/{path.relative_to(ROOT / 'python')}": path for path in sorted(parts)}
     return packed(wheel_directory, files, {})
 
 

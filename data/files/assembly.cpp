@@ -224,30 +224,32 @@ void Assembly::order_columns(DataPair& pair) {
   table.inputs = wanted;
 }
 
-/// The form of answers that become classes, for a note, such as "one-hot lists of 5"; empty if answers keep their form.
-std::string Assembly::classes_of_other_forms(TargetsAre asked) const {
-  using Answering = PartBuilder::Answering;
-  if (train.answering_ == Answering::words || (asked != TargetsAre::classes && asked != TargetsAre::automatic)) return "";
-  const bool is_named = asked == TargetsAre::classes || (shared.rows_are_protected && shared.classes);
-  if (train.answers_each_.empty()) {
-    if (train.answering_ != Answering::numbers) return "";
-    if (is_named) return "floating-point numbers";
-    if (shared.rows_are_protected || !train.are_classes_ || !test.are_classes_) return "";
-    std::set<double> all = train.distinct_;
-    all.insert(test.distinct_.begin(), test.distinct_.end());
-    const bool signs = all.contains(-1);
-    const bool few = all.size() <= kMaxFloatClasses && 2 * all.size() <= train.rows_ + test.rows_;
-    return few && (!signs || all == std::set<double>{-1, 1}) ? "floating-point whole numbers" : "";
-  }
-  if (train.answers_each_.front() < 2 || is_by_position()) return "";
-  const bool one_hot = train.one_hot_ && test.one_hot_;
-  if (shared.rows_are_protected ? !is_named : !one_hot) return "";
-  return "one-hot lists of " + std::to_string(train.answers_each_.front());
+Assembly::Answers Assembly::answers() const {
+  if (train.answering_ == PartBuilder::Answering::words) return Answers::words;
+  const bool are_whole = train.answering_ == PartBuilder::Answering::whole;
+  if (train.answers_each_.empty()) return are_whole ? Answers::whole : Answers::numbers;
+  const bool per_token = train.kind_ == PartBuilder::Examples::tokens && train.answers_each_ == train.each_;
+  return are_whole && per_token ? Answers::whole_per_token : Answers::lists;
 }
 
-bool Assembly::is_by_position() const {
-  return train.answering_ == PartBuilder::Answering::whole && train.kind_ == PartBuilder::Examples::tokens &&
-         train.answers_each_.size() == 1 && train.answers_each_ == train.each_;
+/// True if a setting says that answers are classes, or under protection how many.
+bool Assembly::are_named_classes() const {
+  return settings_.targets == TargetsAre::classes || (shared.rows_are_protected && shared.classes);
+}
+
+/// True for floating-point numbers and lists that stand for classes: as specified or, without protection, because whole numbers
+/// repeat or lists are one-hot.
+bool Assembly::stand_for_classes(Answers answers) const {
+  const bool may = settings_.targets == TargetsAre::classes || settings_.targets == TargetsAre::automatic;
+  if (!may || (answers != Answers::numbers && answers != Answers::lists)) return false;
+  if (shared.rows_are_protected) return are_named_classes();
+  if (answers == Answers::lists) return train.one_hot_ && test.one_hot_;
+  if (are_named_classes()) return true;
+  if (!train.are_classes_ || !test.are_classes_) return false;
+  std::set<double> all = train.distinct_;
+  all.insert(test.distinct_.begin(), test.distinct_.end());
+  const bool repeat = all.size() <= kMaxFloatClasses && 2 * all.size() <= train.rows_ + test.rows_;
+  return repeat && (!all.contains(-1) || all == std::set<double>{-1, 1});
 }
 
 void Assembly::make_classes() {
@@ -263,77 +265,73 @@ void Assembly::make_classes() {
   for (PartBuilder* part : {&train, &test}) lists ? part->make_classes_of_lists() : part->make_classes_of_numbers();
 }
 
-void Assembly::note_targets(Targets targets, const DataPair& pair, std::string from) {
-  const int outputs = pair.train.classes;
-  const bool words = train.answering_ == PartBuilder::Answering::words;
-  if (from.empty()) from = words ? "strings" : targets == Targets::values ? "floating-point numbers" : "whole numbers";
-  const std::string many = targets == Targets::values || targets == Targets::flags
-                               ? std::string(choice_name(targets))
-                               : counted(static_cast<std::uint64_t>(outputs), "class", "classes");
-  const std::string_view other = targets == Targets::values    ? "classes"
-                                 : from.starts_with("one-hot") ? "flags"
-                                 : words                       ? ""
-                                                               : "values";
-  notes.push_back(auto_note("targets",
-                            from + " are " + many + (targets == Targets::positions ? " per position" : "") +
-                                (shared.rows_are_protected ? ", as specified" : ""),
-                            other.empty() ? "--class-names A,B,... for another order" : "--targets " + std::string(other)));
+/// Notes what answers of this form became, and how to change it.
+void Assembly::note_targets(Targets targets, Answers answers, int outputs) {
+  std::string from = "whole numbers", change = "--targets values";
+  std::string into = counted(static_cast<std::uint64_t>(outputs), "class", "classes");
+  if (targets == Targets::values || targets == Targets::flags) into = choice_name(targets);
+  if (targets == Targets::positions) into += " per position";
+  if (targets == Targets::values) {
+    from = "floating-point numbers";
+    change = "--targets classes";
+  } else if (answers == Answers::words) {
+    from = "strings";
+    change = "--class-names A,B,... for another order";
+  } else if (answers == Answers::numbers) {
+    from = are_named_classes() ? "floating-point numbers" : "floating-point whole numbers";
+  } else if (answers == Answers::lists && targets == Targets::classes) {
+    from = "one-hot lists of " + std::to_string(outputs);
+    change = "--targets flags";
+  }
+  notes.push_back(auto_note("targets", from + " are " + into + (shared.rows_are_protected ? ", as specified" : ""), change));
 }
 
 Targets Assembly::targets_of(TargetsAre asked) const {
-  using Answering = PartBuilder::Answering;
-  const Answering kind = train.answering_;
-  const std::vector<std::size_t>& each = train.answers_each_;
+  const Answers form = answers();
   const bool zero_or_one = train.zero_or_one_ && test.zero_or_one_;
-  const bool by_position = is_by_position();
   const PartBuilder& other = train.zero_or_one_ ? test : train;  // the part with an answer that is not a flag
-  const auto refused = [&](std::string_view valid, const PartBuilder* part = nullptr) {
-    return (part == nullptr ? train : *part)
-        .wrong_answers("targets is '" + std::string(choice_name(asked)) + "', which does not fit these answers; they must be " +
-                       std::string(valid));
+  const auto check = [&](bool fits, std::string_view valid, const PartBuilder& part) {
+    if (!fits)
+      throw part.wrong_answers("targets is '" + std::string(choice_name(asked)) +
+                               "', which does not fit these answers; they must be " + std::string(valid));
   };
   switch (asked) {
     case TargetsAre::classes:
-      if (!each.empty() || kind == Answering::numbers)
-        throw refused("one whole number or string per example, or lists of zeros with a single 1");
+      check(form == Answers::whole || form == Answers::words,
+            "one whole number or string per example, or lists of zeros with a single 1", train);
       return Targets::classes;
     case TargetsAre::positions:
-      if (!by_position) throw refused("one whole number per token");
+      check(form == Answers::whole_per_token, "one whole number per token", train);
       return Targets::positions;
     case TargetsAre::values:
-      if (kind == Answering::words) throw refused("numbers");
+      check(form != Answers::words, "numbers", train);
       return Targets::values;
     case TargetsAre::flags:
-      if (kind == Answering::words || (!zero_or_one && !shared.rows_are_protected))
-        throw refused("numbers that are 0 or 1", &other);
+      check(form != Answers::words && (zero_or_one || shared.rows_are_protected), "numbers that are 0 or 1", other);
       return Targets::flags;
     case TargetsAre::automatic:
       break;
   }
-  if (shared.rows_are_protected) {
-    if (by_position && shared.classes) return Targets::positions;
-    if (each.empty() && shared.classes) return Targets::classes;
+  if (shared.rows_are_protected && (!shared.classes || form == Answers::lists))
     throw failure(train.file_ + ", key '" + train.answers_key_ +
                   "': under dp the kind of answers must not be inferred from the rows; give --classes N (or --class-names), or "
                   "--targets values or flags");
-  }
-  if (kind == Answering::numbers) return zero_or_one && !each.empty() ? Targets::flags : Targets::values;
-  if (each.empty()) return Targets::classes;
-  if (by_position) return Targets::positions;
-  if (zero_or_one) return Targets::flags;
+  if (form == Answers::whole_per_token) return Targets::positions;
+  if (form == Answers::whole || form == Answers::words) return Targets::classes;
+  if (form == Answers::lists && zero_or_one) return Targets::flags;
+  if (train.answering_ == PartBuilder::Answering::numbers) return Targets::values;
   throw other.wrong_answers(
-      std::to_string(each.front()) +
+      std::to_string(train.answers_each_.front()) +
       " whole numbers per example; valid: one class, one per token, or all 0 or 1 (flags); for numbers to predict use a "
       "floating-point type or --targets values");
 }
 
 void Assembly::finish_answers(DataPair& pair, bool own_rows) {
-  const TargetsAre asked = settings_.targets;
-  const std::string from = classes_of_other_forms(asked);
-  if (!from.empty()) make_classes();
-  const Targets targets = targets_of(asked);
+  const Answers in_file = answers();
+  if (stand_for_classes(in_file)) make_classes();
+  const Targets targets = targets_of(settings_.targets);
   finish_targets(pair, targets, own_rows);
-  if (asked == TargetsAre::automatic) note_targets(targets, pair, from);
+  if (settings_.targets == TargetsAre::automatic) note_targets(targets, in_file, pair.train.classes);
 }
 
 void Assembly::finish_targets(DataPair& pair, Targets targets, bool own_rows) {

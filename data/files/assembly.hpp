@@ -45,11 +45,14 @@ class Assembly {
   void check_counts() const;
   void finish_examples(DataPair& pair);
   void order_columns(DataPair& pair);
-  bool is_by_position() const;
-  std::string classes_of_other_forms(TargetsAre asked) const;
+  /// The form of an example's answer: one string, one number, a whole number for each of its tokens, or another list of numbers.
+  enum class Answers { words, whole, numbers, whole_per_token, lists };
+  Answers answers() const;
+  bool are_named_classes() const;
+  bool stand_for_classes(Answers answers) const;
   void make_classes();
   Targets targets_of(TargetsAre asked) const;
-  void note_targets(Targets targets, const DataPair& pair, std::string from);
+  void note_targets(Targets targets, Answers answers, int outputs);
   void finish_answers(DataPair& pair, bool own_rows);
   void finish_targets(DataPair& pair, Targets targets, bool own_rows);
   void finish_classes(DataPair& pair, bool own_rows);

@@ -32,15 +32,12 @@ void add_labels(PartBuilder& part, const std::string& file, std::size_t done, st
   part.add_answers(array_of("labels", labels, {labels.size()}));
 }
 
-/// Returns the sizes of the dimensions (`least` to `most` of them) in the header of an idx file of bytes.
-std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t least, std::size_t most) {
+/// Returns the sizes of so many dimensions in the header of an idx file of bytes.
+std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t dimensions) {
   std::array<std::uint8_t, 4> magic{};
   if (file.read(magic) != magic.size()) throw failure(file.name() + " is too short for an idx file");
-  const std::size_t dimensions = magic[3];
-  if (magic[0] != 0 || magic[1] != 0 || magic[2] != 8 || dimensions < least || dimensions > most)
-    throw failure(file.name() + " is not an idx file of bytes in " + std::to_string(least) +
-                  (least == most ? "" : " to " + std::to_string(most)) +
-                  " dimensions; it must begin with the bytes 0 0 8 and the number of dimensions");
+  if (magic[0] != 0 || magic[1] != 0 || magic[2] != 8 || magic[3] != dimensions)
+    throw failure(file.name() + " is not an idx file of bytes; it must begin with the bytes 0 0 8 " + std::to_string(dimensions));
   std::vector<std::size_t> sizes;
   std::uint64_t total = 1;
   std::string pixels;
@@ -79,26 +76,10 @@ void read_records(InputFile& file, std::size_t records, std::size_t size, Use us
 
 }  // namespace
 
-fs::path labels_beside(const fs::path& images) {
-  std::string name = images.filename().string();
-  const std::size_t at = name.rfind("images");
-  if (at == name.npos)
-    throw failure("'" + images.string() + "' has no \"images\" in its name, which is needed to find the label file");
-  name.replace(at, 6, "labels");
-  for (const char* number : {"idx3", "idx4", "idx2"})
-    if (const std::size_t place = name.rfind(number); place != name.npos) name.replace(place, 4, "idx1");
-  const fs::path beside = images.parent_path() / name;
-  if (is_there(beside)) return beside;
-  fs::path other = beside.extension() == ".gz" ? fs::path(beside).replace_extension() : fs::path(beside.string() + ".gz");
-  if (is_there(other)) return other;
-  throw failure("'" + beside.string() + "' is missing; it should have the labels of '" + images.string() + "'");
-}
-
 void read_cifar_file(const fs::path& path, Assembly& into, bool as_test, std::size_t label_bytes) {
   const std::string name = "'" + path.string() + "'";
   if (!is_there(path)) throw failure(name + " is missing");
   const std::uint64_t bytes = size_of_file(path);
-  if (label_bytes == 0) label_bytes = bytes % (1 + kPicture) != 0 && bytes % (2 + kPicture) == 0 ? 2 : 1;
   const std::size_t record = label_bytes + kPicture;
   if (bytes == 0) throw failure(name + " has no records");
   if (bytes > kMaxCifarFileBytes)
@@ -129,18 +110,16 @@ void read_cifar_file(const fs::path& path, Assembly& into, bool as_test, std::si
 void read_idx_files(const fs::path& images, const fs::path& labels, Assembly& into, bool as_test) {
   InputFile image_file(images);
   InputFile label_file(labels);
-  std::vector<std::size_t> sizes = read_idx_header(image_file, 2, 4);
+  std::vector<std::size_t> sizes = read_idx_header(image_file, 3);
   const std::size_t records = sizes.front();
-  if (const std::size_t count = read_idx_header(label_file, 1, 1).front(); count != records)
+  if (const std::size_t count = read_idx_header(label_file, 1).front(); count != records)
     throw failure(image_file.name() + " has " + std::to_string(records) + " records, but " + label_file.name() + " has " +
                   std::to_string(count));
   PartBuilder& part = as_test ? into.test : into.train;
   read_records(label_file, records, 1, [&](std::size_t done, std::size_t, std::span<const std::uint8_t> some) {
     add_labels(part, label_file.name(), done, some);
   });
-  std::size_t size = 1;
-  for (std::size_t i = 1; i < sizes.size(); ++i) size *= sizes[i];
-  read_records(image_file, records, size, [&](std::size_t, std::size_t count, std::span<const std::uint8_t> some) {
+  read_records(image_file, records, sizes[1] * sizes[2], [&](std::size_t, std::size_t count, std::span<const std::uint8_t> some) {
     sizes.front() = count;
     part.add_examples(array_of("images", some, sizes));
   });

@@ -139,6 +139,7 @@ class NpzParts {
                     std::to_string(into.shared.deviation.size()) + "; both are needed, one per channel or column");
     into.file_says("shape", said_shape(), &SharedNames::shape);
     take_columns(into);
+    take_names(into);
     if (const std::optional<Array> clients = refuses_clients_ ? training(kClientKey) : std::nullopt; clients)
       throw usage_error("user-column is '" + client_ + "', but " + file_ + " names clients by '" + clients->key +
                         "', and only one key of names is read; valid: client-column '" + client_ +
@@ -203,21 +204,40 @@ class NpzParts {
     return numbers;
   }
 
+  // A list of texts; empty if the array is something else, nothing if there is none.
+  std::optional<std::vector<std::string>> said_texts(const std::string& key) {
+    const std::optional<Array> array = array_of(key);
+    if (!array) return std::nullopt;
+    std::vector<std::string> texts;
+    const std::size_t count = array->is_text() && array->shape.size() == 1 ? array->rows() : 0;
+    for (std::size_t i = 0; i < count; ++i) texts.push_back(one_line(array->text(i)));
+    return texts;
+  }
+
+  // Takes names of classes and words unless settings or another part specify them.
+  void take_names(Assembly& into) {
+    const std::vector<std::string> classes = said_texts("class_names").value_or(std::vector<std::string>());
+    if (!classes.empty() && std::cmp_not_equal(classes.size(), into.shared.classes.value_or(0)))
+      throw failure(file_ + ", key 'class_names': " + counted(classes.size(), "name") + "; classes is " +
+                    std::to_string(into.shared.classes.value_or(0)) + "; they must agree");
+    if (into.shared.class_names.empty()) into.shared.class_names = classes;
+    if (auto words = said_texts("words"); words && into.shared.words.empty()) into.shared.words = std::move(*words);
+    for (std::string& note : said_texts("notes").value_or(std::vector<std::string>())) into.notes.push_back(std::move(note));
+  }
+
   // Takes the names of the input columns, which must be in the same order in both parts.
   void take_columns(Assembly& into) {
-    const std::optional<Array> array = array_of("columns");
-    if (!array) return;
-    std::vector<std::string> names;
-    const std::size_t count = array->is_text() && array->shape.size() == 1 ? array->rows() : 0;
-    for (std::size_t i = 0; i < count; ++i) names.push_back(one_line(array->text(i)));
+    const std::optional<std::vector<std::string>> said = said_texts("columns");
+    if (!said) return;
+    const std::vector<std::string>& names = *said;
     std::vector<std::string> sorted = names;
     std::ranges::sort(sorted);
-    if (count == 0 || std::ranges::adjacent_find(sorted) != sorted.end())
+    if (names.empty() || std::ranges::adjacent_find(sorted) != sorted.end())
       throw failure(file_ + ", key 'columns': it must have the names of the inputs' columns, none of them twice");
     if (into.shared.table.are_named && into.shared.table.inputs != names)
       throw failure(file_ + ", key 'columns': " + joined(names) + "; the training part's are " +
                     joined(into.shared.table.inputs));
-    into.shared.table = {.are_named = true, .inputs = std::move(names)};
+    into.shared.table = {.are_named = true, .inputs = names};
   }
 
   std::optional<Shape> said_shape() {
@@ -258,7 +278,8 @@ ArchiveReader zip_reader() {
 }  // namespace
 
 std::vector<std::string> npz_keys(const ReadSettings& settings) {
-  std::vector<std::string> keys{"classes", "vocabulary", "mean", "deviation", "shape", "columns"};
+  std::vector<std::string> keys{"classes", "vocabulary",  "mean",  "deviation", "shape",
+                                "columns", "class_names", "words", "notes"};
   std::vector<std::string> names{inputs_key(settings), label_key(settings), client_key(settings)};
   if (refuses_clients(settings)) names.push_back(kClientKey);
   for (const std::string& name : names) {
@@ -283,11 +304,10 @@ std::map<std::string, Array> npz_arrays(const fs::path& path, const std::vector<
   return NpzReader(reader.get(), name, size).read(wanted, others);
 }
 
-void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
-  const std::string name = "'" + path.string() + "'";
+void read_npz(const fs::path& path, const ReadSettings& settings, Assembly& into, bool as_test, const std::string& name) {
   std::vector<std::string> others;
   auto arrays = npz_arrays(path, npz_keys(settings), others);
-  take_arrays(std::move(arrays), name, settings, into, as_test, std::move(others));
+  take_arrays(std::move(arrays), name.empty() ? "'" + path.string() + "'" : name, settings, into, as_test, std::move(others));
 }
 
 void read_npz(std::span<const std::uint8_t> bytes, const ReadSettings& settings, Assembly& into) {

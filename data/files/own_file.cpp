@@ -6,7 +6,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "data/files/hdf5.hpp"
+#include "data/files/convert.hpp"
 #include "data/files/readers.hpp"
 #include "data/input_file.hpp"
 #include "data/named_facts.hpp"
@@ -15,13 +15,6 @@ namespace fedstride {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The files of a user's own data set.
-struct OwnFiles {
-  FileForm form = FileForm::automatic;
-  std::vector<std::filesystem::path> train;
-  std::vector<std::filesystem::path> test;  ///< empty if there is no test part or the training files contain it
-};
 
 struct Ending {
   std::string_view text;
@@ -89,6 +82,11 @@ OwnFiles found_by_name(const fs::path& folder, FileForm asked) {
   return found;
 }
 
+bool has_folders(const fs::path& folder) {
+  std::error_code error;
+  return std::any_of(fs::directory_iterator(folder, error), {}, [&](const auto& entry) { return entry.is_directory(error); });
+}
+
 OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
   OwnFiles found = found_by_name(folder, asked);
   if (found.train.empty() && (asked == FileForm::automatic || asked == FileForm::leaf))
@@ -98,7 +96,7 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
         std::erase_if(*part, [](const fs::path& file) { return file.extension() != ".json"; });
       if (!found.train.empty()) break;
     }
-  if (asked == FileForm::pictures || (found.train.empty() && asked == FileForm::automatic && has_folders_of_pictures(folder))) {
+  if (asked == FileForm::pictures || (found.train.empty() && asked == FileForm::automatic && has_folders(folder))) {
     found = {.form = FileForm::pictures, .train = {folder}, .test = {}};
     std::error_code error;
     for (const char* name : {"test", "val", "valid"})
@@ -114,6 +112,22 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
                   (asked == FileForm::automatic ? "" : " in the format " + std::string(choice_name(asked))) + "; " +
                   std::string(kNamesOfFolders));
   return found;
+}
+
+/// The file next to `images` whose name has "labels" instead of "images" and "idx1" instead of "idx3", gzipped or not.
+fs::path labels_beside(const fs::path& images) {
+  std::string name = images.filename().string();
+  const std::size_t at = name.rfind("images");
+  if (at == name.npos)
+    throw failure("'" + images.string() + "' has no \"images\" in its name, which is needed to find the label file");
+  name.replace(at, 6, "labels");
+  for (const char* number : {"idx3", "idx4", "idx2"})
+    if (const std::size_t place = name.rfind(number); place != name.npos) name.replace(place, 4, "idx1");
+  const fs::path beside = images.parent_path() / name;
+  if (is_there(beside)) return beside;
+  fs::path other = beside.extension() == ".gz" ? fs::path(beside).replace_extension() : fs::path(beside.string() + ".gz");
+  if (is_there(other)) return other;
+  throw failure("'" + beside.string() + "' is missing; it should have the labels of '" + images.string() + "'");
 }
 
 /// Determines a file's format from its first bytes, or from the ending ".bin".
@@ -134,51 +148,43 @@ FileForm form_of_bytes(const fs::path& file) {
                 "idx, or CIFAR binary (.bin)");
 }
 
-/// Finds the files. `path` is a file, whose first bytes determine its format, or a folder, whose files are identified by name
-/// (docs/data.md). If there are none, throws Error (failure) listing the names it looks for.
-OwnFiles find_own_files(const fs::path& path, FileForm asked) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return found_in_folder(path, asked);
-  if (!fs::exists(path, error))
-    throw failure("data '" + path.string() + "' does not exist; give a file or a folder (known data sets: --dataset NAME)");
-  return {.form = asked == FileForm::automatic ? form_of_bytes(path) : asked, .train = {path}, .test = {}};
-}
-
 }  // namespace
 
-DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool own_rows) {
-  const OwnFiles files = find_own_files(path, settings.format);
-  const bool names_users = files.form == FileForm::leaf;
-  if (!settings.client_column.empty() && (names_users || files.form == FileForm::idx || files.form == FileForm::cifar))
+OwnFiles find_own_files(const fs::path& path, const ReadSettings& settings) {
+  const FileForm asked = settings.format;
+  std::error_code error;
+  OwnFiles found{.form = asked, .train = {path}, .test = {}};
+  if (fs::is_directory(path, error))
+    found = found_in_folder(path, asked);
+  else if (!fs::exists(path, error))
+    throw failure("data '" + path.string() + "' does not exist; give a file or a folder (known data sets: --dataset NAME)");
+  else if (asked == FileForm::automatic)
+    found.form = form_of_bytes(path);
+  const bool names_users = found.form == FileForm::leaf;
+  if (!settings.client_column.empty() && (names_users || found.form == FileForm::idx || found.form == FileForm::cifar))
     throw usage_error("client-column (or user-column) is '" + settings.client_column + "'; " +
-                      std::string(choice_name(files.form)) + " files have no columns" +
+                      std::string(choice_name(found.form)) + " files have no columns" +
                       (names_users ? ", and their users are the clients" : "") + ": leave it out");
-  Assembly both("'" + files.train.front().string() + "'",
-                "'" + (files.test.empty() ? files.train.front() : files.test.front()).string() + "'", settings);
-  const auto read = [&](const fs::path& file, bool as_test) {
-    switch (files.form) {
-      case FileForm::npz:
-        return read_npz(file, settings, both, as_test);
-      case FileForm::pictures:
-        return read_pictures(file, settings, both, as_test);
-      case FileForm::csv:
-        return read_csv(file, settings, both, as_test);
-      case FileForm::cifar:
-        return read_cifar_file(file, both, as_test);
-      case FileForm::idx:
-        return read_idx_files(file, labels_beside(file), both, as_test);
-      case FileForm::leaf:
-        return read_leaf_json(file, both, as_test);
-      case FileForm::hdf5:
-        return read_hdf5(file, settings, both, as_test);
-      case FileForm::automatic:
-        break;
-    }
-  };
+  if (found.form == FileForm::idx)
+    for (auto* part : {&found.train, &found.test})
+      if (!part->empty()) part->push_back(labels_beside(part->front()));
+  return found;
+}
+
+DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool own_rows) {
+  const OwnFiles files = find_own_files(path, settings);
+  const std::string name = "'" + files.train.front().string() + "'";
+  Assembly both(name, files.test.empty() ? name : "'" + files.test.front().string() + "'", settings);
   if (settings.format == FileForm::automatic && !settings.schema)
     both.notes.push_back(auto_note("format", "read as " + std::string(choice_name(files.form)), "--format"));
-  for (const fs::path& file : files.train) read(file, false);
-  for (const fs::path& file : files.test) read(file, true);
+  if (files.form != FileForm::npz && files.form != FileForm::csv) {
+    const Converted archive = converted(files, settings, both.shared.words, settings.rows_are_protected || own_rows);
+    read_npz(archive.path, settings, both, false, name);
+    return both.finish(own_rows);
+  }
+  for (const bool as_test : {false, true})
+    for (const fs::path& file : as_test ? files.test : files.train)
+      files.form == FileForm::csv ? read_csv(file, settings, both, as_test) : read_npz(file, settings, both, as_test);
   return both.finish(own_rows);
 }
 

@@ -122,18 +122,8 @@ void PartBuilder::find_offsets() {
 
 void PartBuilder::add_examples(const Array& x) {
   if (x.shape.empty()) throw wrong(x.key, "a single number; its first dimension must count the examples");
-  const std::vector<std::size_t> each = without_first(x.shape);
-  if (kind_ == Examples::none) begin_examples(x, each);
-  if (each != each_)
-    throw wrong(x.key, "examples of " + dimensions_text(each) + " after examples of " + dimensions_text(each_) +
-                           "; all must have the same shape");
-  if (x.is_text()) throw wrong(x.key, "strings, " + x.type_text() + "; examples must be numbers");
-  keep_lent();
+  if (kind_ == Examples::none) begin_examples(x, without_first(x.shape));
   if (rows_ + x.rows() > kMaxRows) throw wrong(x.key, "more than " + std::to_string(kMaxRows) + " examples");
-  const std::size_t count = x.rows() * x.row_size();
-  const float unit = x.kind == 'f' || x.kind == 'b' ? 1.0F / 255 : 1;
-  if (count > 0 && kind_ != Examples::tokens && unit != unit_)
-    throw wrong(x.key, x.type_text() + " after examples of another type; all must have the same type");
   if (kind_ == Examples::tokens) {
     add_tokens(x);
   } else {
@@ -161,7 +151,7 @@ void PartBuilder::add_bytes(const Array& x) {
   bool fit = true;
   if (x.kind == 'u' && x.item == 1) {
     between_ = between_ || count > 0;
-    if (x.bytes.is_lent() && rows_ == 0)
+    if (x.bytes.is_lent())
       lent_bytes_ = x.bytes;
     else
       bytes_.append(x.bytes);
@@ -208,7 +198,7 @@ void PartBuilder::bytes_to_numbers() {
 
 void PartBuilder::add_numbers(const Array& x) {
   const std::size_t size = x.row_size();
-  if (x.bytes.is_lent() && x.kind == 'f' && x.item == sizeof(float) && rows_ == 0) {
+  if (x.bytes.is_lent() && x.kind == 'f' && x.item == sizeof(float)) {
     const std::span numbers(reinterpret_cast<const float*>(std::as_const(x.bytes).data()), x.rows() * size);
     for (std::size_t i = 0; i < numbers.size(); ++i)
       if (is_refused(numbers[i])) throw not_finite(x.key, i / size, i % size, numbers[i]);
@@ -230,7 +220,6 @@ void PartBuilder::add_numbers(const Array& x) {
 }
 
 void PartBuilder::add_tokens(const Array& x) {
-  if (!x.is_whole()) throw wrong(x.key, x.type_text() + " after whole numbers; all must have the same type");
   std::vector<std::uint16_t> tokens;
   const std::size_t count = x.rows() * x.row_size();
   tokens.reserve(count);
@@ -266,8 +255,6 @@ void PartBuilder::add_answers(const Array& y) {
     if (!each.empty() && (each.front() == 0 || each.front() > kMaxAnswers))
       throw wrong(y.key, std::to_string(each.front()) + " answers per example; valid: 1 to " + std::to_string(kMaxAnswers));
   }
-  if (kind != answering_ || each != answers_each_)
-    throw wrong(y.key, y.type_text() + " after answers of another type or number; all must match");
   if (kind == Answering::words && !each.empty()) throw wrong(y.key, "lists of strings; a string label must be single");
   kind == Answering::numbers ? add_number_answers(y) : add_whole_answers(y, kind);
   answered_ += y.rows();

@@ -60,7 +60,7 @@ struct SharedNames {
   Names clients;
   Names labels;                          ///< the words used as labels
   std::optional<int> classes;            ///< specified or stated by the file
-  std::optional<int> vocabulary;         ///< specified, stated by the file, or fixed by its kind of text
+  std::optional<int> vocabulary;         ///< specified or stated by the file
   std::vector<std::string> class_names;  ///< specified or stated by the file
   std::optional<Shape> shape;            ///< of an example, specified or stated by the file
   std::vector<float> mean;               ///< stated by the file
@@ -82,7 +82,7 @@ struct SharedNames {
   std::vector<std::string> header;                    ///< header of a table's training part
   DecimalMark decimal_mark = DecimalMark::automatic;  ///< a table's: specified, or inferred from the numbers so far
   TableColumns table;                                 ///< without categories
-  std::vector<std::string> words;  ///< of StackOverflow's sentences: as specified, or the training part's most frequent ones
+  std::vector<std::string> words;                     ///< of sentences: as specified or stated by the file
 };
 
 /// Completes an error message about a missing input.
@@ -105,7 +105,8 @@ class PartBuilder {
   /// `file`: "'path'", for messages.
   PartBuilder(std::string file, SharedNames& shared) : file_(std::move(file)), shared_(shared) {}
 
-  /// Adds rows: the first dimension of the array counts them.
+  /// Adds rows: the first dimension of the array counts them. All arrays of a part have the same type and dimensions of a row; one
+  /// that is lent is the only one.
   void add_examples(const Array& x);
   void add_answers(const Array& y);
   /// Adds answers that are strings.
@@ -164,7 +165,7 @@ class PartBuilder {
   Blocks<std::uint8_t> bytes_;
   Blocks<float> numbers_;
   Blocks<std::uint16_t> tokens_;
-  // Examples lent by a program in their final form, as a single array. They become blocks when another array is added.
+  // Examples lent by a program in their final form, as a single array.
   Borrowable<std::uint8_t> lent_bytes_;
   Borrowable<float> lent_numbers_;
   std::uint16_t largest_token_ = 0;

@@ -12,18 +12,16 @@
 
 namespace fedstride {
 
-// Readers for the formats in docs/data.md; HDF5 has its own header. Each reads one part, the test part if requested, and throws
+// Readers for formats in docs/data.md; the others are converted to NumPy archives (convert.hpp). Each reads one part, the test part if requested, and throws
 // Error (failure) naming the file and the key, line or record.
 
-/// CIFAR's binary format: records of labels and 3072 pixels (red, green and blue planes of 32 rows). The last of `label_bytes`
-/// label bytes is used; 0 means one, or two (CIFAR-100's coarse and fine labels) in files whose size fits only two.
-void read_cifar_file(const std::filesystem::path& path, Assembly& into, bool as_test, std::size_t label_bytes = 0);
+/// CIFAR's binary format: records of so many label bytes, the last of which is used, and 3072 pixels (red, green and blue planes of
+/// 32 rows).
+void read_cifar_file(const std::filesystem::path& path, Assembly& into, bool as_test, std::size_t label_bytes);
 
-/// A pair of idx files (LeCun's format, gzipped or not): `images` of bytes in two to four dimensions (the first counts the
-/// examples), and one-byte labels.
+/// A pair of idx files (LeCun's format, gzipped or not): `images` of bytes in three dimensions (the first counts the examples), and
+/// one-byte labels.
 void read_idx_files(const std::filesystem::path& images, const std::filesystem::path& labels, Assembly& into, bool as_test);
-/// The file next to `images` whose name has "labels" instead of "images" and "idx1" instead of "idx3", gzipped or not.
-std::filesystem::path labels_beside(const std::filesystem::path& images);
 
 /// A text table, one example per record (csv_records.hpp). The first line is a header if `settings` says so or specifies a column
 /// by name; if none of its fields is a number; or if its numbers count the columns from 0 or 1 and there are at least four (three
@@ -38,19 +36,14 @@ std::filesystem::path labels_beside(const std::filesystem::path& images);
 /// the flag that sets it.
 void read_csv(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test);
 
-/// A LEAF file (Caldas et al. 2018): {"users": [name, ...], "num_samples": [n, ...], "user_data": {name: {"x": [...], "y":
-/// [...]}}}. An x is a number, a list of numbers (for images, of lists), or a string, which becomes a token for each character
-/// (Characters::leaf); a y is a number, a string, a list of numbers, or, if x is a string, the character that follows it. The
-/// file is read as a stream, so only the data take up memory.
-void read_leaf_json(const std::filesystem::path& path, Assembly& into, bool as_test);
-/// The same, from the contents of a file.
-void read_leaf_json(std::span<const std::uint8_t> bytes, Assembly& into);
-
 /// A NumPy archive (numpy.savez, savez_compressed): x, y and optionally client; x_test, y_test, client_test if the file has a
 /// test part. x_train, y_train and client_train are other names of the first three. Whole numbers `classes` and `vocabulary` may
 /// state how many classes and tokens there are. A name in `settings` replaces x, y or client (NAME_test or test_NAME: in the test
-/// part). Other arrays are not read. With `as_test`, x, y and client are the test part.
-void read_npz(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test);
+/// part). Texts `class_names` may name classes whose labels are numbers, `words` those of sentences, and `notes` may say
+/// what users should know. Other arrays are not read. With `as_test`, x, y and client are the test part. `name` replaces the file in
+/// messages.
+void read_npz(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test,
+              const std::string& name = "");
 /// The same, from the contents of a file.
 void read_npz(std::span<const std::uint8_t> bytes, const ReadSettings& settings, Assembly& into);
 /// The same, from arrays in memory, possibly lent, by key; `name` replaces the file in messages. `others`: names of other arrays,
@@ -59,14 +52,6 @@ void take_arrays(std::map<std::string, Array> arrays, const std::string& name, c
                  bool as_test = false, std::vector<std::string> others = {});
 /// The names of the arrays read with these settings.
 std::vector<std::string> npz_keys(const ReadSettings& settings);
-
-/// A folder of PNG and JPEG files: one folder per class, named after its label, with the class's images; all images have one
-/// size. With client-column 'folder', there is one folder per client, with the class folders inside. Rows are ordered by path.
-/// Gray images have one channel, others three (`shape` may set this); 16-bit numbers become 8-bit, transparent pixels black. If
-/// rows are protected, `shape` must be set, and an unreadable file or one of another size becomes a black image.
-void read_pictures(const std::filesystem::path& folder, const ReadSettings& settings, Assembly& into, bool as_test);
-/// True if a subfolder, at most three levels deep, has a file named like an image.
-bool has_folders_of_pictures(const std::filesystem::path& folder);
 
 /// Reads a user's own data set; the test part is empty if there is none, and normalization and hash are left out. With
 /// `own_rows`, labels keep their numbers, which are interpreted elsewhere. Throws Error (failure) naming the file and the key.

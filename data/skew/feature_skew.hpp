@@ -15,7 +15,7 @@ class FeatureSkewPart : public Part {
  public:
   static PartFamily& family();  ///< data/skew/feature_skews.cpp has the list
 
-  /// Why the skew does not apply to these data, as in "which changes images; data set 'csv' has none"; "" if it applies.
+  /// Why the skew does not apply to these data, as in "which changes images; data set 'file' has none"; "" if it applies.
   virtual std::string objection(const Dataset& /*data*/) const { return {}; }
   /// Throws Error (usage) if there is an objection, listing the kinds of skew that apply.
   void check_data(const Dataset& data) const;

@@ -10,7 +10,7 @@ def main():
     path = program()
     if path is None:
         sys.exit("fedstride: the program 'fedstride' is neither beside the module nor on PATH")
-    os.environ.setdefault("FEDSTRIDE_PYTHON", sys.executable)  # for tables and reports, whose packages are installed here
+    os.environ.setdefault("FEDSTRIDE_PYTHON", sys.executable)  # for the program's part that is in Python
     os.execv(path, ["fedstride", *sys.argv[1:]])
 
 

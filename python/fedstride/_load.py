@@ -6,6 +6,8 @@ import os
 import pathlib
 import sys
 
+os.environ.setdefault("FEDSTRIDE_PYTHON", sys.executable or "")  # converts data of other formats (core/python_part.hpp)
+
 # From best to worst, with the flags of /proc/cpuinfo that each level adds (psABI, x86-64 supplement). The flag abm is missing:
 # some virtual machines do not list it although the launcher finds it, and program and module must choose the same level.
 _LEVELS = {

@@ -193,7 +193,7 @@ Texts defaults_of_parts(const Texts& settings) {
 
 std::string data_status(const std::string& dataset, const std::string& data_dir) {
   const DatasetSource& source = dataset_source(dataset);
-  if (source.place.file.empty() && !source.place.is_own) return "made by the program";
+  if (source.place.file.empty() && !source.read) return "made by the program";
   if (!source.is_published) return "own files";
   const OfficialSet* set = official_set(dataset);
   return set != nullptr && !is_official(*set, dataset_folder(source, {.data_dir = data_dir})) ? "not its authors' files"

@@ -32,7 +32,7 @@ std::uint64_t next_of(const fs::path& out) {
 TEST_CASE("an accounted sweep that is killed makes the number of runs that was drawn, and leaves the winner alone") {
   const TemporaryFolder folder;
   write_table(folder / "data", 300);
-  std::ofstream(folder / "choice.toml") << "dataset = 'csv'\ndata-dir = '" << (folder / "data")
+  std::ofstream(folder / "choice.toml") << "data = '" << (folder / "data")
                                         << "'\nclasses = 3\nmean = '0.67'\ndeviation = '1.2'\npublic-test = true\n"
                                            "model = 'logistic'\nclients = 3\nrounds = 40\noptimizer = 'sgd'\n"
                                            "dp = 'client'\nnoise-multiplier = 5\nclip = 0.5\nrandomness = 'secret'\n"

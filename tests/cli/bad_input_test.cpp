@@ -12,13 +12,13 @@ const Refusal kRefusals[] = {
     {{"-v"}, 2, {"flag", "-v", "'--version'"}},
     {{"data"}, 2, {"fedstride data", "show", "list", "verify", "roster", "get"}},
     {{"data", "lst"}, 2, {"command", "lst", "list"}},
-    {{"data", "roster", "csv", "--data-dir", "."}, 2, {"--client"}},
-    {{"data", "roster", "csv", "--client", "-1"}, 2, {"client", "-1", "0", "1000000"}},
+    {{"data", "roster", "file", "--data", "."}, 2, {"--client"}},
+    {{"data", "roster", "file", "--client", "-1"}, 2, {"client", "-1", "0", "1000000"}},
     {{"data", "list", "x"}, 2, {"x", "fedstride data list"}},
     {{"data", "verify"}, 2, {"NAME", "fedstride data verify --help"}},
-    {{"data", "verify", "csv", "--datadir", "x"}, 2, {"flag", "--datadir", "--data-dir"}},
+    {{"data", "verify", "mnist", "--datadir", "x"}, 2, {"flag", "--datadir", "--data-dir"}},
     {{"data", "verify", "cifar"}, 2, {"dataset", "cifar", "cifar10"}},
-    {{"data", "get", "csv"}, 2, {"'csv'"}},
+    {{"data", "get", "file"}, 2, {"'file'"}},
     {{"data", "forget", "x"}, 2, {"name", "'x'", "--dry-run"}},
     {{"data", "get", "cifar10", "--url", ""}, 2, {"url", "''"}},
     {{"--lerning-rate", "1"}, 2, {"flag", "--lerning-rate", "--learning-rate"}},
@@ -56,17 +56,17 @@ const Refusal kRefusals[] = {
     {{"bench", "--seconds", "nan"}, 2, {"seconds", "nan", "0", "600"}},
     {{"bench", "--model", "dense"}, 2, {"1", "'dense'"}},
     // families
-    {{"--dataset", "csb"}, 2, {"dataset", "csb", "csv", "synthetic", "synthetic-li"}},
+    {{"--dataset", "mnits"}, 2, {"dataset", "mnits", "mnist", "synthetic", "synthetic-li"}},
     {{"--dataset", ""}, 2, {"dataset", "''", "synthetic"}},
     {{"--dataset", "a\nb\x1b[31m"}, 2, {"dataset", "'a b [31m'"}},
     {{"--optimizer", "agd"}, 2, {"optimizer", "agd", "sgd", "adadp"}},
     {{"--optimizer", ""}, 2, {"optimizer", "''", "adadp"}},
     {{"--partition", "idd"}, 2, {"partition", "idd", "iid", "pathological"}},
     {{"--augment", "crop"}, 2, {"augment", "crop", "none", "crop-flip"}},
-    {{"--augment", "crop-flip"}, 2, {"augment", "crop-flip", "csv"}},
+    {{"--augment", "crop-flip"}, 2, {"augment", "crop-flip", "file"}},
     {{"--attack", "label-flip", "--attackers", "20"}, 2, {"attackers", "20", "1", "clients"}},
     {{"--server-optimizer", "adam", "--beta1", "0.9"}, 2, {"beta1", "optimizer", "'adadp'", "--server-beta1"}},
-    {{"--dataset", "csv,synthetic"}, 2, {"dataset", "'csv,synthetic'", "[sweep]"}},
+    {{"--dataset", "mnist,synthetic"}, 2, {"dataset", "'mnist,synthetic'", "[sweep]"}},
     {{"--optimizer", "sgd,adam"}, 2, {"optimizer", "'sgd,adam'", "[sweep]"}},
     {{"--seed", "1,2"}, 2, {"seed", "'1,2'", "[sweep]"}},
     {{"--client-state", "x"}, 2, {"client-state", "x", "auto", "keep", "reset"}},
@@ -139,7 +139,7 @@ TEST_CASE("what is typed wrongly is refused in one line that names it and what i
 TEST_CASE("output that cannot be written is a failure, not a success") {
   const TemporaryFolder folder;
   write_table(folder / "data");
-  const Words arguments{"partition", "--dataset", "csv", "--data-dir", folder / "data", "--clients", "3", "--json"};
+  const Words arguments{"partition", "--data", folder / "data", "--clients", "3", "--json"};
   const Process process(arguments, folder, "/dev/full");
   CHECK(process.wait() == 1);
   CHECK(names(process.err(), {"standard output", "No space left on device"}));

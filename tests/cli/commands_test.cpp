@@ -22,7 +22,7 @@ std::vector<std::string> hashes(const std::string& folder) {
 }
 
 Words partition(const TemporaryFolder& folder, const Words& more) {
-  return with_flags({"partition", "--dataset", "csv", "--data-dir", folder / "data", "--clients", "3"}, more);
+  return with_flags({"partition", "--data", folder / "data", "--clients", "3"}, more);
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ TEST_CASE("evaluate finds the run's own accuracy, from its folder or its file, a
   write_table(folder / "data");
   REQUIRE(run_program(federation(folder, {"--quiet"})).code == 0);
   const Json summary = Json::parse(fedstride::read_file(folder / "out/summary.json"));
-  const Outcome printed = run_program({"evaluate", folder / "out/model.safetensors", "--data-dir", folder / "data", "--json"});
+  const Outcome printed = run_program({"evaluate", folder / "out/model.safetensors", "--data", folder / "data", "--json"});
   CHECK(printed.code == 0);
   const Json result = Json::parse(printed.out);
   CHECK(result["accuracy"] == summary["test_accuracy"]);
@@ -105,19 +105,18 @@ TEST_CASE("evaluate finds the run's own accuracy, from its folder or its file, a
   CHECK(result["examples"] == 60);
   const Outcome shown = run_program({"evaluate", folder / "out", "--part", "train"});  // the run knows where its data are
   CHECK(shown.code == 0);
-  for (const char* part : {"csv", "train", "180"}) CHECK(has(shown.out, part));
+  for (const char* part : {"file", "train", "180"}) CHECK(has(shown.out, part));
   CHECK(has(shown.out, "accuracy 0."));
 }
 
 TEST_CASE("data list shows every data set; data verify says whether one is official") {
   const TemporaryFolder folder;
   write_table(folder / "data");
-  const Outcome list = run_program({"data", "list", "--data-dir", folder / "data"});
+  const Outcome list = run_program({"data", "list"});
   CHECK(list.code == 0);
-  for (const char* name : {"synthetic", "cifar10", "cifar100", "mnist", "fashion-mnist", "covertype", "csv"})
+  for (const char* name : {"synthetic", "cifar10", "cifar100", "mnist", "fashion-mnist", "covertype", "file"})
     CHECK(has(list.out, name));
-  CHECK(has(list.out, "in " + (folder / "data")));
-  const Outcome verify = run_program({"data", "verify", "csv", "--data-dir", folder / "data"});
+  const Outcome verify = run_program({"data", "verify", "file", "--data", folder / "data"});
   CHECK(verify.code == 0);
   CHECK(has(verify.out, "not official"));
   CHECK(has(verify.out, "180"));
@@ -178,9 +177,9 @@ TEST_CASE("a run without --out takes a new folder under runs/ and says which") {
   const Outcome first = run_program(words);
   const Outcome second = run_program(words);
   fs::current_path(before);
-  CHECK(has(first.out, "runs/csv-adadp-1\n"));
-  CHECK(has(second.out, "runs/csv-adadp-2\n"));
-  CHECK(fs::exists(folder / "runs/csv-adadp-2/summary.json"));
+  CHECK(has(first.out, "runs/file-adadp-1\n"));
+  CHECK(has(second.out, "runs/file-adadp-2\n"));
+  CHECK(fs::exists(folder / "runs/file-adadp-2/summary.json"));
 }
 
 TEST_CASE("a client that diverges is named, counted, and does not hide the loss of the others") {

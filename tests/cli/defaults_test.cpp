@@ -21,7 +21,6 @@ std::size_t times(const std::string& text, std::string_view part) {
 const Words kIdle{"--optimizer", "adadp", "--tolerance", "1e-12", "--learning-rate", "1000"};
 
 constexpr const char* kExperiment = R"(
-dataset = "csv"
 model = "logistic"
 clients = 1
 rounds = 1
@@ -92,7 +91,7 @@ TEST_CASE("--json prints the results of any command as JSON, and nothing else") 
   const TemporaryFolder folder;
   write_table(folder / "data");
   write_file(folder / "experiment.toml", kExperiment);
-  const Words data{"--data-dir", folder / "data"};
+  const Words data{"--data", folder / "data"};
   const Words question{"--noise-multiplier", "4", "--sampling-rate", "0.01", "--json"};
   const auto with = [](Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
@@ -105,9 +104,9 @@ TEST_CASE("--json prints the results of any command as JSON, and nothing else") 
       {with({"sweep", folder / "experiment.toml", "--out", folder / "sweep", "--json"}, data), "finished"},
       {{"report", folder / "sweep", "--json"}, "page"},
       {{"evaluate", folder / "out", "--json"}, "accuracy"},
-      {with({"partition", "--dataset", "csv", "--clients", "3", "--json"}, data), "clients"},
-      {with({"data", "verify", "csv", "--json"}, data), "found"},
-      {with({"data", "roster", "csv", "--client", "2", "--json"}, data), "client"},
+      {with({"partition", "--clients", "3", "--json"}, data), "clients"},
+      {with({"data", "verify", "file", "--json"}, data), "found"},
+      {with({"data", "roster", "file", "--client", "2", "--json"}, data), "client"},
       {{"bench", "--model", "dense classes", "--seconds", "0.01", "--json"}, "steps"},
       {with({"privacy", "epsilon", "--steps", "10", "--delta", "1e-5"}, question), "epsilon"},
       {with({"privacy", "delta", "--steps", "10", "--epsilon", "1"}, question), "delta"},
@@ -118,8 +117,8 @@ TEST_CASE("--json prints the results of any command as JSON, and nothing else") 
       {{"privacy", "schedule", "--kappa", "5", "--budget", "0.5", "--steps", "5", "--json"}, "sigmas"},
       {{"privacy", "audit", folder / "out", "--json"}, "statements"},
       {{"certificates", "--clients", "1", "--out", folder / "certificates", "--json"}, "expires"},
-      {{"launch", "--dataset", "csv", "--data-dir", folder / "data", "--model", "logistic", "--clients", "2", "--rounds", "1",
-        "--threads", "1", "--out", folder / "launched", "--json"},
+      {{"launch", "--data", folder / "data", "--model", "logistic", "--clients", "2", "--rounds", "1", "--threads", "1", "--out",
+        folder / "launched", "--json"},
        "test_accuracy"}};
   for (const auto& [words, key] : commands) {
     const Outcome outcome = run_program(words);
@@ -146,7 +145,7 @@ TEST_CASE("one is one client, one row, one round, one cell") {
                  {"--clients", "1", "--rounds", "1", "--optimizer", "sgd", "--dp", "example", "--noise-multiplier", "1"}));
   add({"privacy", "audit", folder / "out"});
   add({"evaluate", folder / "out"});
-  add({"sweep", folder / "experiment.toml", "--out", folder / "sweep", "--data-dir", folder / "data"});
+  add({"sweep", folder / "experiment.toml", "--out", folder / "sweep", "--data", folder / "data"});
   add({"report", folder / "sweep"});
   all += read_file(folder / "sweep/report.html");
   for (const char* one : {"1 client, ", "1 test row", "1 example", "1 round reserved", "1 of 1 cell finished", "1 of 1 cell is "})

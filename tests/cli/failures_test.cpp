@@ -114,7 +114,7 @@ TEST_CASE("a cell of a sweep that diverges is a result, unless the sweep says ot
   const TemporaryFolder folder;
   write_table(folder / "data");
   write_file(folder / "experiment.toml",
-             "dataset = 'csv'\ndata-dir = '" + (folder / "data") +
+             "data = '" + (folder / "data") +
                  "'\nmodel = 'dense 8 | dense 8 | dense classes'\nrounds = 2\nbatch = 1\nlocal-epochs = 20\nclients = 3\n"
                  "optimizer = 'heavy-ball'\nmomentum = 0.99\n"
                  "[experiment]\ntitle = 'Rates'\n[sweep]\nlearning-rate = [0.001, 1000000.0]\n");

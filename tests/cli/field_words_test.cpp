@@ -24,7 +24,7 @@ std::string some_value(std::string_view flag, const TemporaryFolder& folder) {
   if (flag == "--cohort-size" || flag == "--minimum-clients") return "2";
   if (key->name == "attackers" || key->name == "classes") return key->name == "classes" ? "3" : "1";
   if (key->name == "noise-multiplier") return "1";
-  if (key->name == "dataset") return "csv";
+  if (key->name == "dataset") return "synthetic-li";
   if (key->name == "model") return "logistic";
   if (key->name == "validation-fraction" || key->name == "client-test") return "0.2";
   const std::string text = key->default_text;
@@ -233,7 +233,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {{"privacy", "noise"}, "'fedstride privacy calibrate'"},
            {{"epsilon"}, "'fedstride privacy epsilon'"},
            {{"data", "ls"}, "'fedstride data list'"},
-           {{"data", "remove", "csv"}, "'fedstride data forget NAME'"},
+           {{"data", "remove", "x"}, "'fedstride data forget NAME'"},
            {{"list"}, "'fedstride data list'"},
            {{"models"}, "'fedstride help models'"},
            {{"version"}, "'fedstride --version'"},

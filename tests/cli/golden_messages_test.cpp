@@ -12,7 +12,7 @@ struct Message {
 const Message kMessages[] = {
     // commands and flags
     {{"completion", "bsh"}, "shell 'bsh' is unknown; did you mean 'bash'? valid: bash"},
-    {{"data"}, "'fedstride data' needs a command: show, list, verify, roster, get, forget; see 'fedstride data --help'"},
+    {{"data"}, "'fedstride data' needs a command: show, convert, list, verify, roster, get, forget; see 'fedstride data --help'"},
     {{"data", "gte"}, "command 'gte' is unknown; did you mean 'get'? see 'fedstride data --help'"},
     {{"run", "--lerning-rate", "1"},
      "flag '--lerning-rate' is unknown; did you mean '--learning-rate'? 'fedstride run --help' lists them"},
@@ -54,8 +54,7 @@ const Message kMessages[] = {
     {{"evaluate", "@/none"}, "'@/none' is neither a .safetensors file nor the folder of a run"},
     {{"run", "--resume", "@/none"},
      "resume '@/none' is not the folder of a run (it has no config.toml); give the --out folder of a run"},
-    {{"run", "--dataset", "csv", "--data-dir", "@/none"},
-     "data set 'csv' was not found: '@/none' does not exist; give the folder that contains it with --data-dir"},
+    {{"run", "--data", "@/none"}, "data '@/none' does not exist; give a file or a folder (known data sets: --dataset NAME)"},
 };
 
 }  // namespace

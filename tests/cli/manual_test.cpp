@@ -309,7 +309,7 @@ done
       {"fedstride sweep --dataset cifar1", "cifar10 cifar100"},
       {"fedstride launch --server-optimizer mo", "momentum"},
       {"fedstride evaluate --part t", "test train"},
-      {"fedstride data verify cs", "csv"},
+      {"fedstride data verify cov", "covertype"},
       {"fedstride data get cs", ""},
       {"fedstride privacy epsilon --accountant rd", "rdp"},
       {"fedstride help privacy sch", "schedule"},

@@ -49,7 +49,7 @@ std::vector<OutputFlag> output_flags() {
 std::map<std::string, Words> commands(const TemporaryFolder& folder) {
   const std::string own = folder / "data";
   return {{"--timeline", federation(folder, {"--devices", "exponential", "--timeline"})},
-          {"--manifest", {"partition", "--dataset", "csv", "--data-dir", own, "--clients", "3", "--manifest"}},
+          {"--manifest", {"partition", "--data", own, "--clients", "3", "--manifest"}},
           {"--out", {"report", folder / "sweep", "--out"}},
           {"--record", {"report", folder / "sweep", "--out", "/dev/null", "--record"}},
           {"--settings", {"manual", "--settings"}},
@@ -64,7 +64,7 @@ Outcome written(const TemporaryFolder& folder, Words words, const std::string& p
 
 void write_sweep(const TemporaryFolder& folder) {
   write_table(folder.path() / "data", 300);
-  write_file(folder / "sweep.toml", "dataset = 'csv'\ndata-dir = '" + (folder / "data") +
+  write_file(folder / "sweep.toml", "data = '" + (folder / "data") +
                                         "'\nmodel = 'logistic'\nclients = 3\noptimizer = 'sgd'\nvalidation-fraction = 0.2\n"
                                         "rounds = 6\n[sweep]\nlearning-rate = [0.001, 0.1, 0.3]\n");
   const Outcome sweep = run_copy({"sweep", folder / "sweep.toml", "--out", folder / "sweep"});

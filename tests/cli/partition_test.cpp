@@ -27,7 +27,7 @@ std::string ten_classes(const TemporaryFolder& folder) {
 }
 
 Words partition(const TemporaryFolder& folder, const Words& more) {
-  return with_flags({"partition", "--dataset", "csv", "--data-dir", ten_classes(folder)}, more);
+  return with_flags({"partition", "--data", ten_classes(folder)}, more);
 }
 
 /// The pieces of a text that stand between backquotes.
@@ -112,7 +112,7 @@ TEST_CASE("the property of a continuous partition is a column, and one that is n
   CHECK(json.at("clients").at(0).back() == 299);
   const Outcome outcome = run_program(partition(folder, {"--partition", "continuous", "--property", "2"}));
   CHECK(outcome.code == 2);
-  CHECK(names(outcome.err, {"property", "'2'", "'csv'", "mean", "0", "1"}));
+  CHECK(names(outcome.err, {"property", "'2'", "'file'", "mean", "0", "1"}));
 }
 
 TEST_CASE(

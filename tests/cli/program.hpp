@@ -44,10 +44,12 @@ inline void write_table(const std::filesystem::path& folder, int train_rows = 18
   }
 }
 
-/// The words and then `more`, whose flags come instead of those of the same name, which have one value each.
+/// The words and then `more`, whose flags come instead of those of the same name, which have one value each; --dataset comes
+/// instead of --data, too.
 inline Words with_flags(Words words, const Words& more) {
   for (const std::string& flag : more) {
-    const auto found = std::ranges::find(words, flag.substr(0, flag.find('=')));
+    const std::string name = flag.substr(0, flag.find('='));
+    const auto found = std::ranges::find(words, name == "--dataset" ? "--data" : name);
     if (flag.starts_with("--") && found != words.end()) words.erase(found, found + 2);
   }
   words.insert(words.end(), more.begin(), more.end());
@@ -56,8 +58,8 @@ inline Words with_flags(Words words, const Words& more) {
 
 /// `fedstride run` on the table in folder/data, results in folder/out; what `more` says comes instead.
 inline Words federation(const TemporaryFolder& folder, const Words& more) {
-  Words arguments{"run", "--dataset", "csv", "--data-dir", folder / "data", "--model", "logistic", "--clients", "3", "--rounds",
-                  "2",   "--threads", "1",   "--out",      folder / "out"};
+  Words arguments{"run",      "--data", folder / "data", "--model", "logistic", "--clients",   "3",
+                  "--rounds", "2",      "--threads",     "1",       "--out",    folder / "out"};
   const auto has = [&](const std::string& flag) { return std::ranges::find(more, flag) != more.end(); };
   if (!has("--config")) arguments.insert(arguments.end(), {"--optimizer", "adadp"});
   // Under dp nothing is read off the rows: what the table is must be named.

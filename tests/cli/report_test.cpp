@@ -4,7 +4,6 @@ namespace fedstride::test::report_test {
 namespace {
 
 constexpr const char* kExperiment = R"(
-dataset = "csv"
 model = "logistic"
 clients = 3
 rounds = 2
@@ -28,7 +27,7 @@ void sweep_in(const TemporaryFolder& folder) {
   write_table(folder.path() / "data");
   fedstride::write_file(folder / "experiment.toml", kExperiment);
   const Outcome outcome =
-      run_program({"sweep", folder / "experiment.toml", "--data-dir", folder / "data", "--out", folder / "sweep"});
+      run_program({"sweep", folder / "experiment.toml", "--data", folder / "data", "--out", folder / "sweep"});
   REQUIRE_MESSAGE(outcome.code == 0, outcome.err);
 }
 

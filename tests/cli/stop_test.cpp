@@ -72,11 +72,11 @@ TEST_CASE("SIGTERM ends what waits for others, and what other processes work for
   serving[0] = "serve";
   check_stops("serve", serving);
   check_stops("join", {"join", "--connect", "127.0.0.1:1", "--client", "0", "--insecure-loopback", "--out", folder / "client",
-                       "--data-dir", folder / "data"});
+                       "--data", folder / "data"});
   Words launching = federation(folder, {"--out", folder / "launched", "--local-epochs", "1000000", "--quiet"});
   launching[0] = "launch";
   check_stops("launch", launching, std::chrono::milliseconds(2500));
-  std::ofstream(folder / "long.toml") << "dataset = 'csv'\ndata-dir = '" << (folder / "data")
+  std::ofstream(folder / "long.toml") << "data = '" << (folder / "data")
                                       << "'\nmodel = 'logistic'\nclients = 3\nrounds = 1000\nlocal-epochs = 100000\n"
                                          "[sweep]\nseed = [1, 2]\n";
   check_stops("sweep", {"sweep", folder / "long.toml", "--out", folder / "swept", "--jobs", "2", "--quiet"});

@@ -66,7 +66,7 @@ std::string lasting_tables(const std::string& sweep) {
 TEST_CASE("a sweep killed at ten moments inside its cells ends with the tables of an unbroken one") {
   const TemporaryFolder folder;
   write_table(folder / "data", 600);
-  std::ofstream(folder / "tiny.toml") << "dataset = 'csv'\ndata-dir = '" << (folder / "data")
+  std::ofstream(folder / "tiny.toml") << "data = '" << (folder / "data")
                                       << "'\nmodel = 'logistic'\nclients = 3\nrounds = 150\nlocal-epochs = 30\n"
                                          "[sweep]\noptimizer = ['adadp', 'sgd']\nseed = [1, 2]\n";
   fedstride::RandomStream random(5, {.purpose = fedstride::Purpose::test});

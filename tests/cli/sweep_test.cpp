@@ -17,8 +17,7 @@ void write(const std::string& path, const std::string& text) { std::ofstream(pat
 // The table in folder/data and an experiment on it.
 void write_experiment(const TemporaryFolder& folder, const std::string& more, const std::string& rounds = "2") {
   write_table(folder / "data");
-  write(folder / "tiny.toml",
-        "dataset = 'csv'\ndata-dir = '" + (folder / "data") + "'\nclients = 3\nrounds = " + rounds + "\n" + more);
+  write(folder / "tiny.toml", "data = '" + (folder / "data") + "'\nclients = 3\nrounds = " + rounds + "\n" + more);
 }
 
 const char* kGrid =
@@ -166,7 +165,7 @@ TEST_CASE("a failed cell is named with its error and its command; the others go 
   const Outcome outcome = sweep(folder, {});
   CHECK(outcome.code == 1);
   CHECK(contains(outcome.out, "1 of 2 cells finished, 1 failed"));
-  CHECK(names(outcome.err, {"model conv 3 3", "fedstride run --clients 3 --data-dir", "--model 'conv 3 3'"}));
+  CHECK(names(outcome.err, {"model conv 3 3", "fedstride run --clients 3 --data", "--model 'conv 3 3'"}));
 }
 
 TEST_CASE("Ctrl-C ends a sweep with exit code 130 and the command that goes on with it") {
@@ -220,7 +219,7 @@ TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
   write_experiment(folder, kGrid);
   write(folder / "bad.toml", "rounds = 3\n[sweep]\nsead = [1]\n");
   write(folder / "fails.toml", "[sweep]\noptimizer = ['adadp', 'sgd']\ntolerance = [1.0]\n");
-  write(folder / "absent.toml", "dataset = 'csv'\ndata-dir = '" + (folder / "none") + "'\n");
+  write(folder / "absent.toml", "data = '" + (folder / "none") + "'\n");
   fs::create_directory(folder / "else");
   write(folder / "else/letter.txt", "dear");
   fs::create_directories(folder / "other/cells");
@@ -232,7 +231,7 @@ TEST_CASE("what makes no sense for a sweep is refused, and nothing is made") {
       {{"sweep", "@/data"}, 1, {"@/data"}},
       {{"sweep", "@/bad.toml", "--out", "@/out"}, 2, {"@/bad.toml", "sead", "seed", "3"}},
       {{"sweep", "@/fails.toml", "--out", "@/out"}, 2, {"tolerance", "optimizer", "'sgd'"}},
-      {{"sweep", "@/absent.toml", "--out", "@/out"}, 1, {"csv"}},
+      {{"sweep", "@/absent.toml", "--out", "@/out"}, 1, {"@/none"}},
       {{"sweep", "@/tiny.toml", "--learnin-rate", "1"}, 2, {"flag", "--learnin-rate", "--learning-rate"}},
       {{"sweep", "@/tiny.toml", "--job", "1"}, 2, {"flag", "--job", "--jobs"}},
       {{"sweep", "@/tiny.toml", "--jobs", "0"}, 2, {"jobs", "0", "1", "1024"}},

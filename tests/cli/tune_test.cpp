@@ -15,7 +15,7 @@ namespace {
 void write_rates(const TemporaryFolder& folder, int rounds, const std::string& more = "", const std::string& axes = "") {
   write_table(folder / "data", 300);
   std::ofstream(folder / "rates.toml")
-      << "dataset = 'csv'\ndata-dir = '" << (folder / "data")
+      << "data = '" << (folder / "data")
       << "'\nmodel = 'logistic'\nclients = 3\noptimizer = 'sgd'\nvalidation-fraction = 0.2\nrounds = " << rounds << "\n"
       << more << "[sweep]\n"
       << (axes.empty() ? "learning-rate = [0.001, 0.1, 0.3]\n" : axes);

@@ -54,10 +54,10 @@ TEST_CASE("data lie in --data-dir, else FEDSTRIDE_DATA, else XDG_CACHE_HOME/feds
 TEST_CASE("a set that is not there: one line says where it was looked for and how to get it") {
   const TemporaryFolder folder;
   CHECK_FAILURE(load_dataset("cifar10", {folder.path().string()}), folder / "cifar10", "fedstride data get cifar10");
-  const std::string own = error_of([&] { load_dataset("csv", {folder.path().string()}); });
-  CHECK(names(own, {"train.csv"}));
-  CHECK_FALSE(contains(own, "data get"));
-  CHECK_FAILURE(load_dataset("csv", {(folder / "nowhere.csv")}), "'" + (folder / "nowhere.csv") + "'");
+  const std::string mine = error_of([&] { load_dataset("file", own(folder.path().string())); });
+  CHECK(names(mine, {"train.csv"}));
+  CHECK_FALSE(contains(mine, "data get"));
+  CHECK_FAILURE(load_dataset("file", own(folder / "nowhere.csv")), "'" + (folder / "nowhere.csv") + "'");
 }
 
 TEST_CASE("the system's folder is looked into last, and not where --data-dir says where to look") {

@@ -11,7 +11,7 @@ namespace {
 
 Dataset two_columns(const TemporaryFolder& folder, const std::string& text = "1,7,0\n3,8,1\n5,9,0\n") {
   write(folder / "train.csv", text);
-  return load_own_rows("csv", {folder.path().string()}).train;
+  return load_own_rows("file", own(folder.path().string())).train;
 }
 
 }  // namespace
@@ -21,27 +21,17 @@ TEST_CASE("a client's own rows are all rows of a table that has no test part, an
   std::string text;
   for (int row = 0; row < 12; ++row) text += std::to_string(row) + (row % 2 == 0 ? ",0\n" : ",1\n");
   write(folder / "train.csv", text);
-  const DataPair alone = load_own_rows("csv", {folder.path().string()});
+  const DataPair alone = load_own_rows("file", own(folder.path().string()));
   CHECK(alone.train.size() == 12);
-  CHECK(alone.train.name == "csv");
+  CHECK(alone.train.name == "file");
   CHECK(alone.test.size() == 0);
-  CHECK(load_dataset("csv", {folder.path().string()}).train.size() == 10);
+  CHECK(load_dataset("file", own(folder.path().string())).train.size() == 10);
   write(folder / "test.csv", "1,1\n");
-  const DataPair with_test = load_own_rows("csv", {folder.path().string()});
+  const DataPair with_test = load_own_rows("file", own(folder.path().string()));
   CHECK(with_test.train.size() == 12);
   CHECK(with_test.hash == alone.hash);
   write(folder / "train.csv", text + "12,1\n");
-  CHECK(load_own_rows("csv", {folder.path().string()}).hash != alone.hash);
-}
-
-TEST_CASE("a user's own pictures need no test file: a sixth of the rows is the test part") {
-  const TemporaryFolder folder;
-  std::string records;
-  for (int row = 0; row < 12; ++row) records += static_cast<char>(row % 2) + std::string(3072, static_cast<char>(row));
-  write(folder / "train.bin", records);
-  CHECK(load_dataset("cifar-binary", {folder.path().string()}).test.size() == 2);
-  CHECK(load_dataset("cifar-binary", {folder.path().string()}).train.pixels.size() == 10 * 3072);
-  CHECK(load_own_rows("cifar-binary", {folder.path().string()}).train.size() == 12);
+  CHECK(load_own_rows("file", own(folder.path().string())).hash != alone.hash);
 }
 
 TEST_CASE(
@@ -54,27 +44,24 @@ TEST_CASE(
   };
   write_labels("train.csv", 1);
   write_labels("test.csv", 2);
-  const DataPair pair = load_dataset("csv", {folder.path().string()});
+  const DataPair pair = load_dataset("file", own(folder.path().string()));
   CHECK(pair.train.classes == 4);
   CHECK(pair.train.labels[0] == 0);
   CHECK(pair.test.labels[2] == 3);
   CHECK(pair.train.class_names == std::vector<std::string>{"1", "2", "3", "4"});
-  CHECK(load_own_rows("csv", {folder.path().string()}).train.labels[0] == 1);
-  std::string records;
-  for (int row = 0; row < 12; ++row) records += static_cast<char>(1 + row % 2) + std::string(3072, static_cast<char>(row));
-  write(folder / "train.bin", records);
-  CHECK(load_dataset("cifar-binary", {folder.path().string()}).train.classes == 2);
-  CHECK(load_own_rows("cifar-binary", {folder.path().string()}).train.labels[0] == 1);
+  CHECK(load_own_rows("file", own(folder.path().string())).train.labels[0] == 1);
 }
 
 TEST_CASE("a client's own rows are told by a keyed hash, whose key stays beside them") {
   const TemporaryFolder folder;
   const TemporaryFolder other;
   for (const TemporaryFolder* one : {&folder, &other}) write(*one / "train.csv", "1,7,0\n3,8,1\n");
-  const auto told = [](const std::string& place) { return told_hash("csv", {place}, load_own_rows("csv", {place}).hash); };
+  const auto told = [](const std::string& place) {
+    return told_hash("file", own(place), load_own_rows("file", own(place)).hash);
+  };
   const std::string first = told(folder.path().string());
   CHECK(first.size() == 64);
-  CHECK(first != load_own_rows("csv", {folder.path().string()}).hash);
+  CHECK(first != load_own_rows("file", own(folder.path().string())).hash);
   CHECK(told(folder.path().string()) == first);
   CHECK(told(other.path().string()) != first);  // the same rows, another key: nobody can try a guess
   CHECK(std::filesystem::exists(folder / "roster.key"));

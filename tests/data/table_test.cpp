@@ -145,19 +145,19 @@ TEST_CASE("csv: --data-dir names one file, or a folder with train.csv and perhap
     return text;
   };
   const auto file = write(folder / "mine.csv", rows(12));
-  CHECK(load_dataset("csv", {file.string()}).test.size() == 2);
+  CHECK(load_dataset("file", own(file.string())).test.size() == 2);
   write(folder / "two/train.csv", rows(12));
-  CHECK(load_dataset("csv", {(folder / "two")}).train.size() == 10);
+  CHECK(load_dataset("file", own(folder / "two")).train.size() == 10);
   write(folder / "two/test.csv", "1,4\n");
-  const DataPair pair = load_dataset("csv", {(folder / "two")});
+  const DataPair pair = load_dataset("file", own(folder / "two"));
   CHECK(pair.train.size() == 12);
   CHECK(pair.test.size() == 1);
   CHECK(pair.train.classes == 5);
   CHECK(pair.test.mean == pair.train.mean);
   write(folder / "two/test.csv", "1,2,0\n");
-  CHECK_FAILURE(load_dataset("csv", {(folder / "two")}), "3", "2");
+  CHECK_FAILURE(load_dataset("file", own(folder / "two")), "3", "2");
   write(folder / "tiny.csv", "1,1\n");
-  CHECK_FAILURE(load_dataset("csv", {(folder / "tiny.csv")}), "two rows");
+  CHECK_FAILURE(load_dataset("file", own(folder / "tiny.csv")), "two rows");
 }
 
 }  // namespace fedstride::test::table_test

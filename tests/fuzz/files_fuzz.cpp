@@ -1,5 +1,5 @@
-// A fuzz target (libFuzzer) of the readers of data files that people bring: NumPy archives, LEAF's JSON, tables and idx files, told
-// apart by their first bytes. An error is one line; data that are read are whole. HDF5 files have a target of their own.
+// A fuzz target (libFuzzer) of the readers of data files that people bring: NumPy archives, tables and idx files, told apart by
+// their first bytes. An error is one line; data that are read are whole.
 // tests/fuzz/files has a seed of each kind.
 
 #include <algorithm>
@@ -20,8 +20,6 @@ void read_bytes(std::span<const std::uint8_t> bytes, bool is_protected) {
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("PK")) {
     read_npz(bytes, settings, both);
-  } else if (text.starts_with("{")) {
-    read_leaf_json(bytes, both);
   } else if (text.starts_with(std::string("\0\0", 2))) {
     const std::size_t middle = text.size() - std::min<std::size_t>(10, text.size());  // two labels
     const auto labels = fuzz::file_of(text.substr(middle), "labels");

@@ -194,7 +194,7 @@ def test_a_sweep_and_its_report(tmp_path):
 
 def test_a_sweep_whose_cells_fail_raises(tmp_path):
     file = tmp_path / "a.toml"
-    file.write_text(SWEEP.replace('"synthetic-li"', '"csv"').replace("[sweep]", f'data-dir = "{tmp_path}"\n[sweep]'))
+    file.write_text(SWEEP.replace('dataset = "synthetic-li"', f'data = "{tmp_path}"'))
     with pytest.raises(fedstride.Error) as raised:
         fedstride.sweep(file, out=tmp_path / "sweep")
     assert "\n" not in str(raised.value)

@@ -83,7 +83,7 @@ def test_parts_and_plans(tmp_path):
 
 
 def test_a_failed_cell_leaves_a_sweep_to_open(tmp_path):
-    (tmp_path / "a.toml").write_text(FILE.replace('"synthetic-li"', '"csv"').replace("[sweep]", f'data-dir = "{tmp_path}"\n[sweep]'))
+    (tmp_path / "a.toml").write_text(FILE.replace('dataset = "synthetic-li"', f'data = "{tmp_path}"'))
     with pytest.raises(fedstride.Error):
         fedstride.sweep(tmp_path / "a.toml", out=tmp_path / "sweep")
 

@@ -54,5 +54,4 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/tools/cmake/fedstrideConfig.
   ${PROJECT_BINARY_DIR}/generated/fedstrideConfig.cmake INSTALL_DESTINATION ${config_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/generated/fedstrideConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/generated/fedstrideConfig.cmake ${PROJECT_BINARY_DIR}/generated/fedstrideConfigVersion.cmake
-  ${PROJECT_SOURCE_DIR}/tools/cmake/FedstrideLibraries.cmake
   DESTINATION ${config_folder} COMPONENT development)

@@ -63,6 +63,8 @@ endif()
 install(DIRECTORY python/fedstride_report DESTINATION lib/fedstride/python COMPONENT program PATTERN __pycache__ EXCLUDE)
 install(FILES ${completion} DESTINATION share/bash-completion/completions RENAME fedstride COMPONENT program)
 install(FILES README.md DESTINATION share/doc/fedstride COMPONENT program)
+# The part of the program that is in Python (core/python_part.hpp).
+install(FILES python/fedstride_convert.py DESTINATION lib/fedstride/python COMPONENT program)
 install(DIRECTORY docs examples experiments DESTINATION share/doc/fedstride COMPONENT program
         PATTERN __pycache__ EXCLUDE)
 
@@ -103,7 +105,7 @@ if(CMAKE_CROSSCOMPILING)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS OFF)   # tools/make-packages sets its dependencies
 endif()
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "python3-pandas, python3-scipy, python3-matplotlib, python3-jinja2")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "dataset-fashion-mnist, bash-completion")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "dataset-fashion-mnist, bash-completion, python3-numpy, python3-h5py, python3-pil")
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "Federated averaging over clients that hold pathological splits of a data set, with
 step sizes that adapt (ADADP), differential privacy with accountants, sweeps, reports
 and networked federations. The same run gives the same bits on one thread and on many,

@@ -133,7 +133,7 @@ class Federation {
                 "127.0.0.1:" + std::to_string(port == 0 ? port_ : port),
                 "--client",
                 std::to_string(client),
-                "--data-dir",
+                "--data",
                 folder_ / "data",
                 "--out",
                 client_folder(client),

@@ -52,13 +52,13 @@ struct Bringing {
   }
   std::string data(int client) const { return federation / ("own-" + std::to_string(client)); }
   std::string line_of(int client) const {
-    const Outcome line = run_program({"data", "roster", "csv", "--client", std::to_string(client), "--data-dir", data(client)});
+    const Outcome line = run_program({"data", "roster", "file", "--client", std::to_string(client), "--data", data(client)});
     CHECK(line.code == 0);
     CHECK(line.err.empty());
     return line.out;
   }
   Party serve() const { return federation.serve({"--partition", "own", "--roster", roster}); }
-  Party join(int client) const { return federation.join_with(client, {"--data-dir", data(client)}); }
+  Party join(int client) const { return federation.join_with(client, {"--data", data(client)}); }
 };
 
 }  // namespace
@@ -81,27 +81,9 @@ TEST_CASE("clients with their own rows, listed by 'data roster', train together;
   for (int row = 0; row < 180; ++row) lists[row % 3] += (lists[row % 3].empty() ? "" : ",") + std::to_string(row);
   write_file(bringing.federation / "partition.json", "{\"clients\": [[" + lists[0] + "],[" + lists[1] + "],[" + lists[2] + "]]}");
   const std::string whole = bringing.federation / "whole";
-  const Outcome run = run_program({"run",
-                                   "--dataset",
-                                   "csv",
-                                   "--data-dir",
-                                   bringing.federation / "data",
-                                   "--model",
-                                   "logistic",
-                                   "--clients",
-                                   "3",
-                                   "--rounds",
-                                   "20",
-                                   "--local-epochs",
-                                   "50",
-                                   "--optimizer",
-                                   "adadp",
-                                   "--partition",
-                                   "file",
-                                   "--partition-file",
-                                   bringing.federation / "partition.json",
-                                   "--out",
-                                   whole});
+  const Outcome run = run_program({"run", "--data", bringing.federation / "data", "--model", "logistic", "--clients", "3",
+                                   "--rounds", "20", "--local-epochs", "50", "--optimizer", "adadp", "--partition", "file",
+                                   "--partition-file", bringing.federation / "partition.json", "--out", whole});
   REQUIRE(run.code == 0);
   CHECK(rounds_of(bringing.federation.out()) == rounds_of(whole));
   CHECK(rounds_of(whole).size() == 20);
@@ -155,7 +137,7 @@ TEST_CASE("a coordinator that changes the normalization or settings of an experi
   const Socket listener = listening(0);
   const auto join_here = [&] {
     return bringing.federation.join_with(
-        0, {"--connect", "127.0.0.1:" + std::to_string(port_of(listener.get())), "--data-dir", bringing.data(0)});
+        0, {"--connect", "127.0.0.1:" + std::to_string(port_of(listener.get())), "--data", bringing.data(0)});
   };
   Welcome welcome;
   Schema schema;
@@ -196,7 +178,7 @@ TEST_CASE("a client reports what it takes part in, and takes part only under the
   const Bringing bringing;
   const Party coordinator = bringing.serve();
   Words words = bringing.federation.join_words(0);
-  *(std::ranges::find(words, "--data-dir") + 1) = bringing.data(0);
+  *(std::ranges::find(words, "--data") + 1) = bringing.data(0);
   Words demanding = words;
   demanding.insert(demanding.end(), {"--require-dp", "example"});
   const Party wants_more(demanding);
@@ -214,7 +196,7 @@ TEST_CASE("a client reports what it takes part in, and takes part only under the
 
 TEST_CASE("own rows with another command, or a bad roster, are refused in one line") {
   const Bringing bringing;
-  const Words data{"--dataset", "csv", "--data-dir", bringing.federation / "data", "--clients", "3", "--partition", "own"};
+  const Words data{"--data", bringing.federation / "data", "--clients", "3", "--partition", "own"};
   const auto refused = [&](Words words, std::initializer_list<std::string_view> parts) {
     words.insert(words.end(), data.begin(), data.end());
     const Outcome outcome = run_program(words);
@@ -230,8 +212,8 @@ TEST_CASE("own rows with another command, or a bad roster, are refused in one li
   refused({"serve", "--out", out, "--listen", "127.0.0.1:0", "--insecure-loopback", "--roster", bringing.roster},
           {bringing.roster, "3", "1"});
   CHECK_FALSE(std::filesystem::exists(out));
-  CHECK(run_program({"data", "roster", "csv"}).code == 2);
-  CHECK(run_program({"data", "roster", "csv", "--client", "-1"}).code == 2);
+  CHECK(run_program({"data", "roster", "file"}).code == 2);
+  CHECK(run_program({"data", "roster", "file", "--client", "-1"}).code == 2);
 }
 
 }  // namespace fedstride::test::network_own_rows_test

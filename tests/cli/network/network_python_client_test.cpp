@@ -58,7 +58,7 @@ struct Scene {
   void enlist() const {
     std::string roster = shell(program("roster")).out;
     for (int client = 0; client < 2; ++client)
-      roster += run_program({"data", "roster", "csv", "--client", std::to_string(client), "--data-dir", data(client)}).out;
+      roster += run_program({"data", "roster", "file", "--client", std::to_string(client), "--data", data(client)}).out;
     write_file(federation / "roster.jsonl", roster);
     REQUIRE(run_program({"certificates", "--bundles", "--clients", "3", "--out", federation.certificates()}).code == 0);
   }
@@ -80,7 +80,7 @@ TEST_CASE("a Python client written from docs/reference/WIRE.md trains together w
   const Federation& federation = scene.federation;
   std::string roster;
   for (int client = 0; client < 2; ++client)
-    roster += run_program({"data", "roster", "csv", "--client", std::to_string(client), "--data-dir", scene.data(client)}).out;
+    roster += run_program({"data", "roster", "file", "--client", std::to_string(client), "--data", scene.data(client)}).out;
   const Outcome line = shell(scene.program("roster"));
   REQUIRE_MESSAGE(line.code == 0, line.err);
   write_file(federation / "roster.jsonl", roster + line.out);
@@ -97,8 +97,8 @@ TEST_CASE("a Python client written from docs/reference/WIRE.md trains together w
     return shell(scene.program("join") + " --connect 127.0.0.1:" + std::to_string(federation.port()) + " --bundle '" + mine +
                  "/client-2.bundle.pem'");
   });
-  const Party first = federation.join_with(0, {"--data-dir", scene.data(0)});
-  const Party second = federation.join_with(1, {"--data-dir", scene.data(1)});
+  const Party first = federation.join_with(0, {"--data", scene.data(0)});
+  const Party second = federation.join_with(1, {"--data", scene.data(1)});
   CHECK(coordinator.wait() == 0);
   CHECK(first.wait() == 0);
   CHECK(second.wait() == 0);
@@ -136,8 +136,8 @@ TEST_CASE("the Python client takes part in secure aggregation, on the exact sum'
     scene.enlist();
     const Party coordinator = federation.serve({"--roster", federation / "roster.jsonl", "--accept-other-builds"});
     auto guest = std::async(std::launch::async, [&] { return shell(scene.join()); });
-    const Party first = federation.join_with(0, {"--data-dir", scene.data(0)});
-    const Party second = federation.join_with(1, {"--data-dir", scene.data(1)});
+    const Party first = federation.join_with(0, {"--data", scene.data(0)});
+    const Party second = federation.join_with(1, {"--data", scene.data(1)});
     const Outcome told = guest.get();
     CHECK_MESSAGE(told.code == 0, told.err);
     if (told.code != 0)  // nobody waits for it
@@ -174,7 +174,7 @@ TEST_CASE("if other builds are not accepted, the Python client is informed and d
   const Federation& federation = scene.federation;
   std::string roster = shell(scene.program("roster")).out;
   for (int client = 0; client < 2; ++client)
-    roster += run_program({"data", "roster", "csv", "--client", std::to_string(client), "--data-dir", scene.data(client)}).out;
+    roster += run_program({"data", "roster", "file", "--client", std::to_string(client), "--data", scene.data(client)}).out;
   write_file(federation / "roster.jsonl", roster);
   const Party coordinator = federation.serve({"--roster", federation / "roster.jsonl"});
   REQUIRE(run_program({"certificates", "--bundles", "--clients", "3", "--out", federation.certificates()}).code == 0);

@@ -35,7 +35,7 @@ struct Scene {
     train = asked.train;
     REQUIRE(train.round == 1);
     Configuration configuration = resolve(parse_settings(known.welcome.settings, "test"));
-    configuration.data_dir = federation / "data";
+    configuration.data = federation / "data";
     rules = *prepare_member(configuration, 0, known.welcome).rules.sum.secure;
   }
   static Words words(Words all) {

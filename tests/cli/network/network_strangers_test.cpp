@@ -89,9 +89,9 @@ TEST_CASE("an unknown client, and one with the data or folder of another experim
   CHECK(coordinator.says("client 7"));
 
   write_table(federation / "other", 200);
-  check_leaves(federation.join_with(1, {"--data-dir", federation / "other"}), {"client 1", "hash"});
+  check_leaves(federation.join_with(1, {"--data", federation / "other"}), {"client 1", "hash"});
   CHECK(coordinator.says("client 1", "hash"));
-  check_leaves(federation.join_with(1, {"--data-dir", federation / "nowhere"}), {federation / "nowhere"});
+  check_leaves(federation.join_with(1, {"--data", federation / "nowhere"}), {federation / "nowhere"});
   CHECK(coordinator.says("client 1", "left"));
 
   const Federation another({"--optimizer", "adam", "--rounds", "1"});

@@ -164,7 +164,7 @@ TEST_CASE("lines for standard error go beside the bar, and to a file without mar
 TEST_CASE("a sweep's bar and the lines of its cells fit and clear themselves") {
   const TemporaryFolder folder;
   write_table(folder / "data", 3000);
-  write_file(folder / "experiment.toml", "dataset = 'csv'\ndata-dir = '" + (folder / "data") +
+  write_file(folder / "experiment.toml", "data = '" + (folder / "data") +
                                              "'\nmodel = 'dense 64 | relu | dense classes'\nrounds = 3\nlocal-epochs = 60\n"
                                              "optimizer = 'sgd'\n[experiment]\ntitle = 'A sweep'\n[sweep]\nseed = [1, 2, 3]\n"
                                              "learning-rate = [0.01, 0.02]\n");

@@ -72,8 +72,7 @@ bool reaches(const fs::path& folder, std::size_t rounds) {
 }
 
 std::string settings(const TemporaryFolder& folder) {
-  return "dataset = 'csv'\ndata-dir = '" + (folder / "data") +
-         "'\nmodel = 'logistic'\nclients = 3\nrounds = " + std::to_string(kRounds) + "\n";
+  return "data = '" + (folder / "data") + "'\nmodel = 'logistic'\nclients = 3\nrounds = " + std::to_string(kRounds) + "\n";
 }
 
 }  // namespace

@@ -131,8 +131,7 @@ TEST_CASE("inside: conformance" * doctest::skip()) {
   std::string go;
   if (all->rank() == 0) {
     write_table(folder / "data");
-    const Settings base{{"dataset", text("csv")},
-                        {"data-dir", text(folder / "data")},
+    const Settings base{{"data", text(folder / "data")},
                         {"model", text("dense 3 | relu | dense classes")},
                         {"clients", text("12")},
                         {"client-test", text("0.2")},
@@ -212,9 +211,11 @@ TEST_CASE("inside: going on" * doctest::skip()) {
   std::map<std::string, std::vector<std::string>> expected;
   if (all->rank() == 0) {
     write_table(folder / "data");
-    Settings base{{"dataset", text("csv")},    {"data-dir", text(folder / "data")},
-                  {"model", text("logistic")}, {"clients", text("6")},
-                  {"rounds", text("1")},       {"threads", text("1")}};
+    Settings base{{"data", text(folder / "data")},
+                  {"model", text("logistic")},
+                  {"clients", text("6")},
+                  {"rounds", text("1")},
+                  {"threads", text("1")}};
     std::map<std::string, Settings> more;
     more["kept"] = {{"optimizer", text("adam")}, {"client-state", text("keep")}};
     for (const char* level : {"client", "example"})

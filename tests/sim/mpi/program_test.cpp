@@ -102,11 +102,11 @@ TEST_CASE("a mistake gives one line, however many ranks there are, and leaves no
 
   write_table(folder / "data2", 200);
   Process::Command data = program_on_ranks(2, on_mpi(folder, {}));
-  add_ranks(data, 1, on_mpi(folder, {"--data-dir", folder / "data2"}));
+  add_ranks(data, 1, on_mpi(folder, {"--data", folder / "data2"}));
   check_refused(data, 1, {"rank 2", "data"});
 
   Process::Command none = program_on_ranks(1, on_mpi(folder, {}));
-  add_ranks(none, 1, on_mpi(folder, {"--data-dir", folder / "nowhere"}));
+  add_ranks(none, 1, on_mpi(folder, {"--data", folder / "nowhere"}));
   check_refused(none, 1, {"rank 1", folder / "nowhere"});
   CHECK_FALSE(fs::exists(folder / "out"));
 
@@ -259,7 +259,7 @@ TEST_CASE("a sweep over ranks, one or two per cell, killed and restarted, has th
   const TemporaryFolder folder;
   write_table(folder / "data");
   std::ofstream(folder / "tiny.toml")
-      << "dataset = 'csv'\ndata-dir = '" << folder / "data"
+      << "data = '" << folder / "data"
       << "'\nmodel = 'logistic'\nclients = 3\nrounds = 6\n[experiment]\ntitle = 'Tiny'\n"
          "[sweep]\noptimizer = ['sgd', 'adam', 'adadp']\nseed = [1, 2, 3]\n"
          "[[expect]]\nclaim = 'it learns'\nvalue = { metric = 'test_accuracy', where = { optimizer = 'sgd' } }\nabove = 0.2\n";

@@ -60,7 +60,8 @@ inline Loopback over_loopback(const TemporaryFolder& folder, const std::string& 
                        .connect = {"127.0.0.1", at},
                        .certificates = how.certificates,
                        .folder = folder / (out + ".clients/" + std::to_string(client)),
-                       .data_dir = how.data ? how.data(client) : folder.path().string(),
+                       .data = how.data ? how.data(client) : folder.path().string(),
+                       .data_dir = "",
                        .threads = 1,
                        .log = [](const std::string&) {},
                        .train = how.train};

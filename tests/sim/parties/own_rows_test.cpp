@@ -39,8 +39,9 @@ struct OwnRowsFederation {
     for (ClientId client = 0; client < 3; ++client) {
       fs::create_directory(data(client));
       write_file(data(client) + "/train.csv", tables[client]);
-      const DataPair own = load_own_rows("csv", {data(client)});
-      lines += roster_line(client, {own.train.size(), told_hash("csv", {data(client)}, own.hash)}) + '\n';
+      const DataOptions place{.data = data(client)};
+      const DataPair own = load_own_rows("file", place);
+      lines += roster_line(client, {own.train.size(), told_hash("file", place, own.hash)}) + '\n';
     }
     write_file(folder / "roster.jsonl", lines);
     write_file(folder / "partition.json", "{\"clients\": [[" + numbers[0] + "],[" + numbers[1] + "],[" + numbers[2] + "]]}");

@@ -28,14 +28,16 @@ inline void write_data(const TemporaryFolder& folder) {
 
 inline Settings settings_for(const TemporaryFolder& folder, const std::string& out, const std::string& more = "") {
   Settings settings =
-      parse_settings("dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+      parse_settings("data = '" + folder.path().string() +
                          "'\nmodel = 'dense 8 | relu | dense classes'\noptimizer = 'adadp'\nclients = 3\nrounds = 6\n"
                          // Named, so that the same settings go with and without privacy.
                          "classes = 3\nmean = '0.67'\ndeviation = '1.2'\npublic-test = true\n"
                          "threads = 2\nout = '" +
                          (folder / out) + "'\n",
                      "test");
-  for (const auto& [key, setting] : parse_settings(more, "test")) settings[key] = setting;
+  const Settings others = parse_settings(more, "test");
+  if (others.contains("dataset")) settings.erase("data");
+  for (const auto& [key, setting] : others) settings[key] = setting;
   return settings;
 }
 

@@ -25,7 +25,7 @@ void write_four_classes(const test::TemporaryFolder& folder) {
 
 Vector after_100_rounds(const test::TemporaryFolder& folder, const std::string& partition) {
   Setup setup = prepare(resolve(parse_settings(
-      "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+      "data = '" + folder.path().string() +
           "'\nmodel = 'dense 6 | tanh | dense classes'\noptimizer = 'sgd'\nlearning-rate = 0.3\nbatch = 1000\n" + partition,
       "test")));
   Threads threads(1);

@@ -37,11 +37,11 @@ const std::map<std::string, std::string> kLevels{
      "deviation = ''\npublic-test = false\nevaluate = 'private'\nevaluate-noise = 2\n"},
     {"numbers", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ntargets = 'values'\nclasses = 0\n"},
     {"tokens",
-     "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ndataset = 'file'\ndata-dir = ''\nvocabulary = 9\nclasses = 9\nmean = "
+     "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nvocabulary = 9\nclasses = 9\nmean = "
      "''\n"
      "deviation = ''\ntargets = 'positions'\nmodel = 'embedding 4 | lstm 4 | dense classes'\n"},
     {"words",
-     "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ndataset = 'file'\ndata-dir = ''\ncategories = 'city=Rome,Oslo'\n"
+     "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\ncategories = 'city=Rome,Oslo'\n"
      "classes = 0\nclass-names = '0,1,2'\n"
      "missing = 'indicator'\npublic-test = false\n"},
     {"halts", "dp = 'example'\nnoise-multiplier = 1.2\nclip = 0.5\nepsilon = 2\nrounds = 50\n"}};

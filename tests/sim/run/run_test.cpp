@@ -49,7 +49,7 @@ TEST_CASE("a run learns, and leaves all documented files in its folder") {
   for (const char* key : {"peak_memory_bytes", "version", "commit", "compiler", "instruction_set", "data_hash", "partition_hash"})
     CHECK(final.contains(key));
   CHECK(Json::parse(read_file(run + "/partition.json"))["clients"].size() == 3);
-  const auto evaluated = evaluate_file(run, "", {.data_dir = folder.path().string()}, false, 1);
+  const auto evaluated = evaluate_file(run, "", {.data = folder.path().string()}, false, 1);
   CHECK(evaluated.evaluation.accuracy == doctest::Approx(summary.test.accuracy));
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("config.toml can be repeated, and a run resumed, from any folder, what
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
   Settings settings = settings_for(folder, "a", "partition = 'iid'\noptimizer = 'sgd'\nlearning-rate = 0.1\n");
-  settings["data-dir"] = {".", true};
+  settings["data"] = {".", true};
   start(settings);
   settings["partition"] = {"file", true};
   settings["partition-file"] = {"a/partition.json", true};

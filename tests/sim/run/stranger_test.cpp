@@ -41,7 +41,7 @@ int right_guesses(const std::string& more, bool all, double noise_multiplier) {
   for (const bool other : {false, true}) write_candidate(folder / (other ? "b" : "a"), other, all);
   const auto model = [&](bool other, const std::string& out, const std::string& noise) {
     return model_of_run(settings_for(folder, out,
-                                     "data-dir = '" + (folder / (other ? "b" : "a")) +
+                                     "data = '" + (folder / (other ? "b" : "a")) +
                                          "'\nmodel = 'logistic'\noptimizer = 'sgd'\nlearning-rate = 1.0\nrounds = 1\n"
                                          "local-epochs = 1\nclients = 1\npartition = 'iid'\nbatch = 30\n" +
                                          more + noise));

@@ -96,14 +96,14 @@ TEST_CASE("a bound on updates is a key like the others, and its rule has an effe
 TEST_CASE("only input paths become absolute") {
   const Configuration relative = from(
       "data-dir = 'a/../b'\ninit = 'c.safetensors'\npartition = 'file'\npartition-file = './d.json'\nout = 'e'\n"
-      "dataset = 'csv'");
+      "data = 'f.csv'");
   const Configuration absolute = with_absolute_paths(relative);
   const std::string here = std::filesystem::current_path().string();
   CHECK(absolute.data_dir == here + "/b");
   CHECK(absolute.init == here + "/c.safetensors");
   CHECK(absolute.partition.as<FromFile>()->partition_file == here + "/d.json");
   CHECK(absolute.out == "e");
-  CHECK(absolute.dataset == "csv");
+  CHECK(absolute.data == here + "/f.csv");
   CHECK(with_absolute_paths(from("")).data_dir.empty());
   CHECK(write_settings(with_absolute_paths(absolute), {}) == write_settings(absolute, {}));
 }

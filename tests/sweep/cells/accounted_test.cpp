@@ -22,7 +22,7 @@ namespace {
 
 // Five full releases with noise multiplier 5: 0.1-zCDP.
 std::string text_of(const TemporaryFolder& folder, const std::string& more = "", const std::string& sweep = "") {
-  std::string text = "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+  std::string text = "data = '" + folder.path().string() +
                      "'\nclasses = 3\nmean = '0.67'\ndeviation = '1.2'\nmodel = 'logistic'\nclients = 3\nrounds = 5\n"
                      "threads = 1\noptimizer = 'sgd'\ndp = 'client'\nnoise-multiplier = 5\nclip = 0.5\ndelta = 1e-6\n"
                      "randomness = 'secret'\n";

@@ -23,8 +23,7 @@ std::vector<double> estimated(const std::string& text, const SweepOptions& optio
 }
 
 std::string table(const test::TemporaryFolder& folder) {
-  return "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
-         "'\nclients = 3\nclasses = 3\nmean = '0.67'\ndeviation = '1.2'\n";
+  return "data = '" + folder.path().string() + "'\nclients = 3\nclasses = 3\nmean = '0.67'\ndeviation = '1.2'\n";
 }
 
 }  // namespace
@@ -66,7 +65,7 @@ TEST_CASE("a lot that takes longer than the measurement is waited for") {
   for (int i = 0; i < 4000; ++i) rows += std::to_string(i % 7) + "," + std::to_string(i % 3) + "\n";
   write_file(folder / "train.csv", rows);
   write_file(folder / "test.csv", rows.substr(0, 400));
-  const auto seconds = estimated("dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+  const auto seconds = estimated("data = '" + folder.path().string() +
                                      "'\nclients = 1\npartition = 'iid'\noptimizer = 'sgd'\nrounds = 1000\n"
                                      "model = 'dense 1500 | relu | dense 1500 | relu | dense classes'\n"
                                      "evaluate-every = 1000\n[sweep]\nbatch = [4000]\n",

@@ -22,7 +22,7 @@ namespace {
 
 // Two optimizers, two seeds, on the small table in the folder.
 std::string tiny(const test::TemporaryFolder& folder, const std::string& seeds = "1, 2") {
-  return "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+  return "data = '" + folder.path().string() +
          "'\nmodel = 'dense 8 | relu | dense classes'\nclients = 3\nrounds = 3\n[experiment]\ntitle = 'Tiny'\n"
          "[sweep]\noptimizer = ['adadp', 'sgd']\nseed = [" +
          seeds + "]\n[when.optimizer.sgd]\nlearning-rate = [0.05]\n";
@@ -122,7 +122,7 @@ TEST_CASE("two points that are the same run are run once and both finished") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
   const std::string text =
-      "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+      "data = '" + folder.path().string() +
       "'\nmodel = 'logistic'\nclients = 3\n[variant.a]\nrounds = [2, 1]\n[variant.b]\nbatch = [10, 20]\nrounds = 2\n";
   for (const int jobs : {1, 3}) {
     const Made made = make(text, {.out = folder / std::to_string(jobs), .jobs = jobs});
@@ -171,8 +171,8 @@ TEST_CASE("a stopped sweep abandons the current rounds, and resuming it gives th
 TEST_CASE("a failing cell is reported with its error, which its folder keeps, and tried again; the others go on") {
   const test::TemporaryFolder folder;
   test::write_data(folder);
-  const std::string text = "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
-                           "'\nclients = 3\nrounds = 1\n[sweep]\nmodel = ['conv 3 3', 'logistic']\n";
+  const std::string text =
+      "data = '" + folder.path().string() + "'\nclients = 3\nrounds = 1\n[sweep]\nmodel = ['conv 3 3', 'logistic']\n";
   for (int attempt = 0; attempt < 2; ++attempt) {
     const Made made = make(text, {.out = folder / "s"});
     CHECK(made.summary.finished == 1);

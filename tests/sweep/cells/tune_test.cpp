@@ -21,7 +21,7 @@ namespace {
 // A grid whose tolerances fall over all 9 rounds.
 std::string rates(const TemporaryFolder& folder, const std::string& top = "", const std::string& more = "",
                   const std::string& axes = "learning-rate = [0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5]\n") {
-  return "dataset = 'csv'\ndata-dir = '" + folder.path().string() +
+  return "data = '" + folder.path().string() +
          "'\nmodel = 'logistic'\nclients = 3\nrounds = 9\noptimizer = 'pooled'\n"
          "validation-fraction = 0.3\n" +
          top + "[sweep]\n" + axes + more;

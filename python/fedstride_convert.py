@@ -1,0 +1,598 @@
+"""Converts data of other formats to a NumPy archive: HDF5, LEAF's JSON, folders of images, idx, CIFAR's binary form
+(docs/data.md). Needs NumPy, and h5py or Pillow for their formats, never the compiled module. `fedstride data convert` and
+`--data` start it:
+
+    python3 -m fedstride_convert OPTIONS.json   # {"format": "hdf5", "train": ["letters_train.h5"], "out": "letters.npz", ...}
+
+The archive has x and y (under the names that `inputs` and `label` give), client if the data name clients, each also with
+_test, and what the format states: classes, vocabulary, class_names (of labels that are numbers), words (of sentences), notes.
+An error is one line on standard output, with exit code 2 for an invalid option and 1 for invalid data; progress goes to a
+terminal on standard error.
+"""
+
+import atexit
+import collections
+import gzip
+import importlib
+import json
+import os
+import re
+import resource
+import stat
+import sys
+import time
+import types
+import zipfile
+
+AT_ONCE = 1 << 22  # bytes written at once
+ALWAYS_UNPACKED, MAX_UNPACKING = 64 << 20, 256  # as in data/input_file.hpp
+ALWAYS_IN_MEMORY, MAX_IN_MEMORY = 2 << 30, 16  # the process may use so many bytes, and so many times the size of the data
+MAX_NAME = 1000  # bytes of a client's or a label's name
+MAX_PICTURE_BYTES, MAX_PIXELS = 64 << 20, 1 << 24
+MAX_WHOLE = 9e15  # larger whole numbers are indistinguishable from their neighbors as floating-point numbers
+MAX_TEXT = 1 << 16  # characters of an example
+
+
+class Refused(Exception):
+    """What is wrong, in one line; `code` is the exit code."""
+
+    def __init__(self, message, code=1):
+        super().__init__(message)
+        self.code = code
+
+
+def needed(module, package):
+    """The module, which is in a Debian package."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        name = module.split(".")[0]
+        raise Refused(f"reading this format needs Python's {name}; install it with: sudo apt install {package}") from None
+
+
+np = None  # NumPy, once main() has found it
+
+
+def shown(name):
+    return "".join(character if character.isprintable() else "?" for character in str(name)[:60])
+
+
+def counted(count, noun):
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def bytes_of(name):
+    """A client's or a label's name in UTF-8."""
+    encoded = name.encode("utf-8", "replace") if isinstance(name, str) else name
+    if len(encoded) > MAX_NAME:
+        raise Refused(f"'{shown(name)}...' has {len(encoded)} bytes; a client's or a label's name has at most {MAX_NAME}")
+    return encoded
+
+
+class Bar:
+    """Draws progress on standard error, in place, if that is a terminal and the work takes more than half a second."""
+
+    def __init__(self, name):
+        self.name, self.last, self.is_drawn = name, time.monotonic() + 0.4, False
+
+    def show(self, done, total):
+        if not sys.stderr.isatty() or time.monotonic() < self.last + 0.1:
+            return
+        if not self.is_drawn:
+            atexit.register(print, file=sys.stderr)  # ends the line, also after an error
+        self.last, self.is_drawn = time.monotonic(), True
+        text = f"{self.name}  [{'=' * (30 * done // max(total, 1)):30}]  {100 * done // max(total, 1):3} %"
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+class Archive:
+    """The archive to write. An array is a list of pieces of rows: NumPy's, or what has their shape and dtype and reads rows
+    when it is sliced, so that only LEAF's numbers and texts are in memory as a whole."""
+
+    def __init__(self, options):
+        self.options, self.words, self.notes = options, [word.encode() for word in options.words], []
+        self.source = options.train[0]
+        self.bar = Bar("converting " + shown(os.path.basename(self.source)))
+        self.arrays = collections.defaultdict(list)
+
+    def add(self, x, y, client=None, as_test=False):
+        """Adds rows: examples, answers and the client that they belong to."""
+        end = "_test" if as_test else ""
+        self.arrays[(self.options.inputs or "x") + end].append(x)
+        self.arrays[(self.options.label or "y") + end].append(y)
+        if client is not None:
+            owners = np.broadcast_to(np.array(bytes_of(client)), (len(x),))
+            self.arrays[(self.options.client_column or "client") + end].append(owners)
+
+    def state(self, **facts):
+        """Sets facts: numbers, or lists of texts."""
+        for name, fact in facts.items():
+            self.arrays[name] = [np.atleast_1d(np.array([one.encode() for one in fact] if isinstance(fact, list) else fact))]
+
+    def write(self):
+        if self.notes:
+            self.state(notes=self.notes)
+        total = sum(piece.dtype.itemsize * int(np.prod(piece.shape)) for pieces in self.arrays.values() for piece in pieces)
+        done = 0
+        with open(self.options.out, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+            for name, pieces in self.arrays.items():
+                dtype, each = self.common(name, pieces)
+                shape = (sum(map(len, pieces)), *each)
+                step = max(1, AT_ONCE // max(1, dtype.itemsize * int(np.prod(each))))
+                with archive.open(name + ".npy", "w", force_zip64=True) as member:
+                    descr = np.lib.format.dtype_to_descr(dtype)
+                    np.lib.format.write_array_header_2_0(member, {"descr": descr, "fortran_order": False, "shape": shape})
+                    for rows in (piece[at:at + step] for piece in pieces for at in range(0, len(piece), step)):
+                        done += member.write(np.ascontiguousarray(rows, dtype).tobytes())
+                        self.bar.show(done, total)
+
+    def common(self, name, pieces):
+        """The type of all pieces and the dimensions of a row."""
+        where = f"'{self.source}', key '{name}': "
+        each = pieces[0].shape[1:]
+        for piece in pieces:
+            if piece.shape[1:] != each:
+                other, first = ("x".join(map(str, shape)) or "one number" for shape in (piece.shape[1:], each))
+                raise Refused(where + f"rows of {other} after rows of {first}; all must have the same shape")
+        kinds = {{"f": "floating-point", "S": "text"}.get(piece.dtype.kind, "whole") for piece in pieces}
+        is_answer = name.removesuffix("_test") == (self.options.label or "y")
+        if len(kinds) > 1 and not (is_answer and "text" not in kinds):
+            raise Refused(where + f"{' and '.join(sorted(kinds))} values; all must have the same type")
+        return np.result_type(*{piece.dtype for piece in pieces}), each
+
+
+def most_unpacked(path):
+    return ALWAYS_UNPACKED + MAX_UNPACKING * os.path.getsize(path)
+
+
+def contents(path):
+    """A file's bytes, unpacked if it is gzipped."""
+    with open(path, "rb") as file:
+        if file.peek(2)[:2] != b"\x1f\x8b":
+            return file.read()
+        try:
+            data = gzip.GzipFile(fileobj=file).read(most_unpacked(path) + 1)
+        except (EOFError, OSError, gzip.zlib.error) as error:
+            raise Refused(f"'{path}' is damaged: {error}") from None
+    if len(data) > most_unpacked(path):
+        raise Refused(f"'{path}' unpacks to more than the {most_unpacked(path)} bytes that a file of its size may hold")
+    return data
+
+
+# Text as tokens. A character is a byte, or one token for all others.
+
+LEAF_LETTERS = b"\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}"  # language_utils.py
+# CHAR_VOCAB of TensorFlow Federated (simulation/baselines/shakespeare)
+FEDERATED_LETTERS = b"dhlptx@DHLPTX $(,048cgkoswCGKOSW[_#'/37;?bfjnrvzBFJNRVZ\"&*.26:\naeimquyAEIMQUY]!%)-159\r"
+SNIPPET, SENTENCE, FREQUENT_WORDS = 80, 20, 10000  # McMahan et al. 2017; Reddi et al. 2021
+
+
+class Letters:
+    """Tokens of characters: letters from `first` on, one for all others, and those of `more` names."""
+
+    def __init__(self, letters, first, *more):
+        self.other = first + len(letters)
+        self.tokens = np.full(256, self.other, np.uint16)
+        self.tokens[np.frombuffer(letters, np.uint8)] = np.arange(first, self.other, dtype=np.uint16)
+        names = [{"\n": "newline", "\r": "return", " ": "blank"}.get(letter, letter) for letter in letters.decode()]
+        self.names = ["pad"] * first + names + ["other", *more]
+
+    def of(self, text):
+        """The tokens of UTF-8, of which only a character's first byte counts."""
+        array = np.frombuffer(text, np.uint8)
+        return self.tokens[array[(array & 0xC0) != 0x80]]
+
+
+def snippets(texts, letters):
+    """Rows of 81 tokens: each text with its begin and end, padded."""
+    begin, end = [letters.other + 1], [letters.other + 2]
+    rows = [np.concatenate([begin, letters.of(text), end]) for text in texts]
+    padded = [np.pad(row, (0, -len(row) % (SNIPPET + 1))) for row in rows]
+    return np.concatenate(padded).astype(np.uint16).reshape(-1, SNIPPET + 1)
+
+
+def sentences(texts, words):
+    """Rows of 21 tokens: begin, the first 20 words and, if there are fewer, the end and padding."""
+    numbers = {word: number for number, word in enumerate(words, 1)}
+    other = len(words) + 1
+    rows = np.zeros((len(texts), SENTENCE + 1), np.uint16)
+    for row, text in zip(rows, texts):
+        tokens = [other + 1, *(numbers.get(word, other) for word in text.split(b" ") if word), other + 2][:SENTENCE + 1]
+        row[:len(tokens)] = tokens
+    return rows
+
+
+class Hdf5:
+    """An HDF5 file of plain arrays with an archive's names, or in TensorFlow Federated's layout examples/CLIENT/KEY, whose keys
+    determine what is read: x and y, pixels or image and label (--inputs and --label name others), snippets (Shakespeare) or
+    tokens (StackOverflow)."""
+
+    def __init__(self, path, archive, as_test):
+        os.environ["HDF5_PLUGIN_PRELOAD"] = "::"  # loads no plugin that a file requests
+        self.h5py = needed("h5py", "python3-h5py")
+        self.name, self.archive, self.as_test, self.options = f"'{path}'", archive, as_test, archive.options
+        self.most = self.left = most_unpacked(path)
+        try:
+            self.file = self.h5py.File(path, "r", locking=False)
+        except OSError:
+            raise Refused(f"{self.name} cannot be read as an HDF5 file: it is damaged or truncated") from None
+
+    def linked(self, group, key, kind, who):
+        """The object under this key, which must be of this kind and in the file itself."""
+        link = group.get(key, getlink=True)
+        if link is None:
+            raise Refused(f"{who} has no key '{key}'")
+        if not isinstance(link, self.h5py.HardLink) or not isinstance(group[key], kind):
+            raise Refused(f"{who}, key '{shown(key)}' is a link or not {'a group' if kind is self.h5py.Group else 'an array'}; "
+                          "valid: arrays in the file itself, as in a NumPy archive or under examples/CLIENT/KEY")
+        return group[key]
+
+    def array(self, group, key, who):
+        """The array under this key: numbers to read when sliced, or texts up to their first 0."""
+        data = self.linked(group, key, self.h5py.Dataset, who)
+        size = data.dtype.itemsize * int(data.size or 0)
+        is_text = self.h5py.check_string_dtype(data.dtype) is not None
+        wrong = None
+        if data.is_virtual or data.external:
+            wrong = "its numbers are in another file; they must be in this one"
+        elif data.shape is None or data.ndim > 4:
+            wrong = "it has no dimensions or more than 4, the first of which counts the examples"
+        elif size > self.left or (size and not data.id.get_storage_size()):
+            wrong = f"it claims {size} bytes; the file has none of them, or may still hold no more than {self.left}"
+        elif not is_text and (data.dtype.kind not in "biuf" or self.h5py.check_enum_dtype(data.dtype)):
+            wrong = "its elements are of another type; valid: integers, floating-point numbers, booleans, strings"
+        if wrong:
+            raise Refused(f"{who}, key '{shown(key)}': {wrong}")
+        self.left -= size
+        if is_text:
+            return np.array([text.split(b"\0")[0] for text in np.atleast_1d(data[()]).tolist()] or [b""])[:data.size]
+        if data.ndim == 0 or data.dtype.itemsize > 8:
+            return np.atleast_1d(data[()]).astype("f8" if data.dtype.itemsize > 8 else data.dtype)
+        return data
+
+    def read(self):
+        if self.file.get("examples", getlink=True) is None:
+            return self.read_plain()
+        examples = self.linked(self.file, "examples", self.h5py.Group, self.name)
+        if self.options.client_column:
+            raise Refused(f"client-column (or user-column) is '{self.options.client_column}'; {self.name} has a group for each "
+                          "client, named after it: leave the setting out", 2)
+        clients = [(client, f"{self.name}, client '{shown(client)}'") for client in sorted(examples, key=os.fsencode)]
+        groups = [(client, self.linked(examples, client, self.h5py.Group, who), who) for client, who in clients]
+        if not groups:
+            raise Refused(f"{self.name}: 'examples' has no clients")
+        inputs, label = self.keys(*groups[0][1:])
+        if inputs == "tokens" and not self.archive.words and not self.as_test:
+            self.archive.words = self.frequent_words(groups)
+        for done, (client, group, who) in enumerate(groups):
+            self.add(client, group, who, inputs, label)
+            self.archive.bar.show(done, len(groups))
+
+    def read_plain(self):
+        facts = ["classes", "vocabulary", "mean", "deviation", "shape", "columns"]
+        bases = [self.options.inputs or "x", self.options.label or "y", self.options.client_column or "client", "client"]
+        names = dict(zip(facts, facts))
+        for base in bases:
+            names |= dict.fromkeys([base, base + "_train", "train_" + base], base + "_test" * self.as_test)
+            names |= dict.fromkeys([base + "_test", "test_" + base], base + "_test")
+        found = [key for key in self.file if key in names]
+        if not found:
+            others = ", but " * bool(len(self.file)) + ", ".join(map(shown, list(self.file)[:12]))
+            raise Refused(f"{self.name} has no group 'examples' and no array '{bases[0]}'{others}; valid: arrays as in a NumPy "
+                          "archive, such as x and y, or those that --inputs and --label name; or examples/CLIENT/KEY")
+        for key in found:
+            if names[key] in self.archive.arrays and key not in facts:
+                raise Refused(f"{self.name}: '{key}' is a second array for '{names[key]}'; each part has one")
+            self.archive.arrays[names[key]] = [self.array(self.file, key, self.name)]
+
+    def keys(self, group, who):
+        """The keys of examples and answers; no answers if they are the examples' next tokens."""
+        inputs, label = self.options.inputs, self.options.label
+        for key in ("snippets", "tokens"):
+            if key in group and not label:
+                return key, None
+        for key in [inputs] if inputs else ("x", "pixels", "image"):
+            for answer in [label] if label else ("y", "label"):
+                if key in group and answer in group:
+                    return key, answer
+            if key in group:
+                raise Refused(f"{who} has '{key}' but no '{label or 'y'}'; valid: y, label or the key that --label names")
+        raise Refused(f"{who} has no " + (f"key '{inputs}'" if inputs else "known key") + "; valid: x, pixels or image with y"
+                      " or label, or those that --inputs and --label name; snippets; or tokens")
+
+    def texts(self, group, key, who):
+        texts = self.array(group, key, who)
+        if texts.ndim != 1 or texts.dtype.kind != "S":
+            raise Refused(f"{who}, key '{key}': it must be a list of strings")
+        return texts.tolist()
+
+    def frequent_words(self, groups):
+        if self.options.protected:
+            raise Refused(f"{self.name}: under dp the vocabulary must not be chosen from the rows; give it with --words FILE")
+        counts = collections.Counter()
+        for _, group, who in groups:
+            for text in self.texts(group, "tokens", who):
+                counts.update(word for word in text.split(b" ") if word)
+        self.left = self.most
+        return sorted(counts, key=lambda word: (-counts[word], word))[:FREQUENT_WORDS]
+
+    def add(self, client, group, who, inputs, label):
+        x = self.array(group, inputs, who) if label else self.texts(group, inputs, who)
+        if len(x) == 0 and not self.as_test:
+            raise Refused(f"{who}, key '{inputs}': no rows; each client needs at least one")
+        if len(x) == 0:
+            return
+        y = self.array(group, label, who) if label else None
+        if label and len(y) != len(x):
+            raise Refused(f"{who} has {counted(len(x), 'row')} of '{inputs}' and {len(y)} of '{label}'; each example needs one")
+        if not label:
+            x, y = self.sequences(x, inputs)
+        self.archive.add(x, y, client, self.as_test)
+
+    def sequences(self, texts, inputs):
+        """Tokens and the token after each, or -1 (no answer) for padding."""
+        if inputs == "snippets":
+            letters = Letters(FEDERATED_LETTERS, 1, "begin", "end")
+            names, rows = letters.names, snippets(texts, letters)
+        else:
+            words = self.archive.words
+            names, rows = ["pad", *map(bytes.decode, words), "other", "begin", "end"], sentences(texts, words)
+        if "class_names" not in self.archive.arrays:
+            self.archive.state(classes=len(names), vocabulary=len(names), class_names=names)
+            if inputs == "tokens":
+                self.archive.arrays["words"] = [np.array(words)]
+        return rows[:, :-1], np.where(rows[:, 1:] == 0, -1, rows[:, 1:].astype(np.int32))
+
+
+class Leaf:
+    """A LEAF file (Caldas et al. 2018): {"users": [name, ...], "num_samples": [n, ...], "user_data": {name: {"x": [...], "y":
+    [...]}}}. An x is a number, a list of numbers (of lists, for images) or a text, a token for each character; a y is a number,
+    a list of numbers, a text or, after a text, the character that follows."""
+
+    def __init__(self, path, archive, as_test):
+        self.name, self.path, self.archive, self.as_test = f"'{path}'", path, archive, as_test
+        self.letters = Letters(LEAF_LETTERS, 0)
+
+    def wrong(self, what):
+        return Refused(f"{self.name}{what}; valid: the LEAF format with users, num_samples and user_data")
+
+    def read(self):
+        try:
+            data = json.loads(contents(self.path).decode("utf-8-sig"), object_pairs_hook=self.unique)
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise self.wrong(f" is not JSON (character {getattr(error, 'pos', getattr(error, 'start', 0))})") from None
+        except RecursionError:
+            raise self.wrong(" is nested too deeply") from None
+        users = data.get("user_data") if isinstance(data, dict) else None
+        if not isinstance(users, dict) or not users:
+            raise self.wrong(" has no object \"user_data\" with users")
+        for done, name in enumerate(list(users)):
+            users[name] = self.add(name, users[name])  # the number of rows; the values' memory is free again
+            self.archive.bar.show(done, len(users))
+        listed, samples = data.get("users") or list(users), data.get("num_samples")
+        if sorted(map(str, listed)) != sorted(users):
+            raise self.wrong(": \"users\" are not those of \"user_data\": " + shown(set(map(str, listed)) ^ set(users)))
+        counts = [users[str(name)] for name in listed]
+        if samples and samples != counts:
+            raise self.wrong(f": \"num_samples\" is {shown(samples)}, but the users have {shown(counts)}")
+
+    def unique(self, pairs):
+        if len(dict(pairs)) < len(pairs):
+            twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
+            raise self.wrong(f": '{shown(twice)}' is listed twice")
+        return dict(pairs)
+
+    def add(self, name, user):
+        """Adds a user's rows and returns their number."""
+        who = f", user '{shown(name)}'"
+        x, y = (user.get(key, []) if isinstance(user, dict) else None for key in "xy")
+        sizes = [len(one) if isinstance(one, list) else -1 for one in (x, y)]
+        if sizes[0] != sizes[1] or sizes[0] < (0 if self.as_test else 1):
+            raise self.wrong(f"{who}: it needs lists 'x' and 'y' of one length, at least 1; it has {sizes} (-1: no list)")
+        if x:
+            is_text = all(isinstance(one, str) for one in x)
+            examples = self.characters(x, "x", who) if is_text else self.numbers(x, "x", who, False)
+            if not all(isinstance(one, str) for one in y):
+                answers = self.numbers(y, "y", who, not self.archive.options.protected)
+            elif is_text:
+                answers = self.characters(y, "y", who)[:, 0]
+            else:
+                answers = np.array([bytes_of(one) for one in y])
+            self.archive.add(examples, answers, name, self.as_test)
+        return len(x)
+
+    def numbers(self, values, key, who, keep_whole):
+        """Whole numbers as int64 if they are kept, others as floating-point numbers; a missing one is NaN."""
+        try:
+            array = np.array(values)
+            array = array.astype(float) if array.dtype.kind == "O" else array
+        except (ValueError, TypeError, OverflowError):
+            array = np.array("")
+        if array.dtype.kind not in "biuf" or 0 in array.shape:
+            raise self.wrong(f"{who}: its list '{key}' has more than numbers, or lists of different lengths")
+        if keep_whole and array.dtype.kind in "biu" and np.abs(array.astype(float)).max() < MAX_WHOLE:
+            return array.astype(np.int64)
+        small = array.astype(np.float32)
+        is_picture = np.abs(small * 255 - np.clip(np.rint(small * 255), 0, 255)).max() <= 1e-4  # kept in 8 bits
+        return small if is_picture else array.astype(float)
+
+    def characters(self, texts, key, who):
+        if all(re.fullmatch(r"[^ \n\t]+\.(jpe?g|png|bmp|gif|tiff?|webp)", text, re.I) for text in texts):
+            raise self.wrong(f"{who}: {key} has image file names ('{shown(texts[0])}'), and images are not read from other"
+                             " files; give pixel values as lists in x or in a NumPy archive")
+        rows = [self.letters.of(text.encode("utf-8", "replace")) for text in texts]
+        sizes = {len(row) for row in rows}
+        if len(sizes) > 1 or not 1 <= max(sizes) <= (MAX_TEXT if key == "x" else 1):
+            raise self.wrong(f"{who}: texts of {min(sizes)} to {max(sizes)} characters in '{key}'; all must have one length" +
+                             (f", 1 to {MAX_TEXT}" if key == "x" else ": the one character that follows x"))
+        facts = {"vocabulary": len(self.letters.names)} if key == "x" else {"classes": len(self.letters.names)}
+        self.archive.state(**facts, **({} if key == "x" else {"class_names": self.letters.names}))
+        return np.stack(rows)
+
+
+class Pictures:
+    """The images of these files, decoded when rows are sliced: uint8, files x height x width (x 3 if in color). `asked`
+    (height, width, channels) is what they must have, if it is not empty. A protected image that has not, or cannot be read, is
+    black."""
+
+    def __init__(self, root, files, asked, protected):
+        self.image = needed("PIL.Image", "python3-pil")
+        self.root, self.files, self.asked, self.protected = os.path.realpath(root), files, asked, protected
+        self.each = asked[:2] + asked[2:] * (asked[2:] != [1]) if asked else list(self.decoded(files[0]).shape)
+        self.shape, self.dtype = (len(files), *self.each), np.dtype(np.uint8)
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, some):
+        return np.stack([self.pixels(file) for file in self.files[some]])
+
+    def pixels(self, file):
+        try:
+            pixels = self.decoded(file)
+            if list(pixels.shape) != self.each:
+                size, wanted = ("x".join(map(str, [*shape, 1][:3])) for shape in (pixels.shape, self.each))
+                raise Refused(f"'{file}' is {size}, '{self.files[0]}' {'must be' if self.asked else 'is'} {wanted}; all must"
+                              " have one size, and --shape HEIGHTxWIDTHx3 (or x1) reads all in color (or gray)")
+            return pixels
+        except Refused:
+            if not self.protected:
+                raise
+            return np.zeros(self.each, np.uint8)
+
+    def decoded(self, file):
+        """8-bit pixels, black where the image is transparent; a JPEG's gray is its luminance, as stored."""
+        try:
+            status = os.stat(file)
+            if not os.path.realpath(file).startswith(self.root + os.sep):
+                raise Refused(f"'{file}' is a link that leads out of the folder; images must be in it")
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_PICTURE_BYTES:
+                raise Refused(f"'{file}' is not a regular file of at most {MAX_PICTURE_BYTES} bytes")
+            image = self.image.open(file, formats=("PNG", "JPEG"))
+            if image.width * image.height > MAX_PIXELS or image.mode == "CMYK":
+                raise Refused(f"'{file}' has {image.width}x{image.height} pixels in {image.mode}; valid: at most {MAX_PIXELS},"
+                              " in gray or RGB")
+            is_deep = image.mode.startswith("I")  # 16 bits
+            has_color = not is_deep and image.mode not in ("1", "L", "LA")
+            mode = {1: "L", 3: "RGB"}.get((self.asked or [0])[-1] if len(self.asked) != 2 else 1, "RGB" if has_color else "L")
+            image.draft(mode, image.size)
+            if is_deep:
+                image = self.image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+            if "A" in image.mode or "transparency" in image.info:
+                black = self.image.new("RGBA", image.size, (0, 0, 0, 255))
+                image = self.image.alpha_composite(black, image.convert("RGBA"))
+            return np.asarray(image.convert(mode))
+        except Refused:
+            raise
+        except Exception as error:  # Pillow's decoders raise many kinds
+            raise Refused(f"'{file}' is not a complete PNG or JPEG: {shown(error)}") from None
+
+
+def entries(folder, folders):
+    """The folder's folders, or its other entries, by name, without hidden ones."""
+    found = [entry.path for entry in os.scandir(folder) if not entry.name.startswith(".") and entry.is_dir() == folders]
+    return sorted(found, key=os.fsencode)
+
+
+def read_pictures(folder, archive, as_test):
+    options = archive.options
+    has_clients = options.client_column == "folder"
+    if options.client_column and not has_clients:
+        raise Refused(f"client-column (or user-column) is '{options.client_column}'; for folders of images it must be 'folder':"
+                      " one for each client, containing one for each class", 2)
+    if options.protected and not options.shape:
+        raise Refused(f"'{folder}': under dp the size must not be inferred from the rows; give --shape HEIGHTxWIDTHx3 (or x1)")
+    asked = list(map(int, options.shape.split("x"))) if options.shape else []
+    counts = collections.Counter()
+    for client in entries(folder, True) if has_clients else [folder]:
+        files = [file for one in entries(client, True) for file in entries(one, False)]
+        pictures = [file for file in files if file.lower().endswith((".png", ".jpg", ".jpeg"))]
+        counts.update(pictures=len(pictures), others=len(files) - len(pictures))
+        if pictures:
+            labels = np.array([bytes_of(os.fsencode(file).split(b"/")[-2]) for file in pictures])
+            owner = os.fsencode(client).split(b"/")[-1] if has_clients else None
+            archive.add(Pictures(folder, pictures, asked, options.protected), labels, owner, as_test)
+    if not counts["pictures"]:
+        places = "folders CLIENT/CLASS" if has_clients else "a folder for each class"
+        raise Refused(f"'{folder}' has no images (.png, .jpg, .jpeg) in {places}; docs/data.md names other files")
+    if counts["others"]:
+        archive.notes.append(f"{counted(counts['others'], 'file')} not named *.png, *.jpg or *.jpeg left out")
+
+
+def idx(path, least, most):
+    """The array in an idx file of bytes (LeCun's format)."""
+    data = contents(path)
+    dimensions = data[3] if len(data) > 3 else 0
+    begin = 4 + 4 * dimensions
+    if data[:3] != b"\0\0\x08" or not least <= dimensions <= most or len(data) < begin:
+        raise Refused(f"'{path}' is not an idx file of bytes in {least} to {most} dimensions; it must begin with the bytes 0 0"
+                      " 8 and the number of dimensions")
+    sizes = np.frombuffer(data, ">u4", dimensions, 4).tolist()
+    claimed = int(np.prod(sizes, dtype=object))
+    if claimed != len(data) - begin or claimed == 0:
+        raise Refused(f"'{path}' has {len(data) - begin} bytes of contents; its header claims {claimed}")
+    return np.frombuffer(data, np.uint8, offset=begin).reshape(sizes)
+
+
+def read_idx(files, archive, as_test):
+    images, labels = files
+    x, y = idx(images, 2, 4), idx(labels, 1, 1)
+    if len(x) != len(y):
+        raise Refused(f"'{images}' has {counted(len(x), 'record')}, but '{labels}' has {len(y)}")
+    archive.add(x, y, as_test=as_test)
+
+
+def read_cifar(path, archive, as_test):
+    """CIFAR's binary form: records of one label byte, or two of which the second counts, and planes of 32x32 pixels."""
+    data = np.frombuffer(contents(path), np.uint8)
+    label_bytes = 2 if len(data) % 3073 and len(data) % 3074 == 0 else 1
+    if len(data) == 0 or len(data) % (3072 + label_bytes):
+        raise Refused(f"'{path}' has {len(data)} bytes, which is not a whole number of records of 3073 bytes")
+    records = data.reshape(-1, 3072 + label_bytes)
+    planes = records[:, label_bytes:].reshape(-1, 3, 32, 32)
+    archive.add(planes.transpose(0, 2, 3, 1), records[:, label_bytes - 1], as_test=as_test)
+
+
+def convert(options):
+    archive = Archive(options)
+    read = {"hdf5": lambda *of: Hdf5(*of).read(), "leaf": lambda *of: Leaf(*of).read(), "pictures": read_pictures,
+            "idx": read_idx, "cifar": read_cifar}[options.format]
+    for as_test, files in ((False, options.train), (True, options.test)):
+        for file in [files] * bool(files) if options.format == "idx" else files:
+            read(file, archive, as_test)
+    archive.write()
+
+
+def bounded(sources):
+    """Limits this process's memory by the size of the data, and returns the limit in bytes."""
+    files = [os.path.join(at, name) for source in sources for at, _, names in os.walk(source) for name in names] + sources
+    limit = ALWAYS_IN_MEMORY + MAX_IN_MEMORY * sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    return limit
+
+
+def main():
+    global np
+    with open(sys.argv[1], encoding="utf-8") as file:
+        options = types.SimpleNamespace(**json.load(file))
+    source = options.train[0]
+    try:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each thread would take memory
+        np = needed("numpy", "python3-numpy")
+        limit = bounded(options.train + options.test)
+        convert(options)
+        return 0
+    except Refused as refused:
+        print(refused)
+        return refused.code
+    except MemoryError:
+        print(f"'{source}' needs more memory than the {limit} bytes allowed for data of its size")
+    except KeyboardInterrupt:
+        print(f"'{source}': stopped")
+    except Exception as error:
+        print(f"'{source}' cannot be converted: {type(error).__name__}: {shown(' '.join(str(error).split()))}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
