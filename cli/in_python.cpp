@@ -1,54 +1,21 @@
 #include "cli/in_python.hpp"
 
-#include <cstdlib>
 #include <iostream>
 
-#include "cli/terminal/host.hpp"
 #include "core/text.hpp"
-#include "sweep/cells/subcommand.hpp"
 #include "sweep/results/task.hpp"
 
 namespace fedstride {
-namespace {
-
 namespace fs = std::filesystem;
 
-constexpr int kPackageMissing = 3;  // fedstride_report's exit code
-constexpr const char* kInstall =
-    "sudo apt install python3-pandas python3-scipy python3-matplotlib python3-jinja2";  // also in docs/install.md
-
-// The folder of fedstride_report: in the build folder, where packages, archives and wheels have it, or where it was at build time.
-fs::path package_folder() {
-  const fs::path program = fs::canonical(host().program());
-  for (const char* place : {"python", "../python", "../lib/fedstride/python", FEDSTRIDE_PYTHON_PART})
-    if (fs::path folder = program.parent_path() / place; fs::exists(folder / "fedstride_report")) return folder;
-  throw MissingPython(Error::Kind::failure, "the Python part 'fedstride_report' is not beside '" + program.string() +
-                                                "'; install the program with its folder lib/fedstride");
-}
-
-}  // namespace
-
 Json in_python(const Json& task) {
-  // Debian's Python, for which the packages in kInstall are, comes before another on PATH.
-  const char* chosen = std::getenv("FEDSTRIDE_PYTHON");
-  const std::string python = chosen != nullptr && *chosen != '\0' ? chosen
-                             : fs::exists("/usr/bin/python3")     ? "/usr/bin/python3"
-                                                                  : "python3";
-  // Safe path: no module of the working folder takes the place of a package.
-  const char* path = std::getenv("PYTHONPATH");
-  const std::string packages = package_folder().string() + (path == nullptr ? "" : std::string(":") + path);
-  const ProgramOutput output = run_program(
-      {"env", "PYTHONPATH=" + packages, "PYTHONSAFEPATH=1", python, "-m", "fedstride_report"}, nullptr, 0, dump_json(task));
-  const std::string_view error = trimmed(output.err);
-  constexpr int kNotFound = 127, kNotExecutable = 126;  // env's
-  if (output.code == kNotFound || output.code == kNotExecutable)
-    throw MissingPython(Error::Kind::failure, "'" + python + "' is not installed; tables and reports need: " + kInstall);
-  if (output.code == kPackageMissing)
-    throw MissingPython(Error::Kind::failure, one_line(std::string(error)) + "; tables and reports need: " + kInstall);
-  if (output.code != 0)
-    throw Error(output.code == 2 ? Error::Kind::usage : Error::Kind::failure,
-                one_line(std::string(error.substr(error.rfind('\n') + 1))));
-  return parse_json(output.out);
+  constexpr int kPackageMissing = 3;  // fedstride_report's exit code
+  const auto [code, printed] = run_python_part("fedstride_report", dump_json(task));
+  if (code == 0) return parse_json(printed);
+  const std::string said = one_line(std::string(trimmed(printed)));
+  if (code == kPackageMissing) throw MissingPython(Error::Kind::failure, said + "; " + python_packages("fedstride_report"));
+  if (said.empty()) throw failure("the Python part 'fedstride_report' ended with code " + std::to_string(code));
+  throw Error(code == 2 ? Error::Kind::usage : Error::Kind::failure, said);
 }
 
 SweepTables write_tables(const fs::path& folder, const std::string& by, const std::string& page) {

@@ -3,20 +3,12 @@
 #include <filesystem>
 #include <string>
 
-#include "core/error.hpp"
 #include "core/json.hpp"
+#include "core/python_part.hpp"
 
 namespace fedstride {
 
-/// Thrown if python3, a package that it needs or this program's own Python part is missing; the message says what to install.
-class MissingPython : public Error {
- public:
-  using Error::Error;
-};
-
-/// Carries out a task (sweep/results/task.hpp) with python/fedstride_report, which is installed beside the program (docs/install.md),
-/// and returns the outcome. It needs no compiled module. FEDSTRIDE_PYTHON names the interpreter; the default is
-/// Debian's python3, then that on PATH. Throws
+/// Carries out a task (sweep/results/task.hpp) with python/fedstride_report (core/python_part.hpp) and returns the outcome. Throws
 /// MissingPython, or Error as Python reports it.
 Json in_python(const Json& task);
 

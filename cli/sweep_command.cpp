@@ -240,7 +240,7 @@ Selection selection_of(const SweepFlags& arguments) {
 void choose(const SweepFlags& arguments, CLI::App& command) {
   check_flags(command);
   if (arguments.jobs != 1 || arguments.shard != "1/1" || arguments.dry_run || arguments.report || !arguments.by.empty())
-    throw usage_error("--accounted shows one winner only: it does not go with --jobs, --shard, --dry-run, --report or --by");
+    throw usage_error("--accounted shows one winner only: it cannot be combined with --jobs, --shard, --dry-run, --report or --by");
   const StopLater until_told;
   const AccountedChoice choice = sweep_accounted(
       read_experiment(arguments.file, arguments.scale, arguments.fixed),
@@ -279,7 +279,7 @@ void carry_out_on_ranks(const SweepFlags& arguments, CLI::App& command) {
   };
   if (arguments.jobs != 1) refuse("jobs is " + std::to_string(arguments.jobs) + "; with --fleet mpi only 1 is valid");
   if (arguments.shard != "1/1")
-    refuse("shard is '" + arguments.shard + "'; it does not go with --fleet mpi, which runs all cells");
+    refuse("shard is '" + arguments.shard + "'; it cannot be combined with --fleet mpi, which runs all cells");
   if (ranks->size() % arguments.ranks_per_cell != 0)
     refuse("ranks-per-cell is " + std::to_string(arguments.ranks_per_cell) + "; there are " + std::to_string(ranks->size()) +
            " ranks, and it must divide that number");
@@ -323,7 +323,7 @@ void add_sweep_command(CLI::App& app) {
                   "with --fleet mpi: MPI ranks that work on one cell together");
   command.callback([arguments, &command] {
     if (arguments->accounted) {
-      if (arguments->fleet.on_ranks()) throw usage_error("--accounted does not go with --fleet mpi");
+      if (arguments->fleet.on_ranks()) throw usage_error("--accounted cannot be combined with --fleet mpi");
       return choose(*arguments, command);
     }
     arguments->fleet.on_ranks() ? carry_out_on_ranks(*arguments, command) : carry_out_here(*arguments, command);

@@ -123,7 +123,7 @@ Bringer bringer_of(const py::object& arrays) {
   return [held, has_planes](const ReadSettings& settings) {
     if (settings.format != FileForm::automatic)
       throw usage_error("format is '" + std::string(choice_name(settings.format)) +
-                        "'; it does not go with data that are arrays");
+                        "'; it cannot be combined with data that are arrays");
     const std::vector<std::string> keys = npz_keys(settings);
     for (const auto& [key, array] : held)
       if (std::ranges::find(keys, key) == keys.end()) throw usage_error("data: " + unknown_name("key", key, keys));

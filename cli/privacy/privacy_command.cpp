@@ -112,7 +112,7 @@ Releases releases_of(const PrivacyQuestion& question, double noise_multiplier) {
     throw usage_error(in_passes ? "steps and epochs are missing; sampling '" + question.sampling + "' needs one of them"
                                 : "steps is missing");
   if (question.epochs && !in_passes)
-    throw usage_error("epochs does not go with sampling '" + question.sampling + "', only with " + draws_with_passes() +
+    throw usage_error("epochs cannot be combined with sampling '" + question.sampling + "', only with " + draws_with_passes() +
                       "; use steps");
   if (releases.sampling == Sampling::full && question.rate.value_or(1) != 1)
     throw usage_error("sampling-rate is " + number_text(*question.rate) + "; with sampling 'full' it must be 1 or left out");

@@ -84,13 +84,9 @@ Json options_of(const OwnFiles& data, const ReadSettings& settings, const std::v
 /// Converts the data into an open file.
 void convert_into(const Descriptor& out, Json options) {
   options["out"] = path_of(out);
-  const Descriptor told = in_memory();
-  if (!write_all(told.get(), dump_json(options))) throw failure("no memory for the options of the converter");
-  const std::vector<std::string> arguments{path_of(told)};
-  const std::vector<int> kept{out.get(), told.get()};
-  std::string said;
-  const int code = run_python_part("fedstride_convert", arguments, &said, kept);
-  said = one_line(std::string(trimmed(said)));
+  const std::vector<int> kept{out.get()};
+  const auto [code, printed] = run_python_part("fedstride_convert", dump_json(options), kept);
+  std::string said = one_line(std::string(trimmed(printed)));
   if (said.empty())
     said = "'" + options["train"][0].text() + "' cannot be converted: the converter ended " +
            (code < 0 ? "by signal " + std::to_string(-code) + "; the file may be damaged" : "with code " + std::to_string(code));

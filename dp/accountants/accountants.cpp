@@ -24,7 +24,7 @@ void set_word(Kind& accountant, std::string_view name, const std::string& value)
     }
     settings.emplace_back(setting.name);
   }
-  throw usage_error(std::string(name) + " does not go with accountant '" + std::string(Kind::kName) + "'; " +
+  throw usage_error(std::string(name) + " is not a setting of accountant '" + std::string(Kind::kName) + "'; " +
                     (settings.empty() ? "it has no settings" : "its settings: " + joined(settings)));
 }
 

@@ -163,7 +163,7 @@ class Run:
         if arrays is None:
             return asked("evaluate", self.folder, data=path, part=part, threads=threads, **flags)
         if flags:
-            raise UsageError(f"{next(iter(flags))} does not go with arrays; valid: part, threads")
+            raise UsageError(f"{next(iter(flags))} cannot be combined with arrays; valid: part, threads")
         if part not in ("test", "train"):
             raise UsageError(f"part '{part}' is unknown; valid: test, train")
         return json.loads(_core.evaluate_on(os.fspath(self), arrays, part == "train", threads))

@@ -1,5 +1,5 @@
-"""`python3 -m fedstride_report`: carries out a task, JSON on standard input (sweep/results/task.cpp), and prints the outcome as
-JSON. An error is one line on standard error; the exit code is 1, 2 for an invalid request, or 3 if a package is missing."""
+"""`python3 -m fedstride_report`: carries out a task, JSON in the file that the argument names (sweep/results/task.cpp), and
+prints the outcome as JSON. An error is one line instead; the exit code is 1, 2 for an invalid request, or 3 if a package is missing."""
 
 import fcntl
 import json
@@ -68,17 +68,17 @@ def export(task, sweeps):
 
 
 def main():
-    task = json.load(sys.stdin)
+    task = json.loads(Path(sys.argv[1]).read_text())
     try:
         from .model import read
 
         sweeps = [read(told, task["fields"], task["defaults"]) for told in task["sweeps"]]
         outcome = {"report": report, "tables": tables, "export": export}[task["do"]](task, sweeps)
     except Failure as error:
-        print(error, file=sys.stderr)
+        print(error)
         sys.exit(error.code)
     except ModuleNotFoundError as error:
-        print(f"the Python package '{error.name}' is not installed", file=sys.stderr)
+        print(f"the Python package '{error.name}' is not installed")
         sys.exit(3)
     print(json.dumps(outcome))
 

@@ -91,7 +91,7 @@ std::vector<std::string> key_names() {
   return names;
 }
 
-// The error "tolerance does not go with optimizer 'sgd'; it goes with --optimizer adadp"
+// The error "tolerance is not a setting of optimizer 'sgd'; it is one of --optimizer adadp"
 NotOfChosenPart does_not_apply(const std::string& name, const Configuration& configuration) {
   const KeyInfo& key = *find_key(name);
   std::string chosen;
@@ -101,7 +101,7 @@ NotOfChosenPart does_not_apply(const std::string& name, const Configuration& con
   if (const auto last = with.rfind(", "); last != with.npos) with.replace(last, 2, " or ");
   const std::string of_server = "server-" + name;
   const bool has_server = configuration.server.part().find(of_server) != nullptr;
-  return {name + " does not go with " + key.group + " '" + chosen + "'; it goes with --" + key.group + " " + with +
+  return {name + " is not a setting of " + key.group + " '" + chosen + "'; it is one of --" + key.group + " " + with +
               (has_server ? "; the server's is --" + of_server : ""),
           key.group, key.parts};
 }

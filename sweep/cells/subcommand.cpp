@@ -1,7 +1,6 @@
 #include "sweep/cells/subcommand.hpp"
 
 #include <poll.h>
-#include <sys/mman.h>
 
 #include <array>
 #include <chrono>
@@ -25,22 +24,12 @@ bool take(int descriptor, std::string& text, std::size_t most) {
   return count > 0;
 }
 
-// A file in memory, from which another program reads the text.
-Descriptor readable(const std::string& text) {
-  Descriptor file(::memfd_create("input", MFD_CLOEXEC));
-  if (!file || !write_all(file.get(), text) || ::lseek(file.get(), 0, SEEK_SET) != 0)
-    throw failure(std::string("cannot pass on what a program is to read: ") + std::strerror(errno));
-  return file;
-}
-
 }  // namespace
 
-ProgramOutput run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop, double seconds,
-                          const std::string& input) {
-  const Descriptor in = readable(input);
+ProgramOutput run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop, double seconds) {
   Pipe out;
   Pipe err;
-  ChildProcess child = started(words, {in.get(), out.in.get(), err.in.get()});
+  ChildProcess child = started(words, {opened("/dev/null", O_RDONLY).get(), out.in.get(), err.in.get()});
   if (!child) throw failure("cannot run '" + words.front() + "': " + std::strerror(errno));
   out.in = Descriptor();
   err.in = Descriptor();

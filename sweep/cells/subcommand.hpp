@@ -14,9 +14,8 @@ struct ProgramOutput {
   std::string err;  ///< at most 64 KiB
 };
 
-/// Runs a program without a shell until it ends, with `input` as its standard input; kills it if *stop becomes true or after
-/// `seconds` (0: no limit). Throws Error (failure) if it cannot be started or prints more than 64 MiB.
-ProgramOutput run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop, double seconds = 0,
-                          const std::string& input = {});
+/// Runs a program without a shell until it ends; kills it if *stop becomes true or after `seconds` (0: no limit). Throws Error
+/// (failure) if it cannot be started or prints more than 64 MiB.
+ProgramOutput run_program(const std::vector<std::string>& words, const std::atomic<bool>* stop, double seconds = 0);
 
 }  // namespace fedstride

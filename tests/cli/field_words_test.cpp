@@ -247,7 +247,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {{"run", "-nc", "20"}, "'--clients'"},
            {{"run", "--dataset", "./mine.csv"}, "--data FILE"},
            {{"run", "--dataset", "emnist"}, "--partition natural"},
-           {{"run", "--momentum", "0.9"}, "does not go with optimizer 'pooled'; it goes with --optimizer heavy-ball"},
+           {{"run", "--momentum", "0.9"}, "is not a setting of optimizer 'pooled'; it is one of --optimizer heavy-ball"},
            {{"serve", "--insecure"}, "--insecure-loopback"},
            {{"join", "--superlink", "127.0.0.1:9092"}, "'--connect'"},
            {{"join", "--partition-id", "3"}, "'--client'"},

@@ -32,8 +32,8 @@ const Message kMessages[] = {
      "fedsps, dog, "
      "prodigy, schedule-free"},
     {{"run", "--optimizer", "sgd", "--tolerance", "1"},
-     "tolerance does not go with optimizer 'sgd'; it goes with --optimizer adadp"},
-    {{"run", "--epsilon", "3"}, "epsilon does not go with dp 'none'; it goes with --dp example, client, both or user"},
+     "tolerance is not a setting of optimizer 'sgd'; it is one of --optimizer adadp"},
+    {{"run", "--epsilon", "3"}, "epsilon is not a setting of dp 'none'; it is one of --dp example, client, both or user"},
     {{"run", "--lr", "0.1"}, "flag '--lr' is unknown; did you mean '--learning-rate'? 'fedstride run --help' lists them"},
     {{"run", "--optimizer", "fedprox"},
      "optimizer 'fedprox' is unknown; FedProx is --local-objective prox; valid: auto, adadp, sgd, heavy-ball, ema, adam, adambc, "

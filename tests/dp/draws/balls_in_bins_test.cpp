@@ -1,4 +1,4 @@
-// Balls-in-bins releases in a spending: the exact curve, its epochs, what it does not go with.
+// Balls-in-bins releases in a spending: the exact curve, its epochs, what it cannot be combined with.
 #include <doctest/doctest.h>
 
 #include "dp/accountants/accountants.hpp"

@@ -1,4 +1,4 @@
-// The bound that adapts (Andrew et al. 2021): its rule; and runs with it: same bits on threads and after a kill, ledger and audit, what it does not go with.
+// The bound that adapts (Andrew et al. 2021): its rule; and runs with it: same bits on threads and after a kill, ledger and audit, what it cannot be combined with.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -186,7 +186,7 @@ TEST_CASE("an audit names the client that a doctored ledger has in two sums too 
   CHECK_FAILURE(resume(folder / "run", {}), "ledger", "not the one the run recorded");
 }
 
-TEST_CASE("budgets, too few clients, and what a separation in virtual time does not go with") {
+TEST_CASE("budgets, too few clients, and what a separation in virtual time cannot be combined with") {
   const TemporaryFolder folder;
   write_data(folder);
   const std::string blt = kBuffered + kApartText + noise("blt");

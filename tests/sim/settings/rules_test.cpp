@@ -98,7 +98,7 @@ constexpr const char* kBroken[] = {
 
 }  // namespace
 
-TEST_CASE("a refusal is one line with the value, what it does not go with, and the names that are valid instead") {
+TEST_CASE("a refusal is one line with the value, what it cannot be combined with, and the names that are valid instead") {
   CHECK(names(text_of("local-objective = 'nova'\noptimizer = 'adam'"),
               {"local-objective", "'nova'", "optimizer 'adam'", "optimizer adadp, sgd, heavy-ball, ema, pooled",
                "local-objective plain, prox, dyn, fair"}));
