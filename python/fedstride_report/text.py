@@ -63,7 +63,7 @@ class NewFile:
     def __init__(self, path):
         self.path = Path(path)
         self.target = self.path.resolve()
-        self.is_replaced = self.path.is_file() or not self.path.exists()  # of a pipe, only the link's name exists
+        self.is_replaced = not self.target.exists() or stat.S_ISREG(self.target.stat().st_mode)
         self.temporary = Path(f"{self.target}.fedstride-{secrets.token_hex(8)}") if self.is_replaced else self.path
 
     def __enter__(self):
