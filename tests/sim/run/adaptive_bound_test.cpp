@@ -113,7 +113,7 @@ TEST_CASE("the ledger charges the noise multiplier, has each round's bound, and 
   CHECK(ledger.find("the bound C on an update's norm, 0.01 in the first round") != ledger.npos);
   CHECK(audit_book(reading.book, true).failures.empty());
   const std::string summary = read_file(folder / "a/summary.json");
-  CHECK(summary.find("the norm then follows the count of updates within it") != summary.npos);
+  CHECK(summary.find("from then on the bound follows the count of updates within it") != summary.npos);
 }
 
 TEST_CASE("a bound that adapts is refused where its count would not be covered, or would feed back") {
@@ -184,7 +184,7 @@ TEST_CASE("a bound on examples' gradients that adapts: the same bits on any thre
           CHECK(run[0] == 0.6);
           CHECK(run[1] == rounds[line["round"].get<std::size_t>() - 1]["clip"]);
         }
-  CHECK(statement_text(whole.privacy[0]).find("each lot's count is in one release with its sum") != std::string::npos);
+  CHECK(statement_text(whole.privacy[0]).find("each lot's count is released together with its sum") != std::string::npos);
   CHECK(statement_text(whole.privacy[0]).find("max(m / 20, 0.6) for lots of m expected examples") != std::string::npos);
 }
 

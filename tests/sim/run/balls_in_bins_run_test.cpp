@@ -96,7 +96,7 @@ TEST_CASE("clients in one round of each cycle: charged once a cycle, from its fi
   write_data(folder);
   const RunSummary summary = start(settings_with(folder, "a", kCohort, "clients = 6\nrounds = 2\n"));
   check_two_bins(charged(folder / "a", Level::client));
-  CHECK(statement_text(summary.privacy.at(0)).find("in every cycle (balls-in-bins cohorts)") != std::string::npos);
+  CHECK(statement_text(summary.privacy.at(0)).find("of every cycle (balls-in-bins cohorts)") != std::string::npos);
   std::size_t taking_part = 0;
   for (const auto& line : lines(folder / "a/rounds.jsonl")) taking_part += line["clients"].size();
   CHECK(taking_part == 6);

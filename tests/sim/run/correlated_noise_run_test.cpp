@@ -92,11 +92,11 @@ TEST_CASE("the ledger has mechanism and separation of each release; epsilon is t
 
   const std::string ledger = read_file(folder / "a/ledger.jsonl");
   for (const char* part : {"\"correlation\":{\"mechanism\":\"blt\",\"separation\":2,\"horizon\":6", "\"first\":5",
-                           "round t asks the group of t - 1 modulo 2"})
+                           "round t asks group t - 1 modulo 2"})
     CHECK_MESSAGE(ledger.find(part) != ledger.npos, part);
   const std::string results = read_file(folder / "a/summary.json");
   for (const char* part :
-       {"any two rounds of a client are at least 2 apart", "'blt', planned for 6 rounds", "no amplification by client sampling"})
+       {"any two rounds of a client are at least 2 apart", "'blt', planned in advance for 6 rounds", "no amplification by client sampling"})
     CHECK_MESSAGE(results.find(part) != results.npos, part);
   CHECK(audit_book(reading.book, true).failures.empty());
   CHECK(contradictions(folder / "a", "").empty());

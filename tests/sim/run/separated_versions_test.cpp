@@ -133,7 +133,7 @@ TEST_CASE("the charge is that of the worst pattern of k versions so far apart, a
     is_close = is_close || (pattern & pattern << 1) != 0 || (pattern & pattern << 2) != 0;
   }
   CHECK(is_close);
-  CHECK(read_file(folder / "near/ledger.jsonl").find("is in k " + std::to_string(most) + " at most") != std::string::npos);
+  CHECK(read_file(folder / "near/ledger.jsonl").find("is in at most " + std::to_string(most)) != std::string::npos);
 }
 
 TEST_CASE("a buffered run with a separation has the same bits on any threads and after a stop; one band is independent noise") {

@@ -65,7 +65,7 @@ TEST_CASE("the ledger charges a user's examples by their mixture, and a user dra
   CHECK(by_examples.privacy.at(0).accountant == "rdp");
   CHECK(by_examples.privacy[0].epsilon == Rdp{}.epsilon(spent, 1e-5).value);
   CHECK(statement_text(by_examples.privacy[0]).find("user level, every user of a client") == 0);
-  CHECK(statement_text(by_examples.privacy[0]).find("a user has 2 examples at most in training") != std::string::npos);
+  CHECK(statement_text(by_examples.privacy[0]).find("at most 2 examples of a user are used") != std::string::npos);
   spent[0].count = 1;
   CHECK(Tight{}.delta(spent, 0.5).value == doctest::Approx(0.246475).epsilon(1e-5));
   CHECK(Tight{}.delta(spent, 1).value == doctest::Approx(0.166033).epsilon(1e-5));
@@ -75,7 +75,7 @@ TEST_CASE("the ledger charges a user's examples by their mixture, and a user dra
   CHECK(spent == Spending{{.neighbours = Neighbours::zero_out, .rate = 0.5, .noise_multiplier = 1, .count = 6}});
   CHECK(whole.privacy.at(0).accountant == "tight");
   CHECK(whole.privacy[0].epsilon < by_examples.privacy[0].epsilon / 1.5);
-  CHECK(statement_text(whole.privacy[0]).find("a user counts once in a lot") != std::string::npos);
+  CHECK(statement_text(whole.privacy[0]).find("a user contributes once to a lot") != std::string::npos);
   // All rows of a user at once: one Gaussian release of twice the distance.
   start(settings_of(folder, "c", kExamples, "sampling-rate = 1.0\nrounds = 1\n"));
   spent = ledger_of(folder / "c").book.spent(0);
