@@ -112,11 +112,11 @@ def _events(cell, end, done=0):
     time = end
     for row in rounds.values():
         time -= np.nan_to_num(row.get("seconds", 0))
-    data = []
+    data = [first_event(time)]
     for number, row in rounds.items():
         time += np.nan_to_num(row.get("seconds", 0))
         data.append(scalar_event(time, number, _scalars(row, tag) + of_clients[number]))
-    return b"".join(data[done:] if done else [first_event(time), *data])
+    return b"".join(data[done + 1 if done else 0 :])
 
 
 def _folder_name(text):

@@ -92,8 +92,8 @@ def test_the_noise_is_what_the_ledger_charges(tmp_path):
     statement = run.summary["privacy"][0]
     asked = fedstride.privacy.epsilon(noise_multiplier=3.0, sampling_rate=0.2, steps=15, delta=1e-5, accountant=statement["accountant"])
     assert abs(asked / statement["epsilon"] - 1) < 1e-6
-    assert any("the user's own code computed the gradients" in text for text in statement["assumptions"])
-    assert "the user's own code computed the gradients" in program("privacy", "audit", tmp_path / "a")
+    assert any("your own code computed the gradients" in text for text in statement["assumptions"])
+    assert "your own code computed the gradients" in program("privacy", "audit", tmp_path / "a")
 
 
 def test_every_lot_reserved_is_charged(tmp_path):

@@ -182,7 +182,7 @@ def test_the_python_part_is_found_beside_the_program(place, part, tmp_path, smal
     (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(PROGRAM, tmp_path / place)
     shutil.copytree(SOURCE / "python" / "fedstride_report", tmp_path / part / "fedstride_report")
-    (tmp_path / part / "fedstride_report" / "__main__.py").write_text("import sys\nsys.exit('this one')\n")
+    (tmp_path / part / "fedstride_report" / "__main__.py").write_text("import sys\nprint('this one')\nsys.exit(1)\n")
     done = subprocess.run([tmp_path / place, "export", small_sweep, "--tensorboard", tmp_path / "board"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "fedstride: this one\n")
 
