@@ -155,9 +155,11 @@ TEST_CASE("an honest program is not accused, and its bounds come near the ledger
   for (const std::string& rule : bounds_on_updates()) honest.push_back(kClient + "clip-rule = '" + rule + "'\n");
   for (const std::string& settings : honest) {
     const MeasuredLevel level = measured(settings, 1).levels.at(0);
-    // Within three standard errors: at client level about 450 contributions are in the scores.
-    CHECK(level.ratio > 0.85);
-    CHECK(level.ratio < 1.15);
+    CAPTURE(settings);
+    // Within three standard errors: at example level, where few contributions are in the scores, a run's ratio deviates by 0.1.
+    double ratio = level.ratio / 4;
+    for (int seed = 2; seed <= 4; ++seed) ratio += measured(settings, seed).levels.at(0).ratio / 4;
+    CHECK(ratio == doctest::Approx(1).epsilon(0.15));
     CHECK(level.bounds.at(0).epsilon > 0.2 * level.ledger.epsilon);
     CHECK(level.bounds.at(0).epsilon <= level.ledger.epsilon);
   }
