@@ -18,7 +18,7 @@ from .figures import Looks, figures_of
 from .grids import Format, result_grids, result_sentences
 from .labels import metric_label, number_of, title_of_metric
 from .page_template import PAGE
-from .settings import fixed_settings
+from .settings import fixed_settings, varying_keys
 from .statistics import best_lowest
 from .text import Failure, counted, number_text, point_text, short_number, write_file
 
@@ -51,6 +51,10 @@ def _numeric(text):
 def _rest(all, what, where):
     if len(all) > _MAX_LISTED:
         yield "note", f"The first {_MAX_LISTED} of {len(all)} {what}; see {where} for all."
+
+
+def _section(title, table):
+    return (("h2", title), ("table", table)) if table.rows else ()
 
 
 def _folded(title, blocks):
@@ -130,9 +134,7 @@ def _claims(sweep):
         result = Cell(f"{ {'holds': '✓', 'fails': '✗'}.get(one['status'], '–')} {one['status']}", "status")
         reason = one["reason"] if one["status"] == "fails" else ""
         table.rows.append([Cell(one["claim"]), result, *_texts(one["text"], reason)])
-    if table.rows:
-        yield "h2", "Expectations"
-        yield "table", table
+    yield from _section("Expectations", table)
 
 
 def _configurations(sweep):
@@ -229,10 +231,8 @@ def _unfinished(sweep):
         if cell.status != "finished":
             status = Cell("not run" if cell.status == "missing" else cell.status, "status")
             rows.append([Cell(point_text(cell.point)), status, Cell(cell.error)])
-    if rows:
-        yield "h2", "Cells without results"
-        yield "table", Table([_texts("cell", "status", "reason")], rows[:_MAX_LISTED])
-        yield from _rest(rows, "cells", "cells.csv")
+    yield from _section("Cells without results", Table([_texts("cell", "status", "reason")], rows[:_MAX_LISTED]))
+    yield from _rest(rows, "cells", "cells.csv")
 
 
 def _settings(sweep):
@@ -252,10 +252,9 @@ def _settings(sweep):
     yield from _folded("Defaults", [("settings", defaults)] if defaults else [])
     if "run" in sweep.swept_keys:  # runs that are named by folder
         own = [told.get("settings") or {} for told in sweep.told["cells"]]
-        keys = sorted(key for key in set().union(*own) if len({one.get(key, "") for one in own}) > 1)
-        rows = [_texts(cell.value("run"), *(one.get(key, "") for key in keys)) for cell, one in zip(sweep.cells, own)]
-        if keys:
-            yield from (("h2", "Settings that differ"), ("table", Table([_texts("run", *keys)], rows)))
+        keys = sorted(varying_keys(own))
+        rows = [_texts(cell.value("run"), *(one.get(key, "") for key in keys)) for cell, one in zip(sweep.cells, own) if keys]
+        yield from _section("Settings that differ", Table([_texts("run", *keys)], rows))
 
 
 def _machine(sweep):
@@ -267,9 +266,8 @@ def _machine(sweep):
     for key, name in (("seconds", "training and averaging"), ("evaluation_seconds", "evaluation")):
         if seconds := [cell.numbers[key] for cell in sweep.cells if key in cell.numbers]:
             facts[name] = f"{sum(seconds):.4g} s, over {counted(len(seconds), 'cell')}"
-    if facts:
-        yield "h2", "Machine and program"
-        yield "table", Table([], [_texts(name.replace("_", " "), value) for name, value in facts.items()])
+    rows = [_texts(name.replace("_", " "), value) for name, value in facts.items()]
+    yield from _section("Machine and program", Table([], rows))
 
 
 def _files(sweep, folder):

@@ -27,7 +27,7 @@ def test_each_cell_is_a_run_called_by_what_varies_each_round_a_step_with_every_n
     one = with_folders(made(fractions=(0,), rates=(0.01,), seeds=2, clients=2, private=True), tmp_path)
     written = tensorboard.export(one, tmp_path / "board")
     # One share and one rate: they tell nothing apart but whether there is a rate.
-    assert written == {"folder": str(tmp_path / "board"), "without_rounds": 0, "clients_left_out": 0,
+    assert written == {"folder": str(tmp_path / "board"), "without_rounds": 0, "clients_left_out": 0, "unfinished": 0,
                        "runs": ["optimizer=adadp,seed=1", "optimizer=adadp,seed=2", "optimizer=sgd,learning-rate=0.01,seed=1",
                                 "optimizer=sgd,learning-rate=0.01,seed=2"]}
     found = events(tmp_path / "board" / written["runs"][1] / NAME)
