@@ -20,7 +20,6 @@ BY = {"rounds": By("", "round", "round", "rounds_to_target"),
       "time": By("virtual_seconds", "virtual seconds", "virtual time", "seconds_to_target"),
       "bytes": By("megabytes", "megabytes sent and received", "megabytes", "megabytes_to_target")}
 
-MAX_LINE = 256 << 20  # bytes of a round's line
 MAX_FOR_CLIENTS = 256 << 20  # bytes of a rounds.jsonl whose clients are read
 HELD_BYTES = 64 << 20  # bytes of all rounds.jsonl whose rounds are kept in memory
 HELD_ROWS = 500_000  # rows of the summary kept in memory, of each kind
@@ -68,16 +67,9 @@ class Cell:
         return self.numbers.get(name, math.nan)
 
 
-def _number(value):
-    """The value as a float if it is a finite number, otherwise None."""
-    if type(value) not in (int, float):
-        return None
-    value = float(value)
-    return value if math.isfinite(value) else None
-
-
 def _numbers(entry):
-    return {name: number for name, value in entry.items() if (number := _number(value)) is not None}
+    """The finite numbers of a JSON object."""
+    return {name: float(value) for name, value in entry.items() if type(value) in (int, float) and math.isfinite(value)}
 
 
 def _refused(constant):
@@ -106,17 +98,13 @@ def _error_of(folder):
 def _totals(clients, fields):
     """Sums and means over a round's clients, of the fields [name, name of the round, whether summed], and the share of rejected
     steps. Sums differences from the first number, so that the mean of equal numbers is exact."""
-    totals, steps = {}, 0
+    totals = {}
     for name, of_round, is_sum in fields:
-        values = [client[name] for client in clients if name in client]
-        if not values:
-            continue
-        over_first = sum(value - values[0] for value in values)
-        totals[of_round] = values[0] * len(values) + over_first if is_sum else values[0] + over_first / len(values)
-        if name == "steps":
-            steps = totals[of_round]
-        if name == "rejected" and steps > 0:
-            totals["rejected_share"] = totals[of_round] / steps
+        if values := [client[name] for client in clients if name in client]:
+            over_first = sum(value - values[0] for value in values)
+            totals[of_round] = values[0] * len(values) + over_first if is_sum else values[0] + over_first / len(values)
+    if totals.get("steps", 0) > 0 and "rejected_steps" in totals:
+        totals["rejected_share"] = totals["rejected_steps"] / totals["steps"]
     return totals
 
 
@@ -135,9 +123,7 @@ def read_rounds(path, fields, with_clients=True):
     round was still being written. Raises Failure, naming the line, for an invalid one."""
     rounds, hashes, frames, entries = [], [], [_nothing()], []
     with open(path, "rb") as lines:
-        for number, text in enumerate(iter(lambda: lines.readline(MAX_LINE + 1), b""), 1):
-            if len(text) > MAX_LINE:
-                raise Failure(f"'{path}' has a line of more than {MAX_LINE} bytes")
+        for number, text in enumerate(lines, 1):
             if not text.endswith(b"\n"):
                 break
             try:
@@ -259,8 +245,8 @@ def _take_all(value, path, depth, numbers, texts):
         numbers[path] = float(value)
     elif isinstance(value, str):
         texts[path] = value
-    elif (number := _number(value)) is not None:
-        numbers[path] = number
+    else:
+        numbers |= _numbers({path: value})
 
 
 def _read_command(cell):
@@ -320,7 +306,7 @@ def read_cell(told, experiment, fields):
         add_to_target(experiment["target"], cell)
     except (Failure, OSError) as error:
         return replace(blank, status="failed", error=str(error).split("\n")[0].strip())
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
+    except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
         return replace(blank, status="failed", error=f"'{cell.folder}' is damaged: {error}".split("\n")[0].strip())
     return cell
 

@@ -17,6 +17,7 @@ from . import drawing
 from .figures import Looks, figures_of
 from .grids import Format, result_grids, result_sentences
 from .labels import metric_label, number_of, title_of_metric
+from .model import grouped
 from .page_template import PAGE
 from .settings import fixed_settings, varying_keys
 from .statistics import best_lowest
@@ -170,11 +171,13 @@ def _configurations(sweep):
         yield from (("h2", "Configurations"), *blocks)
 
 
-def _level(cell, kind):
-    """The level at which the run has spent privacy of this kind, "example" or "client", even if it is unfinished or its
-    statement has no epsilon; "" if none."""
-    has_spent = f"privacy_{kind}" in cell.texts or ("client_" if kind == "client" else "") + "epsilon_spent" in cell.numbers
-    return (cell.text(f"privacy_{kind}_level") or kind) if has_spent else ""
+def _spent(cell):
+    """Yields the level ("example", "user" or "client"), epsilon and delta of each kind of privacy that the run has spent, even
+    if it is unfinished or its statement has no epsilon."""
+    for kind, prefix in (("example", ""), ("client", "client_")):
+        if f"privacy_{kind}" in cell.texts or prefix + "epsilon_spent" in cell.numbers:
+            numbers = (cell.numbers.get(prefix + name, math.inf) for name in ("epsilon_spent", "delta_spent"))
+            yield cell.text(f"privacy_{kind}_level") or kind, *numbers
 
 
 def _rounded_up(value):
@@ -186,13 +189,9 @@ def _rounded_up(value):
 def _cost_of_looking(sweep):
     """The total privacy cost of reading the results of all private runs, by basic composition."""
     text = ""
-    for level in ("example", "user", "client"):
-        kind, prefix = ("client", "client_") if level == "client" else ("example", "")
-        runs = [cell for cell in sweep.cells if _level(cell, kind) == level]
-        if not runs:
-            continue
-        epsilon = sum(cell.numbers.get(prefix + "epsilon_spent", math.inf) for cell in runs)
-        delta = sum(cell.numbers.get(prefix + "delta_spent", math.inf) for cell in runs)
+    of_level = grouped((spent for cell in sweep.cells for spent in _spent(cell)), lambda spent: spent[0])
+    for runs in sorted(of_level, key=lambda runs: ("example", "user", "client").index(runs[0][0])):
+        level, epsilon, delta = runs[0][0], *(sum(numbers) for numbers in list(zip(*runs))[1:])
         who = "the private run" if len(runs) == 1 else f"all {len(runs)} private runs together"
         bound = "no proven epsilon"
         if epsilon < math.inf and delta < 1:
@@ -215,8 +214,7 @@ def _notes(sweep):
         yield "note", (f"No epsilon on this page includes the cost of choices made on private data.{cost} fedstride sweep "
                        "--accounted shows only the winner, with a statement that covers the choice.")
     finished = [cell for cell in sweep.cells if cell.status == "finished"]
-    private = [cell for cell in finished if _level(cell, "example") or _level(cell, "client")]
-    if any(cell.text("randomness") != "secret" for cell in private):
+    if any(cell.text("randomness") != "secret" for cell in finished if any(_spent(cell))):
         yield "note", ("These runs drew their noise from a published seed: every epsilon is that of the mechanism with a "
                        "secret seed.")
     said = {cell.texts[key]: None for cell in finished for key in ("privacy_example", "privacy_client") if key in cell.texts}
