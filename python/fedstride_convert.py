@@ -185,10 +185,8 @@ class Letters:
 
 def snippets(texts, letters):
     """Rows of 81 tokens: each text with its begin and end, padded."""
-    begin, end = [letters.other + 1], [letters.other + 2]
-    rows = [np.concatenate([begin, letters.of(text), end]) for text in texts]
-    padded = [np.pad(row, (0, -len(row) % (SNIPPET + 1))) for row in rows]
-    return np.concatenate(padded).astype(np.uint16).reshape(-1, SNIPPET + 1)
+    rows = [np.pad(letters.of(text), 1, constant_values=(letters.other + 1, letters.other + 2)) for text in texts]
+    return np.concatenate([np.pad(row, (0, -len(row) % (SNIPPET + 1))) for row in rows]).reshape(-1, SNIPPET + 1)
 
 
 def sentences(texts, words):
@@ -257,8 +255,8 @@ class Hdf5:
         if self.options.client_column:
             raise Refused(f"client-column (or user-column) is '{self.options.client_column}'; {self.name} has a group for each "
                           "client, named after it: leave the setting out", 2)
-        clients = [(client, f"{self.name}, client '{shown(client)}'") for client in sorted(examples, key=os.fsencode)]
-        groups = [(client, self.linked(examples, client, self.h5py.Group, who), who) for client, who in clients]
+        whose = {client: f"{self.name}, client '{shown(client)}'" for client in sorted(examples, key=os.fsencode)}
+        groups = [(client, self.linked(examples, client, self.h5py.Group, who), who) for client, who in whose.items()]
         if not groups:
             raise Refused(f"{self.name}: 'examples' has no clients")
         inputs, label = self.keys(*groups[0][1:])
@@ -309,24 +307,20 @@ class Hdf5:
     def frequent_words(self, groups):
         if self.options.protected:
             raise Refused(f"{self.name}: under dp the vocabulary must not be chosen from the rows; give it with --words FILE")
-        counts = collections.Counter()
-        for _, group, who in groups:
-            for text in self.texts(group, "tokens", who):
-                counts.update(word for word in text.split(b" ") if word)
+        texts = (text for _, group, who in groups for text in self.texts(group, "tokens", who))
+        counts = collections.Counter(word for text in texts for word in text.split(b" ") if word)
         self.left = self.most
         return sorted(counts, key=lambda word: (-counts[word], word))[:FREQUENT_WORDS]
 
     def add(self, client, group, who, inputs, label):
         x = self.array(group, inputs, who) if label else self.texts(group, inputs, who)
-        if len(x) == 0 and not self.as_test:
-            raise Refused(f"{who}, key '{inputs}': no rows; each client needs at least one")
         if len(x) == 0:
-            return
-        y = self.array(group, label, who) if label else None
+            if self.as_test:
+                return
+            raise Refused(f"{who}, key '{inputs}': no rows; each client needs at least one")
+        x, y = (x, self.array(group, label, who)) if label else self.sequences(x, inputs)
         if label and len(y) != len(x):
             raise Refused(f"{who} has {counted(len(x), 'row')} of '{inputs}' and {len(y)} of '{label}'; each example needs one")
-        if not label:
-            x, y = self.sequences(x, inputs)
         self.archive.add(x, y, client, self.as_test)
 
     def sequences(self, texts, inputs):

@@ -3,7 +3,7 @@
 import math
 
 from .comparison import metric_name, ordered
-from .model import without_seed
+from .model import quantities, without_seed
 from .statistics import is_to_target
 from .text import counted, point_text, short_number
 
@@ -25,7 +25,8 @@ def same_value(a, b):
 class _Checker:
     def __init__(self, sweep):
         self.experiment, self.groups = sweep.experiment, sweep.groups
-        wanted = sweep.summary[sweep.summary["metric"].isin(_metrics(sweep.experiment["expectations"]))]
+        metrics = {one["metric"] for one in quantities(sweep.experiment["expectations"])}
+        wanted = sweep.summary[sweep.summary["metric"].isin(metrics)]
         columns = [wanted[name].astype(object).where(wanted[name].notna(), None) for name in ("configuration", "metric", "client", "round")]
         self.means = dict(zip(zip(*columns), wanted["mean"])) if len(wanted) else {}
 
@@ -122,16 +123,6 @@ class _Checker:
         if pick == "second" and len(order) < 2:
             raise _NotRun(f"{point_text(quantity['where'])} matches one configuration, so there is no second")
         return order[{"worst": -1, "best": 0, "second": 1}[pick]]
-
-
-def _metrics(expectations):
-    """The metrics that occur in quantities."""
-    found, left = set(), [side for one in expectations for side in (one["value"], one["other"])]
-    for quantity in left:
-        if isinstance(quantity, dict):
-            found.add(quantity["metric"])
-            left += quantity["minus"] + quantity["over"]
-    return found
 
 
 def _same_point(a, b):

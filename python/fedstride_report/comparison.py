@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from .model import BY
+from .model import BY, grouped
 from .statistics import TIMINGS, Statistics, best_lowest, holm, is_to_target, paired_p, statistics
 
 MIN_PAIRS = 5  # common seeds for a test; with fewer, the spread of the differences would be too uncertain
@@ -31,12 +31,11 @@ def ordered(tuning, groups):
 
 def places(sweep):
     """Each configuration's rank among those that differ only in tuned keys; 1: best. Empty if nothing is tuned."""
-    tuning, contests = sweep.experiment["tuning"], {}
-    for seeds in sweep.groups if tuning["keys"] else ():
-        rest = tuple((key, value) for key, value in seeds[0].point.items() if key not in ("seed", *tuning["keys"]))
-        contests.setdefault(rest, []).append(seeds)
+    tuning = sweep.experiment["tuning"]
+    contests = grouped(sweep.groups if tuning["keys"] else (),
+                       lambda seeds: tuple(pair for pair in seeds[0].point.items() if pair[0] not in ("seed", *tuning["keys"])))
     return {groups[place][0].configuration: rank
-            for groups in contests.values() for rank, place in enumerate(ordered(tuning, groups), 1)}
+            for groups in contests for rank, place in enumerate(ordered(tuning, groups), 1)}
 
 
 @dataclass

@@ -8,7 +8,7 @@ from functools import cache
 
 from .claims import same_value
 from .labels import SPREAD, is_never_negative, is_share, key_label, metric_label, named, number_of, title_of_metric
-from .model import BY
+from .model import BY, grouped
 from .text import counted, number_text
 
 MAX_LINES = 7  # that dash, marker and color can distinguish in one panel
@@ -20,7 +20,7 @@ _PARTS = ("client", "accountant")  # keys of a line that shows only a part of a 
 
 @dataclass
 class Point:
-    """A point of a line, or a square of a map (y: the class; value: number of rows)."""
+    """A point of a line, or a square of a map (y: the class; value: number of rows), made of a row of the summary."""
 
     x: float
     y: float
@@ -28,6 +28,10 @@ class Point:
     high: float = math.nan
     text: str = ""  # shown when the pointer is over it
     value: float = math.nan
+    row: object = None
+    slot: object = ""  # round, or value of the key; a line has one point a slot
+    identity: dict = field(default_factory=dict)  # distinguishes the point's line from others
+    is_reference: bool = False  # its configuration lacks the key
 
     @property
     def has_interval(self):
@@ -83,18 +87,6 @@ class Figure:
     y_limits: tuple = ()  # which the panels share, so that they can be compared
 
 
-@dataclass
-class _Sample:
-    """A row of the summary to draw."""
-
-    row: object
-    x: float
-    slot: str  # round, or value of the key; a line has one sample a slot
-    identity: dict  # distinguishes the sample's line from others
-    text: str
-    is_reference: bool = False  # its configuration lacks the key
-
-
 class Data:
     """A sweep's summary by metric. In its rows, round 0 is after the last round, and client -1 is the federation."""
 
@@ -112,7 +104,7 @@ class Data:
         self.values = {key: list(dict.fromkeys(cell.point[key] for cell in finished if key in cell.point)) for key in self.keys}
         self.numeric = [key for key, all in self.values.items() if len(all) > 1 and None not in map(number_of, all)]
         usual = ("test_accuracy", "test_r2", "validation_accuracy", "validation_r2")
-        self.main = next((metric for metric in usual if metric in self.metrics), usual[0])
+        self.main = next(filter(self.has, usual), usual[0])
 
     def has(self, metric):
         return metric in self.metrics
@@ -140,6 +132,11 @@ class Data:
         if len(request["ranks"]) > 1 and self.competes(row):
             identity["rank"] = {1: "best", 2: "second best"}.get(row.rank, f"rank {row.rank}")
         return identity
+
+    def point_of(self, row, x, slot, identity, shown="", is_reference=False):
+        """A row's point; its text has `shown`, the x in words."""
+        return Point(x, row.mean, row.low, row.high, self.text(row, shown), row=row, slot=slot, identity=identity,
+                     is_reference=is_reference)
 
     def text(self, row, x=""):
         """The text shown when the pointer is over a point."""
@@ -179,12 +176,12 @@ def _y_limits(figure):
     return max(bottom - room, min(low, figure.least) - room / 5), min(top + room, max(high, figure.most) + room / 5)
 
 
-def _only(point, keys):
-    return tuple((key, value) for key, value in dict(point).items() if key in keys)
+def _only(point, keys, are_kept=True):
+    return tuple((key, value) for key, value in dict(point).items() if (key in keys) == are_kept)
 
 
 def _without(point, keys):
-    return tuple((key, value) for key, value in dict(point).items() if key not in keys)
+    return _only(point, keys, False)
 
 
 def _names(points, tuned):
@@ -255,9 +252,8 @@ def _fill(figure, data, request, samples, panel_keys):
                 group = groups[identity]
                 # A long line keeps evenly spaced points, including the last.
                 kept = group[::-1][::1 + (len(group) - 1) // _MAX_POINTS][::-1]
-                points = [Point(one.x, one.row.mean, one.row.low, one.row.high, one.text) for one in kept]
                 is_reference = all(one.is_reference for one in group)
-                figure.panels[-1].lines.append(Line(name, points, is_reference, _thing(data, group, panel)))
+                figure.panels[-1].lines.append(Line(name, kept, is_reference, _thing(data, group, panel)))
     if left_out:
         figure.caption += (f" Not drawn: {counted(left_out, 'more line')}; select some with 'where' in a [[figure]], or see "
                            "summary.csv.")
@@ -282,9 +278,8 @@ def _figure_of(data, request, figure, samples, missing, panel_keys=(), is_chosen
     """Completes a figure from its samples. `missing`: what all cells lack if there are none. `is_chosen`: whether the samples
     are limited to the best tuned values. `before`, `after`: around the standard caption."""
     if request["log_y"] is None and not figure.most == 1:
-        figure.log_y = _spans_decades([sample.row.mean for sample in samples])
-    drawn = [one for one in samples if (not figure.log_y or one.row.mean > 0)
-             and (not figure.log_x or one.x > 0 or one.is_reference)]
+        figure.log_y = _spans_decades([sample.y for sample in samples])
+    drawn = [one for one in samples if (not figure.log_y or one.y > 0) and (not figure.log_x or one.x > 0 or one.is_reference)]
     if not drawn:
         on_log = ", above 0, as a logarithmic axis needs it" if samples else ""
         figure.caption = f"Nothing to draw yet: no matching finished cell has {missing}{on_log}."
@@ -352,7 +347,7 @@ def _over_rounds(data, request):
         if kind == "loss-by-round" and metric == data.main:
             metric = "validation_loss" if data.has("validation_loss") and not data.has("test_loss") else "test_loss"
         title = f"{title_of_metric(metric)} by {by.title}"
-    of, left_out = defaultdict(list), set()
+    samples, left_out = [], set()
     for one, more in (parts or {metric: {}}).items():
         for row in data.wanted(one, request):
             x = costs.get((row.configuration, row.round)) if by.metric else row.round
@@ -361,16 +356,17 @@ def _over_rounds(data, request):
             if row.client >= MAX_LINES:
                 left_out.add(row.client)
                 continue
-            text = data.text(row, f"{by.axis}: {number_text(x)}" + (f" (round {row.round})" if by.metric else ""))
-            identity = {**data.identity(row, request), **more, **({"client": str(row.client)} if of_clients else {})}
-            of[row.configuration].append(_Sample(row, x, row.round, identity, text))
+            shown = f"{by.axis}: {number_text(x)}" + (f" (round {row.round})" if by.metric else "")
+            identity = data.identity(row, request) | more | ({"client": str(row.client)} if of_clients else {})
+            samples.append(data.point_of(row, x, row.round, identity, shown))
+    of = grouped(samples, lambda one: one.row.configuration)
     if of_clients and not request["where"]:  # clients whose values never change are drawn only on request
-        of = {key: samples for key, samples in of.items() if len({one.row.mean for one in samples}) > 1}
+        of = [points for points in of if len({one.y for one in points}) > 1]
     if kind == "epsilon-by-round":
-        same = {tuple((one.x, one.row.mean) for one in samples): key for key, samples in reversed(of.items())}
+        same = grouped(of, lambda points: tuple((one.x, one.y) for one in points))
         after += " Configurations with equal spending are drawn once." if len(same) < len(of) else ""
-        of = {key: of[key] for key in reversed(same.values())}
-    samples = [one for some in of.values() for one in sorted(some, key=lambda one: one.row.client)]
+        of = [first for first, *_ in same]
+    samples = [one for some in of for one in sorted(some, key=lambda one: one.row.client)]
     figure = _start(request, title, metric, by.axis, shows_intervals=not of_clients and kind != "client-spread")
     figure.y_label = "epsilon" if kind == "epsilon-by-round" else figure.y_label
     if left_out:
@@ -384,8 +380,9 @@ def _by_epsilon(data, request):
     samples = []
     for row in data.wanted(y, request):
         if row.client < 0 and (at := spent.get((row.configuration, row.round))) is not None:
-            text = data.text(row, f"{metric_label(x)}: {number_text(at)}") + (f"\nround {row.round}" if row.round else "")
-            samples.append(_Sample(row, at, row.round, data.identity(row, request), text))
+            shown = f"{metric_label(x)}: {number_text(at)}"
+            samples.append(data.point_of(row, at, row.round, data.identity(row, request), shown))
+            samples[-1].text += f"\nround {row.round}" if row.round else ""
     by_rounds = [sample for sample in samples if sample.row.round]
     before = "Each line follows a run over its rounds. " if by_rounds else "After the last round. "
     figure = _start(request, title_of_metric(y) + " by epsilon", y, metric_label(x))
@@ -407,7 +404,7 @@ def _metric_by_key(data, request, key, metric):
         # A reference level has no x and is drawn only together with lines over a numeric key.
         if not row.round and row.client < 0 and (value or (is_numeric and numbers)):
             x = places[value] if value else numbers[0]
-            samples.append(_Sample(row, x, value, data.identity(row, request, left_out), data.text(row), not value))
+            samples.append(data.point_of(row, x, value, data.identity(row, request, left_out), "", not value))
     samples.sort(key=lambda sample: sample.x)
     figure = _start(request, f"{title_of_metric(metric)} by {key_label(key).split(' (')[0]}", metric, key_label(key),
                     style="points", x_names=[] if is_numeric else names)
@@ -440,29 +437,26 @@ def _lines(data, request):
 def _partition(data, request):
     figure = Figure(request["kind"], request["title"] or "Classes held by each client", style="map", x_label="client",
                     y_label="class")
-    of, clients, classes = defaultdict(list), 0, 0
-    # Sorted by class number: sorted by name, rows_of_class_10 would precede rows_of_class_2.
-    held = [metric for metric in data.metrics if re.fullmatch(r"rows_of_class_\d+", metric)]
-    for metric in sorted(held, key=lambda name: (len(name), name)):
-        label = int(metric.removeprefix("rows_of_class_"))
-        classes = label + 1
-        for row in data.wanted(metric, request):
-            clients = max(clients, row.client + 1)
-            if row.client < _MAX_MAP_CLIENTS:
-                of[row.configuration].append((label, row))
-    same = defaultdict(list)  # configurations with the same partition
-    for configuration, rows in of.items():
-        same[tuple(row.mean for _, row in rows)].append(configuration)
+
+    def label(metric):
+        return int(metric.removeprefix("rows_of_class_"))
+
+    held = sorted((metric for metric in data.metrics if re.fullmatch(r"rows_of_class_\d+", metric)), key=label)
+    rows = [row for metric in held for row in data.wanted(metric, request)]
+    of = grouped((row for row in rows if row.client < _MAX_MAP_CLIENTS), lambda row: row.configuration)
+    same = grouped(of, lambda some: tuple(row.mean for row in some))  # the same partition
+    clients, classes = max((row.client + 1 for row in rows), default=0), label(held[-1]) + 1 if held else 0
     class_names = {cell.configuration: cell.class_names for cell in data.sweep.cells}
     figure.x_names = [str(client) for client in range(min(clients, _MAX_MAP_CLIENTS))]
-    for first, *others in list(same.values())[:_MAX_MAPS]:
-        point = [pair for pair in data.sweep.point_of[first].items()
-                 if all(pair in data.sweep.point_of[other].items() for other in others)]
-        panel = Panel(named(pair for pair in point if data.varies(pair[0])) if len(same) > 1 else "")
-        panel.y_names = (class_names[first] + [str(label) for label in range(classes)][len(class_names[first]):])[:classes]
-        for label, row in of[first]:
-            text = panel.y_names[label] + "\n" if class_names[first] else ""
-            panel.points.append(Point(row.client, label, value=row.mean, text=text + data.text(row)))
+    for some in same[:_MAX_MAPS]:
+        points = [data.point(group[0]).items() for group in some]
+        shared = [pair for pair in points[0] if data.varies(pair[0]) and all(pair in point for point in points)]
+        names = class_names[some[0][0].configuration]
+        panel = Panel(named(shared) if len(same) > 1 else "")
+        panel.y_names = (names + [str(number) for number in range(classes)][len(names):])[:classes]
+        for row in some[0]:
+            text = panel.y_names[label(row.metric)] + "\n" if names else ""
+            panel.points.append(Point(row.client, label(row.metric), value=row.mean, text=text + data.text(row)))
         figure.panels.append(panel)
     figure.caption = "Rows of each class held by each client, mean over seeds: the stronger the color, the more rows."
     if not same:

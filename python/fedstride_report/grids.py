@@ -2,7 +2,8 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import groupby
 
 from .comparison import MIN_PAIRS, compare, compared_metrics, method_table
 from .labels import named, number_of, title_of_metric
@@ -33,14 +34,14 @@ class Grid:
     condition; otherwise, each row is a method or a condition, and each column a metric.
     """
 
-    metric: str = ""  # empty: each column has its own metric
-    row_keys: list = field(default_factory=list)  # headings of the row labels
-    rows: list = field(default_factory=list)  # row labels: a list of texts for each row
-    heads: list = field(default_factory=lambda: [""])  # names of header lines: keys of conditions; a single "" for metrics
-    columns: list = field(default_factory=list)  # each column's text in each header line
-    cells: list = field(default_factory=list)  # [column][row]
-    note: str = ""  # how to read the grid; "Bold:" explains the mark of the best
-    settings: str = ""  # settings of methods and conditions that the table does not show
+    metric: str  # empty: each column has its own metric
+    row_keys: list  # headings of the row labels
+    rows: list  # row labels: a list of texts for each row
+    heads: list  # names of header lines: keys of conditions; a single "" for metrics
+    columns: list  # each column's text in each header line
+    cells: list  # [column][row]
+    note: str  # how to read the grid; "Bold:" explains the mark of the best
+    settings: str  # settings of methods and conditions that the table does not show
 
     def is_numeric(self, key):
         """Whether all row labels for this key (an index) are numbers."""
@@ -51,16 +52,9 @@ class Grid:
         columns = self.columns[first:end]
         lines = []
         for line, head in enumerate(self.heads[:-1]):
-            spans = []
-            for number, column in enumerate(columns):
-                if number and column[: line + 1] == columns[number - 1][: line + 1]:
-                    spans[-1][1] += 1
-                else:
-                    spans.append([f"{head} {column[line] or '–'}", 1])
-            lines.append(spans)
-        if self.heads[-1]:
-            lines.append([[self.heads[-1], len(columns)]])
-        return lines
+            spans = groupby(columns, lambda column: column[: line + 1])  # noqa: B023
+            lines.append([(f"{head} {values[line] or '–'}", len(list(some))) for values, some in spans])
+        return lines + ([[(self.heads[-1], len(columns))]] if self.heads[-1] else [])
 
 
 class Format:
@@ -117,7 +111,7 @@ def _cells(column, is_compared):
     return [_cell(entry, text, is_compared, leads) for entry in column]
 
 
-def _note(sweep, comparisons, grid):
+def _note(sweep, comparisons, cells):
     """How to read a grid."""
     entries = [entry for one in comparisons for column in one.entries for entry in column]
     seeds = [entry.statistics.n for entry in entries if entry.statistics.n > 0] or [0]
@@ -146,7 +140,7 @@ def _note(sweep, comparisons, grid):
     if is_compared:
         said.append("Bold: the best mean of its column, if the interval of its lead over each of the others excludes 0."
                     if most > 1 else "Bold: the best of its column.")
-    if any(cell.is_worse for column in grid.cells for cell in column):
+    if any(cell.is_worse for column in cells for cell in column):
         said.append("*: differs from the best (p < 0.05; two-sided paired t-test over common seeds, Holm's correction within "
                     "the column; the best was chosen from the same numbers).")
     elif is_compared and pairs >= MIN_PAIRS:
@@ -162,28 +156,17 @@ def result_grids(sweep):
     table = method_table(sweep)
     if not table.methods:
         return []
-    comparisons = [compare(table, metric) for metric in compared_metrics(sweep)]
+    comparisons, settings = [compare(table, metric) for metric in compared_metrics(sweep)], settings_of_methods(sweep, table)
     if len(table.methods) > 1 and len(table.conditions) > 1:
-        grids = []
-        for one in comparisons:
-            grid = Grid(one.metric, table.method_keys, table.methods, table.condition_keys, table.conditions)
-            grid.cells = [_cells(column, one.is_compared) for column in one.entries]
-            grid.note = _note(sweep, [one], grid)
-            grids.append(grid)
-    else:
-        by_method = len(table.conditions) == 1
-        grid = Grid(row_keys=table.method_keys if by_method else table.condition_keys,
-                    rows=table.methods if by_method else table.conditions)
-        if not grid.row_keys:
-            grid.row_keys, grid.rows = ["run"], [[sweep.experiment["name"]]]
-        for one in comparisons:
-            grid.columns.append([title_of_metric(one.metric)])
-            grid.cells.append(_cells([entry for column in one.entries for entry in column], one.is_compared))
-        grid.note = _note(sweep, comparisons, grid)
-        grids = [grid]
-    for grid in grids:
-        grid.settings = settings_of_methods(sweep, table)
-    return grids
+        return [Grid(one.metric, table.method_keys, table.methods, table.condition_keys, table.conditions,
+                     cells := [_cells(column, one.is_compared) for column in one.entries], _note(sweep, [one], cells), settings)
+                for one in comparisons]
+    keys, rows = (table.method_keys, table.methods) if len(table.conditions) == 1 else (table.condition_keys, table.conditions)
+    if not keys:
+        keys, rows = ["run"], [[sweep.experiment["name"]]]
+    cells = [_cells(sum(one.entries, []), one.is_compared) for one in comparisons]
+    return [Grid("", keys, rows, [""], [[title_of_metric(one.metric)] for one in comparisons], cells,
+                 _note(sweep, comparisons, cells), settings)]
 
 
 def _with_interval(one):

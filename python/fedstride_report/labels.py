@@ -73,10 +73,8 @@ def number_of(text):
 
 def named(point):
     """The name of a point (pairs of key and value): "share 0, adadp". Numbers and switches are named by their keys."""
-    def is_number(text):
-        return number_of(text) is not None or text in ("true", "false")
-
-    return ", ".join(f"{key} {value}" if is_number(value) else value for key, value in point if value)
+    return ", ".join(f"{key} {value}" if number_of(value) is not None or value in ("true", "false") else value
+                     for key, value in point if value)
 
 
 def is_share(metric):

@@ -20,7 +20,6 @@ BY = {"rounds": By("", "round", "round", "rounds_to_target"),
       "time": By("virtual_seconds", "virtual seconds", "virtual time", "seconds_to_target"),
       "bytes": By("megabytes", "megabytes sent and received", "megabytes", "megabytes_to_target")}
 
-MAX_LINE = 256 << 20  # bytes of a round's line
 MAX_FOR_CLIENTS = 256 << 20  # bytes of a rounds.jsonl whose clients are read
 HELD_BYTES = 64 << 20  # bytes of all rounds.jsonl whose rounds are kept in memory
 HELD_ROWS = 500_000  # rows of the summary kept in memory, of each kind
@@ -68,16 +67,9 @@ class Cell:
         return self.numbers.get(name, math.nan)
 
 
-def _number(value):
-    """The value as a float if it is a finite number, otherwise None."""
-    if type(value) not in (int, float):
-        return None
-    value = float(value)
-    return value if math.isfinite(value) else None
-
-
 def _numbers(entry):
-    return {name: number for name, value in entry.items() if (number := _number(value)) is not None}
+    """The finite numbers of a JSON object."""
+    return {name: float(value) for name, value in entry.items() if type(value) in (int, float) and math.isfinite(value)}
 
 
 def _refused(constant):
@@ -106,17 +98,13 @@ def _error_of(folder):
 def _totals(clients, fields):
     """Sums and means over a round's clients, of the fields [name, name of the round, whether summed], and the share of rejected
     steps. Sums differences from the first number, so that the mean of equal numbers is exact."""
-    totals, steps = {}, 0
+    totals = {}
     for name, of_round, is_sum in fields:
-        values = [client[name] for client in clients if name in client]
-        if not values:
-            continue
-        over_first = sum(value - values[0] for value in values)
-        totals[of_round] = values[0] * len(values) + over_first if is_sum else values[0] + over_first / len(values)
-        if name == "steps":
-            steps = totals[of_round]
-        if name == "rejected" and steps > 0:
-            totals["rejected_share"] = totals[of_round] / steps
+        if values := [client[name] for client in clients if name in client]:
+            over_first = sum(value - values[0] for value in values)
+            totals[of_round] = values[0] * len(values) + over_first if is_sum else values[0] + over_first / len(values)
+    if totals.get("steps", 0) > 0 and "rejected_steps" in totals:
+        totals["rejected_share"] = totals["rejected_steps"] / totals["steps"]
     return totals
 
 
@@ -126,27 +114,23 @@ def _round_of(line):
     if "failed_clients" in numbers:
         numbers["failed_updates"] = numbers.pop("failed_clients")
     for place, prefix in (("example_privacy", ""), ("client_privacy", "client_")):
-        if isinstance(spent := line.get(place), dict):
-            numbers |= {f"{prefix}{name}_spent": value for name, value in _numbers(spent).items()}
-    clients = line.get("clients")
-    return numbers, [_numbers(one) for one in clients if isinstance(one, dict)] if isinstance(clients, list) else []
+        numbers |= {f"{prefix}{name}_spent": value for name, value in _numbers(line.get(place) or {}).items()}
+    return numbers, [_numbers(one) for one in line.get("clients") or []]
 
 
 def read_rounds(path, fields, with_clients=True):
-    """Reads a rounds.jsonl: a list of dicts, the model hashes, and a frame of clients. Ignores an incomplete last line, whose round
-    was still being written. Raises Failure, naming the line, for an invalid one."""
-    rounds, hashes, frames, entries = [], [], [], []
+    """Reads a rounds.jsonl: frames of the rounds and of clients, and the model hashes. Ignores an incomplete last line, whose
+    round was still being written. Raises Failure, naming the line, for an invalid one."""
+    rounds, hashes, frames, entries = [], [], [_nothing()], []
     with open(path, "rb") as lines:
-        for number, text in enumerate(iter(lambda: lines.readline(MAX_LINE + 1), b""), 1):
-            if len(text) > MAX_LINE:
-                raise Failure(f"'{path}' has a line of more than {MAX_LINE} bytes")
+        for number, text in enumerate(lines, 1):
             if not text.endswith(b"\n"):
                 break
             try:
                 line = _parsed(text)
                 numbers, clients = _round_of(line)
                 is_valid = numbers.pop("round", None) == number
-            except (ValueError, AttributeError, OverflowError, RecursionError):
+            except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
                 is_valid = False
             if not is_valid:
                 raise Failure(f"line {number} of '{path}' is not a valid line for round {number}; remove the cell's folder to run "
@@ -154,63 +138,49 @@ def read_rounds(path, fields, with_clients=True):
             if "participants" not in numbers:  # a line without its clients' entries already has these totals
                 numbers |= _totals(clients, fields)
             rounds.append(numbers)
-            hashes.append(line["model_hash"] if isinstance(line.get("model_hash"), str) else "")
+            hashes.append(str(line.get("model_hash") or ""))
             if with_clients:
-                for client in clients:
-                    if 0 <= client.get("client", -1) < 1 << 32:
-                        if client.get("steps", 0) > 0 and "rejected" in client:
-                            client["rejected_share"] = client["rejected"] / client["steps"]
-                        entries.append({"round": number, **client})
+                entries += [{"round": number} | client for client in clients if 0 <= client.get("client", -1) < 1 << 32]
             if len(entries) > 20_000:
                 frames.append(pd.DataFrame(entries))
                 entries = []
-    if entries:
-        frames.append(pd.DataFrame(entries))
-    clients = pd.concat(frames, ignore_index=True) if frames else _nothing()
+    clients = pd.concat([*frames, pd.DataFrame(entries)], ignore_index=True)
     if len(clients):
         clients = clients.astype({"round": int, "client": int}).sort_values(["round", "client"], kind="stable", ignore_index=True)
-    return rounds, hashes, clients
+    if {"rejected", "steps"} <= set(clients):
+        clients["rejected_share"] = (clients["rejected"] / clients["steps"]).where(clients["steps"] > 0)
+    return pd.DataFrame(rounds, index=pd.RangeIndex(1, len(rounds) + 1), dtype=float), clients, hashes
 
 
-def _take_rounds(cell, rounds, fields):
-    """Sets the results so far from the rounds; summary.json may replace them later."""
-    megabytes = 0.0
-    for one in rounds:
-        megabytes += (one.get("uplink_bytes", math.nan) + one.get("downlink_bytes", math.nan)) / 1e6
-        if not math.isnan(megabytes):
-            one["megabytes"] = megabytes
-    if not rounds:
+def _take_rounds(cell, fields):
+    """Sets the numbers that the rounds so far give; summary.json may replace them later."""
+    rounds = cell.rounds
+    if {"uplink_bytes", "downlink_bytes"} <= set(rounds):
+        rounds["megabytes"] = ((rounds["uplink_bytes"] + rounds["downlink_bytes"]) / 1e6).cumsum(skipna=False)
+    cell.numbers["rounds_done"] = float(len(rounds))
+    if not len(rounds):
         return
-    numbers = cell.numbers = dict(rounds[-1])
-    for name in (*_SUMS, *(of_round for _, of_round, is_sum in fields if is_sum)):
-        numbers.pop(name, None)
-        if all(name in one for one in rounds):
-            numbers[name] = sum(one[name] for one in rounds)
-    best = [one["test_accuracy"] for one in rounds if one.get("test_accuracy", -1) >= 0]
-    if best:
-        numbers["best_test_accuracy"] = max(best)
-    if all("rejected_share" in one for one in rounds):
-        numbers["idle_rounds"] = float(sum(one["rejected_share"] == 1 for one in rounds))
+    numbers = rounds.iloc[-1].copy()
+    sums = [name for name in (*_SUMS, *(of_round for _, of_round, is_sum in fields if is_sum)) if name in rounds]
+    numbers[sums] = rounds[sums].cumsum(skipna=False).iloc[-1]  # in the rounds' order
     for ratio, over, under in (("rejected_share", "rejected_steps", "steps"), ("examples_per_second", "examples", "seconds")):
-        numbers.pop(ratio, None)
-        if numbers.get(over, -1) >= 0 and numbers.get(under, 0) > 0:
-            numbers[ratio] = numbers[over] / numbers[under]
+        is_known = numbers.get(over, -1) >= 0 and numbers.get(under, 0) > 0
+        numbers[ratio] = numbers[over] / numbers[under] if is_known else math.nan
+    if "test_accuracy" in rounds:
+        numbers["best_test_accuracy"] = rounds["test_accuracy"].max()
+    if "rejected_share" in rounds and rounds["rejected_share"].notna().all():
+        numbers["idle_rounds"] = (rounds["rejected_share"] == 1).sum()
+    cell.numbers |= numbers.dropna().to_dict()
 
 
 def _take_statements(summary, cell):
-    statements = summary.get("privacy")
-    for one in statements if isinstance(statements, list) else []:
-        if not isinstance(one, dict):
-            continue
-        assumptions = one.get("assumptions") if isinstance(one.get("assumptions"), list) else []
-        parts = [one.get(key) for key in ("who", "accountant", "warning")] + assumptions
+    for one in summary.get("privacy") or []:
         level = one.get("level") if one.get("level") in ("client", "user") else "example"
         name = "privacy_client" if level == "client" else "privacy_example"
-        cell.texts[name] = "; ".join(part for part in parts if isinstance(part, str))
-        cell.texts[name + "_level"] = level
-        for key in ("epsilon", "delta"):
-            if (value := _number(one.get(key))) is not None:
-                cell.numbers[("client_" if level == "client" else "") + key + "_spent"] = value
+        parts = [one.get(key) for key in ("who", "accountant", "warning")] + (one.get("assumptions") or [])
+        cell.texts |= {name: "; ".join(filter(None, parts)), name + "_level": level}
+        spent = _numbers({key: one.get(key) for key in ("epsilon", "delta")})
+        cell.numbers |= {("client_" if level == "client" else "") + key + "_spent": value for key, value in spent.items()}
 
 
 def _rows_per_class(path):
@@ -235,31 +205,24 @@ def _read_run(cell, told, fields):
         return
     cell.status = "finished" if finished else "unfinished"
     size = rounds_bytes(folder)
-    if size > MAX_FOR_CLIENTS:
-        cell.texts["left_out"] = f"clients: rounds.jsonl has {size >> 20} MiB"
-    rounds = []
     if finished or size:
-        rounds, cell.round_hashes, cell.clients = read_rounds(folder / "rounds.jsonl", fields, size <= MAX_FOR_CLIENTS)
-    _take_rounds(cell, rounds, fields)
-    cell.numbers["rounds_done"] = float(len(rounds))
+        cell.rounds, cell.clients, cell.round_hashes = read_rounds(folder / "rounds.jsonl", fields, size <= MAX_FOR_CLIENTS)
+    accounts = {int(number): of for number, of in told.get("accounts", {}).items() if finished}
+    accounts = pd.DataFrame.from_dict(accounts, "index", float).reindex(cell.rounds.index)
+    cell.rounds = cell.rounds.combine_first(accounts)
+    _take_rounds(cell, fields)
     if (folder / "partition.json").exists():
         cell.rows_per_class = _rows_per_class(folder / "partition.json")
     for name in _TEXTS:
         if type(value := summary.get(name)) in (str, int):
             cell.texts[name] = str(value)
-    if isinstance(names := summary.get("class_names"), list):
-        cell.class_names = [name for name in names if isinstance(name, str)]
+    cell.class_names = list(map(str, summary.get("class_names") or []))
     cell.numbers |= _numbers({name: summary.get(name) for name in ("peak_memory_bytes", *(_LAST if finished else ()))})
     if finished:
-        if summary.get("rounds") != len(rounds):
-            raise Failure(f"'{folder}' is damaged: summary.json has {json.dumps(summary.get('rounds', 0))} rounds, but rounds.jsonl "
-                          f"has {len(rounds)}; remove it to run the cell again")
+        if summary.get("rounds") != len(cell.rounds):
+            raise Failure(f"'{folder}' is damaged: summary.json has {summary.get('rounds', 0)} rounds, but rounds.jsonl has "
+                          f"{len(cell.rounds)}; remove it to run the cell again")
         _take_statements(summary, cell)
-        for round_, accounts in told.get("accounts", {}).items():
-            if 1 <= int(round_) <= len(rounds):
-                rounds[int(round_) - 1] = accounts | rounds[int(round_) - 1]
-                cell.numbers = accounts | cell.numbers if int(round_) == len(rounds) else cell.numbers
-    cell.rounds = pd.DataFrame(rounds, index=pd.RangeIndex(1, len(rounds) + 1), dtype=float)
 
 
 def _take_all(value, path, depth, numbers, texts):
@@ -282,8 +245,8 @@ def _take_all(value, path, depth, numbers, texts):
         numbers[path] = float(value)
     elif isinstance(value, str):
         texts[path] = value
-    elif (number := _number(value)) is not None:
-        numbers[path] = number
+    else:
+        numbers |= _numbers({path: value})
 
 
 def _read_command(cell):
@@ -323,10 +286,8 @@ def add_to_target(target, cell):
 
 def rounds_bytes(folder):
     """The size of the folder's rounds.jsonl; 0 if missing."""
-    try:
-        return os.path.getsize(folder / "rounds.jsonl")
-    except OSError:
-        return 0
+    path = folder / "rounds.jsonl"
+    return os.path.getsize(path) if os.path.isfile(path) else 0
 
 
 def read_cell(told, experiment, fields):
@@ -343,8 +304,10 @@ def read_cell(told, experiment, fields):
         if cell.status == "finished" and told.get("state") == "unfinished":
             cell.status = "unfinished"
         add_to_target(experiment["target"], cell)
-    except (Failure, OSError, ValueError, TypeError) as error:
+    except (Failure, OSError) as error:
         return replace(blank, status="failed", error=str(error).split("\n")[0].strip())
+    except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
+        return replace(blank, status="failed", error=f"'{cell.folder}' is damaged: {error}".split("\n")[0].strip())
     return cell
 
 
@@ -368,15 +331,13 @@ class Sweep:
         self.round_metrics, self.client_metrics = set(), set()
 
     def read(self):
-        held = _HeldSummary(self.experiment)
-        cells = {}
+        held, cells = _HeldSummary(self.experiment), {}
         for group in self._told_groups():
             seeds = [read_cell(one, self.experiment, self.fields) for one in group]
-            for cell in seeds:
-                self.round_metrics |= set(cell.rounds.columns)
-                self.client_metrics |= set(cell.clients.columns) - {"round", "client"}
             held.add(seeds)
             for one, cell in zip(group, seeds):
+                self.round_metrics |= set(cell.rounds)
+                self.client_metrics |= set(cell.clients) - {"round", "client"}
                 if self.rounds_left_out:
                     cell = replace(cell, rounds=_nothing(), clients=_nothing(), round_hashes=[], rows_per_class=[], class_names=[])
                 cells[id(one)] = cell
@@ -404,18 +365,12 @@ class Sweep:
         return any(metric in cell.numbers for cell in self.cells)
 
     def _told_groups(self):
-        groups = {}
-        for one in self.told["cells"]:
-            groups.setdefault(one["configuration"], []).append(one)
-        return groups.values()
+        return grouped(self.told["cells"], lambda told: told["configuration"])
 
     @cached_property
     def groups(self):
         """The cells by configuration, one per seed, in order of first appearance."""
-        groups = {}
-        for cell in self.cells:
-            groups.setdefault(cell.configuration, []).append(cell)
-        return list(groups.values())
+        return grouped(self.cells, lambda cell: cell.configuration)
 
     def read_groups(self):
         """Yields the groups with rounds and clients."""
@@ -452,6 +407,22 @@ class Sweep:
             devices = " (--devices)" if by == "time" else ""
             raise UsageFailure(f"by is '{by}'; no finished cell of '{self.folder}' has {metric}{devices}")
         self.experiment["by"] = by
+
+
+def quantities(expectations):
+    """All quantities that occur in these expectations."""
+    found = [side for one in expectations for side in (one["value"], one["other"]) if isinstance(side, dict)]
+    for quantity in found:
+        found += quantity["minus"] + quantity["over"]
+    return found
+
+
+def grouped(all, key):
+    """Lists of the things that have the same key, in order of first appearance."""
+    groups = {}
+    for one in all:
+        groups.setdefault(key(one), []).append(one)
+    return list(groups.values())
 
 
 def without_seed(point):
@@ -493,29 +464,17 @@ class _HeldSummary:
     KINDS = ("the federation after the last round", "the federation by round", "clients after the last round", "clients by round")
 
     def __init__(self, experiment):
-        self.frames, self.counts, self.left_out, self.named = [], [0] * 4, [], set()
-
-        def note(quantity):
-            if isinstance(quantity, dict):
-                self.named.add(quantity["round"])
-                for other in quantity["minus"] + quantity["over"]:
-                    note(other)
-
-        for one in experiment["expectations"]:
-            note(one["value"])
-            note(one["other"])
+        self.frames, self.counts, self.left_out = [], [0] * 4, []
+        self.named = {one["round"] for one in quantities(experiment["expectations"])} - {None}
 
     def add(self, seeds):
         rows = summarize(seeds)
         if not len(rows):
             return
-        named = rows["round"].isin(self.named - {None})
+        named = rows["round"].isin(self.named)
         if all(len(cell.rounds) > LONG_RUN for cell in seeds):
-            evaluated = set()
-            for cell in seeds:
-                columns = [name for name in cell.rounds.columns if name.startswith(("test_", "validation_"))]
-                evaluated |= set(cell.rounds[columns].dropna(how="all").index)
-            if evaluated:
+            evaluations = [cell.rounds.filter(regex="^(test|validation)_").dropna(how="all") for cell in seeds]
+            if evaluated := set().union(*(frame.index for frame in evaluations)):
                 rows = rows[rows["round"].isna() | named | rows["round"].isin(evaluated)]
         kind = rows["round"].notna() + 2 * rows["client"].notna()
         rows = rows.assign(kind=kind.where(~(named & (kind == 1)), 0))

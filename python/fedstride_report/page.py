@@ -17,8 +17,9 @@ from . import drawing
 from .figures import Looks, figures_of
 from .grids import Format, result_grids, result_sentences
 from .labels import metric_label, number_of, title_of_metric
+from .model import grouped
 from .page_template import PAGE
-from .settings import fixed_settings
+from .settings import fixed_settings, varying_keys
 from .statistics import best_lowest
 from .text import Failure, counted, number_text, point_text, short_number, write_file
 
@@ -51,6 +52,10 @@ def _numeric(text):
 def _rest(all, what, where):
     if len(all) > _MAX_LISTED:
         yield "note", f"The first {_MAX_LISTED} of {len(all)} {what}; see {where} for all."
+
+
+def _section(title, table):
+    return (("h2", title), ("table", table)) if table.rows else ()
 
 
 def _folded(title, blocks):
@@ -130,9 +135,7 @@ def _claims(sweep):
         result = Cell(f"{ {'holds': '✓', 'fails': '✗'}.get(one['status'], '–')} {one['status']}", "status")
         reason = one["reason"] if one["status"] == "fails" else ""
         table.rows.append([Cell(one["claim"]), result, *_texts(one["text"], reason)])
-    if table.rows:
-        yield "h2", "Expectations"
-        yield "table", table
+    yield from _section("Expectations", table)
 
 
 def _configurations(sweep):
@@ -168,11 +171,13 @@ def _configurations(sweep):
         yield from (("h2", "Configurations"), *blocks)
 
 
-def _level(cell, kind):
-    """The level at which the run has spent privacy of this kind, "example" or "client", even if it is unfinished or its
-    statement has no epsilon; "" if none."""
-    has_spent = f"privacy_{kind}" in cell.texts or ("client_" if kind == "client" else "") + "epsilon_spent" in cell.numbers
-    return (cell.text(f"privacy_{kind}_level") or kind) if has_spent else ""
+def _spent(cell):
+    """Yields the level ("example", "user" or "client"), epsilon and delta of each kind of privacy that the run has spent, even
+    if it is unfinished or its statement has no epsilon."""
+    for kind, prefix in (("example", ""), ("client", "client_")):
+        if f"privacy_{kind}" in cell.texts or prefix + "epsilon_spent" in cell.numbers:
+            numbers = (cell.numbers.get(prefix + name, math.inf) for name in ("epsilon_spent", "delta_spent"))
+            yield cell.text(f"privacy_{kind}_level") or kind, *numbers
 
 
 def _rounded_up(value):
@@ -184,13 +189,9 @@ def _rounded_up(value):
 def _cost_of_looking(sweep):
     """The total privacy cost of reading the results of all private runs, by basic composition."""
     text = ""
-    for level in ("example", "user", "client"):
-        kind, prefix = ("client", "client_") if level == "client" else ("example", "")
-        runs = [cell for cell in sweep.cells if _level(cell, kind) == level]
-        if not runs:
-            continue
-        epsilon = sum(cell.numbers.get(prefix + "epsilon_spent", math.inf) for cell in runs)
-        delta = sum(cell.numbers.get(prefix + "delta_spent", math.inf) for cell in runs)
+    of_level = grouped((spent for cell in sweep.cells for spent in _spent(cell)), lambda spent: spent[0])
+    for runs in sorted(of_level, key=lambda runs: ("example", "user", "client").index(runs[0][0])):
+        level, epsilon, delta = runs[0][0], *(sum(numbers) for numbers in list(zip(*runs))[1:])
         who = "the private run" if len(runs) == 1 else f"all {len(runs)} private runs together"
         bound = "no proven epsilon"
         if epsilon < math.inf and delta < 1:
@@ -213,8 +214,7 @@ def _notes(sweep):
         yield "note", (f"No epsilon on this page includes the cost of choices made on private data.{cost} fedstride sweep "
                        "--accounted shows only the winner, with a statement that covers the choice.")
     finished = [cell for cell in sweep.cells if cell.status == "finished"]
-    private = [cell for cell in finished if _level(cell, "example") or _level(cell, "client")]
-    if any(cell.text("randomness") != "secret" for cell in private):
+    if any(cell.text("randomness") != "secret" for cell in finished if any(_spent(cell))):
         yield "note", ("These runs drew their noise from a published seed: every epsilon is that of the mechanism with a "
                        "secret seed.")
     said = {cell.texts[key]: None for cell in finished for key in ("privacy_example", "privacy_client") if key in cell.texts}
@@ -229,10 +229,8 @@ def _unfinished(sweep):
         if cell.status != "finished":
             status = Cell("not run" if cell.status == "missing" else cell.status, "status")
             rows.append([Cell(point_text(cell.point)), status, Cell(cell.error)])
-    if rows:
-        yield "h2", "Cells without results"
-        yield "table", Table([_texts("cell", "status", "reason")], rows[:_MAX_LISTED])
-        yield from _rest(rows, "cells", "cells.csv")
+    yield from _section("Cells without results", Table([_texts("cell", "status", "reason")], rows[:_MAX_LISTED]))
+    yield from _rest(rows, "cells", "cells.csv")
 
 
 def _settings(sweep):
@@ -252,10 +250,9 @@ def _settings(sweep):
     yield from _folded("Defaults", [("settings", defaults)] if defaults else [])
     if "run" in sweep.swept_keys:  # runs that are named by folder
         own = [told.get("settings") or {} for told in sweep.told["cells"]]
-        keys = sorted(key for key in set().union(*own) if len({one.get(key, "") for one in own}) > 1)
-        rows = [_texts(cell.value("run"), *(one.get(key, "") for key in keys)) for cell, one in zip(sweep.cells, own)]
-        if keys:
-            yield from (("h2", "Settings that differ"), ("table", Table([_texts("run", *keys)], rows)))
+        keys = sorted(varying_keys(own))
+        rows = [_texts(cell.value("run"), *(one.get(key, "") for key in keys)) for cell, one in zip(sweep.cells, own) if keys]
+        yield from _section("Settings that differ", Table([_texts("run", *keys)], rows))
 
 
 def _machine(sweep):
@@ -267,9 +264,8 @@ def _machine(sweep):
     for key, name in (("seconds", "training and averaging"), ("evaluation_seconds", "evaluation")):
         if seconds := [cell.numbers[key] for cell in sweep.cells if key in cell.numbers]:
             facts[name] = f"{sum(seconds):.4g} s, over {counted(len(seconds), 'cell')}"
-    if facts:
-        yield "h2", "Machine and program"
-        yield "table", Table([], [_texts(name.replace("_", " "), value) for name, value in facts.items()])
+    rows = [_texts(name.replace("_", " "), value) for name, value in facts.items()]
+    yield from _section("Machine and program", Table([], rows))
 
 
 def _files(sweep, folder):

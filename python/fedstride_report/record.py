@@ -1,8 +1,8 @@
 """The record of a sweep's results, which is kept next to its experiment and is the source of figures and tables in documents."""
 
-import datetime
 import json
 import os
+import time
 
 from .comparison import metric_name
 from .settings import fixed_settings
@@ -11,9 +11,7 @@ from .text import Failure
 
 def day_of_record():
     """Today's date (UTC), or that of SOURCE_DATE_EPOCH (reproducible-builds.org) if set."""
-    seconds = os.environ.get("SOURCE_DATE_EPOCH")
-    now = datetime.timezone.utc
-    return (datetime.datetime.fromtimestamp(int(seconds), now) if seconds else datetime.datetime.now(now)).strftime("%Y-%m-%d")
+    return time.strftime("%Y-%m-%d", time.gmtime(float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())))
 
 
 def _line(entry):

@@ -10,6 +10,11 @@ FixedSetting.__doc__ = """A nonempty setting that all cells share; is_default: a
 MAX_KEYS_OF_RUNS = 3
 
 
+def varying_keys(settings):
+    """The keys whose values differ between these settings; a missing one is ""."""
+    return {key for own in settings for key in own if len({one.get(key, "") for one in settings}) > 1}
+
+
 def fixed_settings(sweep):
     """The FixedSettings, by name; for commands other than run, the experiment file's settings. Examines only the configurations
     whose settings the task has."""
@@ -19,13 +24,9 @@ def fixed_settings(sweep):
     shared = {key: value for key, value in own[0].items() if all(one.get(key) == value for one in own) and value}
     if len({cell.value("seed") for cell in sweep.cells}) > 1:
         shared.pop("seed", None)
-    defaults = sweep.defaults | own_defaults(sweep)
+    # Also the defaults of the parts that the first cell chose.
+    defaults = sweep.defaults | next(told["defaults"] for told in sweep.told["cells"] if told.get("settings"))
     return [FixedSetting(key, value, defaults.get(key) == value) for key, value in sorted(shared.items())]
-
-
-def own_defaults(sweep):
-    """The defaults of the parts that the first cell chose."""
-    return next((told["defaults"] for told in sweep.told["cells"] if told.get("settings")), {})
 
 
 def settings_of_methods(sweep, table):
@@ -34,8 +35,7 @@ def settings_of_methods(sweep, table):
     settings_of = {told["configuration"]: told["settings"] for told in sweep.told["cells"] if told.get("settings")}
     cells = [seeds[0] for column in table.seeds for seeds in column if seeds and seeds[0].configuration in settings_of]
     settings = [settings_of[cell.configuration] for cell in cells]
-    varying = {key for own in settings for key in own} - set(sweep.swept_keys) - {"seed"}
-    varying = {key for key in varying if len({own.get(key, "") for own in settings}) > 1}
+    varying = varying_keys(settings) - set(sweep.swept_keys) - {"seed"}
     texts = []
     for axis in table.method_keys + table.condition_keys:
         values = list(dict.fromkeys(cell.value(axis) for cell in cells))
@@ -66,7 +66,7 @@ def joined_runs(runs):
     only axis is "run", with the folders' names."""
     tolds = [run.told["cells"][0] for run in runs]
     settings = [told["settings"] for told in tolds]
-    differing = {key for own in settings for key in own if len({one.get(key, "") for one in settings}) > 1}
+    differing = varying_keys(settings)
     # If the parts themselves differ, their default settings add no information.
     differing = {key for key in differing if any(key in own and told["defaults"].get(key) != own[key] for own, told in zip(settings, tolds))}
     has_seeds = "seed" in differing

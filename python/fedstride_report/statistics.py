@@ -83,9 +83,8 @@ def paired_p(differences):
 
 def holm(p_values):
     """The p-values with Holm's correction (1979) for their number; NaN (no test) stays."""
-    corrected = list(p_values)
-    tested = sorted((i for i, p in enumerate(p_values) if not math.isnan(p)), key=lambda i: p_values[i])
-    before = 0.0
-    for k, i in enumerate(tested):
-        before = corrected[i] = max(before, min(1.0, p_values[i] * (len(tested) - k)))
-    return corrected
+    p_values = np.asarray(p_values, float)
+    order, tested = np.argsort(p_values, kind="stable"), np.isfinite(p_values).sum()  # NaN comes last
+    corrected = np.full(len(p_values), math.nan)
+    corrected[order] = np.maximum.accumulate(np.minimum(p_values[order] * (tested - np.arange(len(order))), 1))
+    return corrected.tolist()

@@ -8,7 +8,7 @@ import re
 
 from .model import _TEXTS, summarize
 from .statistics import TIMINGS
-from .text import NewFile, number_text
+from .text import new_file, number_text
 
 # The metrics that come first in a table, in this order; others follow, sorted by name.
 FIRST = ("rounds_done test_accuracy test_r2 test_loss validation_accuracy validation_r2 validation_loss train_loss rows loss accuracy "
@@ -28,24 +28,19 @@ def _value(value):
     return _field(value) if isinstance(value, str) else str(value)
 
 
-class _Table(NewFile):
-    """A CSV file with these columns; a name that is taken gets "_result" appended."""
+class _Table:
+    """The rows of an open CSV file with these columns; a name that is taken gets "_result" appended."""
 
-    def __init__(self, path, *columns):
-        super().__init__(path)
-        self.names = []
+    def __init__(self, file, *columns):
+        self.file, self.names = file, []
         for name in sum(map(list, columns), []):
             while name in self.names:
                 name += "_result"
             self.names.append(name)
-
-    def __enter__(self):
-        super().__enter__()
         self.rows([self.names])
-        return self
 
     def rows(self, rows):
-        self.write("".join(",".join(map(_value, row)) + "\n" for row in rows))
+        self.file.write("".join(",".join(map(_value, row)) + "\n" for row in rows).encode())
 
 
 def _in_order(found):
@@ -65,8 +60,9 @@ def _columns(keys):
 def _write_cells(sweep):
     metrics = _in_order(set().union(*(cell.numbers for cell in sweep.cells)))
     texts = _TEXTS if sweep.experiment["command"] == "run" else ()
-    with _Table(sweep.folder / "cells.csv", ["cell", "configuration"], _columns(sweep.swept_keys), ["status"], metrics, texts, TIMINGS,
-                ["error", "command"]) as table:
+    with new_file(sweep.folder / "cells.csv") as file:
+        table = _Table(file, ["cell", "configuration"], _columns(sweep.swept_keys), ["status"], metrics, texts, TIMINGS,
+                       ["error", "command"])
         table.rows([cell.key, cell.configuration, *map(cell.value, sweep.swept_keys), cell.status, *map(cell.number, metrics),
                     *map(cell.text, texts), *map(cell.number, TIMINGS), cell.error, cell.command] for cell in sweep.cells)
 
@@ -77,11 +73,11 @@ def _write_rounds(sweep):
     start, timings = ["cell", "configuration", *_columns(keys), "round"], TIMINGS[:3]
     round_metrics, client_metrics = _in_order(sweep.round_metrics), _in_order(sweep.client_metrics)
     statistics = ["n", "mean", "standard_deviation", "low", "high"]
-    with contextlib.ExitStack() as files:
-        rounds = files.enter_context(_Table(sweep.folder / "rounds.csv", start, round_metrics, ["model_hash"], timings))
-        clients = files.enter_context(_Table(sweep.folder / "clients.csv", start, ["client"], client_metrics))
-        summary = files.enter_context(_Table(sweep.folder / "summary.csv", ["configuration"], _columns(seedless),
-                                             ["metric", "round", "client", *statistics, "rank"]))
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(new_file(sweep.folder / f"{name}.csv")) for name in ("rounds", "clients", "summary")]
+        rounds = _Table(files[0], start, round_metrics, ["model_hash"], timings)
+        clients = _Table(files[1], start, ["client"], client_metrics)
+        summary = _Table(files[2], ["configuration"], _columns(seedless), ["metric", "round", "client", *statistics, "rank"])
         for seeds in sweep.read_groups():
             for cell in seeds:
                 point = [cell.key, cell.configuration, *map(cell.value, keys)]
@@ -101,7 +97,8 @@ def _write_rounds(sweep):
 
 
 def _write_claims(sweep):
-    with _Table(sweep.folder / "expectations.csv", "claim status value relation other within text reason".split()) as table:
+    with new_file(sweep.folder / "expectations.csv") as file:
+        table = _Table(file, "claim status value relation other within text reason".split())
         table.rows([one[name] for name in table.names] for one in sweep.claims)
 
 

@@ -1,8 +1,9 @@
 """Text and files, spelled as the program spells them."""
 
+import contextlib
 import os
 import secrets
-import stat
+import shutil
 from pathlib import Path
 
 
@@ -20,24 +21,11 @@ class UsageFailure(Failure):
 
 def number_text(value):
     """The shortest text that reads back as the same number, as the program writes it ("0.1", "1e-05", "10")."""
-    text = repr(float(value)).removesuffix(".0")
-    if "e" not in text and "0.00" not in text and not text.endswith("000"):  # no zeros that an exponent would save
-        return text
-    digits, _, exponent = text.lstrip("-").partition("e")
-    whole, _, fraction = digits.partition(".")
-    figures = (whole + fraction).lstrip("0")
-    if not figures:
-        return text
-    power = len(whole) - 1 + int(exponent or 0) - (len(whole + fraction) - len(figures))
-    figures = figures.rstrip("0")
-    short = f"{figures[0]}{'.' * (len(figures) > 1)}{figures[1:]}e{power:+03d}"
-    if power >= len(figures) - 1:
-        fixed = str(int(float(digits + "e" + (exponent or "0"))))
-    elif power >= 0:
-        fixed = figures[: power + 1] + "." + figures[power + 1 :]
-    else:
-        fixed = "0." + "0" * (-power - 1) + figures
-    return "-" * text.startswith("-") + (fixed if len(fixed) <= len(short) else short)
+    import numpy as np  # here, so that __main__ can say that it is missing
+
+    value = float(value)
+    fixed = f"{value:.0f}" if value.is_integer() else np.format_float_positional(value, trim="-")
+    return min(fixed, np.format_float_scientific(value, trim="-", exp_digits=2), key=len)
 
 
 def short_number(value):
@@ -55,49 +43,33 @@ def point_text(point):
     return ", ".join(f"{key} {value}" for key, value in point.items()) or "the only cell"
 
 
-class NewFile:
-    """A file that replaces another when it is complete: readers see the old or the new one. Use with `with`; write text or bytes
-    to it. A path such as /dev/stdout is written into. Temporary names are those of core/files.cpp, so that they are removed after
-    a kill. Raises Failure."""
-
-    def __init__(self, path):
-        self.path = Path(path)
-        self.target = self.path.resolve()
-        self.is_replaced = not self.target.exists() or stat.S_ISREG(self.target.stat().st_mode)
-        self.temporary = Path(f"{self.target}.fedstride-{secrets.token_hex(8)}") if self.is_replaced else self.path
-
-    def __enter__(self):
-        try:
-            self.file = open(self.temporary, "xb" if self.is_replaced else "wb")
-        except OSError as error:
-            raise self._failure(error) from None
-        return self
-
-    def write(self, content):
-        self.file.write(content.encode() if isinstance(content, str) else content)
-
-    def __exit__(self, kind, error, _):
-        try:
-            self.file.flush()
-            if self.is_replaced and error is None:
-                os.fsync(self.file.fileno())
-                if self.target.exists():
-                    os.chmod(self.temporary, stat.S_IMODE(self.target.stat().st_mode))
-            self.file.close()
-            if self.is_replaced and error is None:
-                os.replace(self.temporary, self.target)
-        except OSError as failed:
-            error = failed
-        if error is not None and self.is_replaced:
-            self.temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise self._failure(error) from None
-
-    def _failure(self, error):
-        return Failure(f"cannot write '{self.path}': {error.strerror}")
+@contextlib.contextmanager
+def new_file(path):
+    """A file to write bytes to, with `with`, that replaces another when it is complete: readers see the old or the new one. A
+    path such as /dev/stdout is written into. Temporary names are those of core/files.cpp, so that they are removed after a kill.
+    Raises Failure."""
+    target = Path(path).resolve()
+    is_replaced = target.is_file() or not target.exists()
+    temporary = f"{target}.fedstride-{secrets.token_hex(8)}" if is_replaced else path
+    try:
+        with open(temporary, "xb" if is_replaced else "wb") as file:
+            yield file
+            file.flush()
+            if is_replaced:
+                os.fsync(file.fileno())
+        if is_replaced:
+            if target.exists():
+                shutil.copymode(target, temporary)
+            os.replace(temporary, target)
+    except OSError as error:
+        raise Failure(f"cannot write '{path}': {error.strerror}") from None
+    finally:
+        if is_replaced:
+            with contextlib.suppress(OSError):  # there is none after success
+                os.remove(temporary)
 
 
 def write_file(path, content):
     """Writes text or bytes to a file, at once or not at all. Raises Failure."""
-    with NewFile(path) as file:
-        file.write(content)
+    with new_file(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)

@@ -17,7 +17,7 @@ from fedstride_report.comparison import compare, compared, compared_metrics, met
 from fedstride_report.record import results_record
 from fedstride_report.settings import fixed_settings, joined_runs
 from fedstride_report.statistics import holm, paired_p, statistics
-from fedstride_report.text import Failure, number_text, write_file
+from fedstride_report.text import Failure, new_file, number_text, write_file
 from made_results import axis, cell, claim, quantity, sweep
 
 TABLES = ("cells", "rounds", "clients", "summary", "expectations")
@@ -182,7 +182,7 @@ def test_the_python_part_is_found_beside_the_program(place, part, tmp_path, smal
     (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(PROGRAM, tmp_path / place)
     shutil.copytree(SOURCE / "python" / "fedstride_report", tmp_path / part / "fedstride_report")
-    (tmp_path / part / "fedstride_report" / "__main__.py").write_text("import sys\nprint('this one')\nsys.exit(1)\n")
+    (tmp_path / part / "fedstride_report" / "__main__.py").write_text("print('this one')\nraise SystemExit(1)\n")
     done = subprocess.run([tmp_path / place, "export", small_sweep, "--tensorboard", tmp_path / "board"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "fedstride: this one\n")
 
@@ -297,12 +297,12 @@ def test_numbers_have_the_shortest_text_that_reads_back(number, text):
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     path = tmp_path / "a"
     write_file(path, "old")
-    with pytest.raises(RuntimeError), tables._Table(path, ["x", "x"]) as table:
-        table.rows([["new, \"text\"\n", 0.5]])
+    with pytest.raises(RuntimeError), new_file(path) as file:
+        file.write(b"new")
         raise RuntimeError
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
-    with tables._Table(path, ["x", "x"]) as table:
-        table.rows([['new, "text"\n', math.nan], ["a\rb", 3]])
+    with new_file(path) as file:
+        tables._Table(file, ["x", "x"]).rows([['new, "text"\n', math.nan], ["a\rb", 3]])
     assert path.read_bytes() == b'x,x_result\n"new, ""text""\n",\n"a\rb",3\n'
     with pytest.raises(Failure) as raised:
         write_file(tmp_path / "none" / "a", "")
