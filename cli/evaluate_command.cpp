@@ -58,7 +58,8 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
   if (!arguments.dataset.empty())
     throw usage_error("dataset is '" + arguments.dataset + "'; --per-client always uses the run's own");
   if (!arguments.reading.empty())
-    throw usage_error(arguments.reading.begin()->first + " cannot be combined with --per-client, which reads the data as the run did");
+    throw usage_error(arguments.reading.begin()->first +
+                      " cannot be combined with --per-client, which reads the data as the run did");
   const ClientsEvaluation result = evaluate_clients(arguments.model, arguments.options.data_dir, arguments.fine_tune,
                                                     arguments.threads, arguments.options.data);
   if (arguments.json) {

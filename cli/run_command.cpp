@@ -44,10 +44,14 @@ void carry_out_on_ranks(const RunCommandFlags& arguments, CLI::App& command) {
   const std::atomic<bool>* stop = stop_on_signals();
   const auto ranks = join_ranks(arguments.fleet, stop);
   const Settings& settings = arguments.run.settings;
-  const auto data_dir = settings.find("data-dir");
+  const auto place = [&](const char* name) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? std::string{} : value_text(found->second.value);
+  };
   const MpiJob job{
       .command_line = shared_command_line(settings, {{"config", arguments.run.config}, {"resume", arguments.resume}}),
-      .data_dir = data_dir == settings.end() ? "" : value_text(data_dir->second.value),
+      .data = place("data"),
+      .data_dir = place("data-dir"),
       .stop = stop};
   if (ranks->rank() > 0) return work_for_rank_0(*ranks, job);
   const DismissOnExit end(*ranks);

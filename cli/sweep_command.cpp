@@ -240,7 +240,8 @@ Selection selection_of(const SweepFlags& arguments) {
 void choose(const SweepFlags& arguments, CLI::App& command) {
   check_flags(command);
   if (arguments.jobs != 1 || arguments.shard != "1/1" || arguments.dry_run || arguments.report || !arguments.by.empty())
-    throw usage_error("--accounted shows one winner only: it cannot be combined with --jobs, --shard, --dry-run, --report or --by");
+    throw usage_error(
+        "--accounted shows one winner only: it cannot be combined with --jobs, --shard, --dry-run, --report or --by");
   const StopLater until_told;
   const AccountedChoice choice = sweep_accounted(
       read_experiment(arguments.file, arguments.scale, arguments.fixed),

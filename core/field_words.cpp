@@ -145,8 +145,8 @@ constexpr FieldWord kFieldWords[] = {
     {"save_every checkpoint_freq checkpoint_frequency checkpoint", "--checkpoint-every"},
     {"resume_from from_checkpoint", "--resume"},
     {"config_file conf yaml_config_file run_config", "--config"},
-    {"wandb enable_wandb use_wandb tensorboard use_tensorboard log_dir mlflow", "fedstride export RUN --tensorboard FOLDER --follow",
-     "after the run"},
+    {"wandb enable_wandb use_wandb tensorboard use_tensorboard log_dir mlflow",
+     "fedstride export RUN --tensorboard FOLDER --follow", "after the run"},
 
     // Federations over a network.
     {"superlink server_address server_addr coordinator_address", "--connect"},

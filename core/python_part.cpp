@@ -29,8 +29,13 @@ constexpr int kPollsUntilKilled = 20;
 /// Places of the folder of the Python part, from the folder of the program: a build tree and programs in its folders (or
 /// PREFIX/lib/fedstride/LEVEL), PREFIX/bin; and from that of the module _core: a wheel's, a build tree's, the Debian package's. The
 /// last is for programs of one's own with this library: where the part was when the library was built.
-constexpr std::array kPlaces{"python", "../python", "../lib/fedstride/python", "lib/fedstride/python",
-                             "..",     "../../../../fedstride/python", FEDSTRIDE_PYTHON_PART};
+constexpr std::array kPlaces{"python",
+                             "../python",
+                             "../lib/fedstride/python",
+                             "lib/fedstride/python",
+                             "..",
+                             "../../../../fedstride/python",
+                             FEDSTRIDE_PYTHON_PART};
 
 /// The file with this code: the program, or the module _core in Python's process.
 fs::path own_file() {
@@ -50,7 +55,7 @@ std::string part_folder(const std::string& module) {
     if (fs::exists(folder / (module + ".py"), error) || fs::exists(folder / module, error)) return folder.string();
   }
   throw MissingPython(Error::Kind::failure, "the Python part '" + module + "' is not beside '" + from.string() +
-                "'; install the program with its folder lib/fedstride");
+                                                "'; install the program with its folder lib/fedstride");
 }
 
 /// $FEDSTRIDE_PYTHON, the system's Python, or the first on PATH. Throws Error (failure) if there is no such program.
@@ -99,8 +104,8 @@ PythonOutcome run_python_part(const std::string& module, std::string_view task, 
   const Descriptor told(::memfd_create("task", MFD_CLOEXEC));
   if (!told || !write_all(told.get(), task)) throw failure("no memory for what '" + module + "' is to do");
   // PYTHONSAFEPATH: the current folder's files are not modules.
-  const std::vector<std::string> words{"env",  "PYTHONPATH=" + path, "PYTHONSAFEPATH=1", python,
-                                       "-m", module,               "/dev/fd/" + std::to_string(told.get())};
+  const std::vector<std::string> words{
+      "env", "PYTHONPATH=" + path, "PYTHONSAFEPATH=1", python, "-m", module, "/dev/fd/" + std::to_string(told.get())};
   const std::vector<char*> pointers = argument_pointers(words);
   Pipe pipe;  // the child's end closes when the child ends, also if nothing is written to it
   const Descriptor nothing = opened("/dev/null", O_RDONLY);

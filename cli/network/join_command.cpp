@@ -67,7 +67,8 @@ void carry_out(JoinFlags& arguments) {
   options.certificates = certificates_or_loopback(arguments.certificates, arguments.insecure_loopback);
   if (!arguments.require_dp.empty()) options.require_dp = make_choice<RequiredPrivacy>("require-dp", arguments.require_dp);
   if (arguments.has_delta && arguments.limit.epsilon == 0) throw usage_error("delta is given; it needs --max-epsilon");
-  if (options.require_secure && !arguments.train.empty()) throw usage_error("require-secure is set; it cannot be combined with --train");
+  if (options.require_secure && !arguments.train.empty())
+    throw usage_error("require-secure is set; it cannot be combined with --train");
   if (!arguments.train.empty()) become_python(arguments);
   if (arguments.limit.epsilon > 0) options.limit = arguments.limit;
   options.folder = arguments.out.empty() ? client_name(options.client) : arguments.out;

@@ -108,22 +108,11 @@ def _events(cell, end, done=0):
     for row in cell.clients[cell.clients["client"] < MAX_CLIENTS].to_dict("records") if len(cell.clients) else []:
         number, client = row.pop("round"), row.pop("client")
         of_clients[number] += _scalars(row, lambda metric: f"clients/{metric}/{client}")  # noqa: B023
-<<<<<<< HEAD
-    time = end
-    for row in rounds.values():
-        time -= np.nan_to_num(row.get("seconds", 0))
-    data = [first_event(time)]
-    for number, row in rounds.items():
-        time += np.nan_to_num(row.get("seconds", 0))
-        data.append(scalar_event(time, number, _scalars(row, tag) + of_clients[number]))
-    return b"".join(data[done + 1 if done else 0 :])
-=======
     seconds = cell.rounds.reindex(columns=["seconds"])["seconds"].fillna(0)
     start = end - seconds.sum()
     data = [scalar_event(start + time, number, _scalars(row, tag) + of_clients[number])
             for (number, row), time in zip(cell.rounds.to_dict("index").items(), seconds.cumsum())]
     return b"".join(data[done:] if done else [first_event(start), *data])
->>>>>>> 386880c4d30d89793c03127654095dce9817a0b0
 
 
 def _folder_name(text):

@@ -12,6 +12,7 @@ namespace fedstride {
 struct MpiJob {
   /// The part of the command line that must be equal on all ranks, one setting per line.
   std::string command_line = {};
+  std::string data = {};      ///< this rank's own data; empty: the same as rank 0's
   std::string data_dir = {};  ///< this rank's data folder; empty: the same as rank 0's
   const std::atomic<bool>* stop = nullptr;
 };

@@ -70,6 +70,7 @@ class Worker {
         .build = build_identity(), .command_line = job_.command_line, .settings = {}, .data_hash = {}, .partition_hash = {}};
     try {
       Configuration configuration = resolve(parse_settings(request.settings, "rank 0's settings"));
+      if (!job_.data.empty()) configuration.data = job_.data;
       if (!job_.data_dir.empty()) configuration.data_dir = job_.data_dir;
       prepared_.emplace(fedstride::prepare(configuration, FirstWeights::elsewhere));
       answer.settings = lasting_settings(*prepared_);

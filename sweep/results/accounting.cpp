@@ -41,6 +41,11 @@ void feed(Hash& hash, const Spending& spending) {
         .value(some.count)
         .value(some.passes)
         .value(some.adaptive)
+        .value(static_cast<int>(some.law))
+        .value(some.shares.count)
+        .value(some.shares.step)
+        .value(some.shares.dimension)
+        .value(some.rows)
         .value(some.most);
   }
 }

@@ -95,8 +95,8 @@ TEST_CASE("the ledger has mechanism and separation of each release; epsilon is t
                            "round t asks group t - 1 modulo 2"})
     CHECK_MESSAGE(ledger.find(part) != ledger.npos, part);
   const std::string results = read_file(folder / "a/summary.json");
-  for (const char* part :
-       {"any two rounds of a client are at least 2 apart", "'blt', planned in advance for 6 rounds", "no amplification by client sampling"})
+  for (const char* part : {"any two rounds of a client are at least 2 apart", "'blt', planned in advance for 6 rounds",
+                           "no amplification by client sampling"})
     CHECK_MESSAGE(results.find(part) != results.npos, part);
   CHECK(audit_book(reading.book, true).failures.empty());
   CHECK(contradictions(folder / "a", "").empty());

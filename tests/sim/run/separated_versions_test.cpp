@@ -111,8 +111,8 @@ TEST_CASE("the charge is that of the worst pattern of k versions so far apart, a
     CHECK(lines(run + "/rounds.jsonl").back()["client_privacy"]["epsilon"].get<double>() == epsilon);
     // k was known beforehand.
     const std::string ledger = read_file(run + "/ledger.jsonl");
-    for (const std::string& part : {std::string("\"participations\":true"),
-                                    "T = 12 rounds, of which one client is in at most " + std::to_string(most)})
+    for (const std::string& part :
+         {std::string("\"participations\":true"), "T = 12 rounds, of which one client is in at most " + std::to_string(most)})
       CHECK_MESSAGE(ledger.find(part) != ledger.npos, part);
     const std::string results = read_file(run + "/summary.json");
     CHECK(results.find("any two sums that include the same client are at least 3 versions apart") != results.npos);
