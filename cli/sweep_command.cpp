@@ -86,8 +86,9 @@ void show_cells(const Experiment& experiment, const std::vector<Cell>& cells, co
                 why.empty() ? "" : one_line(": " + why).c_str());
   }
   if (as_json) return print_json({{"folder", folder.string()}, {"seconds", total}, {"cells", list}});
-  std::printf("%s; estimated time %s, %s with %d at a time, measured here", counted(mine.size(), "cell").c_str(),
-              clock_text(total).c_str(), clock_text(total / options.jobs).c_str(), options.jobs);
+  const std::string jobs = options.jobs > 1 ? ", with " + std::to_string(options.jobs) + " at a time" : "";
+  std::printf("%s; estimated time %s%s, measured here", counted(mine.size(), "cell").c_str(),
+              clock_text(total / options.jobs).c_str(), jobs.c_str());
   if (unknown > 0) std::printf(", unknown for %zu", unknown);
   std::printf("; results would go to %s\n", folder.c_str());
 }

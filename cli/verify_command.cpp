@@ -1,5 +1,6 @@
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
@@ -24,6 +25,9 @@ struct VerifyFlags {
 };
 
 std::vector<ReferenceRun> wanted_runs(const VerifyFlags& arguments) {
+  if (std::error_code error; std::filesystem::is_directory(arguments.file, error))
+    throw usage_error("'" + arguments.file + "' is a folder, and verify repeats the runs that a file lists; of a run's folder, " +
+                      "'fedstride privacy audit' checks the ledger and 'fedstride explain' says how its results came about");
   std::vector<ReferenceRun> runs = read_reference_runs(arguments.file, arguments.update);
   if (arguments.only.empty()) return runs;
   if (arguments.update)

@@ -53,9 +53,8 @@ std::string SettingInfo::valid_text() const {
     case SettingKind::text:
       return "a text";
     case SettingKind::whole:
-      return valid.text(true);
     case SettingKind::number:
-      return valid.text(false) + (may_be_auto ? ", or auto" : "");
+      return valid.text(kind == SettingKind::whole) + (may_be_auto ? ", or auto" : "");
     case SettingKind::choice:
       break;
   }

@@ -49,10 +49,15 @@ struct Valid {
 };
 
 /// A number, or "auto" if the part determines it.
-struct AutoNumber {
-  double value = 0;
+template <class Number>
+struct Auto {
+  Number value = 0;
   bool is_auto = false;
 };
+using AutoNumber = Auto<double>;
+using AutoWhole = Auto<int>;
+template <class Value>
+concept AutoValue = std::is_same_v<Value, AutoNumber> || std::is_same_v<Value, AutoWhole>;
 
 inline constexpr Valid kFile{.place = Place::file};
 inline constexpr Valid kOutput{.place = Place::output};
@@ -70,7 +75,7 @@ enum class Shapes {
   reports,  ///< the numbers reported for the model: may change; part of the cell's key only
   work,     ///< how and where the work is done, or where the data are: may change; part of neither
   screen,   ///< what is printed: like `work`, but not kept in a run's folder
-  folder,   ///< where the results are: part of neither, not kept; a run is resumed in its own folder
+  folder,   ///< where the results are, or a word for other settings: part of neither, not kept; cannot change
 };
 constexpr bool may_change(Shapes shapes) { return shapes != Shapes::model && shapes != Shapes::folder; }
 constexpr bool shapes_output(Shapes shapes) { return shapes == Shapes::screen || shapes == Shapes::folder; }
@@ -92,7 +97,7 @@ concept TextValue = requires(const Value value) {
 };
 
 /// One setting of a part: its name as flag and key, its member, its meaning (with unit) and its valid values. Value is double,
-/// AutoNumber, int, std::int64_t, std::uint64_t, bool, std::string, a TextValue or a Choice. The default is the member's initial
+/// an AutoValue, int, std::int64_t, std::uint64_t, bool, std::string, a TextValue or a Choice. The default is the member's initial
 /// value.
 template <class Owner, class Value>
 struct Field {
@@ -193,6 +198,8 @@ SettingValue get_setting(const void* owner) {
     return std::string(choice_name(value));
   else if constexpr (std::is_same_v<Value, AutoNumber>)
     return value.is_auto ? SettingValue(std::string("auto")) : SettingValue(value.value);
+  else if constexpr (std::is_same_v<Value, AutoWhole>)
+    return value.is_auto ? SettingValue(std::string("auto")) : SettingValue(std::int64_t{value.value});
   else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
     return static_cast<std::int64_t>(value);
   else if constexpr (TextValue<Value>)
@@ -215,11 +222,11 @@ void set_setting(void* owner, const SettingValue& value) {
     member = *find_choice<Value>(std::get<std::string>(value));
   } else if constexpr (std::is_same_v<Value, double>) {
     member = number_of(value);
-  } else if constexpr (std::is_same_v<Value, AutoNumber>) {
+  } else if constexpr (AutoValue<Value>) {
     if (std::holds_alternative<std::string>(value))
       member.is_auto = true;
     else
-      member = {.value = number_of(value)};
+      member = {.value = static_cast<decltype(member.value)>(number_of(value))};
   } else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>) {
     member = static_cast<Value>(std::get<std::int64_t>(value));
   } else if constexpr (TextValue<Value>) {
@@ -235,6 +242,7 @@ SettingInfo setting_info() {
   using Value = std::remove_cvref_t<decltype(std::declval<Owner>().*field.member)>;
   SettingInfo info{.name = field.name,
                    .help = field.help,
+                   .may_be_auto = AutoValue<Value>,
                    .valid = field.valid,
                    .shapes = field.shapes,
                    .question = field.question,
@@ -251,12 +259,12 @@ SettingInfo setting_info() {
     info.kind = SettingKind::text;
   } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, AutoNumber>) {
     info.kind = SettingKind::number;
-    info.may_be_auto = std::is_same_v<Value, AutoNumber>;
   } else {
-    static_assert(std::is_integral_v<Value>, "a setting is a number, a flag, a text or a Choice");
+    using Whole = std::conditional_t<std::is_same_v<Value, AutoWhole>, int, Value>;
+    static_assert(std::is_integral_v<Whole>, "a setting is a number, a flag, a text or a Choice");
     info.kind = SettingKind::whole;
-    constexpr auto kMaxValue = static_cast<std::uint64_t>(std::numeric_limits<Value>::max());
-    info.lowest = static_cast<std::int64_t>(std::numeric_limits<Value>::min());
+    constexpr auto kMaxValue = static_cast<std::uint64_t>(std::numeric_limits<Whole>::max());
+    info.lowest = static_cast<std::int64_t>(std::numeric_limits<Whole>::min());
     info.highest = static_cast<std::int64_t>(std::min(kMaxValue, std::uint64_t{std::numeric_limits<std::int64_t>::max()}));
   }
   return info;

@@ -63,14 +63,22 @@ std::vector<std::size_t> classes_with_rows(const PartitionInput& input, std::spa
   return present;
 }
 
-std::size_t classes_per_client_of(int asked, std::size_t clients, std::size_t classes) {
+std::size_t classes_per_client_of(const AutoWhole& asked, std::size_t clients, std::size_t classes) {
   const std::size_t least = (classes + clients - 1) / clients;
-  if (asked == 0) return least;
-  if (asked < 0 || static_cast<std::size_t>(asked) < least || static_cast<std::size_t>(asked) > classes)
-    throw usage_error("classes-per-client is " + std::to_string(asked) + "; with " + counted(clients, "client") + " and " +
-                      counted(classes, "class", "classes") + " it must be a whole number from " + std::to_string(least) + " to " +
-                      std::to_string(classes) + ", or 0 for the minimum");
-  return static_cast<std::size_t>(asked);
+  if (asked.is_auto) return std::min(std::max<std::size_t>(least, 2), classes);
+  if (asked.value == 0) return least;
+  if (static_cast<std::size_t>(asked.value) > classes)
+    throw usage_error("classes-per-client is " + std::to_string(asked.value) + "; with " + counted(classes, "class", "classes") +
+                      " it must be a whole number up to " + std::to_string(classes) + ", or 0 for the fewest that cover all");
+  return static_cast<std::size_t>(asked.value);
+}
+
+std::string unevenly_held(std::size_t clients, std::size_t held, std::size_t classes) {
+  const std::size_t places = clients * held, more = places % classes, holders = places / classes;
+  if (more == 0) return {};
+  return std::to_string(places) + " places for " + counted(classes, "class", "classes") + ": " +
+         counted(more, "class", "classes") + (more == 1 ? " is" : " are") + " held by " + counted(holders + 1, "client") +
+         ", the others by " + (holders == 0 ? "none, so that their rows are in no client" : std::to_string(holders));
 }
 
 std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, std::size_t index, std::size_t count) {

@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/random.hpp"
+#include "core/setting.hpp"
 #include "partitions/partition.hpp"
 
 namespace fedstride {
@@ -38,9 +41,16 @@ std::vector<std::vector<std::uint32_t>> shuffled_rows_by_class(const PartitionIn
 /// The classes that have rows, in the data set's class order. `by_class` holds the rows of each class.
 std::vector<std::size_t> classes_with_rows(const PartitionInput& input, std::span<const std::vector<std::uint32_t>> by_class);
 
-/// The number of classes that each client holds: `asked` or, if that is 0, the fewest that cover every class. Throws Error
-/// (usage) if `asked` classes per client cannot cover every class, or there are not that many classes.
-std::size_t classes_per_client_of(int asked, std::size_t clients, std::size_t classes);
+inline constexpr std::string_view kClassesPerClientHelp =
+    "classes per client; auto: 2, or more if only they cover every class; 0: the fewest that cover every class";
+
+/// The number of classes that each client holds: `asked`; if that is 0, the fewest that cover every class; if it is auto, at least
+/// 2 (McMahan et al. 2017), if there are 2. Throws Error (usage) if there are not that many classes.
+std::size_t classes_per_client_of(const AutoWhole& asked, std::size_t clients, std::size_t classes);
+
+/// How evenly `clients` times `held` places hold the classes: "14 places for 10 classes: 4 classes are held by 2 clients, 6 by 1";
+/// empty if all are held by equally many.
+std::string unevenly_held(std::size_t clients, std::size_t held, std::size_t classes);
 
 /// Piece `index` of the rows cut into `count` consecutive pieces whose sizes differ by at most one, larger pieces first.
 std::span<const std::uint32_t> even_piece(std::span<const std::uint32_t> rows, std::size_t index, std::size_t count);

@@ -5,14 +5,13 @@
 namespace fedstride {
 
 struct InterpolatedSettings {
-  double random_fraction = 0.33;  ///< r
-  int classes_per_client = 0;     ///< as in Pathological
+  double random_fraction = 0.33;                     ///< r
+  AutoWhole classes_per_client = {.is_auto = true};  ///< as in Pathological
 
   static constexpr auto kFields = std::tuple{
       Field{"random-fraction", &InterpolatedSettings::random_fraction, "fraction of the rows assigned at random", kFraction}
           .often(),
-      Field{"classes-per-client", &InterpolatedSettings::classes_per_client,
-            "classes per client; 0: the fewest that cover every class", kNonNegative}};
+      Field{"classes-per-client", &InterpolatedSettings::classes_per_client, kClassesPerClientHelp, kNonNegative}};
 };
 
 /// Interpolates between a pathological and a uniformly random partition (Koskela & Honkela, Figures 1 to 3): starting from the
@@ -25,6 +24,7 @@ struct Interpolated final : PartBase<PartitionPart, Interpolated, InterpolatedSe
   static constexpr std::string_view kSummary = "a fraction of the rows at random, the rest pathological, client sizes equal";
 
   Dealing dealing() const override { return Dealing::labels; }
+  const AutoWhole* classes_in_turn() const override { return &classes_per_client; }
   ClientRows assign(const PartitionInput& input) const override;
 };
 

@@ -8,10 +8,10 @@
 namespace fedstride {
 
 struct LabelQuantitySettings {
-  int classes_per_client = 0;  ///< K; 0: the fewest that cover every class, ceil(classes / clients)
+  AutoWhole classes_per_client = {.is_auto = true};  ///< K
 
-  static constexpr auto kFields = std::tuple{Field{"classes-per-client", &LabelQuantitySettings::classes_per_client,
-                                                   "classes per client; 0: the fewest that cover every class", kNonNegative}};
+  static constexpr auto kFields =
+      std::tuple{Field{"classes-per-client", &LabelQuantitySettings::classes_per_client, kClassesPerClientHelp, kNonNegative}};
 };
 
 /// Each client holds K classes, most of them drawn at random, so classes differ in their number of holders and clients in size
@@ -39,7 +39,8 @@ struct LabelQuantity final : PartBase<PartitionPart, LabelQuantity, LabelQuantit
     for (std::size_t client = 0; client < clients; ++client) {
       for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
       std::size_t taken = 0;
-      for (std::size_t own = client % order.size(); own < order.size(); own += clients) std::swap(order[taken++], order[own]);
+      for (std::size_t own = client % order.size(); own < order.size() && taken < held; own += clients)
+        std::swap(order[taken++], order[own]);
       RandomStream random = partition_stream(input.seed, PartitionDraw::held_classes, client);
       for (; taken < held; ++taken) std::swap(order[taken], order[taken + random.below(order.size() - taken)]);
       for (std::size_t i = 0; i < held; ++i) holders[order[i]].push_back(client);

@@ -19,6 +19,8 @@ class PartitionPart : public Part {
   virtual Dealing dealing() const = 0;
   /// The property of examples that this part needs in the input ("mean", "7"); empty: none.
   virtual std::string_view needs_property() const { return {}; }
+  /// How many classes each client holds, if the part deals the classes out in turn; otherwise nullptr.
+  virtual const AutoWhole* classes_in_turn() const { return nullptr; }
   /// The setting with the path of the file that determines the lists; nullptr if no file is read.
   virtual const std::string* reads() const { return nullptr; }
   std::string* reads() { return const_cast<std::string*>(std::as_const(*this).reads()); }

@@ -6,11 +6,10 @@
 namespace fedstride {
 
 struct PathologicalSettings {
-  int classes_per_client = 0;  ///< K; 0: the fewest that cover every class, ceil(classes / clients)
+  AutoWhole classes_per_client = {.is_auto = true};  ///< K
 
-  static constexpr auto kFields = std::tuple{Field{"classes-per-client", &PathologicalSettings::classes_per_client,
-                                                   "classes per client; 0: the fewest that cover every class", kNonNegative}
-                                                 .often()};
+  static constexpr auto kFields = std::tuple{
+      Field{"classes-per-client", &PathologicalSettings::classes_per_client, kClassesPerClientHelp, kNonNegative}.often()};
 };
 
 /// Each client holds only a few classes (Koskela & Honkela, section "Federated learning experiments": client 1 has cars and
@@ -28,10 +27,11 @@ struct Pathological final : PartBase<PartitionPart, Pathological, PathologicalSe
       "a few classes per client; with CIFAR-10 and five clients, Koskela & Honkela's pairs";
 
   Dealing dealing() const override { return Dealing::labels; }
+  const AutoWhole* classes_in_turn() const override { return &classes_per_client; }
   ClientRows assign(const PartitionInput& input) const override { return dealt(input, classes_per_client); }
 
   /// The same assignment as lists, from which `interpolated` starts.
-  static Assignment dealt(const PartitionInput& input, int classes_per_client) {
+  static Assignment dealt(const PartitionInput& input, const AutoWhole& classes_per_client) {
     check_input(input);
     const auto clients = static_cast<std::size_t>(input.clients);
     const auto by_class = shuffled_rows_by_class(input);

@@ -30,7 +30,7 @@ std::string kind_of(const SettingInfo& info) {
     case SettingKind::flag:
       return "flag";
     case SettingKind::whole:
-      return "whole";
+      return info.may_be_auto ? "whole or auto" : "whole";
     case SettingKind::number:
       return info.may_be_auto ? "number or auto" : "number";
     case SettingKind::choice:
@@ -183,6 +183,7 @@ void register_schema(py::module_& module) {
   module.def("check_part", check_part, py::arg("family"), py::arg("name"), py::arg("settings"));
   module.def(
       "in_python_words", [](const std::string& text) { return in_python_words(text); }, py::arg("text"));
+  module.def("rounded_up", &rounded_up, py::arg("value"));
 }
 
 }  // namespace fedstride::python

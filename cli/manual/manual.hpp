@@ -59,6 +59,9 @@ std::vector<std::string> subject_names();
 /// subject.
 std::string subject_page(std::string_view name, const CommandInfo& program, std::size_t columns);
 
+/// The subject whose page has this key; empty if none has.
+std::string subject_of(const KeyInfo& key);
+
 /// The example of a subject: one command line.
 std::string subject_example(std::string_view name);
 

@@ -15,6 +15,18 @@ CLI::App& whole_program(CLI::App& command) {
   return command.get_parent() == nullptr ? command : whole_program(*command.get_parent());
 }
 
+// What a word is that names a setting or one of its values: "dirichlet is --partition dirichlet; see ..."; empty if it does not.
+std::string as_setting(const std::string& word) {
+  for (const KeyInfo& key : all_keys()) {
+    const bool is_value = std::ranges::find(key.known, word, &KnownName::name) != key.known.end();
+    if (!is_value && key.name != word) continue;
+    const std::string subject = subject_of(key);
+    return word + " is --" + key.name + (is_value ? " " + word : "") + "; see 'fedstride " +
+           (subject.empty() ? "run --help-all" : "help " + subject) + "'";
+  }
+  return {};
+}
+
 void show_help(CLI::App& program, const std::vector<std::string>& words) {
   if (words.size() == 1) {
     const std::string page = subject_page(words.front(), describe(program), help_columns());
@@ -25,6 +37,7 @@ void show_help(CLI::App& program, const std::vector<std::string>& words) {
     std::vector<std::string> names = command_names(*command);
     if (names.empty()) throw usage_error("'" + full_name(*command) + "' has no subcommands; 'fedstride help' lists all commands");
     if (std::ranges::find(names, word) == names.end()) {
+      if (const std::string what = as_setting(word); command == &program && !what.empty()) throw usage_error(what);
       if (command == &program)
         for (const std::string& subject : subject_names())
           if (std::ranges::find(names, subject) == names.end()) names.push_back(subject);

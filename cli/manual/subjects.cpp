@@ -142,6 +142,14 @@ std::vector<std::string> subject_names() {
 
 std::string subject_example(std::string_view name) { return std::string(find_subject(name)->example); }
 
+std::string subject_of(const KeyInfo& key) {
+  const auto found = std::ranges::find_if(subjects(), [&](const Subject& subject) {
+    const auto has = [](const auto& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); };
+    return has(subject.choices, key.name) || has(subject.settings, key.name) || has(subject.families, key.group);
+  });
+  return found == subjects().end() ? "" : std::string(found->name);
+}
+
 std::string subject_page(std::string_view name, const CommandInfo& program, std::size_t columns) {
   const Subject* subject = find_subject(name);
   if (subject == nullptr) return {};

@@ -88,7 +88,7 @@ void add_privacy_audit(CLI::App& privacy) {
       "for two inputs, more releases than were reserved, weights that exceed the sensitivity, an accountant that is not valid\n"
       "for the sampling, an exceeded budget, or a ledger that does not match config.toml or the rounds, model, summary and\n"
       "checkpoint beside it. It prints which secrets the ledger's chain and the noise depend on.\n"
-      "Example: fedstride privacy audit runs/quickstart",
+      "Example: fedstride privacy audit runs/private",
       audit);
   add_flag(command, "RUN", flags.run, Place::folder, "the folder of a run", Needed::yes);
   add_flag(command, "--key", flags.key, Place::file, "file with the key of secret randomness (default: RUN/secret.key)");

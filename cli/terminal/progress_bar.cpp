@@ -149,8 +149,9 @@ void ProgressBar::round(const RoundRecord& record) {
     accuracy_ = record.test->accuracy;
     metric_ = record.test->metric;
     text += formatted("  test %s %.4f  loss %.4f", metric_.c_str(), record.test->accuracy, record.test->loss);
-    if (!record.client_accuracy.empty())
-      text += formatted("  worst client %.4f", *std::ranges::min_element(record.client_accuracy));
+    if (const std::vector<double> accuracies = accuracies_of_clients(record); !accuracies.empty())
+      text += formatted("  worst %s %.4f", record.client_test.empty() ? "class mix" : "client",
+                        *std::ranges::min_element(accuracies));
   }
   if (record.validation) text += formatted("  validation %.4f", record.validation->accuracy);
   if (record.example_spent) text += "  epsilon " + epsilon_text(record.example_spent->epsilon);

@@ -73,6 +73,8 @@ class OptimizerPart : public StatefulPart {
   virtual int epoch_of_change() const { return kNoChange; }
   /// True if, by default, a client keeps the optimizer's state between rounds.
   virtual bool keeps_state() const { return false; }
+  /// False if a step depends on nothing that earlier steps left, so that there is nothing to keep.
+  virtual bool has_state() const = 0;
   /// Weight decay: this factor times the weights is added to their gradient.
   virtual double weight_decay_factor() const { return 0; }
   /// Called once before training if the gradients carry noise (differential privacy); is_set(name) is true if the user set it.
@@ -115,6 +117,7 @@ class OptimizerBase : public StatefulBase<OptimizerPart, Self, Settings, State> 
   virtual StepReport step(State& state, Vector& scratch, Vector& weights, Gradient gradient, Progress progress) const = 0;
   virtual void hear(State& /*state*/, std::span<const double> /*told*/) const {}
 
+  bool has_state() const final { return !std::is_same_v<State, NoState>; }
   double learning_rate(const PartState& state, Progress progress) const final {
     return learning_rate(this->own(state), progress);
   }

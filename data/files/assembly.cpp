@@ -177,7 +177,13 @@ void Assembly::finish_examples(DataPair& pair) {
     if (turned && pictures) to_planes(data->pixels.edit(), layout.shape);
     if (turned && !pictures) channels_innermost(data->features.edit(), layout.shape);
   }
-  if (train.kind_ != PartBuilder::Examples::tokens) return;
+  if (train.kind_ != PartBuilder::Examples::tokens) {
+    const bool has_words = !settings_.words.empty();
+    if (has_words || settings_.vocabulary > 0)
+      throw usage_error((has_words ? "words is '" + settings_.words : "vocabulary is '" + std::to_string(settings_.vocabulary)) +
+                        "'; the inputs of " + train.file_ + " are not tokens");
+    return;
+  }
   const int largest = 1 + std::max(train.largest_token_, test.largest_token_);
   pair.train.shape = pair.test.shape = {static_cast<int>(train.each_.front()), 1, 1};
   if (shared.rows_are_protected && !shared.vocabulary)

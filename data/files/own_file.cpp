@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "data/datasets.hpp"
 #include "data/files/convert.hpp"
 #include "data/files/readers.hpp"
 #include "data/input_file.hpp"
@@ -157,7 +158,10 @@ OwnFiles find_own_files(const fs::path& path, const ReadSettings& settings) {
   if (fs::is_directory(path, error))
     found = found_in_folder(path, asked);
   else if (!fs::exists(path, error))
-    throw failure("data '" + path.string() + "' does not exist; give a file or a folder (known data sets: --dataset NAME)");
+    throw failure("data '" + path.string() + "' does not exist; " +
+                  (std::ranges::find(dataset_sources(), path.string(), &DatasetSource::name) != dataset_sources().end()
+                       ? "did you mean --dataset " + path.string() + "?"
+                       : "give a file or a folder (known data sets: --dataset NAME)"));
   else if (asked == FileForm::automatic)
     found.form = form_of_bytes(path);
   const bool names_users = found.form == FileForm::leaf;

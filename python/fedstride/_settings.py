@@ -38,8 +38,8 @@ def commands() -> dict[str, list[dict[str, Any]]]:
 
 # The families whose parts may be functions.
 OWN_PARTS = ("partition", "cohort", "aggregation", "server_optimizer")
-_TYPES = {"flag": "bool", "whole": "int", "number": "float", "number or auto": "float | Literal['auto']", "place": "Place",
-          "text": "str | float | Sequence[str | float]", "function": "Callable[..., Any]"}
+_TYPES = {"flag": "bool", "whole": "int", "number": "float", "whole or auto": "int | Literal['auto']", "number or auto": "float | Literal['auto']",
+          "place": "Place", "text": "str | float | Sequence[str | float]", "function": "Callable[..., Any]"}
 
 
 def annotation(setting: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from . import _core
 from ._core import UsageError
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -47,7 +48,7 @@ class Bar:
             self._news = f", {name} {record[measure]:.4f}"
             for key, name in (("example_privacy", "epsilon"), ("client_privacy", "client epsilon")):
                 if record.get(key) and record[key]["epsilon"] is not None:
-                    self._news += f", {name} {record[key]['epsilon']:.3g}"
+                    self._news += f", {name} {_core.rounded_up(record[key]['epsilon'])}"
         if time.monotonic() - self._drawn >= _LEAST_SECONDS or self._done == self._rounds:
             self.draw()
 

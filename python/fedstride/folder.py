@@ -8,13 +8,14 @@ import json
 import math
 import os
 import pathlib
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _hints
 from ._commands import asked
 from ._core import Error, UsageError
-from ._settings import of_command, takes
+from ._settings import families, of_command, takes
 from .data import split_data
 from ._types import Data, Place, Value
 from .tensors import load_tensors
@@ -63,11 +64,17 @@ class Run:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All settings of the run (config.toml) as a dict of keywords of `run`, without empty ones."""
+        """All settings of the run (config.toml) as a dict of keywords of `run`, without empty ones. If your own code trained the
+        clients, `optimizer` is its name ("own code: NAME VERSION"), and there are no settings of an optimizer."""
         try:
             table = tomllib.loads(self._text("config.toml"))
         except tomllib.TOMLDecodeError as error:
             raise Error(f"'{self.folder / 'config.toml'}' is damaged: {error}") from None
+        trained = re.search(r"(?:^|; )train=([^;]*)", table.get("code", ""))
+        if trained:
+            unused = {one["name"] for part in families()["optimizer"]["parts"] for one in part["settings"]}
+            table = {key: value for key, value in table.items() if key.replace("-", "_") not in unused}
+            table["optimizer"] = f"own code: {trained[1]}"
         return {key.replace("-", "_"): value for key, value in table.items() if value != ""}
 
     @property
@@ -225,7 +232,7 @@ def html_table(rows: list[tuple[str, str]]) -> str:
 def _statement(spent: dict[str, Any]) -> str:
     """"epsilon 1.63 at delta 1e-05 (example level)"; epsilon is rounded up, so it remains a bound."""
     epsilon = spent["epsilon"]
-    bound = f"epsilon {math.ceil(epsilon * 100) / 100:.2f}" if _is_number(epsilon) else "no finite epsilon"
+    bound = f"epsilon {_core.rounded_up(epsilon)}" if _is_number(epsilon) else "no finite epsilon"
     return f"{bound} at delta {spent['delta']:g} ({spent['level']} level)"
 
 

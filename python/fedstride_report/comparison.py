@@ -96,7 +96,7 @@ class Compared:
 
     statistics: Statistics  # n = 0: no finished seed has the metric, or a seed never reached the target
     never: int = 0  # for a metric such as rounds_to_target: seeds that never reached the target
-    is_best: bool = False  # has the best mean among two or more configurations
+    is_best: bool = False  # alone has the best mean among two or more configurations
     lead: Statistics = statistics([])  # of the best over this one, seed by seed; n: seeds in common
     p: float = math.nan  # against the best, with Holm's correction; NaN: no test
 
@@ -115,6 +115,8 @@ def compared(groups, metric, highest):
     if len(means) < 2:
         return entries
     best_mean = max(means) if highest else min(means)
+    if means.count(best_mean) > 1:  # ties have no best
+        return entries
     best = next(i for i, entry in enumerate(entries) if entry.statistics.mean == best_mean)
     for entry, own in zip(entries, numbers):
         entry.is_best = entry.statistics.mean == best_mean

@@ -8,8 +8,7 @@ from itertools import groupby
 from .comparison import MIN_PAIRS, compare, compared_metrics, method_table
 from .labels import named, number_of, title_of_metric
 from .model import EVALUATIONS_IN_A_ROW
-from .settings import settings_of_methods
-from .text import counted, number_text
+from .text import counted, is_bound, number_text, rounded_up
 
 _SIGNIFICANT = 0.05
 _MAX_SENTENCES = 12
@@ -41,7 +40,6 @@ class Grid:
     columns: list  # each column's text in each header line
     cells: list  # [column][row]
     note: str  # how to read the grid; "Bold:" explains the mark of the best
-    settings: str  # settings of methods and conditions that the table does not show
 
     def is_numeric(self, key):
         """Whether all row labels for this key (an index) are numbers."""
@@ -61,7 +59,8 @@ class Format:
     """A column's number format: two significant digits of the median half-interval or, without intervals, four of the median
     absolute mean."""
 
-    def __init__(self, statistics):
+    def __init__(self, statistics, metric=""):
+        self.is_bound = is_bound(metric)
         known = [one for one in statistics if one.n > 0]
         halves = sorted((one.high - one.low) / 2 for one in known if one.high > one.low)
         sizes = sorted(abs(one.mean) for one in known if one.mean != 0)
@@ -71,7 +70,7 @@ class Format:
         self.format = "{:.0f}" if not sizes else f"{{:.{max(places, 0)}f}}" if is_plain else "{:.1e}"
 
     def __call__(self, value):
-        return self.format.format(value)
+        return rounded_up(value, self.format) if self.is_bound and math.isfinite(value) else self.format.format(value)
 
 
 def _p_text(p):
@@ -104,11 +103,11 @@ def _cell(entry, text, is_compared, leads):
                     is_compared and entry.p < _SIGNIFICANT, detail)
 
 
-def _cells(column, is_compared):
+def _cells(column, comparison):
     """The cells of a column. Its best may be marked if intervals justify it or, with single seeds, there are no intervals."""
     leads = _is_led(column) or not any(entry.statistics.n > 1 for entry in column)
-    text = Format([entry.statistics for entry in column])
-    return [_cell(entry, text, is_compared, leads) for entry in column]
+    text = Format([entry.statistics for entry in column], comparison.metric)
+    return [_cell(entry, text, comparison.is_compared, leads) for entry in column]
 
 
 def _note(sweep, comparisons, cells):
@@ -156,17 +155,17 @@ def result_grids(sweep):
     table = method_table(sweep)
     if not table.methods:
         return []
-    comparisons, settings = [compare(table, metric) for metric in compared_metrics(sweep)], settings_of_methods(sweep, table)
+    comparisons = [compare(table, metric) for metric in compared_metrics(sweep)]
     if len(table.methods) > 1 and len(table.conditions) > 1:
         return [Grid(one.metric, table.method_keys, table.methods, table.condition_keys, table.conditions,
-                     cells := [_cells(column, one.is_compared) for column in one.entries], _note(sweep, [one], cells), settings)
+                     cells := [_cells(column, one) for column in one.entries], _note(sweep, [one], cells))
                 for one in comparisons]
     keys, rows = (table.method_keys, table.methods) if len(table.conditions) == 1 else (table.condition_keys, table.conditions)
     if not keys:
         keys, rows = ["run"], [[sweep.experiment["name"]]]
-    cells = [_cells(sum(one.entries, []), one.is_compared) for one in comparisons]
+    cells = [_cells(sum(one.entries, []), one) for one in comparisons]
     return [Grid("", keys, rows, [""], [[title_of_metric(one.metric)] for one in comparisons], cells,
-                 _note(sweep, comparisons, cells), settings)]
+                 _note(sweep, comparisons, cells))]
 
 
 def _with_interval(one):
@@ -176,16 +175,20 @@ def _with_interval(one):
     return f"{text(one.mean)} (95 % interval {text(one.low)} to {text(one.high)}, {one.n} seeds)"
 
 
-def _winner(before, after, column, methods, highest):
-    """A sentence on a column's best method, which stands between `before` and `after`, and on its lead over the next."""
+def _winner(before, metric, column, methods, comparison):
+    """A sentence on a column's best method and its lead over the next, or on there being no clear one; `before` stands before it."""
     best = next(number for number, entry in enumerate(column) if entry.is_best)
-    text = f"{before}{methods[best]}{after}, {_with_interval(column[best].statistics)}"
     others = [(entry.statistics.mean, method, entry) for number, (method, entry) in enumerate(zip(methods, column))
               if number != best and entry.statistics.n > 0]
+    has, highest = _with_interval(column[best].statistics), comparison.highest
     if not others:
-        return text + "."
+        return f"{before}{methods[best]} alone has a {metric}, {has}."
     _, method, other = (max if highest else min)(others, key=lambda one: one[0])
-    lead = other.lead
+    lead, extreme = other.lead, "highest" if highest else "lowest"
+    if not _is_led(column):
+        text = f"{before}{'no' if before else 'No'} method has clearly the {extreme} mean {metric}: {methods[best]} has {has}"
+    else:
+        text = f"{before}{methods[best]} has the {extreme} mean {metric}, {has}"
     if lead.n == 0:
         return f"{text}; the next, {method}, has no seed in common with it."
     number = Format([lead])
@@ -230,20 +233,18 @@ def result_sentences(sweep):
     if not comparison.is_compared:
         return _without_methods(title, table, comparison)
     methods = [named(zip(table.method_keys, values)) or "the default" for values in table.methods]
-    extreme = "highest" if comparison.highest else "lowest"
     contests = [(number, column) for number, column in enumerate(comparison.entries) if any(one.is_best for one in column)]
     sentences = []
     for number, column in contests:
-        is_one = len(table.conditions) == 1
-        before, after = ("", f" has the {extreme} mean {metric}") if is_one else (_condition(table, number) + ": ", "")
-        sentences.append(_winner(before, after, column, methods, comparison.highest))
+        before = "" if len(table.conditions) == 1 else _condition(table, number) + ": "
+        sentences.append(_winner(before, metric, column, methods, comparison))
     if len(contests) < 2:
         return sentences
-    wins = Counter(next(method for method, entry in zip(methods, column) if entry.is_best) for _, column in contests)
-    (first, most), *others = sorted(wins.items(), key=lambda item: (-item[1], methods.index(item[0])))
-    overview = f"{first} has the {extreme} mean {metric} in {most} of {len(contests)} conditions"
-    overview += "".join(f", {method} in {count}" for method, count in others) + "."
-    if any(entry.is_best and entry.statistics.n > 1 for _, column in contests for entry in column):
-        led = sum(_is_led(column) for _, column in contests)
-        overview += f" The interval of the lead excludes 0 in {led or 'none'} of them."
+    extreme = "highest" if comparison.highest else "lowest"
+    wins = Counter(next(method for method, entry in zip(methods, column) if entry.is_best) for _, column in contests if _is_led(column))
+    overview = f"No method has clearly the {extreme} mean {metric} in any of {len(contests)} conditions."
+    if wins:
+        (first, most), *others = sorted(wins.items(), key=lambda item: (-item[1], methods.index(item[0])))
+        overview = f"{first} has clearly the {extreme} mean {metric} in {most} of {len(contests)} conditions"
+        overview += "".join(f", {method} in {count}" for method, count in others) + "."
     return [overview] + (sentences if len(sentences) <= _MAX_SENTENCES else [])

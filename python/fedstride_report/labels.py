@@ -6,8 +6,8 @@ import re
 _METRICS = {
     "best_test_accuracy": "highest test accuracy of all rounds (share of examples)",
     "accuracy": "accuracy (share of examples)",
-    "worst_client_accuracy": "accuracy of the worst client (share of examples)",
-    "best_client_accuracy": "accuracy of the best client (share of examples)",
+    "worst_client_accuracy": "accuracy of the worst client (own test rows, or its mix of classes)",
+    "best_client_accuracy": "accuracy of the best client (own test rows, or its mix of classes)",
     "backdoor_success": "backdoor success (share of triggered images)",
     "uplink_bytes": "bytes of updates",
     "downlink_bytes": "bytes of models and requests",

@@ -4,8 +4,9 @@ import re
 
 from .grids import result_grids
 from .labels import one_line, title_of_metric
-from .settings import fixed_settings
+from .settings import fixed_settings, settings_of_methods
 
+_SHORT = {"Bold:": "Bold: the best, if the interval of its lead excludes 0.", "*:": "*: differs from it (p < 0.05, Holm)."}
 _MAX_COLUMNS = 5  # that fit side by side on a page
 _ALWAYS_SAID = ("batch", "clients", "local-epochs", "rounds")  # which a reader of the paper needs even at their defaults
 
@@ -62,13 +63,44 @@ def _tabular(grid, first):
     return "\n".join([rf"\begin{{tabular}}{{@{{}}{form}@{{}}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
+def _sentences(grids):
+    """The sentences on how to read the grids, each once."""
+    return list(dict.fromkeys(one for grid in grids for one in re.split(r"(?<=\.) (?=[A-Z*])", grid.note)))
+
+
 def _caption(sweep, grid):
+    """At most three lines; the appendix has the rest."""
     title = sweep.experiment["title"] or sweep.experiment["name"]
     title += f": {title_of_metric(grid.metric)}" if grid.metric else ""
     title += "" if title.endswith(".") or not title else "."
-    shared = [f"{one.key} {one.value}" for one in fixed_settings(sweep) if not one.is_default or one.key in _ALWAYS_SAID]
-    parts = [title, grid.note, grid.settings, f"In all cells: {', '.join(shared)}." if shared else ""]
+    said = _sentences([grid])
+    parts = [title, *(one for one in said if one.startswith(("Mean over", "Each at"))),
+             *(short for start, short in _SHORT.items() if any(one.startswith(start) for one in said))]
     return latex_text(" ".join(filter(None, parts))).replace("±", r"$\pm$")
+
+
+def _listed(heads, rows):
+    """A plain table whose cells may break over lines."""
+    lines = [" & ".join(map(latex_text, line)) + r" \\" for line in (heads, *rows)]
+    width = f"p{{{0.9 / len(heads):.2f}\\linewidth}}"
+    return "\n".join([rf"\begin{{tabular}}{{@{{}}{width * len(heads)}@{{}}}}", r"\toprule", lines[0], r"\midrule", *lines[1:],
+                      r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _appendix(sweep, grids, number):
+    """What the captions leave out: how to read the tables, what methods and conditions resolve to, and the settings that all share."""
+    text = "\n% For an appendix.\n\\begin{table}\n\\centering\\footnotesize\n"
+    text += f"\\caption{{Settings of Table~\\ref{{tab:fedstride-{_label(grids[0], number)}}}.}}\n"
+    text += f"\\label{{tab:fedstride-{number}-settings}}\n\\vspace{{1ex}}\n"
+    text += "".join(_listed(heads, rows) + "\\\\[1ex]\n" for heads, *rows in settings_of_methods(sweep))
+    shared = [(one.key, one.value) for one in fixed_settings(sweep) if not one.is_default or one.key in _ALWAYS_SAID]
+    text += _listed(("in all cells", ""), shared) + "\\\\[1ex]\n" if shared else ""
+    note = latex_text(" ".join(_sentences(grids))).replace("±", r"$\pm$")
+    return text + f"\\parbox{{\\linewidth}}{{{note}}}\n\\end{{table}}\n"
+
+
+def _label(grid, number):
+    return f"{number}-{grid.metric.replace('_', '-')}" if grid.metric else f"{number}"
 
 
 def latex_tables(sweeps):
@@ -80,9 +112,9 @@ def latex_tables(sweeps):
         if not grids:
             text += f"\n% {latex_text(sweep.experiment['name'])}: no finished cell\n"
         for grid in grids:
-            label = f"{number}-{grid.metric.replace('_', '-')}" if grid.metric else f"{number}"
             text += "\n\\begin{table}\n\\centering\\footnotesize\\setlength{\\tabcolsep}{4pt}\n"
-            text += f"\\caption{{{_caption(sweep, grid)}}}\n\\label{{tab:fedstride-{label}}}\n\\vspace{{1ex}}\n"
+            text += f"\\caption{{{_caption(sweep, grid)}}}\n\\label{{tab:fedstride-{_label(grid, number)}}}\n\\vspace{{1ex}}\n"
             parts = [_tabular(grid, first) for first in range(0, len(grid.columns), _MAX_COLUMNS)]
             text += "\\\\[1ex]\n".join(parts) + "\\end{table}\n"
+        text += _appendix(sweep, grids, number) if grids else ""
     return text

@@ -19,9 +19,9 @@ from .grids import Format, result_grids, result_sentences
 from .labels import metric_label, number_of, title_of_metric
 from .model import grouped
 from .page_template import PAGE
-from .settings import fixed_settings, varying_keys
+from .settings import fixed_settings, settings_of_methods, varying_keys
 from .statistics import best_lowest
-from .text import Failure, counted, number_text, point_text, short_number, write_file
+from .text import Failure, counted, is_bound, number_text, point_text, rounded_up, short_number, write_file
 
 _MAX_LISTED = 500  # rows of a table, commands of a list
 _MAX_VALUES = 12  # of a swept key
@@ -115,8 +115,8 @@ def _results(sweep):
         if following and following.note != grid.note:
             yield "note", grid.note
     yield "note", grids[-1].note
-    if grids[0].settings:
-        yield "note", grids[0].settings
+    for heads, *rows in settings_of_methods(sweep):
+        yield "table", Table([_texts(*heads)], [[Cell(text, _numeric(text)) for text in row] for row in rows])
 
 
 def _remarks(sweep):
@@ -147,7 +147,7 @@ def _configurations(sweep):
     groups = {key: {row.metric: row for row in some.itertuples()} for key, some in rows.groupby("configuration", sort=False)}
     keys, tuned = [key for key in sweep.swept_keys if key != "seed"], sweep.experiment["tuning"]["keys"]
     heads = [Cell(name, "n", metric_label(name)) for name in columns]
-    forms = {metric: Format(list(some.itertuples())) for metric, some in rows.groupby("metric")}
+    forms = {metric: Format(list(some.itertuples()), metric) for metric, some in rows.groupby("metric")}
     table = Table([[*_texts(*keys), *heads, Cell("n", "n"), Cell("rank" if tuned else "")]], [])
     for configuration, metrics in list(groups.items())[:_MAX_LISTED]:
         point = sweep.point_of[configuration]
@@ -159,7 +159,7 @@ def _configurations(sweep):
             if one and one.high > one.low:
                 shown = f"{text(one.mean)} ± {text((one.high - one.low) / 2)}"
             else:
-                shown = short_number(one.mean) + (" ± 0" if one.n > 1 else "") if one else ""
+                shown = short_number(one.mean, name) + (" ± 0" if one.n > 1 else "") if one else ""
             line.append(Cell(shown, "n" + mark, number_text(one.mean) if one else ""))
         seeds = max(one.n for one in metrics.values())
         table.rows.append([*line, Cell(seeds, "n"), Cell({0: "", 1: "best", 2: "second best"}.get(rank, rank))])
@@ -180,12 +180,6 @@ def _spent(cell):
             yield cell.text(f"privacy_{kind}_level") or kind, *numbers
 
 
-def _rounded_up(value):
-    """A number of at most four digits that is not below the value, so that a bound stays one."""
-    text = f"{value:.4g}"
-    return text if float(text) >= value else f"{float(text) + 10.0 ** (math.floor(math.log10(value)) - 3):.4g}"
-
-
 def _cost_of_looking(sweep):
     """The total privacy cost of reading the results of all private runs, by basic composition."""
     text = ""
@@ -195,7 +189,7 @@ def _cost_of_looking(sweep):
         who = "the private run" if len(runs) == 1 else f"all {len(runs)} private runs together"
         bound = "no proven epsilon"
         if epsilon < math.inf and delta < 1:
-            bound = f"an epsilon of at most {_rounded_up(epsilon)} at delta {_rounded_up(delta)}"
+            bound = f"an epsilon of at most {rounded_up(epsilon)} at delta {rounded_up(delta)}"
         text += f" The results of {who} have {bound} at {level} level."
     return text
 

@@ -2,6 +2,8 @@
 
 from collections import Counter, namedtuple
 
+from .comparison import method_table
+from .labels import number_of
 from .model import Sweep
 from .text import counted
 
@@ -29,25 +31,34 @@ def fixed_settings(sweep):
     return [FixedSetting(key, value, defaults.get(key) == value) for key, value in sorted(shared.items())]
 
 
-def settings_of_methods(sweep, table):
-    """The settings of each method and condition of a table, such as "Settings: prox: mu 0.1; scaffold: learning-rate 0.05.", except
-    those that are in the table, common to all its cells, tuned, or the program's defaults; "" if there are none."""
+_PIECES = ("optimizer", "local-objective", "aggregation", "server-optimizer")  # of a method, which its table always shows
+
+
+def settings_of_methods(sweep):
+    """What the methods and conditions of a sweep resolve to: tables of values of axes that a reader would otherwise know by their
+    names alone, with the settings that differ between them and the pieces of the algorithm. A table is a list of rows."""
+    table = method_table(sweep)
     settings_of = {told["configuration"]: told["settings"] for told in sweep.told["cells"] if told.get("settings")}
     cells = [seeds[0] for column in table.seeds for seeds in column if seeds and seeds[0].configuration in settings_of]
+    if sweep.experiment["command"] != "run" or not cells:
+        return []
     settings = [settings_of[cell.configuration] for cell in cells]
-    varying = varying_keys(settings) - set(sweep.swept_keys) - {"seed"}
-    texts = []
-    for axis in table.method_keys + table.condition_keys:
-        values = list(dict.fromkeys(cell.value(axis) for cell in cells))
-        of_value = {value: [own for cell, own in zip(cells, settings) if cell.value(axis) == value] for value in values}
-        # The settings that are functions of this axis alone.
-        own_keys = sorted(key for key in varying if all(len({own.get(key, "") for own in some}) == 1 for some in of_value.values()))
-        varying -= set(own_keys)
-        for value in values:
-            told = [f"{key} {text}" for key in own_keys if (text := of_value[value][0].get(key, "")) and text != sweep.defaults.get(key)]
-            if told and value:
-                texts.append(f"{value}: {', '.join(told)}")
-    return f"Settings: {'; '.join(texts)}." if texts else ""
+    varying = varying_keys(settings) - {"seed", *sweep.experiment["tuning"]["keys"]}
+    tables = []
+    for axes in (table.method_keys, table.condition_keys):
+        of_values = {}
+        for cell, own in zip(cells, settings):
+            of_values.setdefault(tuple(cell.value(axis) for axis in axes), []).append(own)
+        if all(number_of(text) is not None for values in of_values for text in values if text):
+            continue  # numbers say what they are
+        # The settings that are functions of these axes alone.
+        keys = [key for key in sorted(varying) if all(len({own.get(key, "") for own in some}) == 1 for some in of_values.values())]
+        pieces = [key for key in _PIECES if key not in keys] if axes is table.method_keys else []
+        shown = [key for key in pieces if len({own.get(key) for own in settings}) == 1] + [key for key in keys if key not in axes]
+        if shown:
+            lines = [[*axes, *shown], *([*values, *(some[0].get(key, "") for key in shown)] for values, some in of_values.items())]
+            tables.append(lines if len(lines) >= len(lines[0]) else [list(line) for line in zip(*lines)])  # the longer side goes down
+    return tables
 
 
 def _names_of(runs):

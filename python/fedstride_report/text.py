@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
+from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 
 
@@ -28,9 +30,24 @@ def number_text(value):
     return min(fixed, np.format_float_scientific(value, trim="-", exp_digits=2), key=len)
 
 
-def short_number(value):
+def short_number(value, metric=""):
     """The number with six significant digits."""
-    return f"{value:.6g}"
+    return rounded_up(value, "{:.6g}") if is_bound(metric) else f"{value:.6g}"
+
+
+def is_bound(metric):
+    """Whether the metric is an upper bound (of privacy spent), whose texts must not be below it."""
+    return bool(re.search("(epsilon|delta)_spent$|epsilon_by_", metric))
+
+
+def rounded_up(value, form="{:.4g}"):
+    """The number in this format (of letter e, f or g), as the least such text that is not below it."""
+    text = form.format(value)
+    if float(text) >= value:
+        return text
+    places, letter = re.fullmatch(r"{:\.(\d+)([efg])}", form).groups()
+    digit = -int(places) if letter == "f" else Decimal(value).adjusted() - int(places) + (letter == "g")
+    return form.format(float(Decimal(value).quantize(Decimal(1).scaleb(digit), ROUND_CEILING)))
 
 
 def counted(number, noun):

@@ -207,8 +207,8 @@ std::string privacy_table(const std::vector<PrivacySpent>& privacy) {
       "<h2>Privacy spent</h2>\n<div class=\"wide\"><table>\n<thead><tr><th class=\"text\">level</th><th>ε</th>"
       "<th>δ</th><th>budget ε</th><th class=\"text\"></th></tr></thead>\n<tbody>\n";
   for (const auto& spent : privacy)
-    html += "<tr><td class=\"text\">" + escaped(spent.level) + "</td><td>" + printed("%.4g", spent.epsilon) + "</td><td>" +
-            printed("%.3g", spent.delta) + "</td><td>" + (spent.budget > 0 ? printed("%.4g", spent.budget) : "none") +
+    html += "<tr><td class=\"text\">" + escaped(spent.level) + "</td><td>" + rounded_up(spent.epsilon) + "</td><td>" +
+            rounded_up(spent.delta) + "</td><td>" + (spent.budget > 0 ? printed("%.4g", spent.budget) : "none") +
             "</td><td class=\"text trouble\">" + (spent.seeded ? "if the seed were secret" : "") + "</td></tr>\n";
   return html + "</tbody>\n</table></div>\n";
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -54,7 +55,7 @@ void check_suits(const Configuration& configuration, const Dataset& train, std::
   const std::string why =
       "data set '" + configuration.dataset + "' has " + std::string(choice_name(train.targets)) + ", not classes";
   const auto* standard = partition.as<Pathological>();
-  if (standard != nullptr && standard->classes_per_client == 0 && !configuration.partition_is_asked_for) {
+  if (standard != nullptr && standard->classes_per_client.is_auto && !configuration.partition_is_asked_for) {
     notes.push_back(auto_note("partition", why + ", so clients get equal numbers of random rows", "--partition"));
     return;
   }
@@ -217,6 +218,12 @@ DataSetup prepare_partition(const Configuration& given) {
   if (const std::size_t dealt = clients.rows.row_count(); dealt < training_rows.size())
     setup.notes.push_back("partition " + std::string(configuration.partition.name()) + " deals out " + std::to_string(dealt) +
                           " of " + counted(training_rows.size(), "training row") + "; the others are not used");
+  if (const AutoWhole* asked = configuration.partition->classes_in_turn()) {
+    const std::size_t classes = std::set(train.labels.begin(), train.labels.end()).size();
+    const std::string how =
+        unevenly_held(clients.rows.size(), classes_per_client_of(*asked, clients.rows.size(), classes), classes);
+    if (!how.empty()) setup.notes.push_back("partition " + std::string(configuration.partition.name()) + ": " + how);
+  }
   if (configuration.limit_per_client > 0)
     clients.rows = limit_per_client(clients.rows, configuration.limit_per_client, configuration.seed);
   if (configuration.client_test > 0)

@@ -495,24 +495,32 @@ std::string lasting_settings(const Setup& setup) {
   return identity_settings(configuration);
 }
 
-std::string identity(const Setup& setup) {
+namespace {
+
+std::string identity_at(const Setup& setup, int version) {
   return Hash()
       .text(lasting_settings(setup))
       .text(setup.data.hash)
       .text(setup.clients.partition_hash)
       .text(setup.cohort_hash + setup.time_hash)
-      .text(std::to_string(numerics_version(setup.configuration)) + build_info().arithmetic)
+      .text(std::to_string(version) + build_info().arithmetic)
       .hex();
 }
 
-std::string releases_identity(const Setup& setup) {
+std::string releases_identity_at(const Setup& setup, int version) {
   Hash hash;
-  hash.text(identity(setup));
+  hash.text(identity_at(setup, version));
   for (const auto& level : {setup.privacy.example, setup.privacy.client})
     if (level) hash.value(level->noise_multiplier).value(level->clip);
   for (const double coefficient : setup.privacy.client_release.correlation.coefficients) hash.value(coefficient);
   return hash.hex();
 }
+
+}  // namespace
+
+std::string identity(const Setup& setup) { return identity_at(setup, numerics_version(setup.configuration)); }
+
+std::string releases_identity(const Setup& setup) { return releases_identity_at(setup, numerics_version(setup.configuration)); }
 
 std::string run_identity(const Setup& setup, const std::optional<SecretKey>& key) {
   const std::string plain = releases_identity(setup);
@@ -520,7 +528,7 @@ std::string run_identity(const Setup& setup, const std::optional<SecretKey>& key
 }
 
 RandomSource private_source(const Setup& setup, const std::optional<SecretKey>& key) {
-  const std::string inputs = releases_identity(setup);
+  const std::string inputs = releases_identity_at(setup, kDrawsVersion);
   if (key) return RandomSource(derived_key(*key, "fedstride: noise of " + build_info().version + inputs));
   const std::string digest = Hash().text("private draws").text(inputs).hex();
   return RandomSource(static_cast<std::uint64_t>(std::stoull(digest.substr(0, 16), nullptr, 16)));

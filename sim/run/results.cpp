@@ -254,6 +254,14 @@ Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double Gro
   return spread_of(std::move(numbers));
 }
 
+std::vector<double> accuracies_of_clients(const RoundRecord& record) {
+  if (record.client_accuracy.empty() || record.client_test.empty()) return record.client_accuracy;
+  std::vector<double> accuracies;
+  for (const GroupEvaluation& client : record.client_test)
+    if (client.examples > 0) accuracies.push_back(client.accuracy);
+  return accuracies;
+}
+
 std::string round_json(const RoundRecord& record, bool publishable, const ClientReports& reports) {
   Json json;
   json["round"] = record.round;
@@ -276,16 +284,16 @@ std::string round_json(const RoundRecord& record, bool publishable, const Client
   if (record.backdoor_success) json["backdoor_success"] = *record.backdoor_success;
   add_clients(json, "own", metric, record.client_test);
   if (record.test) add_clients(json, "personal", metric, personal_tests(record));
-  if (!record.client_accuracy.empty()) {
-    const auto [worst, best] = std::ranges::minmax(record.client_accuracy);
+  if (const std::vector<double> accuracies = accuracies_of_clients(record); !accuracies.empty()) {
+    const auto [worst, best] = std::ranges::minmax(accuracies);
     json["worst_client_accuracy"] = worst;
     json["best_client_accuracy"] = best;
     double mean = 0;
     double square = 0;
-    for (const double accuracy : record.client_accuracy) mean += accuracy;
-    mean /= static_cast<double>(record.client_accuracy.size());
-    for (const double accuracy : record.client_accuracy) square += (accuracy - mean) * (accuracy - mean);
-    json["client_accuracy_deviation"] = std::sqrt(square / static_cast<double>(record.client_accuracy.size()));
+    for (const double accuracy : accuracies) mean += accuracy;
+    mean /= static_cast<double>(accuracies.size());
+    for (const double accuracy : accuracies) square += (accuracy - mean) * (accuracy - mean);
+    json["client_accuracy_deviation"] = std::sqrt(square / static_cast<double>(accuracies.size()));
   }
   json["failed_clients"] = record.failures();
   if (record.time) add_time(json, *record.time);

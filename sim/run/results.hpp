@@ -75,6 +75,10 @@ struct RunSummary {
 /// The distribution of a number over the clients that have test rows.
 Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double GroupEvaluation::*number);
 
+/// The accuracies of which rounds report the worst and the best: clients' own on their test rows or, without such rows, those on
+/// their mixes of classes.
+std::vector<double> accuracies_of_clients(const RoundRecord& record);
+
 /// A round's line of rounds.jsonl. Numbers that are not finite and missing evaluations are null. Under privacy, fields that no
 /// guarantee covers are listed under "not_covered", or left out if `publishable`. If `reports` leaves clients out, the line
 /// itself has sums and means over all clients.

@@ -384,6 +384,7 @@ RunSummary run(const Configuration& configuration, const Settings& settings, con
                const FleetMaker& make_fleet) {
   check_outputs(configuration, configuration.out);
   Setup setup = prepared(configuration, FirstWeights::drawn, make_fleet);
+  check_first_round(setup);
   RunFolder folder = RunFolder::create(configuration.out, configuration);
   Start start = begin_in_new_folder(setup, folder, write_settings(with_absolute_paths(configuration), settings));
   return continue_run(setup, folder, std::move(start), observer, make_fleet);

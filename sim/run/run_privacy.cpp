@@ -419,26 +419,71 @@ std::vector<PrivacyStatement> RunPrivacy::statements() {
   return model_statements(ledger_->book());
 }
 
+namespace {
+
+// What a client with this plan has spent at example level after its first step of this round (1, 2, ...).
+Spending after_first_step(const Setup& setup, const PrivatePlan& plan, std::uint64_t round) {
+  const int epoch = setup.training.first_epoch(static_cast<std::uint32_t>(round));
+  const std::uint64_t before = plan.releases_before(epoch);
+  Spending spending = plan.spending(0, before, epoch);
+  merge(spending, plan.spending(before, static_cast<std::uint64_t>(plan.lots_per_step(epoch)), setup.training.epochs));
+  merge(spending, setup.privacy.example->beside(round));
+  return spending;
+}
+
+// What a client has spent at client level after this many rounds.
+Spending after_rounds(const Setup& setup, std::optional<Participations>& participations, std::uint64_t count) {
+  const PrivacySetup& privacy = setup.privacy;
+  Spending spending = privacy.client->beside(count);
+  const std::uint64_t charged = participations ? participations->most(static_cast<std::uint32_t>(count)) : count;
+  if (privacy.client_release.correlation.on() && participations)
+    merge(spending, of_rounds(privacy.client_release, count, charged));
+  else if (charged > 0)
+    merge(spending, privacy.client_releases(charged));
+  return spending;
+}
+
+std::optional<Participations> participations_of(const Setup& setup) {
+  return counts_participations(setup) ? std::optional<Participations>(std::in_place, setup) : std::nullopt;
+}
+
+// Refuses a level's budget if it is below the least that one of these histories needs.
+void require_first_round(const LevelSetup& level, std::string_view prefix, std::span<const Spending> histories) {
+  if (std::ranges::any_of(histories, [&](const Spending& one) { return covers(level, one); })) return;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Spending& one : histories) least = std::min(least, epsilon_by(level.accountant, one, level.delta).value);
+  throw usage_error(std::string(prefix) + "epsilon is " + number_text(level.epsilon) + ", which pays for no round: with " +
+                    std::string(prefix) + "noise-multiplier " + number_text(level.noise_multiplier) + " and delta " +
+                    number_text(level.delta) + " the first round needs " + rounded_up(least) + "; leave " + std::string(prefix) +
+                    "noise-multiplier out to have it calibrated");
+}
+
+}  // namespace
+
+void check_first_round(const Setup& setup) {
+  const PrivacySetup& privacy = setup.privacy;
+  std::vector<Spending> lots;
+  if (privacy.example && privacy.example->epsilon > 0)
+    for (const auto& plan : privacy.plans) lots.push_back(after_first_step(setup, *plan.second, 1));
+  if (!lots.empty()) require_first_round(*privacy.example, "", lots);
+  if (!privacy.client || privacy.client->epsilon == 0) return;
+  auto participations = participations_of(setup);
+  require_first_round(*privacy.client, privacy.example ? "client-" : "",
+                      std::vector<Spending>{after_rounds(setup, participations, 1)});
+}
+
 double rounds_within_budget(const Setup& setup) {
   const PrivacySetup& privacy = setup.privacy;
   double rounds = setup.configuration.rounds;
   if (privacy.example && privacy.example->epsilon > 0) {
     const LevelSetup& level = *privacy.example;
-    // True if a client has a step left when this round (1, 2, ...) begins.
-    const auto begins = [&](const PrivatePlan& plan, std::uint64_t round) {
-      const int epoch = setup.training.first_epoch(static_cast<std::uint32_t>(round));
-      const auto step = static_cast<std::uint64_t>(plan.lots_per_step(epoch));
-      const std::uint64_t before = plan.releases_before(epoch);
-      Spending spending = plan.spending(0, before, epoch);
-      merge(spending, plan.spending(before, step, setup.training.epochs));
-      merge(spending, level.beside(round));
-      return meets(level.accountant, spending, level.epsilon, level.delta);
-    };
     const auto all = static_cast<std::uint64_t>(setup.configuration.rounds);
     std::uint64_t most = 0;
     std::uint64_t evaluated = all;  // the run ends before an evaluation that a client without a step left cannot pay for
     for (const auto& size : privacy.plans) {
-      const std::uint64_t last = largest_count(all, 1, [&](std::uint64_t round) { return begins(*size.second, round); });
+      const std::uint64_t last = largest_count(all, 1, [&](std::uint64_t round) {
+        return meets(level.accountant, after_first_step(setup, *size.second, round), level.epsilon, level.delta);
+      });
       most = std::max(most, last);
       if (level.evaluation) evaluated = std::min(evaluated, (last / level.evaluate_every + 1) * level.evaluate_every - 1);
     }
@@ -449,16 +494,9 @@ double rounds_within_budget(const Setup& setup) {
   }
   if (privacy.client && privacy.client->epsilon > 0) {
     const LevelSetup& level = *privacy.client;
-    std::optional<Participations> participations;
-    if (counts_participations(setup)) participations.emplace(setup);
+    auto participations = participations_of(setup);
     const auto fits = [&](std::uint64_t count) {
-      Spending spending = level.beside(count);
-      const std::uint64_t charged = participations ? participations->most(static_cast<std::uint32_t>(count)) : count;
-      if (privacy.client_release.correlation.on() && participations)
-        merge(spending, of_rounds(privacy.client_release, count, charged));
-      else if (charged > 0)
-        merge(spending, privacy.client_releases(charged));
-      return meets(level.accountant, spending, level.epsilon, level.delta);
+      return meets(level.accountant, after_rounds(setup, participations, count), level.epsilon, level.delta);
     };
     rounds = std::min(rounds, static_cast<double>(largest_count(static_cast<std::uint64_t>(rounds), 1, fits)));
   }

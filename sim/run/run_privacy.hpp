@@ -28,6 +28,9 @@ std::optional<SecretKey> begin_secrets(const Setup& setup, const std::filesystem
 /// The secrets of a run or client that continues: the existing key. Throws Error (failure) if it is missing; never creates one.
 std::optional<SecretKey> secrets_of(const Setup& setup, const std::filesystem::path& folder);
 
+/// Throws Error (usage), naming the smallest budget that does, unless the run's budgets pay for its first round.
+void check_first_round(const Setup& setup);
+
 /// The number of the run's rounds that its budgets allow to begin; all rounds without a budget. It is an estimate if cohorts are
 /// random (a run continues until the client with the most steps left has none), if later steps cost less than earlier ones, or if
 /// a private evaluation costs less than a step.

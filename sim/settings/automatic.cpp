@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "data/named_facts.hpp"
 #include "nn/tensor_line.hpp"
+#include "sim/settings/methods.hpp"
 #include "sim/settings/resolving.hpp"
 #include "sim/settings/rules.hpp"
 
@@ -118,7 +119,7 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
 }
 
 Configuration resolve_unchecked(const Settings& settings) {
-  AutomaticChoice chosen = choose_optimizers(with_clip_rule(settings));
+  AutomaticChoice chosen = choose_optimizers(with_method(with_clip_rule(settings)));
   Configuration configuration = resolve_named(chosen.settings);
   configuration.automatic_note = std::move(chosen.note);
   return configuration;

@@ -83,6 +83,7 @@ struct Configuration : ReadSettings {
   std::string init;
   std::string freeze;
 
+  std::string method;  ///< always empty: resolving replaces it by settings (sim/settings/methods.hpp)
   Optimizer optimizer;
   LocalObjective objective;
   Attack attack;

@@ -1,4 +1,5 @@
 #include "sim/settings/configuration.hpp"
+#include "sim/settings/methods.hpp"
 
 namespace fedstride {
 namespace {
@@ -94,6 +95,12 @@ struct ConfigurationFields {
             Field{"freeze", &Configuration::freeze, "layers that are not trained, such as \"conv1,conv2\""}),
       about(
           Question::training,
+          Field{"method", &Configuration::method,
+                "a published algorithm, by its pieces: sets optimizer, local-objective, aggregation, server-optimizer, and what "
+                "else "
+                "it fixes",
+                Valid{.known = known_methods}, Shapes::folder}
+              .often(),
           Field{"local-epochs", &Configuration::local_epochs, "local epochs per round", Valid{.low = 1, .high = 1e6}}.often(),
           Field{"local-steps", &Configuration::local_steps,
                 "steps of each client per round, in as many passes over its rows as these take; 0: local-epochs instead",

@@ -19,10 +19,12 @@ struct Key {
   ChosenPart* chosen = nullptr;       ///< the family's chosen part, or the part that has the setting; null: a setting of the run
   const SettingInfo* info = nullptr;  ///< null: the key chooses a part
 
+  const void* owner(const Configuration& c) const { return chosen == nullptr ? &c : std::as_const(*chosen).part().object(); }
+  void* owner(Configuration& c) const { return chosen == nullptr ? &c : chosen->part().object(); }
   SettingValue get(const Configuration& c) const {
-    if (info == nullptr) return std::string(chosen->name());
-    return info->get(chosen == nullptr ? &c : std::as_const(*chosen).part().object());
+    return info == nullptr ? SettingValue(std::string(chosen->name())) : info->get(owner(c));
   }
+  bool is_read(const Configuration& c) const { return info == nullptr || info->is_read(owner(c)); }
   bool chooses_a_name() const { return info == nullptr || info->kind == SettingKind::choice; }
 };
 
@@ -66,6 +68,12 @@ std::string expanded(std::string_view reason, Configuration& configuration, std:
   }
 }
 
+SettingValue default_of(const Key& key) {
+  if (key.chosen != nullptr) return key.chosen->family().make(key.chosen->name())->get(*key.info);
+  const Configuration defaults;
+  return key.info->get(&defaults);
+}
+
 // Other values of a key to try: all names, or the default.
 std::vector<SettingValue> candidates(const Configuration& configuration, const Key& key) {
   std::vector<SettingValue> values;
@@ -73,11 +81,8 @@ std::vector<SettingValue> candidates(const Configuration& configuration, const K
     for (const std::string& name : key.chosen->family().names()) values.emplace_back(name);
   } else if (key.info->kind == SettingKind::choice) {
     for (const std::string_view name : key.info->choices) values.emplace_back(std::string(name));
-  } else if (key.chosen != nullptr) {
-    values.push_back(key.chosen->family().make(key.chosen->name())->get(*key.info));
   } else {
-    const Configuration defaults;
-    values.push_back(key.info->get(&defaults));
+    values.push_back(default_of(key));
   }
   std::erase(values, key.get(configuration));
   return values;
@@ -93,7 +98,7 @@ Configuration with(Configuration configuration, std::string_view name, const Set
       if (const SettingInfo* same = key.chosen->part().find(kept.name))
         same->set(key.chosen->part().object(), before.part().get(kept));
   } else
-    key.info->assign(key.chosen == nullptr ? &configuration : key.chosen->part().object(), value);
+    key.info->assign(key.owner(configuration), value);
   return configuration;
 }
 
@@ -172,6 +177,55 @@ void check_rules(const Configuration& configuration, RuleScope scope) {
 
 namespace {
 
+// The refusal of a setting that others of the same owner leave without effect. Its keys after the first are those others.
+Refusal unread(const Configuration& configuration, std::string_view name) {
+  Configuration own = configuration;
+  const Key key = *find_key(own, name);
+  Refusal made{.subject = std::string(name), .value = quoted(key.get(own)), .keys = {std::string(name)}};
+  std::vector<std::string_view> choices;
+  for (const SettingInfo& other : key.chosen != nullptr ? key.chosen->part().settings() : settings_of<Configuration>()) {
+    const Key found{other.name, key.chosen, &other};
+    std::vector<SettingValue> values = candidates(own, found);
+    if (other.kind == SettingKind::flag) values = {true, false};
+    if (other.kind == SettingKind::number || other.kind == SettingKind::whole) values.emplace_back(std::int64_t{1});
+    if (other.may_be_auto) values.emplace_back(std::string("auto"));
+    const SettingValue now = found.get(own);
+    const bool decides = std::ranges::any_of(values, [&](const SettingValue& value) {
+      other.set(found.owner(own), value);
+      return key.is_read(own);
+    });
+    other.set(found.owner(own), now);
+    if (!decides) continue;
+    made.reason += (made.reason.empty() ? ", which has no effect with " : " and ") + std::string(other.name) + " " + quoted(now);
+    made.keys.emplace_back(other.name);
+    if (other.kind == SettingKind::choice) choices.push_back(other.name);
+  }
+  made.remedy = valid_values(configuration, choices, [&](const Configuration& changed) {
+    Configuration copy = changed;
+    return find_key(copy, name)->is_read(copy);
+  });
+  return made;
+}
+
+// Refuses settings without effect that are not at their default, as the file of a run lists all. A file's value is ignored if the
+// command line made the choice that leaves it without effect.
+void check_read(const Settings& settings, Configuration& configuration) {
+  for (const auto& [name, given] : settings) {
+    const auto key = find_key(configuration, name);
+    if (!key || key->is_read(configuration)) continue;
+    const SettingValue usual = default_of(*key);
+    if (key->get(configuration) == usual) continue;
+    Refusal why = unread(configuration, name);
+    if (key->chosen != nullptr) why.keys.emplace_back(key->chosen->family().key());
+    const bool is_replaced = !given.from_command_line && std::ranges::any_of(why.keys, [&](const std::string& other) {
+      const auto found = settings.find(other);
+      return found != settings.end() && found->second.from_command_line;
+    });
+    if (!is_replaced) throw RefusedByRule(std::move(why));
+    key->info->set(key->owner(configuration), usual);
+  }
+}
+
 // Refuses settings for reading the user's own files if another data set is chosen.
 void check_reading(const Configuration& configuration) {
   const std::span<const DatasetSource> sources = dataset_sources();
@@ -201,6 +255,7 @@ void check_together(const Configuration& configuration) {
 
 Configuration resolve(const Settings& settings) {
   Configuration configuration = resolve_unchecked(settings);
+  check_read(settings, configuration);
   check_together(configuration);
   return configuration;
 }

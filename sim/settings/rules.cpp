@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "data/skew/no_skew.hpp"
 #include "nn/tensor_line.hpp"
+#include "partitions/natural.hpp"
 #include "partitions/outside_rows.hpp"
 #include "partitions/own_rows.hpp"
 #include "server/cohorts.hpp"
@@ -98,6 +99,8 @@ const Rule kCommonRules[] = {
     // Local work.
     {"local-steps", [](C c) { return c.local_steps > 0 && c.local_epochs != 1; },
      " with {local-epochs}; only one of them can set how much a client trains: leave local-epochs at 1"},
+    {"client-state", [](C c) { return c.client_state == ClientStateRule::keep && !c.optimizer->has_state(); },
+     "; {optimizer} has no state to keep", "optimizer"},
     {"local-steps", [](C c) { return c.local_steps > 0 && is_example_level(c) && lot_draw(c).has_passes(); },
      "; with {sampling} an epoch is a pass over a client's rows", "sampling"},
 
@@ -163,6 +166,8 @@ const Rule kCommonRules[] = {
     {"timeline", [](C c) { return !c.timeline.empty() && !has_time(c); }, "; with {devices} there is no virtual time", "devices"},
     {"over-selection", [](C c) { return c.mode->over_selection() > 1 && !has_time(c); },
      "; with {devices} all clients arrive at once", "devices over-selection"},
+    {"minimum-arrivals", [](C c) { return c.mode->minimum_arrivals() != 1 && !has_time(c); },
+     "; with {devices} there is no virtual time", "devices minimum-arrivals"},
     {"over-selection", [](C c) { return c.mode->over_selection() > 1 && !has_size(c); },
      ", which asks more clients than cohort-size; {cohort} has no such size", "cohort over-selection"},
     {"when-away", [](C c) { return c.availability->when_away() == WhenAway::deadline && c.deadline == 0; },
@@ -221,6 +226,8 @@ const Rule kCommonRules[] = {
      "; under privacy it must be a number above 0, or set {budget flag} to have it calibrated"},
     {"rounds", [](C c) { return is_example_level(c) && std::int64_t{c.rounds} * c.local_epochs > kMaxPrivateEpochs; },
      "; under {dp} its product with {local-epochs} must be at most 2000000000"},
+    {"randomness", [](C c) { return c.randomness == Randomness::secret && !is_private(c); },
+     "; with {dp} there is no noise, and nothing is drawn in secret", "dp randomness"},
     {"publishable", [](C c) { return c.publishable && !is_private(c); },
      " with {dp}; only what a privacy guarantee covers may be published: set --dp"},
     {"publishable", [](C c) { return c.publishable && c.randomness == Randomness::seeded; },
@@ -265,6 +272,8 @@ const Rule kCommonRules[] = {
      },
      "; only one column of names is read, and {client-column} is another: leave client-column out, or assign users' rows to "
      "clients with --partition file"},
+    {"dp", [](C c) { return has_users(c) && user_level(c.privacy)->user_column.empty() && is<Natural>(c.partition); },
+     "; with {partition} every client is one user: name the users' column (--user-column)", "dp"},
     {"normalize", [](C c) { return c.is_normalized_privately() && has_users(c); },
      ", whose release counts rows one by one; {dp} protects users"},
     {"evaluate", [](C c) { return is_evaluated_privately(c) && has_users(c); },

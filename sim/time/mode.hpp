@@ -25,6 +25,7 @@ class ModePart : public Part {
   virtual std::unique_ptr<EventSchedule> schedule(const TimeTerms& terms) const;
   virtual int concurrency() const { return 0; }        ///< clients at work at once; 0: no such setting
   virtual double over_selection() const { return 1; }  ///< clients asked per client that a round needs
+  virtual int minimum_arrivals() const { return 1; }   ///< fewer updates than this leave a round without effect
 };
 using Mode = Chosen<ModePart>;
 

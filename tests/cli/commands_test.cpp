@@ -191,8 +191,8 @@ TEST_CASE("a client that diverges is named, counted, and does not hide the loss 
     for (int row = 0; row < 60; ++row) train << "1e18,-1e18,1e18,3\n";
   }
   const Outcome outcome =
-      run_program(federation(folder, {"--clients", "4", "--rounds", "1", "--optimizer", "sgd", "--learning-rate", "1000000",
-                                      "--model", "dense 4 | dense 4 | dense classes"}));
+      run_program(federation(folder, {"--clients", "4", "--classes-per-client", "0", "--rounds", "1", "--optimizer", "sgd",
+                                      "--learning-rate", "1000000", "--model", "dense 4 | dense 4 | dense classes"}));
   CHECK(outcome.code == 0);
   CHECK(has(outcome.out, "diverged"));
   CHECK(has(outcome.out, "left out"));

@@ -76,6 +76,8 @@ TEST_CASE("where noise drove all clients to diverge, the model with the lowest t
                                      "synthetic",
                                      "--clients",
                                      "20",
+                                     "--classes-per-client",
+                                     "0",
                                      "--dp",
                                      "client",
                                      "--optimizer",

@@ -154,7 +154,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--local_epochs", "'--local-epochs'"},
            {"--Local-Epochs", "'--local-epochs'"},
            {"--fraction_fit", "--cohort fixed --cohort-size"},
-           {"--scaffold", "SCAFFOLD is --local-objective scaffold"},
+           {"--scaffold", "SCAFFOLD is --method scaffold"},
            {"--target_epsilon", "--dp example --epsilon"},
            {"--max_grad_norm", "--clip"},
            {"--wandb", "fedstride export RUN --tensorboard FOLDER --follow"},
@@ -169,7 +169,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--loss", "--targets values"},
            {"--dropout", "--model"},
            {"-r", "'--rounds'"},
-           {"--checkpoint", "'--checkpoint-every'"},
+           {"--checkpoint", "--init FILE"},
            {"--log-level", "--quiet"},
            {"--privacy", "'--dp'"},
            {"--dp-delta", "--delta"},
@@ -177,18 +177,27 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {"--mechanism", "Gaussian"},
            {"--max-physical-batch-size", "batches"},
            {"--grid", "[sweep]"},
-           {"--algorithm", "'fedstride help aggregation'"}})
+           {"--label-column", "'--label'"},
+           {"--target", "'--label'"},
+           {"--resize", "one size"},
+           {"--pretrained", "'--init'"},
+           {"--test-size", "'--client-test'"},
+           {"--sep", "separator"},
+           {"--drop", "'--drop-columns'"},
+           {"--image-size", "'--shape'"},
+           {"-j", "'--threads'"},
+           {"--dry-run", "sweep has --dry-run"},
+           {"--algorithm", "--method"}})
     refused({"run", flag, "1"}, {std::string("'") + flag + "'", here});
   for (const auto& [key, value, here] : std::initializer_list<std::tuple<const char*, const char*, const char*>>{
            {"--optimizer", "SGD", "'sgd'"},
            {"--dataset", "CIFAR10", "'cifar10'"},
            {"--dataset", "CIFAR-10", "'cifar10'"},
            {"--dataset", "FashionMNIST", "'fashion-mnist'"},
-           {"--aggregation", "fedavg",
-            "FedAvg is --aggregation mean --server-optimizer average --optimizer sgd --learning-rate 0.1 (by default"},
-           {"--optimizer", "fedprox", "FedProx is --local-objective prox"},
-           {"--server-optimizer", "fedadam", "FedAdam is --server-optimizer adam"},
-           {"--server-optimizer", "fedavgm", "FedAvgM is --server-optimizer momentum"},
+           {"--aggregation", "fedavg", "FedAvg is --method fedavg"},
+           {"--optimizer", "fedprox", "FedProx is --method fedprox"},
+           {"--server-optimizer", "fedadam", "FedAdam is --method fedadam"},
+           {"--server-optimizer", "fedavgm", "FedAvgM is --method fedavgm"},
            {"--partition", "niid", "niid is --partition dirichlet --alpha 0.5"},
            {"--model", "lr", "lr is --model logistic"},
            {"--aggregation", "trimmed_mean", "'trimmed-mean'"},
@@ -210,7 +219,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {{"train"}, "'fedstride run'"},
            {{"simulate"}, "'fedstride run'"},
            {{"eval"}, "'fedstride evaluate RUN'"},
-           {{"run", "--algorithm", "fedprox"}, "FedProx is --local-objective prox"},
+           {{"run", "--algorithm", "fedprox"}, "FedProx is --method fedprox"},
            {{"run", "--dp", "client", "--clip-norm", "1"}, "'--clip'"},
            {{"run", "--optimizer", "sgd", "--lr_decay", "1"}, "'--decay'"},
            {{"privacy", "epsilon", "--sigma", "1"}, "'--noise-multiplier'"},
@@ -239,7 +248,11 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {{"version"}, "'fedstride --version'"},
            {{"resume", "a"}, "'fedstride run --resume RUN'"},
            {{"help", "dp"}, "'fedstride help privacy'"},
-           {{"help", "fedprox"}, "FedProx is --local-objective prox"},
+           {{"help", "dirichlet"}, "dirichlet is --partition dirichlet; see 'fedstride help partitions'"},
+           {{"help", "cifar10"}, "cifar10 is --dataset cifar10; see 'fedstride help data'"},
+           {{"verify", folder / "data"}, "'fedstride privacy audit'"},
+           {{"privacy", "epsilon", "--batch", "32"}, "--sampling-rate (batch / rows)"},
+           {{"help", "fedprox"}, "fedprox is --method fedprox"},
            {{"launch", "--processes", "3"}, "--clients"},
            {{"run", "--workers", "3"}, "'--threads'"},
            {{"run", "-gr", "200"}, "'--rounds'"},
@@ -261,6 +274,7 @@ TEST_CASE("words of the field as flags, values, keys of files and other spelling
            {{"run", "elsewhere"}, "see 'fedstride run --help'"}})
     refused(words, {hint});
   CHECK(names(run_program({"run", "--data", "MNIST"}).err, {"'MNIST' does not exist", "--dataset NAME"}));
+  CHECK(names(run_program({"data", "show", "cifar10"}).err, {"'cifar10' does not exist", "--dataset cifar10"}));
   // A flag that a command does not have is not suggested to it.
   refused({"evaluate", "a", "--batch_size", "1"}, {"'--batch_size'"});
   CHECK_FALSE(names(run_program({"evaluate", "a", "--batch_size", "1"}).err, {"did you mean"}));

@@ -36,7 +36,7 @@ const Message kMessages[] = {
     {{"run", "--epsilon", "3"}, "epsilon is not a setting of dp 'none'; it is one of --dp example, client, both or user"},
     {{"run", "--lr", "0.1"}, "flag '--lr' is unknown; did you mean '--learning-rate'? 'fedstride run --help' lists them"},
     {{"run", "--optimizer", "fedprox"},
-     "optimizer 'fedprox' is unknown; FedProx is --local-objective prox; valid: auto, adadp, sgd, heavy-ball, ema, adam, adambc, "
+     "optimizer 'fedprox' is unknown; FedProx is --method fedprox; valid: auto, adadp, sgd, heavy-ball, ema, adam, adambc, "
      "pooled, "
      "delta-sgd, fedsps, dog, prodigy, schedule-free"},
     {{"run", "--dp", "example", "--out", "@/x"},

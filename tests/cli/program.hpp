@@ -61,9 +61,9 @@ inline Words federation(const TemporaryFolder& folder, const Words& more) {
   Words arguments{"run",      "--data", folder / "data", "--model", "logistic", "--clients",   "3",
                   "--rounds", "2",      "--threads",     "1",       "--out",    folder / "out"};
   const auto has = [&](const std::string& flag) { return std::ranges::find(more, flag) != more.end(); };
-  if (!has("--config")) arguments.insert(arguments.end(), {"--optimizer", "adadp"});
+  if (!has("--config") && !has("--method")) arguments.insert(arguments.end(), {"--optimizer", "adadp"});
   // Under dp nothing is read off the rows: what the table is must be named.
-  if (has("--dp") && !has("--dataset") && !has("--classes"))
+  if ((has("--dp") || has("dp-sgd") || has("dp-fedavg")) && !has("--dataset") && !has("--classes"))
     arguments.insert(arguments.end(), {"--classes", "3", "--mean", "0.67", "--deviation", "1.2", "--public-test"});
   return with_flags(std::move(arguments), more);
 }

@@ -20,8 +20,8 @@ TEST_CASE("a random fraction of 0 is the pathological partition, row for row") {
   Example example(random_labels(1003, 10, 2), 10, 7, 5);
   example.input.class_order = kPaperOrder;
   for (const int classes : {0, 2, 3})
-    CHECK(Interpolated({.random_fraction = 0, .classes_per_client = classes}).assign(example.input) ==
-          Pathological({.classes_per_client = classes}).assign(example.input));
+    CHECK(Interpolated({.random_fraction = 0, .classes_per_client = {.value = classes}}).assign(example.input) ==
+          Pathological({.classes_per_client = {.value = classes}}).assign(example.input));
 }
 
 TEST_CASE("a random fraction of 1 is the IID partition, row for row") {
@@ -53,14 +53,15 @@ TEST_CASE("unequal pathological sizes are levelled as far as the pool goes, the 
   std::vector<std::uint16_t> labels(100, 0);
   for (std::size_t row = 90; row < 100; ++row) labels[row] = 1;
   Example example(labels, 2, 2);
-  const auto assignment = Interpolated({.random_fraction = 0.2}).assign(example.input);
+  const auto assignment = Interpolated({.random_fraction = 0.2, .classes_per_client = {.value = 0}}).assign(example.input);
   const auto counts = class_counts(assignment[0], example);
   CHECK(counts[1] == 0);                   // all of the pool goes to the smaller client
   CHECK(assignment[0].size() >= 90 - 20);  // the larger one lost the pooled rows
   CHECK(assignment[0].size() <= 80);       // at most ten of the pool can be of class 1
   CHECK(assignment[0].size() + assignment[1].size() == 100);
   // With r = 0.95 there is enough to make both equal.
-  for (const auto& rows : Interpolated({.random_fraction = 0.95}).assign(example.input)) CHECK(rows.size() == 50);
+  for (const auto& rows : Interpolated({.random_fraction = 0.95, .classes_per_client = {.value = 0}}).assign(example.input))
+    CHECK(rows.size() == 50);
 }
 
 }  // namespace fedstride::test::interpolated_test

@@ -14,7 +14,7 @@ namespace fedstride::test::label_quantity_test {
 
 TEST_CASE("ten clients of two classes each hold their own class and another; a class's holders have equal shares") {
   Example example(round_robin_labels(5000, 10), 10, 10);
-  const auto assignment = LabelQuantity({.classes_per_client = 2}).assign(example.input);
+  const auto assignment = LabelQuantity({.classes_per_client = {.value = 2}}).assign(example.input);
   CHECK(holds_every_row_once(assignment, example));
   std::vector<std::set<std::size_t>> shares(10);
   std::vector<std::size_t> holders(10);
@@ -39,7 +39,7 @@ TEST_CASE("ten clients of two classes each hold their own class and another; a c
 TEST_CASE(
     "the other class is drawn evenly: of 900 clients with one own class 100 for each of the nine others, within 4.5 deviations") {
   Example example(round_robin_labels(18000, 10), 10, 9000);
-  const auto assignment = LabelQuantity({.classes_per_client = 2}).assign(example.input);
+  const auto assignment = LabelQuantity({.classes_per_client = {.value = 2}}).assign(example.input);
   std::vector<int> pairs(100);
   for (std::size_t client = 0; client < 9000; ++client)
     for (const int label : classes_of(assignment[client], example)) ++pairs[client % 10 * 10 + static_cast<std::size_t>(label)];
@@ -61,11 +61,16 @@ TEST_CASE("three clients of ten classes cover all; four places each leave two to
   }
 }
 
-TEST_CASE("classes that the clients cannot cover, or that do not exist, are refused with what is valid") {
+TEST_CASE("classes that do not exist are refused; with fewer places than classes, some have no holder") {
   Example example(round_robin_labels(100, 10), 10, 3);
-  for (const int asked : {3, 11})
-    CHECK_USAGE_ERROR(LabelQuantity({.classes_per_client = asked}).assign(example.input), "classes-per-client",
-                      std::to_string(asked), "3 clients", "4 to 10");
+  CHECK_USAGE_ERROR(LabelQuantity({.classes_per_client = {.value = 11}}).assign(example.input), "classes-per-client", "11",
+                    "10 classes", "up to 10");
+  std::set<int> held;
+  for (const auto& rows : LabelQuantity({.classes_per_client = {.value = 2}}).assign(example.input)) {
+    CHECK(classes_of(rows, example).size() == 2);
+    held.merge(classes_of(rows, example));
+  }
+  CHECK(held.size() < 10);
 }
 
 }  // namespace fedstride::test::label_quantity_test

@@ -36,7 +36,7 @@ TEST_CASE("the manifest names part, settings, seed, hash, counts and rows") {
     if (!line.empty()) CHECK(line.find_first_not_of(' ') % 2 == 0);
   CHECK(json["partition"] == "interpolated");
   CHECK(json["settings"]["random-fraction"] == 0.25);
-  CHECK(json["settings"]["classes-per-client"] == 0);
+  CHECK(json["settings"]["classes-per-client"] == "auto");
   CHECK(json["seed"] == 18446744073709551615ULL);
   CHECK(json["hash"] == partition_hash(assignment));
   CHECK(json["rows_per_class"] == Json{{1, 2}, {1, 0}});

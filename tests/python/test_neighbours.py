@@ -21,7 +21,7 @@ from conftest import PROGRAM, flags, names
 FEATURES = 6
 ROWS = 60
 CLASSES = 4
-SLACK = 2e-3  # of the clip: rounding of float weights, and noise of 1e-9
+SLACK = 2e-3  # of the clip: rounding of float weights, and noise of 1e-6
 LAYERS = "dense 5 | relu | dense classes"
 SHAPES = {"fc1.weight": (5, FEATURES), "fc1.bias": (5,), "fc2.weight": (CLASSES, 5), "fc2.bias": (CLASSES,)}
 MPIRUN = os.environ.get("FEDSTRIDE_MPIRUN", "")
@@ -108,11 +108,11 @@ COMMON = {
     "batch": 100,
     "rounds": 1,
     "threads": 1,
-    "noise-multiplier": 1e-9,
+    "noise-multiplier": 1e-6,
 }
 EXAMPLE = {"dp": "example", "clip": 1, "sampling-rate": 1}
 CLIENT = {"dp": "client", "clip": 0.1}
-BOTH = {**EXAMPLE, "dp": "both", "client-clip": 0.1, "client-noise-multiplier": 1e-9}
+BOTH = {**EXAMPLE, "dp": "both", "client-clip": 0.1, "client-noise-multiplier": 1e-6}
 
 
 NUMBERS = [f"x{i}" for i in range(FEATURES)]
@@ -229,7 +229,7 @@ def test_rows_are_split_at_their_numbers(run):
     rows = ordinary()
     base, more = run(rows, **EXAMPLE, **{"validation-fraction": 0.3}), run(appended(rows), **EXAMPLE, **{"validation-fraction": 0.3})
     check_moves(distance(base.sum(base.trained()), more.sum(more.trained())), 1)
-    assert "(add-remove neighbors)" in base.statements()[0]["assumptions"][0]
+    assert any("(add-remove neighbors)" in one for one in base.statements()[0]["assumptions"])
 
 
 @pytest.mark.parametrize("rule", ["adaptive", "auto-s"])
@@ -334,14 +334,14 @@ def test_who_attacks_is_no_neighbour_s_business(run):
     three, two = run(rows, **settings), run([row for row in rows if row[0] < 2], **settings)
     assert distance(three.sum(3), two.sum(2)) > 0.15
     (statement,) = three.statements()
-    assert "(zero-out neighbors)" in statement["assumptions"][0]
+    assert any("(zero-out neighbors)" in one for one in statement["assumptions"])
     with pytest.raises(AssertionError, match="neighbours.*'add-remove'.*'sign-flip'"):
         run(rows, **settings, neighbours="add-remove")
 
 
 # Accuracy on protected rows.
 
-EVALUATE = {"public-test": "false", "evaluate": "private", "evaluate-noise": 1e-9, "learning-rate": 1e-6}
+EVALUATE = {"public-test": "false", "evaluate": "private", "evaluate-noise": 1e-6, "learning-rate": 1e-6}
 
 
 def released(run, test, records, **settings):

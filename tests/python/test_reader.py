@@ -40,6 +40,6 @@ def test_what_is_printed_agrees_with_the_page_within_a_tenth(printed, agrees):
 
 
 def test_what_is_not_printed_is_named(tmp_path, capsys):
-    (tmp_path / "output").write_text("test accuracy 0.4475  loss 1.0051  worst client 0.4430\n")
+    (tmp_path / "output").write_text("test accuracy 0.4475  loss 1.0051  worst class mix 0.4430\n")
     assert reader.compare("docs/tutorial.md", tmp_path / "output") == 1
-    assert "worst client 0.1092" in capsys.readouterr().err
+    assert "worst class mix 0.1092" in capsys.readouterr().err

@@ -4,12 +4,14 @@ Takes 30 s of processor time: pages are drawn whole.
 """
 
 import html
+import random
 import re
 from html.parser import HTMLParser
 
 import pytest
 from conftest import SMALL, flags, names, program
-from fedstride_report import page
+from fedstride import _core
+from fedstride_report import page, text
 from fedstride_report.grids import result_grids, result_sentences
 from fedstride_report.labels import key_label, metric_label, title_of_metric
 from fedstride_report.latex import latex_tables, latex_text
@@ -205,9 +207,14 @@ def test_a_page_says_what_looking_at_all_private_runs_of_it_costs(page_of):
     assert has_sentence(text, "no proven epsilon", "user level") and has_sentence(text, "no proven epsilon", "client level")
 
 
-def test_a_bound_is_rounded_up():
-    assert page._rounded_up(38.0) == "38" and page._rounded_up(1.23401) == "1.235" and page._rounded_up(9.99961) == "10"
-    assert page._rounded_up(2.0**-20 * 16) == "1.526e-05"
+def test_a_bound_is_rounded_up_as_the_program_does():
+    assert text.rounded_up(38.0) == "38" and text.rounded_up(1.23401) == "1.235" and text.rounded_up(9.99961) == "10"
+    assert text.rounded_up(2.0**-20 * 16) == "1.526e-05" and text.rounded_up(2.99841, "{:.3f}") == "2.999"
+    assert text.short_number(2.9984101, "epsilon_spent") == "2.99842" and text.short_number(2.9984101, "test_loss") == "2.99841"
+    draw = random.Random(1)
+    for value in [draw.random() * 10.0 ** draw.randrange(-12, 9) for _ in range(1000)]:
+        assert value <= float(text.rounded_up(value)) <= value * 1.0011
+        assert float(_core.rounded_up(value)) == float(text.rounded_up(value))
 
 
 def test_cells_without_a_result_are_named_with_their_error(page_of):
@@ -328,7 +335,7 @@ def test_a_column_has_one_number_of_decimals_two_digits_of_its_usual_interval():
     def tiny(one):
         one.numbers = {"delta_spent": 1e-5 * (1 + 0.1 * float(one.point["seed"]))}
 
-    assert result_grids(contest(5, change=tiny, command="privacy delta"))[0].cells[0][0].mean == "1.3e-05"
+    assert result_grids(contest(5, change=tiny, command="privacy delta"))[0].cells[0][0].mean == "1.4e-05"  # a bound
 
 
 def test_who_won_is_said_with_intervals_over_all_conditions_first_then_in_each():
@@ -404,7 +411,7 @@ def test_a_row_is_a_method_a_column_is_a_condition_and_each_condition_has_its_be
         one.numbers["test_accuracy"] = at_1 if one.point["random-fraction"] == "1" else at_0
 
     tex = latex_tables([made(fractions=(0, 1), rates=(0.01,), seeds=5, change=change)])
-    assert "\\usepackage{booktabs}" in tex and tex.count("\\begin{table}") == 2 and tex.count("\\begin{") == tex.count("\\end{")
+    assert "\\usepackage{booktabs}" in tex and tex.count("\\begin{table}") == 3 and tex.count("\\begin{") == tex.count("\\end{")
     first = tex.split("\\end{table}")[0]
     assert "\\begin{tabular}{@{}lr@{}lr@{}l@{}}\n\\toprule\n" in first and "\\midrule\n" in first and "\\bottomrule\n" in first
     assert "& \\multicolumn{4}{c}{random-fraction} \\\\\n\\cmidrule(l){2-5}\n" in first
@@ -421,8 +428,9 @@ def test_below_five_seeds_nothing_has_a_star(seeds):
         one.numbers["test_accuracy"] = 0.9 if one.point["optimizer"] == "adadp" else 0.5 + 0.0001 * float(one.point["seed"])
 
     tex = latex_tables([made(fractions=(0, 1), rates=(0.01,), seeds=seeds, change=change)])
-    assert ("^{*}" in tex) == (seeds == 5) == names(captions(tex)[0], "Holm")
-    assert names(captions(tex)[0], "5")  # how many seeds there are, or how many a test needs
+    assert ("^{*}" in tex) == (seeds == 5) == names(captions(tex)[0], "Holm") == ("Holm's correction" in tex)
+    assert ("Fewer than 5 seeds" in tex) == (seeds == 4)
+    assert all(len(caption) < 300 for caption in captions(tex))  # three lines
 
 
 def test_with_one_condition_each_metric_is_a_column_and_with_many_conditions_a_table_has_several_parts():
@@ -430,10 +438,10 @@ def test_with_one_condition_each_metric_is_a_column_and_with_many_conditions_a_t
         one.numbers |= dict.fromkeys(("test_accuracy", "test_loss"), 0.9 if one.point["optimizer"] == "adadp" else 0.5)
 
     one = latex_tables([made(fractions=(0,), rates=(0.01,), change=sure)])
-    assert one.count("\\begin{table}") == 1 and one.count("\\mathbf{") == 2
+    assert one.count("\\begin{table}") == 2 and one.count("\\mathbf{") == 2
     assert "optimizer & \\multicolumn{2}{c}{Test accuracy} & \\multicolumn{2}{c}{Test loss} \\\\\n" in one
     many = latex_tables([made(fractions=(0, 0.1, 0.2, 0.3, 0.4, 0.5))])
-    assert many.count("\\begin{table}") == 2 and many.count("\\begin{tabular}") == 4
+    assert many.count("\\begin{table}") == 3 and many.split("% For an appendix")[0].count("\\begin{tabular}") == 4
 
 
 def test_two_keys_of_conditions_have_heads_that_span_equal_neighbours():

@@ -300,7 +300,7 @@ def test_nothing_is_kept_alive(tmp_path):
 
 
 def test_words_of_the_field_lead_to_what_they_are_here():
-    for name, hint in (("FedAvg", 'aggregation="mean"'), ("FedProx", 'local_objective="prox"'), ("train", "'fedstride.run'"),
+    for name, hint in (("FedAvg", 'method="fedavg"'), ("FedProx", 'method="fedprox"'), ("train", "'fedstride.run'"),
                        ("nothing", "dir(fedstride)"), ("load", "fedstride.Run(folder)"), ("evaluate", "fedstride.Run(folder).evaluate()"),
                        ("start_simulation", "fedstride.run(train=function)"), ("PrivacyEngine", "dp=fedstride.ExamplePrivacy(...)"),
                        ("compute_epsilon", "fedstride.privacy.epsilon(...)"), ("launch", "'fedstride launch'"),

@@ -49,6 +49,7 @@ struct Synchronous final : PartBase<ModePart, Synchronous, SynchronousSettings> 
   static constexpr std::string_view kName = "sync";
   static constexpr std::string_view kSummary = "rounds: the server waits for a cohort (Bonawitz et al. 2019)";
   double over_selection() const override { return over_selection_; }
+  int minimum_arrivals() const override { return minimum_arrivals_; }
   std::unique_ptr<TimedRun> begin(const TimeTerms& terms) const override {
     return std::make_unique<SynchronousRun>(terms, static_cast<std::size_t>(minimum_arrivals_));
   }

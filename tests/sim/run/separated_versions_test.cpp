@@ -23,7 +23,8 @@ namespace {
 constexpr std::size_t kVersions = 12;
 constexpr std::size_t kApart = 3;
 const std::string kBuffered =
-    "dp = 'client'\nclients = 12\nrounds = 12\nnoise-multiplier = 2.0\nclip = 0.3\noptimizer = 'sgd'\nlearning-rate = 0.1\n"
+    "dp = 'client'\nclients = 12\nclasses-per-client = 0\nrounds = 12\nnoise-multiplier = 2.0\nclip = 0.3\noptimizer = "
+    "'sgd'\nlearning-rate = 0.1\n"
     "devices = 'lognormal'\nmode = 'fedbuff'\nconcurrency = 5\nbuffer = 2\n";
 const std::string kApartText = "minimum-separation = 3\n";
 

@@ -170,7 +170,10 @@ TEST_CASE("an archive that names users and clients is not dealt out by users unl
   const Setup dealt = prepared(kUsers + "partition = 'iid'\nclients = 6\n");
   CHECK(dealt.clients.row_counts.size() == 6);
   CHECK(dealt.data.train.client_names.size() == 42);
-  CHECK(prepared("dp = 'user'\nnoise-multiplier = 1\noptimizer = 'sgd'\npartition = 'natural'\n").clients.row_counts.size() == 6);
+  // Every client would be one user: that is said, too, or it is client-level privacy that was meant.
+  const std::string natural = "dp = 'user'\nnoise-multiplier = 1\noptimizer = 'sgd'\npartition = 'natural'\n";
+  CHECK_USAGE_ERROR(prepared(natural), "dp", "'user'", "partition 'natural'", "--user-column");
+  CHECK(prepared(natural + "user-column = 'client'\n").clients.row_counts.size() == 6);
 }
 
 }  // namespace fedstride::test::user_privacy_run_test

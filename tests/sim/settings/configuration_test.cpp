@@ -90,7 +90,27 @@ TEST_CASE("a bound on updates is a key like the others, and its rule has an effe
   CHECK(text.find("max-update-norm = 3.0") != std::string::npos);
   CHECK(text.find("over-norm = 'clip'") != std::string::npos);
   CHECK(again(text) == text);
-  CHECK(write_settings(determining(from("over-norm = 'clip'")), {}) == write_settings(determining(from("")), {}));
+  Configuration unread;
+  unread.over_norm = OverNorm::clip;
+  CHECK(write_settings(determining(unread), {}) == write_settings(determining(Configuration()), {}));
+}
+
+TEST_CASE("a setting that another leaves without effect is refused, with the values of the other that read it") {
+  CHECK_USAGE_ERROR(from("over-norm = 'clip'"), "over-norm", "'clip'", "max-update-norm 0");
+  CHECK_USAGE_ERROR(from("optimizer = 'sgd'\ndecay = 0.5"), "decay", "0.5", "schedule 'constant'", "schedule inverse");
+  CHECK_USAGE_ERROR(from("secure-dropouts = 0.3"), "secure-dropouts", "secure-aggregation 'none'", "real");
+  CHECK_USAGE_ERROR(from("dp = 'client'\nnoise-multiplier = 1.0\nclip-rule = 'fixed'\nclip-quantile = 0.3"), "clip-quantile",
+                    "clip-rule 'fixed'", "clip-rule adaptive");
+  // A file of a run lists every setting, read or not.
+  CHECK(from("optimizer = 'sgd'\ndecay = 0.1").optimizer.name() == "sgd");
+}
+
+TEST_CASE("a file's setting is ignored where the command line chose what leaves it without effect") {
+  Settings settings = parse_settings("optimizer = 'sgd'\nschedule = 'linear'\nfinal-learning-rate = 0.5", "test.toml");
+  settings["schedule"] = {std::string("constant"), true};
+  const std::string text = write_settings(resolve(settings), {});
+  CHECK(text.find("final-learning-rate = 0.001") != text.npos);
+  CHECK(again(text) == text);
 }
 
 TEST_CASE("only input paths become absolute") {

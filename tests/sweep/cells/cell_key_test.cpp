@@ -13,6 +13,7 @@
 #include "data/datasets.hpp"
 #include "sweep/cells/sweep_folder.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/other_values.hpp"
 #include "tests/support/refusal.hpp"
 
 namespace fedstride::test::cell_key_test {
@@ -30,29 +31,6 @@ Cell filled(const Experiment& experiment, const Configuration& configuration, co
   InputHashes inputs{{data_input(configuration), "the data"}};
   CellKeys(experiment, inputs, {}).fill(cell);
   return cell;
-}
-
-/// Other valid values of a setting.
-std::vector<SettingValue> others_of(const SettingInfo& info, const SettingValue& now, const std::string& file) {
-  std::vector<SettingValue> values;
-  const auto add = [&](const SettingValue& value) {
-    try {
-      info.check(value);
-      if (value_text(value) != value_text(now)) values.push_back(value);
-    } catch (const Error&) {
-    }
-  };
-  for (const std::string_view choice : info.choices) add(std::string(choice));
-  for (const bool flag : {false, true}) add(flag);
-  for (const int number : {0, 1, 2, 3, 7, 64}) add(std::int64_t{number});
-  for (const double number : {0.25, 0.5, 1.5}) add(number);
-  if (info.may_be_auto) add(std::string("auto"));
-  if (info.kind != SettingKind::text) return values;
-  if (info.valid.known != nullptr)
-    for (const KnownName& name : info.valid.known()) add(name.name);
-  else
-    add(info.valid.place == Place::none ? "train=mover 1" : file);
-  return values;
 }
 
 /// Every setting that a configuration can have: the run's own, and those of each part of each family.
@@ -100,7 +78,9 @@ TEST_CASE("every setting that shapes a result changes the key, where it is read,
     CAPTURE(info.name);
     ++seen;
     if (shapes_output(info.shapes)) {  // no file of a run has it
-      const std::string line = info.kind == SettingKind::flag ? " = true\n" : " = 'elsewhere'\n";
+      const std::string line = info.kind == SettingKind::flag ? " = true\n"
+                               : info.valid.known == nullptr  ? " = 'elsewhere'\n"
+                                                              : " = ''\n";
       CHECK(filled(experiment, configuration, std::string(info.name) + line).key == filled(experiment, configuration).key);
       return;
     }
@@ -115,7 +95,7 @@ TEST_CASE("every setting that shapes a result changes the key, where it is read,
       info.set(owner, kept);
       return other;
     };
-    const auto values = others_of(info, info.get(owner), folder / "some.file");
+    const auto values = other_values(info, info.get(owner), folder / "some.file");
     REQUIRE_FALSE(values.empty());
     const bool counts = shapes_rounds(info.shapes) || info.shapes == Shapes::reports;
     if (info.name == "data") return;  // it makes another data set of it, 'file'
@@ -129,7 +109,7 @@ TEST_CASE("every setting that shapes a result changes the key, where it is read,
         return std::span<const SettingInfo>();
       }();
       for (const SettingInfo& other : settings)
-        for (const SettingValue& value : others_of(other, other.get(owner), folder / "some.file")) {
+        for (const SettingValue& value : other_values(other, other.get(owner), folder / "some.file")) {
           const SettingValue kept = other.get(owner);
           if (info.is_read(owner)) break;
           other.set(owner, value);
@@ -151,9 +131,9 @@ TEST_CASE("settings that the chosen parts do not read make one cell") {
   CHECK(key("optimizer = 'adadp'\ndecay = 0.1") == key("optimizer = 'adadp'\ndecay = 0.3"));
   CHECK(key("optimizer = 'adadp'\nadapt-epochs = 5\ndecay = 0.1") != key("optimizer = 'adadp'\nadapt-epochs = 5\ndecay = 0.3"));
   CHECK(key("optimizer = 'sgd'\ndecay = 0.1") == key("optimizer = 'sgd'\ndecay = 0.3"));
-  const auto cells = cells_of("optimizer = 'adadp'\n[sweep]\ndecay = [0.1, 0.3]");
-  REQUIRE(cells.size() == 2);
-  CHECK(cells[0].key == cells[1].key);
+  const auto checked = [](const std::string& text) { check_cells(parse_experiment(text, "keys.toml", "full")); };
+  CHECK_USAGE_ERROR(checked("optimizer = 'adadp'\n[sweep]\ndecay = [0.2, 0.3]"), "2 of 2 cells", "decay", "adapt-epochs 0");
+  CHECK_USAGE_ERROR(checked("[sweep]\nthreads = [1, 2]"), "threads", "swept");
 }
 
 TEST_CASE("under privacy the data enter a cell's name by a keyed hash, which the sweep's key repeats and nobody else can") {
