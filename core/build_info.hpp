@@ -29,7 +29,7 @@ std::string day_text(std::time_t time);
 /// Incremented whenever the results of any configuration or the default of any setting changes. A result is recomputed only if
 /// this number, its configuration or its data has changed. What changes private runs alone leaves the number of all others as it is
 /// (numerics_version, sim/settings/configuration.hpp).
-inline constexpr int kNumericsVersion = 11;
+inline constexpr int kNumericsVersion = 12;
 inline constexpr int kOpenNumericsVersion = 11;
 /// Seeds private draws, together with settings, data and partition. Raised whenever these then give other releases, whose noise must
 /// be fresh, but not if only a default changes.

@@ -28,9 +28,18 @@ const Candidate kExamples[] = {
 const Candidate kClients[] = {
     {{"optimizer", "pooled"}, {"tolerance-schedule", "constant"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
     {{"optimizer", "pooled"}},
-    {{"optimizer", "adadp"}, {"tolerance", "auto"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
-    {{"optimizer", "adadp"}, {"tolerance", "auto"}},
-    {{"optimizer", "adadp"}},
+    {{"optimizer", "adadp"}, {"tolerance", "auto"}, {"too-long", "keep"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
+    {{"optimizer", "adadp"}, {"tolerance", "auto"}, {"too-long", "keep"}},
+    {{"optimizer", "adadp"}, {"too-long", "keep"}},
+};
+
+// Completes a named "adadp" where clients are protected. At a model with noise every step exceeds the tolerance, and an undone step
+// sends nothing; of a kept step the direction counts, so the bound scales it, and the server's rate follows from the noise.
+const Candidate kNamedAdadp[] = {
+    {{"too-long", "keep"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
+    {{"too-long", "keep"}, {"clip-rule", "scaled"}},
+    {{"too-long", "keep"}},
+    {},
 };
 
 bool is_text(const Settings& settings, std::string_view key, std::string_view text) {
@@ -86,15 +95,45 @@ std::optional<std::string> refused(const Settings& settings) {
   }
 }
 
+// The words for settings that were chosen: "pooled with server-optimizer restore", "too-long keep, clip-rule scaled".
+std::string words_of(const Candidate& candidate) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : candidate) words.push_back(std::string(key) + " " + std::string(value));
+  return joined(words);
+}
+
+bool protects_clients(const Settings& settings) { return is_text(settings, "dp", "client") || is_text(settings, "dp", "both"); }
+
+AutomaticChoice with_adadp(const Settings& settings) {
+  if (!protects_clients(settings)) return {settings};
+  for (const Candidate& candidate : kNamedAdadp) {
+    Candidate open;
+    std::ranges::copy_if(candidate, std::back_inserter(open), [&](const auto& one) { return is_open(settings, one.first); });
+    AutomaticChoice choice{with(settings, open)};
+    if (!candidate.empty() && refused(choice.settings)) continue;
+    if (!open.empty())
+      choice.note = "optimizer adadp with " + words_of(open) + ", since clients are protected: undone steps send nothing" +
+                    (settings.contains("preset") ? "; no preset's source has private clients" : "");
+    return choice;
+  }
+  return {settings};
+}
+
 }  // namespace
 
 AutomaticChoice choose_optimizers(const Settings& settings) {
-  if (!is_open(settings, "optimizer")) return {with(settings, {})};
-  if (const auto key = optimizer_key(settings, true))
-    return {with(settings, {{"optimizer", "adadp"}}),
-            auto_note("optimizer", "adadp, since " + *key + " is given", "--optimizer")};
-  const bool protects_clients = is_text(settings, "dp", "client") || is_text(settings, "dp", "both");
-  const auto candidates = protects_clients ? std::span<const Candidate>(kClients) : std::span<const Candidate>(kExamples);
+  if (!is_open(settings, "optimizer")) {
+    const Settings named = with(settings, {});
+    return is_text(settings, "optimizer", "adadp") ? with_adadp(named) : AutomaticChoice{named};
+  }
+  if (const auto key = optimizer_key(settings, true)) {
+    AutomaticChoice choice = with_adadp(with(settings, {{"optimizer", "adadp"}}));
+    const std::string note = auto_note("optimizer", "adadp, since " + *key + " is given", "--optimizer");
+    choice.note = choice.note.empty() ? note : note + "; " + choice.note;
+    return choice;
+  }
+  const auto candidates =
+      protects_clients(settings) ? std::span<const Candidate>(kClients) : std::span<const Candidate>(kExamples);
   // If a given key belongs to neither optimizer, the error names the first-choice optimizer.
   if (optimizer_key(settings, false)) return {with(settings, candidates.front())};
   std::string first;

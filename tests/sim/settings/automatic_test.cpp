@@ -67,8 +67,37 @@ TEST_CASE("an optimizer that the user names keeps plain averaging") {
   for (const char* name : {"adadp", "sgd", "pooled"}) {
     CHECK(chosen(from("optimizer = '" + std::string(name) + "'")) == std::string(name) + " average");
     CHECK(chosen(from("optimizer = '" + std::string(name) + "'\nserver-optimizer = 'auto'")) == std::string(name) + " average");
-    CHECK(from("optimizer = '" + std::string(name) + "'\n" + kClient).has_noise_server() == false);
+    CHECK(from("optimizer = '" + std::string(name) + "'\n" + kClient).has_noise_server() == (std::string_view(name) == "adadp"));
   }
+}
+
+TEST_CASE(
+    "adadp of private clients keeps its steps, scales them and has the server's rate from the noise, unless told otherwise") {
+  for (const std::string& private_run :
+       {std::string(kClient), std::string("dp = 'both'\nnoise-multiplier = 1.0\nclient-noise-multiplier = 1.0\n")})
+    for (const char* named : {"optimizer = 'adadp'\n", "tolerance = 0.2\n", "optimizer = 'adadp'\npreset = 'paper'\n"}) {
+      CAPTURE(private_run + named);
+      const Configuration configuration = from(private_run + named);
+      CHECK(chosen(configuration) == "adadp average");
+      CHECK(text_of(configuration, "too-long") == "keep");
+      CHECK(text_of(configuration, "clip-rule") == "scaled");
+      CHECK(text_of(configuration, "server-schedule") == "noise");
+      CHECK(names(configuration.automatic_note, {"too-long keep", "clip-rule scaled", "server-schedule noise"}));
+      CHECK(names(configuration.automatic_note, {"preset"}) ==
+            (std::string_view(named).find("preset") != std::string_view::npos));
+      const Configuration again = from(write_settings(configuration, {}));
+      CHECK(write_settings(again, {}) == write_settings(configuration, {}));
+      CHECK(again.automatic_note.empty());
+    }
+  const Configuration told = from(std::string(kClient) + "optimizer = 'adadp'\ntoo-long = 'undo'\nclip-rule = 'fixed'\n");
+  CHECK(text_of(told, "too-long") == "undo");
+  CHECK(text_of(told, "clip-rule") == "fixed");
+  // What a rule refuses is left as it is.
+  const Configuration momentum = from(std::string(kClient) + "optimizer = 'adadp'\nserver-optimizer = 'momentum'\n");
+  CHECK(text_of(momentum, "server-schedule") == "constant");
+  CHECK(text_of(momentum, "too-long") == "keep");
+  CHECK(text_of(from("optimizer = 'adadp'\n"), "too-long") == "preset");
+  CHECK(text_of(from(std::string(kExample) + "optimizer = 'adadp'\n"), "clip-rule") == "fixed");
 }
 
 TEST_CASE("where a rule refuses a candidate, the next one is taken and the run says so") {
