@@ -12,15 +12,19 @@
 namespace fedstride {
 namespace {
 
+bool is_learned(const Setup& setup) { return setup.configuration.start == StartFrom::learned; }
+
 struct Trained {
   double count = 0;
-  double norm = 0;  // of the initial weights
+  double norm = 0;  // of the initial weights or, if these are learned, of drawn ones, since training makes weights longer
 };
 
 Trained trained(const Setup& setup) {
   Trained found;
+  const bool is_drawn_anew = is_learned(setup) && setup.model.has_layers();
+  const Vector drawn = is_drawn_anew ? drawn_weights(setup.configuration, setup.model) : Vector();
   for (const ParameterRange& range : trained_ranges(setup.model, setup.training.unsent(), 1)) {
-    const double norm = l2_norm(view(setup.initial).subspan(range.offset, range.size));
+    const double norm = l2_norm(view(is_drawn_anew ? drawn : setup.initial).subspan(range.offset, range.size));
     found.norm += norm * norm;
     found.count += static_cast<double>(range.size);
   }
@@ -60,7 +64,8 @@ double noise_rate(const Setup& setup) {
     throw usage_error("the initial weights have norm " + number_text(norm) +
                       "; server-schedule 'noise' needs a finite norm above 0, from which its rate follows; 'constant' does not "
                       "(--server-schedule)");
-  const double factor = setup.configuration.server_noise_factor;
+  const AutoNumber& asked = setup.configuration.server_noise_factor;
+  const double factor = !asked.is_auto ? asked.value : is_learned(setup) ? 1 : 3;
   const double most = kStepInOneDirection * std::sqrt(std::sqrt(count)) / setup.privacy.client->clip;
   const double tau = mean_noise(setup) * correlated_share(setup);
   return std::min(most, factor * norm * std::sqrt(3.0 / (2 * setup.configuration.rounds)) / (tau * std::sqrt(count)));

@@ -123,7 +123,7 @@ void compare_names(const RunData& data, const SafeTensors& model, const std::str
 
 Vector first_weights(const DataSetup& setup, const Model& model, FirstWeights first, std::vector<std::string>& notes) {
   const Configuration& configuration = setup.configuration;
-  Vector weights = model.initial(initialization(configuration), configuration.seed);
+  Vector weights = drawn_weights(configuration, model);
   if (first != FirstWeights::drawn || configuration.init.empty()) return weights;
   const SafeTensors file = read_safetensors(configuration.init);
   if (!model.has_layers()) return exact(model, file);
@@ -133,6 +133,8 @@ Vector first_weights(const DataSetup& setup, const Model& model, FirstWeights fi
   compare_names(setup.data, file, configuration.init, notes);
   notes.push_back("init: took " + joined(report.taken) + (report.missing.empty() ? "" : "; drawn: " + joined(report.missing)) +
                   (report.ignored.empty() ? "" : "; not used: " + joined(report.ignored)));
+  if (file.metadata.contains("rounds") && configuration.start == StartFrom::drawn && configuration.has_noise_server())
+    notes.emplace_back("init: its weights were trained; with --start learned the server takes the smaller steps that these need");
   return weights;
 }
 
@@ -456,6 +458,10 @@ Setup prepare_rest(DataSetup data, FirstWeights first) {
 }
 
 }  // namespace
+
+Vector drawn_weights(const Configuration& configuration, const Model& model) {
+  return model.initial(initialization(configuration), configuration.seed);
+}
 
 Setup prepare(const Configuration& configuration, FirstWeights first, RowsAre rows) {
   check_together(configuration);

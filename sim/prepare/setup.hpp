@@ -39,6 +39,9 @@ Setup prepare(const Configuration& configuration, FirstWeights first = FirstWeig
 /// Prepares a client of a networked federation, given its data. Throws Error.
 Setup prepare_client(DataSetup data);
 
+/// The weights with which the model would begin without `init`.
+Vector drawn_weights(const Configuration& configuration, const Model& model);
+
 /// Poisons the attackers' training data in this process. Call it once, before training.
 void poison(Setup& setup);
 

@@ -36,6 +36,9 @@ namespace fedstride {
 
 enum class InitializationRule { automatic, fan_in, fan_out, glorot };
 constexpr auto choice_names(InitializationRule) { return names("auto", "fan-in", "fan-out", "glorot"); }
+/// What `init` holds. Learned weights need smaller steps than drawn ones, however long they are.
+enum class StartFrom { drawn, learned };
+constexpr auto choice_names(StartFrom) { return names("drawn", "learned"); }
 enum class ClientStateRule { automatic, keep, reset };
 constexpr auto choice_names(ClientStateRule) { return names("auto", "keep", "reset"); }
 enum class WeightRule { automatic, examples, equal };
@@ -81,6 +84,7 @@ struct Configuration : ReadSettings {
   std::string model = std::string(kAutomaticModel);
   InitializationRule initialization = InitializationRule::automatic;
   std::string init;
+  StartFrom start = StartFrom::drawn;
   std::string freeze;
 
   std::string method;  ///< always empty: resolving replaces it by settings (sim/settings/methods.hpp)
@@ -108,7 +112,7 @@ struct Configuration : ReadSettings {
   double server_final_factor = ServerSchedule().last;
   int server_schedule_rounds = ServerSchedule().rounds;
   double server_decay = ServerSchedule().decay;
-  double server_noise_factor = 3;
+  AutoNumber server_noise_factor = {.value = 3, .is_auto = true};
   Privacy privacy;
   SecureAggregation secure_aggregation = SecureAggregation::none;
   std::string secure_grid;
@@ -140,6 +144,7 @@ struct Configuration : ReadSettings {
   std::string out;
   CodeNames code;
 
+  bool has_init() const { return !init.empty(); }
   bool is_secure() const { return secure_aggregation != SecureAggregation::none; }
   bool bounds_updates() const { return max_update_norm > 0; }
   bool has_linear_server() const { return server_schedule == ServerScheduleShape::linear; }

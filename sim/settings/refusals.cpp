@@ -189,6 +189,7 @@ Refusal unread(const Configuration& configuration, std::string_view name) {
     if (other.kind == SettingKind::flag) values = {true, false};
     if (other.kind == SettingKind::number || other.kind == SettingKind::whole) values.emplace_back(std::int64_t{1});
     if (other.may_be_auto) values.emplace_back(std::string("auto"));
+    if (other.kind == SettingKind::text && other.valid.place != Place::none) values.emplace_back(std::string("FILE"));
     const SettingValue now = found.get(own);
     const bool decides = std::ranges::any_of(values, [&](const SettingValue& value) {
       other.set(found.owner(own), value);

@@ -7,8 +7,10 @@
 
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/text.hpp"
 #include "dp/bounds/scaled.hpp"
 #include "dp/correlations/correlation.hpp"
+#include "nn/safetensors.hpp"
 #include "server/cohorts.hpp"
 #include "server/round.hpp"
 #include "sim/fleet/threads.hpp"
@@ -72,6 +74,31 @@ TEST_CASE("scaled updates are as long as the bound and never longer, as a sum ho
           clip.clip(view(std::as_const(zero)), nothing);
           CHECK(nothing == zero);
         }
+}
+
+TEST_CASE("from learned weights the rate is a third of that from drawn ones, whatever the learned ones' norm") {
+  const TemporaryFolder folder;
+  write_data(folder);
+  const std::string noise = "clip = 2.0\nnoise-multiplier = 40\n";
+  const Setup drawn = setup_of(folder, noise);
+  Vector longer = drawn.initial;
+  for (float& value : longer) value *= 5;
+  for (const bool is_of_run : {false, true}) {
+    const std::string file = folder / "model.safetensors", init = "init = '" + file + "'\n";
+    write_file(file, write_safetensors(
+                         drawn.model, longer,
+                         is_of_run ? std::map<std::string, std::string>{{"rounds", "9"}} : std::map<std::string, std::string>{}));
+    const Setup learned = setup_of(folder, noise + init + "start = 'learned'\n");
+    CHECK(learned.initial == longer);
+    CHECK(noise_rate(learned) == doctest::Approx(noise_rate(drawn) / 3));
+    CHECK(noise_rate(setup_of(folder, noise + init + "start = 'learned'\nserver-noise-factor = 6\n")) ==
+          doctest::Approx(2 * noise_rate(drawn)));
+    // Weights that somebody drew elsewhere are not told from learned ones, but those of a run are, in a note.
+    const Setup given = setup_of(folder, noise + init);
+    CHECK(noise_rate(given) == doctest::Approx(5 * noise_rate(drawn)));
+    CHECK((joined(given.notes).find("--start learned") != std::string::npos) == is_of_run);
+  }
+  CHECK_USAGE_ERROR(setup_of(folder, noise + "start = 'learned'\n"), "start", "'learned'", "init ''");
 }
 
 TEST_CASE("the first rate is that of the formula: central, local and growing noise; bounded where there is little of it") {
