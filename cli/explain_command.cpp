@@ -168,8 +168,7 @@ struct ExplainedRun {
       if (const double number = round.numbers[place_of(key)]; !std::isnan(number)) sum += number, ++count;
     return count > 0 ? sum / count : kUnknown;
   }
-  template <class Test>
-  int count_if(Test test) const {
+  int count_if(auto test) const {
     return static_cast<int>(std::ranges::count_if(rounds, [&](const ExplainedRound& round) {
       return test([&](std::string_view key) { return round.numbers[place_of(key)]; });
     }));

@@ -96,8 +96,7 @@ FlagValue value_of(CLI::Option& option) {
   return value;
 }
 
-template <class Value>
-CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, const FlagValue& kind, const std::string& help,
+CLI::Option& add_flag(CLI::App& command, const std::string& name, auto& value, const FlagValue& kind, const std::string& help,
                       Needed needed) {
   return takes(*command.add_option(name, value, help)->required(needed == Needed::yes), kind);
 }

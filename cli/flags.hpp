@@ -35,12 +35,10 @@ std::string title_of(Question question);
 /// Adds a flag, or an argument if the name has no dashes. Value is std::string, or std::vector<std::string> for an argument that
 /// may be given several times.
 enum class Needed { no, yes };
-template <class Value>
-CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, const FlagValue& kind, const std::string& help,
+CLI::Option& add_flag(CLI::App& command, const std::string& name, auto& value, const FlagValue& kind, const std::string& help,
                       Needed needed = Needed::no);
 /// Adds a flag, or an argument, that takes a file or a folder.
-template <class Value>
-CLI::Option& add_flag(CLI::App& command, const std::string& name, Value& value, Place place, const std::string& help,
+CLI::Option& add_flag(CLI::App& command, const std::string& name, auto& value, Place place, const std::string& help,
                       Needed needed = Needed::no) {
   return add_flag(command, name, value, FlagValue{.word = place == Place::folder ? "FOLDER" : "FILE", .place = place}, help,
                   needed);
@@ -81,8 +79,7 @@ class GivenFlagsOnly {
  public:
   GivenFlagsOnly(int argc, char** argv);
   ~GivenFlagsOnly();
-  GivenFlagsOnly(const GivenFlagsOnly&) = delete;
-  GivenFlagsOnly& operator=(const GivenFlagsOnly&) = delete;
+  GivenFlagsOnly& operator=(GivenFlagsOnly&&) = delete;
 
  private:
   std::set<std::string, std::less<>> names_;

@@ -41,8 +41,7 @@ using Correct = void (*)(float*, const float*, const float*, const float*, const
 constexpr Correct kCorrect[2][2] = {{correct<false, false>, correct<false, true>}, {correct<true, false>, correct<true, true>}};
 
 // Calls act(from, to) for each part of [first, end) that lies in one of the sorted ranges.
-template <class Act>
-void for_each_overlap(std::span<const ParameterRange> ranges, std::size_t first, std::size_t end, Act act) {
+void for_each_overlap(std::span<const ParameterRange> ranges, std::size_t first, std::size_t end, auto act) {
   auto range = std::ranges::upper_bound(ranges, first, {}, [](const ParameterRange& one) { return one.offset + one.size; });
   for (; range != ranges.end() && range->offset < end; ++range)
     act(std::max(first, range->offset), std::min(end, range->offset + range->size));

@@ -52,8 +52,7 @@ class OutsideLots {
  public:
   /// `tensors` are the ranges of the model's tensors in its flat vector.
   OutsideLots(const OutsideLotsTerms& terms, std::span<const ParameterRange> tensors);
-  OutsideLots(const OutsideLots&) = delete;  // draws_ refers to members
-  OutsideLots& operator=(const OutsideLots&) = delete;
+  OutsideLots& operator=(OutsideLots&&) = delete;  // draws_ refers to members
 
   /// Draws the next lot; returns false if none is left in the round. Throws Error (usage) if the previous lot was not released:
   /// skipping a lot because of its contents would reveal something about them.

@@ -83,14 +83,12 @@ class PrivatePlan {
 
   /// Convert the whole plan, whose lots must consist of examples, to a cereal archive and back. load throws if the archive does
   /// not contain a plan.
-  template <class Archive>
-  void save(Archive& archive) const {
+  void save(auto& archive) const {
     exchange(archive, *this, noise_.rules());
     archive(std::string(clip_rule_.name()));
     for (const SettingInfo& setting : clip_rule_.part().settings()) archive(std::get<double>(clip_rule_.part().get(setting)));
   }
-  template <class Archive>
-  void load(Archive& archive) {
+  void load(auto& archive) {
     NoisePlanRules noise;
     exchange(archive, *this, noise);
     noise_ = NoisePlan(noise);
@@ -112,8 +110,7 @@ class PrivatePlan {
 
  private:
   std::uint64_t steps_before(int epoch, int lots_per_step) const;
-  template <class Archive, class Plan, class Rules>
-  static void exchange(Archive& archive, Plan& plan, Rules& noise) {
+  static void exchange(auto& archive, auto& plan, auto& noise) {
     archive(plan.sampling_, plan.neighbours_, plan.rate_, plan.lot_, plan.denominator_, plan.first_lots_per_step_,
             plan.later_lots_per_step_, plan.epoch_of_change_, plan.steps_, noise.clip, noise.noise_multiplier,
             noise.clip_schedule, noise.noise_schedule, noise.target, noise.gamma, noise.momentum);

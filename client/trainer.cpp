@@ -303,8 +303,7 @@ void Trainer::gradient_at_start(PlainBatches& batches, std::size_t rows, const S
   objective_.set_start_loss(loss / static_cast<double>(rows));
 }
 
-template <class Source>
-void Trainer::train_epochs(const Pass& pass, PartState& state, Source& source, const Signals& signals, ClientReport& report) {
+void Trainer::train_epochs(const Pass& pass, PartState& state, auto& source, const Signals& signals, ClientReport& report) {
   const OptimizerPart& optimizer = *training_.optimizer;
   double loss = 0;
   std::uint64_t loss_examples = 0;

@@ -152,8 +152,7 @@ class Trainer {
   void falsify(std::uint32_t round, ClientId client);
 
   /// `source` supplies the batches: PlainBatches or PrivateLots.
-  template <class Source>
-  void train_epochs(const Pass& pass, PartState& state, Source& source, const Signals& signals, ClientReport& report);
+  void train_epochs(const Pass& pass, PartState& state, auto& source, const Signals& signals, ClientReport& report);
   ClientReport train_with(PartState& state, const Task& task, ClientId client, std::span<const Row> rows,
                           ForEachPiece for_each_piece, const Signals& signals);
   /// Trains the client's personal model if its kind has a second pass, and tests the personal model.

@@ -7,12 +7,9 @@
 
 #include <Eigen/src/Core/util/Macros.h>
 #include <cfloat>
-#include <cstdlib>
 #include <fstream>
 
-#include "core/error.hpp"
 #include "core/simd.hpp"
-#include "core/text.hpp"
 
 #if defined(__FAST_MATH__) || FLT_EVAL_METHOD != 0
 #error "results need IEEE 754 arithmetic: build without -ffast-math, and not for the x87 FPU"
@@ -48,23 +45,6 @@ BuildInfo build_info() {
 std::string library_versions() {
   return "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
          std::to_string(EIGEN_MINOR_VERSION) + ", OpenSSL " + OpenSSL_version(OPENSSL_VERSION_STRING);
-}
-
-std::string day_text(std::time_t time) {
-  std::tm date{};
-  char text[32] = "";
-  if (gmtime_r(&time, &date) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d", &date);
-  return text;
-}
-
-std::string source_day() {
-  const char* epoch = std::getenv("SOURCE_DATE_EPOCH");
-  if (epoch == nullptr || *epoch == '\0') return {};
-  std::int64_t seconds = 0;
-  const std::string day = parse_number(std::string_view(epoch), seconds) ? day_text(seconds) : std::string();
-  if (day.empty())
-    throw usage_error("SOURCE_DATE_EPOCH is '" + std::string(epoch) + "'; it must be a whole number of seconds since 1970");
-  return day;
 }
 
 std::string missing_instructions() {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <ctime>
 #include <string>
 
 namespace fedstride {
@@ -19,12 +18,6 @@ BuildInfo build_info();
 
 /// The versions of the libraries that may affect results or speed: "Eigen 3.4.0, OpenSSL 3.0.17".
 std::string library_versions();
-
-/// The date given by SOURCE_DATE_EPOCH (reproducible-builds.org), such as "2026-11-27"; empty if the variable is not set. Throws
-/// Error (usage) if its value is not a number of seconds.
-std::string source_day();
-/// The UTC date of a time, such as "2026-11-27"; empty if the time cannot be converted.
-std::string day_text(std::time_t time);
 
 /// Incremented whenever the results of any configuration or the default of any setting changes. A result is recomputed only if
 /// this number, its configuration or its data has changed. What changes private runs alone leaves the number of all others as it is

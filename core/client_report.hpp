@@ -143,13 +143,11 @@ inline constexpr auto kReportFields = [] {
 }();
 
 /// Calls visit(field) for every member, in order.
-template <class Visitor>
-constexpr void for_each_report_field(Visitor&& visit) {
+constexpr void for_each_report_field(auto&& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, kReportFields);
 }
 /// Calls visit(field) for every numeric member.
-template <class Visitor>
-constexpr void for_each_report_number(Visitor&& visit) {
+constexpr void for_each_report_number(auto&& visit) {
   for_each_report_field([&]<class Field>(const Field& field) {
     if constexpr (Field::kIsNumber) visit(field);
   });

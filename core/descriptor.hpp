@@ -43,8 +43,7 @@ inline void hold_standard_descriptors() {
 }
 
 /// Repeats a system call while signals interrupt it, and returns its result.
-template <class Call>
-auto uninterrupted(Call call) {
+auto uninterrupted(auto call) {
   for (;;)
     if (const auto result = call(); result >= 0 || errno != EINTR) return result;
 }

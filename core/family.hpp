@@ -19,10 +19,6 @@ void check_value(std::string_view name, const Valid& valid, const Value& value) 
                         valid.text(std::is_integral_v<Value>));
   }
 }
-template <class Owner, class Value>
-void check_field(const Field<Owner, Value>& field, const Value& value) {
-  check_value(field.name, field.valid, value);
-}
 
 /// A closed family is a std::variant of parts (core/part.hpp has open families); the variant is the registry. Each part has
 ///   static constexpr std::string_view kName, kSummary;
@@ -47,8 +43,7 @@ std::vector<std::string> part_names() {
   return names;
 }
 
-template <class Family>
-std::string_view part_name(const Family& family) {
+std::string_view part_name(const auto& family) {
   return std::visit([]<class Part>(const Part&) { return Part::kName; }, family);
 }
 

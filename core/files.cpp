@@ -52,8 +52,7 @@ class NoPipeSignal {
     if (::sigismember(&before_, SIGPIPE) == 0) uninterrupted([&] { return ::sigtimedwait(&pipe_, nullptr, &none); });
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
-  NoPipeSignal(const NoPipeSignal&) = delete;
-  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(NoPipeSignal&&) = delete;
 
  private:
   sigset_t pipe_{};
@@ -79,8 +78,7 @@ class Temporaries {
   ~Temporaries() {
     for (std::size_t i = renamed_; i < written_.size(); ++i) ::unlink(written_[i].c_str());
   }
-  Temporaries(const Temporaries&) = delete;
-  Temporaries& operator=(const Temporaries&) = delete;
+  Temporaries& operator=(Temporaries&&) = delete;
 
   void write() {
     for (const NewFile& file : files_) {

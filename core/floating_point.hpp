@@ -51,8 +51,7 @@ class FloatingPointMode {
  public:
   FloatingPointMode() : saved_(floating_point_mode()) { set_floating_point_mode(kFloatingPointMode); }
   ~FloatingPointMode() { set_floating_point_mode(saved_); }
-  FloatingPointMode(const FloatingPointMode&) = delete;
-  FloatingPointMode& operator=(const FloatingPointMode&) = delete;
+  FloatingPointMode& operator=(FloatingPointMode&&) = delete;
 
  private:
   std::uint64_t saved_;

@@ -1,7 +1,6 @@
 #include "core/json.hpp"
 
 #include <algorithm>
-#include <istream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -193,22 +192,11 @@ bool operator==(const Json& a, const Json& b) {
   return true;
 }
 
-bool JsonTree::key(std::string& name) {
-  next_ = &(*open_.back())[name];
-  return true;
-}
-
 Json& JsonTree::place(Json value) {
-  begin_value();
   if (open_.empty()) return root_ = std::move(value);
   if (open_.back()->is_object()) return *next_ = std::move(value);
   open_.back()->push_back(std::move(value));
   return open_.back()->back();
-}
-
-bool JsonTree::open(Json value) {
-  open_.push_back(&place(std::move(value)));
-  return true;
 }
 
 namespace {
@@ -218,26 +206,41 @@ using Library = nlohmann::ordered_json;
 /// Forwards the library's events.
 class Events final : public nlohmann::json_sax<Library> {
  public:
-  explicit Events(JsonEvents& to) : to_(to) {}
-  bool null() override { return to_.scalar(nullptr); }
-  bool boolean(bool value) override { return to_.scalar(value); }
-  bool number_integer(number_integer_t value) override { return to_.scalar(value); }
-  bool number_unsigned(number_unsigned_t value) override { return to_.scalar(value); }
-  bool number_float(number_float_t value, const std::string&) override { return to_.scalar(value); }
-  bool string(std::string& value) override { return to_.scalar(std::move(value)); }
+  explicit Events(JsonTree& to) : to_(to) {}
+  bool null() override { return place(nullptr); }
+  bool boolean(bool value) override { return place(value); }
+  bool number_integer(number_integer_t value) override { return place(value); }
+  bool number_unsigned(number_unsigned_t value) override { return place(value); }
+  bool number_float(number_float_t value, const std::string&) override { return place(value); }
+  bool string(std::string& value) override { return place(std::move(value)); }
   bool binary(Library::binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return to_.start_object(); }
-  bool key(std::string& name) override { return to_.key(name); }
-  bool end_object() override { return to_.end_object(); }
-  bool start_array(std::size_t) override { return to_.start_array(); }
-  bool end_array() override { return to_.end_array(); }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool key(std::string& name) override {
+    to_.key(name);
+    return true;
+  }
+  bool end_object() override { return end_array(); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override {
+    to_.close();
+    return true;
+  }
   bool parse_error(std::size_t position, const std::string&, const Library::exception& error) override {
     constexpr int kNumberOutOfRange = 406;
-    return to_.parse_error(JsonError(error.what(), position, error.id == kNumberOutOfRange));
+    throw JsonError(error.what(), position, error.id == kNumberOutOfRange);
   }
 
  private:
-  JsonEvents& to_;
+  bool place(Json value) {
+    to_.place(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    to_.open(std::move(value));
+    return true;
+  }
+
+  JsonTree& to_;
 };
 
 Library library_value(const Json& json) {
@@ -256,18 +259,14 @@ Library library_value(const Json& json) {
 
 }  // namespace
 
-bool sax_parse_json(std::string_view text, JsonEvents& events) {
-  Events all(events);
-  return Library::sax_parse(text, &all);
-}
-bool sax_parse_json(std::istream& bytes, JsonEvents& events) {
-  Events all(events);
-  return Library::sax_parse(bytes, &all);
+void parse_json(std::string_view text, JsonTree& tree) {
+  Events events(tree);
+  Library::sax_parse(text, &events);
 }
 
 Json parse_json_or_throw(std::string_view text) {
   JsonTree tree;
-  sax_parse_json(text, tree);
+  parse_json(text, tree);
   return std::move(tree.root());
 }
 

@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <iosfwd>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -188,59 +187,35 @@ class Json {
   } held_ = {};
 };
 
-/// A parser's events, in the order of the text; a function that returns false stops the parser.
-struct JsonEvents {
-  virtual ~JsonEvents() = default;
-  /// Null, a boolean, a number or a string.
-  virtual bool scalar(Json value) = 0;
-  virtual bool key(std::string& name) = 0;
-  virtual bool start_object() = 0;
-  virtual bool end_object() = 0;
-  virtual bool start_array() = 0;
-  virtual bool end_array() = 0;
-  virtual bool parse_error(const JsonError&) { return false; }
-};
-
-/// Builds a value from the events; text that is not JSON throws JsonError. Derive from this class to receive the events as well.
-class JsonTree : public JsonEvents {
+/// Builds a value from a parser's events, in the order of the text. Derive from this class to see keys and nesting as well.
+class JsonTree {
  public:
+  virtual ~JsonTree() = default;
+
   /// The value that has been read.
   Json& root() { return root_; }
   /// The number of open objects and arrays.
   std::size_t depth() const { return open_.size(); }
 
-  bool scalar(Json value) override {
-    place(std::move(value));
-    return true;
-  }
-  bool key(std::string& name) override;
-  bool start_object() override { return open(Json::object()); }
-  bool end_object() override {
-    open_.pop_back();
-    return true;
-  }
-  bool start_array() override { return open(Json::array()); }
-  bool end_array() override { return JsonTree::end_object(); }
-  bool parse_error(const JsonError& error) override { throw error; }
+  virtual void key(std::string& name) { next_ = &(*open_.back())[name]; }
+  /// An empty object or array begins.
+  virtual void open(Json value) { open_.push_back(&place(std::move(value))); }
+  void close() { open_.pop_back(); }
+  /// Null, a boolean, a number, a string or what open() begins.
+  Json& place(Json value);
 
  protected:
-  /// Called before each value, including objects and arrays; depth() then counts the enclosing objects and arrays.
-  virtual void begin_value() {}
   /// True if the innermost open object already has the key.
   bool stands_already(std::string_view key) const { return open_.back()->contains(key); }
 
  private:
-  bool open(Json value);
-  Json& place(Json value);
-
   Json root_;
   std::vector<Json*> open_;
   Json* next_ = nullptr;  ///< the value of the last key
 };
 
-/// Parses text and reports every value without storing any. Returns false if it is not JSON or an event stopped the parser.
-bool sax_parse_json(std::string_view text, JsonEvents& events);
-bool sax_parse_json(std::istream& bytes, JsonEvents& events);
+/// Parses text into the tree. Throws JsonError, with nlohmann's message and the byte position, if it is not JSON.
+void parse_json(std::string_view text, JsonTree& tree);
 
 /// Parses text; returns null if it is not JSON. If a key occurs twice, the last value wins.
 Json parse_json(std::string_view text);

@@ -10,10 +10,7 @@ namespace fedstride {
 static_assert(std::endian::native == std::endian::little, "codes are little-endian, like numbers in memory");
 
 /// Appends a number's bytes.
-template <class Number>
-void put_number(std::string& code, Number value) {
-  code.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
+void put_number(std::string& code, auto value) { code.append(reinterpret_cast<const char*>(&value), sizeof value); }
 /// Removes a number from the front of `code`, which must be long enough, and returns it.
 template <class Number>
 Number take_number(std::string_view& code) {

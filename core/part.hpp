@@ -50,7 +50,8 @@ struct NoSettings {
   static constexpr auto kFields = std::tuple{};
 };
 
-/// The base of part Self in family Interface: the settings are its members, and Self({.alpha = 2}) sets them.
+/// The base of part Self in family Interface: the settings are its members. Self({.alpha = 2}) sets them if Self inherits the
+/// constructor (using PartBase::PartBase).
 template <class Interface, class Self, class Settings = NoSettings>
 class PartBase : public Interface, public Settings {
  public:

@@ -11,8 +11,7 @@ class PassingFolder {
   /// `purpose` is part of the folder's name. Throws Error (failure) if the folder cannot be created.
   explicit PassingFolder(const std::string& purpose);
   ~PassingFolder();
-  PassingFolder(const PassingFolder&) = delete;
-  PassingFolder& operator=(const PassingFolder&) = delete;
+  PassingFolder& operator=(PassingFolder&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
 

@@ -11,8 +11,6 @@
 
 namespace fedstride {
 
-struct ClientReport;
-
 /// The maximum number of values that a server sends its clients in addition to the model.
 inline constexpr std::size_t kMaxTold = 8;
 

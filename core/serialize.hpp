@@ -18,8 +18,7 @@ inline constexpr std::uint64_t kMaxVectorSize = std::uint64_t{1} << 30;
 /// save and load for fedstride::Vector, for use with cereal's two binary archives: the length in 64 bits, then the floats.
 namespace cereal {
 
-template <class Archive>
-void save(Archive& archive, const fedstride::Vector& vector) {
+void save(auto& archive, const fedstride::Vector& vector) {
   const auto size = static_cast<std::uint64_t>(vector.size());
   archive(size);
   archive(binary_data(vector.data(), size * sizeof(float)));
@@ -27,8 +26,7 @@ void save(Archive& archive, const fedstride::Vector& vector) {
 
 /// Memory grows with the bytes that have arrived, never with a claimed length. Throws Error (failure) for a length above
 /// kMaxVectorSize, or cereal::Exception if the bytes end early.
-template <class Archive>
-void load(Archive& archive, fedstride::Vector& vector) {
+void load(auto& archive, fedstride::Vector& vector) {
   std::uint64_t size = 0;
   archive(size);
   if (size > fedstride::kMaxVectorSize)

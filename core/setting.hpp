@@ -288,12 +288,6 @@ std::span<const SettingInfo> settings_of() {
   return detail::setting_list<Owner, Owner>();
 }
 
-/// Throws Error (usage) unless every setting of the object is valid.
-template <class Owner>
-void check_settings(const Owner& owner) {
-  for (const SettingInfo& setting : settings_of<Owner>()) setting.check(setting.get(&owner));
-}
-
 /// A value as given in a file or on the command line. Text from the command line is converted to the key's type.
 struct Setting {
   SettingValue value;

@@ -20,8 +20,7 @@ class StopLater {
  public:
   StopLater() { ++count_; }
   ~StopLater() { --count_; }
-  StopLater(const StopLater&) = delete;
-  StopLater& operator=(const StopLater&) = delete;
+  StopLater& operator=(StopLater&&) = delete;
   static bool any() { return count_ > 0; }
 
  private:

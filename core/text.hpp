@@ -21,8 +21,7 @@ std::string_view trimmed(std::string_view text);
 std::string lower_case(std::string_view text);
 
 /// The parts joined into one text: "a, b, c".
-template <class Texts>
-std::string joined(const Texts& parts, std::string_view separator = ", ") {
+std::string joined(const auto& parts, std::string_view separator = ", ") {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) (i == 0 ? text : text += separator) += parts[i];
   return text;
@@ -48,15 +47,13 @@ std::string unknown_name(std::string_view what, std::string_view name, std::span
 
 /// Parses all of `text` as a number, independent of the locale. Returns false, leaving `number` unspecified, if it is not a
 /// number or out of range.
-template <class Number>
-bool parse_number(std::string_view text, Number& number) {
+bool parse_number(std::string_view text, auto& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc{} && end == text.data() + text.size();
 }
 
 /// The shortest text that reads back as the same number ("0.1", "1e-05", "10").
-template <class Number>
-std::string number_text(Number number) {
+std::string number_text(auto number) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
   return {buffer, end};

@@ -21,8 +21,7 @@ class InputFile {
  public:
   explicit InputFile(const std::filesystem::path& path);
   ~InputFile();
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
+  InputFile& operator=(InputFile&&) = delete;
 
   /// Fills `out`; returns the number of bytes read, which is smaller only at the end.
   std::size_t read(std::span<std::uint8_t> out);

@@ -21,8 +21,7 @@ struct Published {
 };
 
 /// Reads the files of a published data set.
-template <class Read>
-DataPair published_in(const fs::path& folder, const ReadSettings& settings, Published known, Read read) {
+DataPair published_in(const fs::path& folder, const ReadSettings& settings, Published known, auto read) {
   const std::string name = "'" + folder.string() + "'";
   Assembly both(name, name, settings);
   read(both);

@@ -13,8 +13,7 @@
 namespace fedstride {
 namespace {
 
-template <class Value>
-float mean_of(const Value* values, std::size_t count) {
+float mean_of(const auto* values, std::size_t count) {
   return static_cast<float>(std::accumulate(values, values + count, 0.0) / static_cast<double>(count));
 }
 

@@ -13,8 +13,7 @@ class SharedDatasets {
 
   SharedDatasets();
   ~SharedDatasets();
-  SharedDatasets(const SharedDatasets&) = delete;
-  SharedDatasets& operator=(const SharedDatasets&) = delete;
+  SharedDatasets& operator=(SharedDatasets&&) = delete;
 };
 
 }  // namespace fedstride

@@ -15,8 +15,7 @@ namespace {
 
 /// Calls use(list, values per row, pointer to the list's member) for every list of a data set's examples and answers except
 /// `clients`, which a reduced set keeps for every row (keep_rows).
-template <class Some, class Use>
-void for_each_list(Some& data, Use use) {
+void for_each_list(auto& data, auto use) {
   const std::size_t size = data.shape.size(), answers = data.form().answers();
   use(data.labels, 1, &Dataset::labels);
   use(data.pixels, size, &Dataset::pixels);

@@ -82,8 +82,7 @@ void ConvStage::remove_border(const float* from, float* to) const {
   for (int y = 0; y < options_.input.height; ++y) std::copy_n(from + y * shape_.pitch(), length, to + y * length);
 }
 
-template <class RowOf>
-void ConvStage::emit(int row, const Signal& out, bool training, RowOf&& row_of) {
+void ConvStage::emit(int row, const Signal& out, bool training, auto&& row_of) {
   const Window window = options_.window;
   const float* window_rows[16];
   for (int y = 0; y < output_.height; ++y) {

@@ -55,8 +55,7 @@ class ConvStage final : public RowStageWithParameters {
   void forward_direct(const Signal& in, const Signal& out, RowRange range, bool training);
   void forward_winograd(const Signal& in, const Signal& out, RowRange range, bool training);
   /// Pools (or only unpads) one example's outputs into out.value; row_of(y) returns their row y and is called in ascending order.
-  template <class RowOf>
-  void emit(int row, const Signal& out, bool training, RowOf&& row_of);
+  void emit(int row, const Signal& out, bool training, auto&& row_of);
   /// True if an earlier layer, or the layer itself, needs gradients.
   bool needs_backward() const { return options_.data_gradient || !options_.tensors.frozen; }
   /// True if few output gradients are zero.

@@ -10,6 +10,16 @@
 namespace fedstride {
 namespace {
 
+/// A layer or the beginning of a block, in reading order.
+struct WrittenItem {
+  enum class Kind { layer, repeat, residual };
+  Kind kind = Kind::layer;
+  LayerPlace place;     ///< of a block: the number of its first layer, and the words before '{'
+  int times = 1;        ///< repeat
+  bool pads = false;    ///< residual: option A
+  std::size_t end = 0;  ///< index of the first item after this one and its contents
+};
+
 constexpr std::string_view kBlockForms = "residual { LAYERS }, residual pad { LAYERS }, repeat N { LAYERS }";
 
 /// Words separated by single spaces, without spaces around them.
@@ -30,7 +40,9 @@ Error too_many_layers() {
   return usage_error("the model has more than " + std::to_string(kMaxLayers) + " layers, the maximum supported");
 }
 
-/// Splits a line into pieces: a piece ends at '|', '{', '}' or the end of the line.
+/// Splits a line into items. Time and memory are linear in its length. Throws Error (usage) for empty layers and blocks, blocks
+/// that are not closed, not opened, nested too deeply or unknown, and more than kMaxLayers layers. A piece ends at '|', '{', '}' or
+/// the end of the line.
 class LineReader {
  public:
   std::vector<WrittenItem> read(std::string_view line) {
@@ -244,10 +256,8 @@ class Layout {
 
 }  // namespace
 
-std::vector<WrittenItem> split_line(std::string_view line) { return LineReader().read(line); }
-
 LaidLine lay_out(std::string_view line, const Flow& input, const ExampleForm& examples) {
-  return Layout(split_line(line), input, examples).line();
+  return Layout(LineReader().read(line), input, examples).line();
 }
 
 }  // namespace fedstride

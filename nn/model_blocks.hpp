@@ -24,16 +24,6 @@ inline constexpr std::size_t kMaxLayers = 1000;
 /// The maximum number of blocks around a layer.
 inline constexpr std::size_t kMaxDepth = 16;
 
-/// A layer or the beginning of a block, in reading order.
-struct WrittenItem {
-  enum class Kind { layer, repeat, residual };
-  Kind kind = Kind::layer;
-  LayerPlace place;     ///< of a block: the number of its first layer, and the words before '{'
-  int times = 1;        ///< repeat
-  bool pads = false;    ///< residual: option A
-  std::size_t end = 0;  ///< index of the first item after this one and its contents
-};
-
 /// Layers in the order of the model, blocks expanded. Slot 0 holds the model's input, slot i + 1 the output of layer i.
 struct LaidLayer {
   Layer layer;
@@ -47,10 +37,6 @@ struct LaidLine {
   std::vector<LaidLayer> layers;
   std::string text;  ///< normalized: laying it out again yields the same text
 };
-
-/// Splits a line into items. Time and memory are linear in its length. Throws Error (usage) for empty layers and blocks, blocks
-/// that are not closed, not opened, nested too deeply or unknown, and more than kMaxLayers layers.
-std::vector<WrittenItem> split_line(std::string_view line);
 
 /// Reads the layers and puts them in order. Throws Error (usage) for a layer that is invalid or does not fit, and for a residual
 /// block whose input cannot be added to its output.

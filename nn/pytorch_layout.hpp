@@ -22,8 +22,7 @@ inline Shape flattened_picture(const Model& model, int dense_layer) {
 }
 
 /// Calls visit(index in the parameter, in this program's layout) for every value in PyTorch's order.
-template <class Visit>
-void for_each_in_pytorch_order(const Model& model, const Parameter& parameter, Visit&& visit) {
+void for_each_in_pytorch_order(const Model& model, const Parameter& parameter, auto&& visit) {
   if (parameter.layout == ParameterLayout::convolution) {
     const auto outputs = static_cast<std::size_t>(parameter.shape[0]);
     const auto inputs = static_cast<std::size_t>(parameter.shape[1]);

@@ -70,8 +70,7 @@ class SubsampleStage final : public RowStage {
 
  private:
   /// Calls body(index in the input, index in the output) for every place of the output.
-  template <class Body>
-  void for_each_place(Body&& body) const {
+  void for_each_place(auto&& body) const {
     const auto inputs = static_cast<std::size_t>(input_.channels), outputs = static_cast<std::size_t>(output_.channels);
     for (int y = 0; y < output_.height; ++y)
       for (int x = 0; x < output_.width; ++x)

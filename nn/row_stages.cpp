@@ -18,8 +18,7 @@ struct Places {
 };
 
 /// Calls body(output index, the window's places in the image, channel) for every output of an image.
-template <class Body>
-void for_each_window(Shape input, Shape output, Window window, int padding, Body&& body) {
+void for_each_window(Shape input, Shape output, Window window, int padding, auto&& body) {
   std::size_t index = 0;
   for (int y = 0; y < output.height; ++y)
     for (int x = 0; x < output.width; ++x) {
@@ -31,8 +30,7 @@ void for_each_window(Shape input, Shape output, Window window, int padding, Body
 }
 
 /// Calls body(input index) for each of these places.
-template <class Body>
-void for_each_place(Shape input, const Places& places, int channel, Body&& body) {
+void for_each_place(Shape input, const Places& places, int channel, auto&& body) {
   for (int y = places.top; y < places.bottom; ++y)
     for (int x = places.left; x < places.right; ++x)
       body((static_cast<std::size_t>(y) * input.width + static_cast<std::size_t>(x)) * input.channels + channel);

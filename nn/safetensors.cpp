@@ -46,26 +46,19 @@ Error broken(const std::string& origin, const std::string& what) {
 Json parse_header(std::string_view text, const std::string& origin) {
   struct Header final : JsonTree {
     explicit Header(const std::string& of) : origin(of) {}
-    void look_at_depth() const {
+    void open(Json value) override {
       if (depth() >= kMaxDepth)
         throw broken(origin, "its header is nested more than " + std::to_string(kMaxDepth) + " levels deep");
+      JsonTree::open(std::move(value));
     }
-    bool start_object() override {
-      look_at_depth();
-      return JsonTree::start_object();
-    }
-    bool start_array() override {
-      look_at_depth();
-      return JsonTree::start_array();
-    }
-    bool key(std::string& name) override {
+    void key(std::string& name) override {
       if (stands_already(name)) throw broken(origin, "its header has the name " + shown(name) + " twice");
-      return JsonTree::key(name);
+      JsonTree::key(name);
     }
     const std::string& origin;
   } header(origin);
   try {
-    sax_parse_json(text, header);
+    parse_json(text, header);
     if (header.root().is_object()) return std::move(header.root());
   } catch (const JsonError&) {
   }

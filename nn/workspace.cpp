@@ -54,9 +54,8 @@ ExampleLoss position_loss(const ExampleForm& form, const Answers& answers, std::
 }
 
 /// Averages loss(score, answer), which returns a loss and its slope, over an example's answers.
-template <class Loss>
 ExampleLoss number_loss(const ExampleForm& form, const Answers& answers, std::size_t row, Scores scores, const float* scale,
-                        float* gradient, Loss&& loss) {
+                        float* gradient, auto&& loss) {
   const auto count = static_cast<std::size_t>(form.outputs);
   const auto values = answers.values.subspan(row * count, count);
   const double share = scale == nullptr ? 0 : static_cast<double>(*scale) / static_cast<double>(count);

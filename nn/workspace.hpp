@@ -43,8 +43,7 @@ struct Network::Workspace {
   int row_pieces(int rows) const;
   int most_row_pieces() const;
 
-  template <class Body>
-  static void run(int pieces, ForEachPiece for_each_piece, Body&& body) {
+  static void run(int pieces, ForEachPiece for_each_piece, auto&& body) {
     if (pieces == 1)
       body(0);
     else
@@ -52,15 +51,13 @@ struct Network::Workspace {
   }
 
   /// Calls body(range) for each piece of the rows.
-  template <class Body>
-  void run_rows(int rows, ForEachPiece for_each_piece, Body&& body) const {
+  void run_rows(int rows, ForEachPiece for_each_piece, auto&& body) const {
     const int pieces = row_pieces(rows);
     run(pieces, for_each_piece, [&](int piece) { body(RowRange{rows * piece / pieces, rows * (piece + 1) / pieces, piece}); });
   }
 
   /// Calls body with every stage that has parameters, in order.
-  template <class Body>
-  void for_each_with_parameters(Body&& body) {
+  void for_each_with_parameters(auto&& body) {
     for (PlacedStage& placed : stages) {
       if (placed.weights != nullptr) body(*placed.weights);
       if (placed.dense) body(*placed.dense);
@@ -68,8 +65,7 @@ struct Network::Workspace {
   }
 
   /// Calls body(stage, its number, its piece) for every gradient piece of the row stages.
-  template <class Body>
-  void run_gradient_pieces(int rows, ForEachPiece for_each_piece, Body&& body) {
+  void run_gradient_pieces(int rows, ForEachPiece for_each_piece, auto&& body) {
     if (gradient_pieces.empty()) return;
     const bool worth_help = work * static_cast<std::size_t>(rows) > kWorkPerPiece;
     run(static_cast<int>(gradient_pieces.size()), worth_help ? for_each_piece : ForEachPiece(serially), [&](int index) {

@@ -13,8 +13,7 @@ namespace fedstride {
 namespace {
 
 // "[\n    [1, 2],\n    [3]\n  ]": one line per inner list.
-template <class Lists>
-void append_lists(std::string& text, const Lists& lists) {
+void append_lists(std::string& text, const auto& lists) {
   text += '[';
   const char* before = "\n    [";
   for (const auto& list : lists) {

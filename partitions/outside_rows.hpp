@@ -19,7 +19,6 @@ struct OutsideRowsSettings {
 /// Examples known only to the clients' own code, for a model that consists only of tensors. Only the number of each client's
 /// examples is known here; it weights the client's updates and its chance of being drawn into a cohort.
 struct OutsideRows final : PartBase<PartitionPart, OutsideRows, OutsideRowsSettings> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = "outside";
   static constexpr std::string_view kSummary = "examples known only to the clients' code, for a model of tensors";
 

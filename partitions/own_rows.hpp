@@ -19,7 +19,6 @@ struct OwnRowsSettings {
 /// Rows that clients supply themselves and that the coordinator does not have. No rows are assigned; a roster gives the number
 /// and the hash of each client's rows. For `fedstride serve` only (sim/prepare/setup.hpp).
 struct OwnRows final : PartBase<PartitionPart, OwnRows, OwnRowsSettings> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = "own";
   static constexpr std::string_view kSummary = "rows that clients bring themselves, listed in a roster; only with serve";
 

@@ -30,10 +30,7 @@ namespace {
 using Numbers = std::vector<double>;
 
 // Registers a function without argument names: the package's Python functions have the keywords. pybind11 refuses wrong types.
-template <class Function>
-void add(py::module_& module, const char* name, Function function) {
-  module.def(name, function);
-}
+void add(py::module_& module, const char* name, auto function) { module.def(name, function); }
 
 std::pair<double, bool> sensitivity_of(const Numbers& values, std::size_t steps, bool dense, std::size_t separation,
                                        std::size_t most) {

@@ -19,8 +19,7 @@ class AtWork {
  public:
   AtWork();
   ~AtWork();
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
+  AtWork& operator=(AtWork&&) = delete;
 };
 
 /// Active while C++ computes: releases the GIL and sets the floating-point mode. On Python's main thread the first Ctrl-C or
@@ -32,8 +31,7 @@ class Computing {
   /// A signal also sets *asked, if given.
   explicit Computing(std::atomic<bool>* asked = nullptr);
   ~Computing();
-  Computing(const Computing&) = delete;
-  Computing& operator=(const Computing&) = delete;
+  Computing& operator=(Computing&&) = delete;
 
   /// Takes the GIL and restores the handlers. If a signal arrived, throws what Python's handler raises (KeyboardInterrupt), or
   /// ends the process if that was the signal's previous effect; returns if Python's handler raises nothing.
@@ -69,8 +67,7 @@ class InPython {
   /// `may_take_long`: the user's function may take a long time, so a signal that ends the process does so at once.
   explicit InPython(bool may_take_long = false);
   ~InPython();
-  InPython(const InPython&) = delete;
-  InPython& operator=(const InPython&) = delete;
+  InPython& operator=(InPython&&) = delete;
 
  private:
   bool may_take_long_;

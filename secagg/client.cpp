@@ -15,8 +15,7 @@ std::string name_of(ClientId client) { return "client " + std::to_string(client)
 
 std::string short_hash(const Bytes32& hash) { return hex_of(std::span(hash).first(8)); }
 
-template <class List, class Projection>
-bool is_ascending(const List& list, Projection client) {
+bool is_ascending(const auto& list, auto client) {
   for (std::size_t i = 1; i < list.size(); ++i)
     if (std::invoke(client, list[i - 1]) >= std::invoke(client, list[i])) return false;
   return true;

@@ -162,8 +162,7 @@ void Coordinator::take(const Unmasking& unmasking) {
   }
 }
 
-template <class Fits>
-Secret Coordinator::recover(ClientId owner, const char* what, const Fits& fits, std::vector<std::string>& remarks) const {
+Secret Coordinator::recover(ClientId owner, const char* what, const auto& fits, std::vector<std::string>& remarks) const {
   const unsigned threshold = session_.plan.threshold;
   const auto found = given_.find(owner);
   const std::size_t count = found == given_.end() ? 0 : found->second.size();

@@ -46,8 +46,7 @@ class Coordinator {
   void require(bool good, ClientId client, const std::string& what) const;
   void enough(std::size_t clients, const std::string& did) const;
   bool survives(ClientId client) const;
-  template <class Fits>
-  Secret recover(ClientId owner, const char* what, const Fits& fits, std::vector<std::string>& remarks) const;
+  Secret recover(ClientId owner, const char* what, const auto& fits, std::vector<std::string>& remarks) const;
 
   const Session& session_;
   Stage stage_ = Stage::adverts;

@@ -24,16 +24,17 @@ class Writer {
     bytes_.append(text_of(bytes));
     return *this;
   }
-  Writer& text(std::string_view text) {
+  void flag(bool value) { number(static_cast<std::uint8_t>(value ? 1 : 0)); }
+  void text(std::string_view text, std::size_t /*most*/) {
     number(static_cast<std::uint32_t>(text.size()));
     bytes_.append(text);
-    return *this;
   }
-  template <class List, class Write>
-  Writer& list(const List& list, const Write& write) {
+  void ring(const Ring& input) {
+    number(static_cast<std::uint8_t>(input.bits())).number(static_cast<std::uint64_t>(input.size())).raw(input.bytes());
+  }
+  void list(auto& list, std::size_t /*least*/, const auto& code) {
     number(static_cast<std::uint32_t>(list.size()));
-    for (const auto& one : list) write(one);
-    return *this;
+    for (auto& one : list) code(one);
   }
   std::string take() { return std::move(bytes_); }
 
@@ -46,184 +47,107 @@ class Reader {
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
   template <class T>
-    requires std::is_integral_v<T> T number() {
-      T value{};
-      std::memcpy(&value, cut(sizeof value).data(), sizeof value);
-      return value;
-    }
+  requires std::is_integral_v<T> Reader& number(T& value) {
+    std::memcpy(&value, cut(sizeof value).data(), sizeof value);
+    return *this;
+  }
   template <std::size_t kSize>
-  void raw(std::array<std::uint8_t, kSize>& out) {
+  Reader& raw(std::array<std::uint8_t, kSize>& out) {
     std::memcpy(out.data(), cut(kSize).data(), kSize);
+    return *this;
   }
-  std::string_view text(std::size_t most) {
-    const auto size = number<std::uint32_t>();
+  void flag(bool& value) {
+    std::uint8_t byte = 0;
+    number(byte);
+    require(byte <= 1);
+    value = byte == 1;
+  }
+  void text(std::string& text, std::size_t most) {
+    std::uint32_t size = 0;
+    number(size);
     require(size <= most);
-    return cut(size);
+    text = cut(size);
   }
-  /// Reads the number of elements that follow, each of at least `least` bytes.
-  std::size_t count(std::size_t least) {
-    const auto number = this->number<std::uint32_t>();
-    require(number <= kMaxCohort && number <= bytes_.size() / least);
-    return number;
+  void ring(Ring& input) {
+    std::uint8_t bits = 0;
+    std::uint64_t length = 0;
+    number(bits);
+    require(bits == 32 || bits == 64 || bits == 128);
+    number(length);
+    require(length <= kMaxLength);
+    const std::string_view bytes = cut(length * (bits / 8));
+    input = Ring(length, bits);
+    std::ranges::copy(bytes, input.bytes().begin());
   }
+  /// Each of a list's elements has at least `least` bytes.
+  void list(auto& list, std::size_t least, const auto& code) {
+    std::uint32_t size = 0;
+    number(size);
+    require(size <= kMaxCohort && size <= bytes_.size() / least);
+    list.resize(size);
+    for (auto& one : list) code(one);
+  }
+  void end() const { require(bytes_.empty()); }
+
+ private:
   std::string_view cut(std::size_t size) {
     require(size <= bytes_.size());
     const std::string_view piece = bytes_.substr(0, size);
     bytes_.remove_prefix(size);
     return piece;
   }
-  void end() const { require(bytes_.empty()); }
   void require(bool good) const {
     if (!good) throw failure("a message of secure aggregation is damaged");
   }
 
- private:
   std::string_view bytes_;
 };
 
-void write(Writer& to, const Advert& one) {
-  to.number(one.client).number(one.round).raw(one.model).raw(one.cohort).raw(one.settings);
-  to.raw(one.share_key).raw(one.mask_key).raw(one.commitment).raw(one.signature);
-}
-void read(Reader& from, Advert& one) {
-  one.client = from.number<ClientId>();
-  one.round = from.number<std::uint32_t>();
-  for (Bytes32* field : {&one.model, &one.cohort, &one.settings, &one.share_key, &one.mask_key, &one.commitment})
-    from.raw(*field);
-  from.raw(one.signature);
+// A message's fields in order, for a Writer and for a Reader.
+
+void code(auto& coder, Advert& one) {
+  coder.number(one.client).number(one.round).raw(one.model).raw(one.cohort).raw(one.settings);
+  coder.raw(one.share_key).raw(one.mask_key).raw(one.commitment).raw(one.signature);
 }
 constexpr std::size_t kAdvertSize = 8 + 6 * 32 + 64;
 
-void write(Writer& to, const Signed& one) { to.number(one.client).raw(one.signature); }
-void read(Reader& from, Signed& one) {
-  one.client = from.number<ClientId>();
-  from.raw(one.signature);
+void code(auto& coder, Signed& one) { coder.number(one.client).raw(one.signature); }
+void code(auto& coder, std::vector<Signed>& list) {
+  coder.list(list, 68, [&](Signed& one) { code(coder, one); });
 }
-
-void write(Writer& to, const std::vector<Shares::Sealed>& boxes) {
-  to.list(boxes, [&](const Shares::Sealed& one) { to.number(one.client).text(one.box); });
+void code(auto& coder, std::vector<Shares::Sealed>& boxes) {
+  coder.list(boxes, 8, [&](Shares::Sealed& one) { coder.number(one.client).text(one.box, kMaxBox); });
 }
-void read(Reader& from, std::vector<Shares::Sealed>& boxes) {
-  boxes.resize(from.count(8));
-  for (Shares::Sealed& one : boxes) {
-    one.client = from.number<ClientId>();
-    one.box = from.text(kMaxBox);
-  }
+void code(auto& coder, Invitation& message) {
+  coder.number(message.planned);
+  coder.list(message.members, 40,
+             [&](Invitation::Invited& one) { coder.number(one.member.client).raw(one.member.key).text(one.proof, kMaxProof); });
 }
-
-void write(Writer& to, const std::vector<Signed>& list) {
-  to.list(list, [&](const Signed& one) { write(to, one); });
+void code(auto& coder, Roster& roster) {
+  coder.list(roster.adverts, kAdvertSize, [&](Advert& one) { code(coder, one); });
 }
-void read(Reader& from, std::vector<Signed>& list) {
-  list.resize(from.count(68));
-  for (Signed& one : list) read(from, one);
+void code(auto& coder, Shares& message) { code(coder.number(message.client), message.boxes); }
+void code(auto& coder, Delivery& message) {
+  coder.list(message.sharers, 4, [&](ClientId& one) { coder.number(one); });
+  code(coder, message.boxes);
 }
-
-void read(Reader& from, Invitation& message) {
-  message.planned = from.number<std::uint32_t>();
-  message.members.resize(from.count(40));
-  for (Invitation::Invited& one : message.members) {
-    one.member.client = from.number<ClientId>();
-    from.raw(one.member.key);
-    one.proof = from.text(kMaxProof);
-  }
-}
-void read(Reader& from, Roster& roster) {
-  roster.adverts.resize(from.count(kAdvertSize));
-  for (Advert& one : roster.adverts) read(from, one);
-}
-void read(Reader& from, Shares& message) {
-  message.client = from.number<ClientId>();
-  read(from, message.boxes);
-}
-void read(Reader& from, Delivery& message) {
-  message.sharers.resize(from.count(4));
-  for (ClientId& one : message.sharers) one = from.number<ClientId>();
-  read(from, message.boxes);
-}
-void read(Reader& from, Masked& message) {
-  message.client = from.number<ClientId>();
-  from.raw(message.signature);
-  const auto bits = from.number<std::uint8_t>();
-  from.require(bits == 32 || bits == 64 || bits == 128);
-  const auto length = from.number<std::uint64_t>();
-  from.require(length <= kMaxLength);
-  const std::string_view bytes = from.cut(length * (bits / 8));
-  message.input = Ring(length, bits);
-  std::ranges::copy(bytes, message.input.bytes().begin());
-}
-void read(Reader& from, Survivors& message) { read(from, message.clients); }
-void read(Reader& from, Agreements& message) { read(from, message.clients); }
-void read(Reader& from, Unmasking& message) {
-  message.client = from.number<ClientId>();
-  message.shares.resize(from.count(37));
-  for (Unmasking::Opened& one : message.shares) {
-    one.owner = from.number<ClientId>();
-    const auto kind = from.number<std::uint8_t>();
-    from.require(kind <= 1);
-    one.of_seed = kind == 1;
-    from.raw(one.value.bytes);
-  }
+void code(auto& coder, Masked& message) { coder.number(message.client).raw(message.signature).ring(message.input); }
+void code(auto& coder, Survivors& message) { code(coder, message.clients); }
+void code(auto& coder, Agreements& message) { code(coder, message.clients); }
+void code(auto& coder, Unmasking& message) {
+  coder.number(message.client);
+  coder.list(message.shares, 37, [&](Unmasking::Opened& one) {
+    coder.number(one.owner).flag(one.of_seed);
+    coder.raw(one.value.bytes);
+  });
 }
 
 }  // namespace
 
-std::string encoded(const Invitation& message) {
+template <class Message>
+std::string encoded(const Message& message) {
   Writer to;
-  to.number(message.planned);
-  to.list(message.members,
-          [&](const Invitation::Invited& one) { to.number(one.member.client).raw(one.member.key).text(one.proof); });
-  return to.take();
-}
-std::string encoded(const Advert& message) {
-  Writer to;
-  write(to, message);
-  return to.take();
-}
-std::string encoded(const Roster& message) {
-  Writer to;
-  to.list(message.adverts, [&](const Advert& one) { write(to, one); });
-  return to.take();
-}
-std::string encoded(const Shares& message) {
-  Writer to;
-  to.number(message.client);
-  write(to, message.boxes);
-  return to.take();
-}
-std::string encoded(const Delivery& message) {
-  Writer to;
-  to.list(message.sharers, [&](ClientId one) { to.number(one); });
-  write(to, message.boxes);
-  return to.take();
-}
-std::string encoded(const Masked& message) {
-  Writer to;
-  to.number(message.client).raw(message.signature).number(static_cast<std::uint8_t>(message.input.bits()));
-  to.number(static_cast<std::uint64_t>(message.input.size())).raw(message.input.bytes());
-  return to.take();
-}
-std::string encoded(const Survivors& message) {
-  Writer to;
-  write(to, message.clients);
-  return to.take();
-}
-std::string encoded(const Agreement& message) {
-  Writer to;
-  write(to, message);
-  return to.take();
-}
-std::string encoded(const Agreements& message) {
-  Writer to;
-  write(to, message.clients);
-  return to.take();
-}
-std::string encoded(const Unmasking& message) {
-  Writer to;
-  to.number(message.client);
-  to.list(message.shares, [&](const Unmasking::Opened& one) {
-    to.number(one.owner).number(static_cast<std::uint8_t>(one.of_seed ? 1 : 0)).raw(one.value.bytes);
-  });
+  code(to, const_cast<Message&>(message));  // one function for both directions
   return to.take();
 }
 
@@ -231,20 +155,25 @@ template <class Message>
 Message decode(std::string_view bytes) {
   Reader from(bytes);
   Message message;
-  read(from, message);
+  code(from, message);
   from.end();
   return message;
 }
-template Invitation decode<Invitation>(std::string_view);
-template Advert decode<Advert>(std::string_view);
-template Roster decode<Roster>(std::string_view);
-template Shares decode<Shares>(std::string_view);
-template Delivery decode<Delivery>(std::string_view);
-template Masked decode<Masked>(std::string_view);
-template Survivors decode<Survivors>(std::string_view);
-template Agreement decode<Agreement>(std::string_view);
-template Agreements decode<Agreements>(std::string_view);
-template Unmasking decode<Unmasking>(std::string_view);
+
+#define FEDSTRIDE_SECAGG_MESSAGE(Message)       \
+  template std::string encoded(const Message&); \
+  template Message decode(std::string_view)
+FEDSTRIDE_SECAGG_MESSAGE(Invitation);
+FEDSTRIDE_SECAGG_MESSAGE(Advert);
+FEDSTRIDE_SECAGG_MESSAGE(Roster);
+FEDSTRIDE_SECAGG_MESSAGE(Shares);
+FEDSTRIDE_SECAGG_MESSAGE(Delivery);
+FEDSTRIDE_SECAGG_MESSAGE(Masked);
+FEDSTRIDE_SECAGG_MESSAGE(Survivors);
+FEDSTRIDE_SECAGG_MESSAGE(Agreement);
+FEDSTRIDE_SECAGG_MESSAGE(Agreements);
+FEDSTRIDE_SECAGG_MESSAGE(Unmasking);
+#undef FEDSTRIDE_SECAGG_MESSAGE
 
 std::string advert_text(const Advert& advert) {
   const std::string all = encoded(advert);

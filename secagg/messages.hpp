@@ -88,17 +88,8 @@ struct Unmasking {
   std::vector<Opened> shares = {};
 };
 
-std::string encoded(const Invitation& message);
-std::string encoded(const Advert& message);
-std::string encoded(const Roster& message);
-std::string encoded(const Shares& message);
-std::string encoded(const Delivery& message);
-std::string encoded(const Masked& message);
-std::string encoded(const Survivors& message);
-std::string encoded(const Agreement& message);
-std::string encoded(const Agreements& message);
-std::string encoded(const Unmasking& message);
-
+template <class Message>
+std::string encoded(const Message& message);
 template <class Message>
 Message decode(std::string_view bytes);
 

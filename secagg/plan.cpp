@@ -40,7 +40,8 @@ double log2_disconnected(const Assumed& assumed, unsigned degree) {
   return for_any(assumed.clients, log2);
 }
 
-// Drop-outs before the graph is drawn leave a larger share of colluders among the others.
+// log2 of the probability that some client's masks can be removed or the graph is disconnected; -infinity: never. Drop-outs before
+// the graph is drawn leave a larger share of colluders among the others.
 double log2_privacy(const Assumed& assumed, unsigned degree, unsigned threshold) {
   if (is_complete(assumed, degree)) return 2 * threshold > assumed.clients + assumed.colluders ? kNever : 0;
   if (2 * threshold <= degree + 1) return 0;
@@ -49,6 +50,7 @@ double log2_privacy(const Assumed& assumed, unsigned degree, unsigned threshold)
   return log2_sum(for_any(assumed.clients, both), log2_disconnected(assumed, degree));
 }
 
+// log2 of the probability that a round with the fewest survivors cannot be unmasked.
 double log2_completion(const Assumed& assumed, unsigned degree, unsigned threshold) {
   if (is_complete(assumed, degree)) return assumed.clients - assumed.dropouts >= threshold ? kNever : 0;
   if (threshold > degree) return 0;
@@ -106,11 +108,8 @@ Plan choose_plan(const Assumed& assumed, unsigned degree) {
     // A higher threshold protects better but tolerates fewer drop-outs.
     unsigned t = (k + 1) / 2 + 1;
     while (t <= k && log2_privacy(assumed, k, t) > kLog2Failure) ++t;
-    const double privacy = log2_privacy(assumed, k, t);
-    const double completion = log2_completion(assumed, k, t);
-    if (privacy <= kLog2Failure && completion <= kLog2Failure)
-      return {assumed.clients,   k, t, std::max(majority, assumed.clients - assumed.dropouts), privacy, completion,
-              splits(assumed, k)};
+    if (log2_privacy(assumed, k, t) <= kLog2Failure && log2_completion(assumed, k, t) <= kLog2Failure)
+      return {assumed.clients, k, t, std::max(majority, assumed.clients - assumed.dropouts), splits(assumed, k)};
   }
   throw usage_error((degree > 0 ? "secure-degree is " + std::to_string(degree) + ", which cannot support "
                                 : "secure-aggregation cannot support ") +

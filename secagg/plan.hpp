@@ -27,10 +27,6 @@ struct Plan {
   unsigned degree = 0;
   unsigned threshold = 0;
   unsigned minimum = 0;
-  /// log2 of the probability that some client's masks can be removed or the graph is disconnected; -infinity: never.
-  double log2_privacy_failure = 0;
-  /// log2 of the probability that a round with `minimum` survivors cannot be unmasked.
-  double log2_completion_failure = 0;
   /// True if a coordinator that chooses the drop-outs could learn sums over groups of at least threshold - colluders clients.
   bool splits = false;
   bool operator==(const Plan&) const = default;

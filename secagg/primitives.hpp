@@ -68,8 +68,7 @@ class KeyStream {
  public:
   explicit KeyStream(const Secret& key);
   ~KeyStream();
-  KeyStream(const KeyStream&) = delete;
-  KeyStream& operator=(const KeyStream&) = delete;
+  KeyStream& operator=(KeyStream&&) = delete;
   /// Fills `out` with the next bytes.
   void next(std::span<std::uint8_t> out);
 

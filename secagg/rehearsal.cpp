@@ -44,11 +44,6 @@ Rehearsal::Rehearsal(Session session, std::vector<Secret> signing_keys, const st
   coordinator_.end_sharing();
 }
 
-bool Rehearsal::expects(ClientId client) const {
-  const auto role = roles_.find(client);
-  return role != roles_.end() && role->second.stays(Leaves::before_input);
-}
-
 void Rehearsal::add(ClientId client, Ring input) {
   Role& role = roles_.at(client);
   const Masked masked = role.client->mask(to_client(role, coordinator_.delivery(client)), std::move(input));

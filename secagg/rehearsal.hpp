@@ -23,9 +23,7 @@ class Rehearsal {
   /// Throws Error (failure) if too few clients are left.
   Rehearsal(Session session, std::vector<Secret> signing_keys, const std::vector<Leaves>& leaves, const Secret& randomness);
 
-  /// True if the client takes part in the stage of inputs.
-  bool expects(ClientId client) const;
-  /// Masks the input and adds it. Callable from any thread, once per expected client; clients whose input is not added have
+  /// Masks the input and adds it. Callable from any thread, once per client that takes part; clients whose input is not added have
   /// dropped out.
   void add(ClientId client, Ring input);
   /// Carries out the remaining stages. Throws Error (failure) if too few clients are left.

@@ -14,7 +14,6 @@ struct BinsCohortSettings {
 /// Each client takes part in one round of every cycle of `cohort-bins` rounds, drawn independently of other clients and the
 /// same in all cycles; a round may be empty.
 struct BinsCohort final : PartBase<CohortPart, BinsCohort, BinsCohortSettings> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = BallsInBins::kName;
   static constexpr std::string_view kSummary =
       "each client takes part in one round of a cycle, drawn once and the same in every cycle";

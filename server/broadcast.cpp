@@ -8,10 +8,7 @@
 
 namespace fedstride {
 
-template <class Archive>
-void serialize(Archive& archive, ModelChange& change) {
-  archive(change.round, change.code);
-}
+void serialize(auto& archive, ModelChange& change) { archive(change.round, change.code); }
 
 const Vector& Broadcast::advance(std::uint32_t round, const Vector& model) {
   if (held_.empty()) return held_ = model;

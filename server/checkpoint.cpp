@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::string_view kKind = "fedstride checkpoint 8";
 
-template <class Archive>
-void fields(Archive& archive, Checkpoint& checkpoint) {
+void fields(auto& archive, Checkpoint& checkpoint) {
   archive(checkpoint.configuration, checkpoint.round, checkpoint.model, checkpoint.fleet_state, checkpoint.server_state,
           checkpoint.results_bytes, checkpoint.results_hash, checkpoint.examples, checkpoint.uplink_bytes,
           checkpoint.downlink_bytes, checkpoint.wasted_bytes, checkpoint.seconds, checkpoint.evaluation_seconds,

@@ -96,7 +96,6 @@ struct FixedCohort final : SizedCohort<FixedCohort> {
 
 /// A fixed number of clients, drawn with probability proportional to their number of examples (draw_by_size).
 struct SizeCohort final : SizedCohort<SizeCohort> {
-  using SizedCohort::SizedCohort;
   static constexpr std::string_view kName = "by-size";
   static constexpr std::string_view kSummary = "a fixed number of clients, drawn in proportion to their numbers of examples";
 
@@ -107,7 +106,6 @@ struct SizeCohort final : SizedCohort<SizeCohort> {
 
 /// A fixed number of clients, taken in turn.
 struct RoundRobinCohort final : SizedCohort<RoundRobinCohort> {
-  using SizedCohort::SizedCohort;
   static constexpr std::string_view kName = "round-robin";
   static constexpr std::string_view kSummary = "a fixed number of clients, in turn";
 
@@ -146,7 +144,6 @@ struct TraceCohortSettings {
 
 /// The clients that a file lists as available in the round; if there are more than at-most, a uniform draw of at-most clients.
 struct TraceCohort final : PartBase<CohortPart, TraceCohort, TraceCohortSettings> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = "trace";
   static constexpr std::string_view kSummary = "the clients that a file lists as available";
 

@@ -22,10 +22,7 @@ struct FederatedAdaptive {
   struct State {
     Vector average;  ///< m
     Vector squares;  ///< v
-    template <class Archive>
-    void serialize(Archive& archive) {
-      archive(average, squares);
-    }
+    void serialize(auto& archive) { archive(average, squares); }
   };
 };
 

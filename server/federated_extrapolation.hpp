@@ -27,10 +27,7 @@ struct FederatedExtrapolationState {
   double rate = 1;
   bool has_before = false;
   Vector before;  ///< the model before the last one
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(has_before, before);
-  }
+  void serialize(auto& archive) { archive(has_before, before); }
 };
 
 /// FedExP (Jhunjhunwala, Wang & Joshi 2023, Equation 3): model += rate D with

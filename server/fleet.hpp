@@ -25,10 +25,8 @@ struct ClientTask {
 /// progress() are called from one thread.
 class Fleet {
  public:
-  Fleet() = default;
   virtual ~Fleet() = default;
-  Fleet(const Fleet&) = delete;
-  Fleet& operator=(const Fleet&) = delete;
+  Fleet& operator=(Fleet&&) = delete;
 
   /// Sends a task to the clients of a cohort and adds each client's update to the accumulator once, in any order, from any
   /// thread, or fills parts of the accumulator and merges them. Clients that fail are absent. Throws Interrupted if the run is

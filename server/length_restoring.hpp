@@ -14,10 +14,7 @@ struct LengthRestoringState {
   double cosine = 0;  ///< between the mean change and the model's last change; 0: no last change
   bool has_before = false;
   Vector before;  ///< the model before the last one
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(has_before, before);
-  }
+  void serialize(auto& archive) { archive(has_before, before); }
 };
 
 /// model += gamma D for the mean D of the round's changes D_k, with weights p_k that add up to 1, and
@@ -28,7 +25,6 @@ struct LengthRestoringState {
 /// change. Under client-level privacy, the mean of |D_k|^2 is released together with D (ReleasedBeside), and D includes its
 /// noise, so gamma D is at most as long as D or the clip bound, whichever is longer.
 struct LengthRestoring final : ServerOptimizerBase<LengthRestoring, NoSettings, LengthRestoringState> {
-  using ServerOptimizerBase::ServerOptimizerBase;
   static constexpr std::string_view kName = "restore";
   static constexpr std::string_view kSummary = "restores the length that the mean change lost in averaging; no settings";
 

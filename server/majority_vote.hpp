@@ -14,7 +14,6 @@ struct MajorityVoteSettings {
 /// equal weight send signs of one magnitude (compress-up sign with up-magnitude), this is signSGD with majority vote (Bernstein,
 /// Wang, Azizzadenesheli & Anandkumar 2018, Algorithm 1).
 struct MajorityVote final : ServerOptimizerBase<MajorityVote, MajorityVoteSettings> {
-  using ServerOptimizerBase::ServerOptimizerBase;
   static constexpr std::string_view kName = "sign";
   static constexpr std::string_view kSummary =
       "steps by the sign of each parameter's mean change (majority vote; Bernstein et al. 2018)";

@@ -18,8 +18,7 @@ class UpdateStore {
   /// `memory` is the limit in bytes.
   explicit UpdateStore(std::uint64_t memory) : memory_(memory) {}
   ~UpdateStore();
-  UpdateStore(const UpdateStore&) = delete;
-  UpdateStore& operator=(const UpdateStore&) = delete;
+  UpdateStore& operator=(UpdateStore&&) = delete;
 
   /// Copies the values; the copy never moves. Throws Error (failure) if they do not fit in the folder for temporary files
   /// ($TMPDIR, otherwise /tmp).

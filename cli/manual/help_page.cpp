@@ -29,9 +29,8 @@ std::string parts_of(const FlagInfo& flag, std::size_t columns) {
   return lines;
 }
 
-template <class Wanted>
 std::string section(const std::string& title, const std::vector<FlagInfo>& flags, Extent extent, std::size_t columns,
-                    Wanted wanted) {
+                    auto wanted) {
   std::string entries;
   for (const FlagInfo& flag : flags)
     if (!is_hidden(flag, extent) && wanted(flag)) entries += help_entry(flag, extent, columns);

@@ -27,8 +27,7 @@ class LiveLines {
  public:
   LiveLines();
   ~LiveLines() { end(); }
-  LiveLines(const LiveLines&) = delete;
-  LiveLines& operator=(const LiveLines&) = delete;
+  LiveLines& operator=(LiveLines&&) = delete;
 
   /// Draws the lines that `lines` returns for a width in columns, five times a second until end().
   void begin(std::function<std::vector<std::string>(std::size_t columns)> lines);

@@ -9,7 +9,6 @@ namespace fedstride {
 /// Rounds to the nearest bfloat16, ties to even: a float's upper half, with 8 significant bits.
 template <class Way>
 struct BrainFloat16 final : PartBase<Way, BrainFloat16<Way>> {
-  using PartBase<Way, BrainFloat16<Way>>::PartBase;
   static constexpr std::string_view kName = "bfloat16";
   static constexpr std::string_view kSummary = "a float's upper half: 8 significant bits, same range; 16 bits per entry";
 

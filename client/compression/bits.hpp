@@ -24,8 +24,7 @@ class BitWriter {
     if (used_ > 0) flush();
     text_.resize(at_ - (used_ > 0 ? sizeof(word_) - static_cast<std::size_t>(used_ + 7) / 8 : 0));
   }
-  BitWriter(const BitWriter&) = delete;
-  BitWriter& operator=(const BitWriter&) = delete;
+  BitWriter& operator=(BitWriter&&) = delete;
 
   /// Appends the lowest `count` bits, at most 32; higher bits must be 0.
   void put(std::uint32_t bits, int count) {

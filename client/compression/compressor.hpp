@@ -42,9 +42,6 @@ class Compressor : public Part {
  public:
   /// False for the part that sends uncompressed floats.
   virtual bool codes() const { return true; }
-  /// True if the mean of the clients' decoded codes equals, up to the grid, the decoded code of the clients' mean. Such codes
-  /// can be added before they are decoded, as secure aggregation requires. They encode each number separately (no norm or order).
-  virtual bool is_linear() const { return false; }
   /// True if the error that error feedback adds to the next update stays bounded: E |C(x) - x|^2 < |x|^2, or |C(x) - x| is
   /// bounded.
   virtual bool suits_feedback() const { return true; }

@@ -10,7 +10,6 @@ namespace fedstride {
 /// 65504 become 65504; those below 3e-8 become 0.
 template <class Way>
 struct Float16 final : PartBase<Way, Float16<Way>> {
-  using PartBase<Way, Float16<Way>>::PartBase;
   static constexpr std::string_view kName = "float16";
   static constexpr std::string_view kSummary = "half precision: 11 significant bits, at most 65504; 16 bits per entry";
 

@@ -11,12 +11,10 @@ namespace fedstride {
 /// Sends uncompressed floats.
 template <class Way>
 struct NoCompression final : PartBase<Way, NoCompression<Way>> {
-  using PartBase<Way, NoCompression<Way>>::PartBase;
   static constexpr std::string_view kName = "none";
   static constexpr std::string_view kSummary = "uncompressed floats, 32 bits per entry";
 
   bool codes() const override { return false; }
-  bool is_linear() const override { return true; }
   std::uint64_t most_bytes(std::size_t d) const override { return 4 * std::uint64_t{d}; }
   void encode(std::span<const float> numbers, const CodeAddress&, std::string& code) const override {
     code.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());

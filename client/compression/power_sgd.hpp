@@ -30,7 +30,6 @@ struct PowerSgdSettings {
 /// few rounds, and a round has only one sum. Biased: error^2 = |M|^2 - |P^T M|^2, near the error of the best matrix of this rank.
 /// Takes 32 r (n + m) bits per tensor; tensors with at most r (n + m) numbers, such as vectors, are sent as floats.
 struct PowerSgd final : PartBase<UpCompressor, PowerSgd, PowerSgdSettings> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = "power-sgd";
   static constexpr std::string_view kSummary = "a low-rank approximation of each tensor (Vogels et al. 2019); biased";
 

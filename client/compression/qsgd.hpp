@@ -24,7 +24,6 @@ struct QsgdSettings : BucketSettings<Way> {
 /// |x|^2. Takes 32 bits per bucket and 1 + ceil(log2(s + 1)) per number.
 template <class Way>
 struct Qsgd final : PartBase<Way, Qsgd<Way>, QsgdSettings<Way>> {
-  using PartBase<Way, Qsgd<Way>, QsgdSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "qsgd";
   static constexpr std::string_view kSummary =
       "entries rounded stochastically to levels of their bucket's norm (Alistarh et al. 2017)";

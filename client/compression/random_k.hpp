@@ -14,12 +14,10 @@ namespace fedstride {
 /// bits.
 template <class Way>
 struct RandomK final : PartBase<Way, RandomK<Way>, KeepSettings<Way>> {
-  using PartBase<Way, RandomK<Way>, KeepSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "random-k";
   static constexpr std::string_view kSummary =
       "entries at random indices shared by all clients in a round, scaled up (Konecny et al. 2016); unbiased";
 
-  bool is_linear() const override { return true; }
   bool suits_feedback() const override { return false; }
   std::uint64_t most_bytes(std::size_t d) const override { return 4 * std::uint64_t{kept_of(this->keep, d)}; }
 

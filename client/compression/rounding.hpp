@@ -30,12 +30,10 @@ struct RoundingSettings {
 /// probability f = x/g - floor(x/g). Unbiased; E error^2 = g^2 sum f (1 - f). The first byte is the number of bits per multiple.
 template <class Way>
 struct StochasticRounding final : PartBase<Way, StochasticRounding<Way>, RoundingSettings<Way>> {
-  using PartBase<Way, StochasticRounding<Way>, RoundingSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "rounding";
   static constexpr std::string_view kSummary =
       "stochastic rounding to a grid shared by all clients; unbiased, as many bits per entry as the largest needs";
 
-  bool is_linear() const override { return true; }
   std::uint64_t most_bytes(std::size_t d) const override { return 1 + 4 * std::uint64_t{d}; }
 
   void encode(std::span<const float> numbers, const CodeAddress& address, std::string& code) const override {

@@ -23,7 +23,6 @@ struct ScaledSignSettings : BucketSettings<Way> {
 /// becomes magnitude x sign(x), a one-bit vote; the server optimizer `sign` takes the majority.
 template <class Way>
 struct ScaledSign final : PartBase<Way, ScaledSign<Way>, ScaledSignSettings<Way>> {
-  using PartBase<Way, ScaledSign<Way>, ScaledSignSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "sign";
   static constexpr std::string_view kSummary =
       "signs times the bucket's mean magnitude (Karimireddy et al. 2019); 1 bit per entry, biased";

@@ -14,6 +14,14 @@ namespace {
 
 std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFF; }
 
+/// The b of put_places().
+int golomb_bits(std::size_t count, std::size_t d) {
+  if (count == 0 || count >= d) return 0;
+  const double share = static_cast<double>(count) / static_cast<double>(d);
+  const double ratio = portable::log(std::numbers::phi - 1) / portable::log(1 - share);
+  return std::clamp(1 + std::ilogb(ratio), 0, 31);
+}
+
 }  // namespace
 
 // Magnitudes sort like their bits, so three histograms, of 11, 10 and 10 bits, find the smallest magnitude kept.
@@ -51,13 +59,6 @@ std::vector<std::uint32_t> largest_places(std::span<const float> numbers, std::s
     places[found++] = static_cast<std::uint32_t>(i);
   }
   return places;
-}
-
-int golomb_bits(std::size_t count, std::size_t d) {
-  if (count == 0 || count >= d) return 0;
-  const double share = static_cast<double>(count) / static_cast<double>(d);
-  const double ratio = portable::log(std::numbers::phi - 1) / portable::log(1 - share);
-  return std::clamp(1 + std::ilogb(ratio), 0, 31);
 }
 
 void put_places(BitWriter& bits, std::span<const std::uint32_t> places, std::size_t d) {

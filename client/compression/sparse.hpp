@@ -14,7 +14,6 @@ std::vector<std::uint32_t> largest_places(std::span<const float> numbers, std::s
 
 /// `count` = k indices below d are written as gaps in Golomb's code with b low bits each (Sattler et al. 2019, Section 4.2):
 /// b = 1 + floor(log2(ln(phi - 1) / ln(1 - k / d))), at least 0. Nothing is written if all d indices are selected.
-int golomb_bits(std::size_t count, std::size_t d);
 void put_places(BitWriter& bits, std::span<const std::uint32_t> places, std::size_t d);
 /// The maximum number of bits that put_places writes.
 std::uint64_t most_bits_of_places(std::size_t count, std::size_t d);

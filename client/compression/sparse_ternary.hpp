@@ -14,7 +14,6 @@ namespace fedstride {
 /// per number sent and the indices in Golomb's code: 9.1 bits per number sent if k/d = 0.01.
 template <class Way>
 struct SparseTernary final : PartBase<Way, SparseTernary<Way>, KeepSettings<Way>> {
-  using PartBase<Way, SparseTernary<Way>, KeepSettings<Way>>::PartBase;
   static constexpr std::string_view kName = "stc";
   static constexpr std::string_view kSummary =
       "signs of the entries of largest magnitude, their mean magnitude, and their indices (Sattler et al. 2019); biased";

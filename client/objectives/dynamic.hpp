@@ -14,7 +14,6 @@ struct DynamicSettings {
 /// sets h_k <- h_k - alpha (theta_k - theta_0). The server updates h <- h - alpha sum_S p_k (theta_k - theta_0), where p_k is
 /// client k's share of the total weight (1/N in the paper). The next model is the clients' mean model minus h / alpha.
 struct Dynamic final : ObjectiveBase<Dynamic, DynamicSettings, Vector> {
-  using ObjectiveBase::ObjectiveBase;
   static constexpr std::string_view kName = "dyn";
   static constexpr std::string_view kSummary =
       "a learned linear term and a pull toward the model received (FedDyn; Acar et al. 2021)";

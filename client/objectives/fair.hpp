@@ -20,7 +20,6 @@ struct FairSettings {
 ///   change = -sum p_k F_k^q u_k / sum p_k (q F_k^(q-1) |u_k|^2 + L F_k^q)
 /// A client sends F_k^q change_k and its term of the denominator, divided by L. With q = 0 this is federated averaging.
 struct Fair final : ObjectiveBase<Fair, FairSettings> {
-  using ObjectiveBase::ObjectiveBase;
   static constexpr std::string_view kName = "fair";
   static constexpr std::string_view kSummary = "clients with larger losses count more (q-FedAvg; Li et al. 2020)";
 

@@ -16,7 +16,6 @@ struct NormalizedSettings {
 /// server's change is (sum p_k R_k) (sum p_k change_k / R_k), with the paper's default tau_eff. Thus clients with more steps do
 /// not pull the model toward their own optimum. Weight decay is part of the loss and does not affect the reach.
 struct Normalized final : ObjectiveBase<Normalized, NormalizedSettings> {
-  using ObjectiveBase::ObjectiveBase;
   static constexpr std::string_view kName = "nova";
   static constexpr std::string_view kSummary = "changes normalized by the accumulated step size (FedNova; Wang et al. 2020)";
 

@@ -13,7 +13,6 @@ struct ProximalSettings {
 /// FedProx (Li et al. 2020, Algorithm 2): a client minimizes f_k(theta) + mu/2 |theta - theta_0|^2. Every step's gradient
 /// includes the pull, so momentum and ADADP's error estimate refer to this objective.
 struct Proximal final : ObjectiveBase<Proximal, ProximalSettings> {
-  using ObjectiveBase::ObjectiveBase;
   static constexpr std::string_view kName = "prox";
   static constexpr std::string_view kSummary = "a pull toward the model received (FedProx; Li et al. 2020)";
 

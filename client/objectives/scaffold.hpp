@@ -35,7 +35,6 @@ struct ScaffoldSettings {
 ///   equal      q_k = 1/N as in the paper, even if models are weighted by examples, as in NIID-Bench; the fixed point is the
 ///              optimum of the loss that counts all clients equally. Clients divide the change of c_k by their weight.
 struct Scaffold final : ObjectiveBase<Scaffold, ScaffoldSettings, Vector> {
-  using ObjectiveBase::ObjectiveBase;
   static constexpr std::string_view kName = "scaffold";
   static constexpr std::string_view kSummary = "steps corrected by control variates (SCAFFOLD; Karimireddy et al. 2020)";
 

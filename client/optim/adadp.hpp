@@ -81,10 +81,7 @@ struct AdadpSettings {
 struct AdadpState {
   double learning_rate = 0;             ///< of the next step, for mean gradients; kept between 1e-30 and 1e30
   std::array<double, 2> told = {0, 0};  ///< the tolerances at the start and end of the round, if tolerance is auto
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(learning_rate, told);
-  }
+  void serialize(auto& archive) { archive(learning_rate, told); }
 };
 
 /// ADADP (Koskela & Honkela 2020, Algorithms 1 and 2): one full step is compared with two half steps, and the distance between
@@ -109,7 +106,6 @@ struct AdadpState {
 /// plain SGD continues at eta_K / (1 + decay (k - K)) in epoch k = K+1, K+2, ... (the paper's comparison with Adam: K = 50, decay
 /// 0.1).
 struct Adadp final : OptimizerBase<Adadp, AdadpSettings, AdadpState> {
-  using OptimizerBase::OptimizerBase;
   static constexpr std::string_view kName = "adadp";
   static constexpr std::string_view kSummary = "adapts its rate to the error of its steps (Koskela & Honkela 2020)";
   static constexpr int kGradientsPerStep = 2;

@@ -26,10 +26,7 @@ struct AdamState {
   Vector square;
   double mean_bias = 1;    ///< beta1^t
   double square_bias = 1;  ///< beta2^t
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(mean, square, mean_bias, square_bias);
-  }
+  void serialize(auto& archive) { archive(mean, square, mean_bias, square_bias); }
 
   void begin(std::size_t size) {
     mean.assign(size, 0);

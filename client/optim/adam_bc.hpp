@@ -18,8 +18,7 @@ struct AdamBcSettings : Schedule {
 
 struct AdamBcState : AdamState {
   double noise = 0;  ///< mean variance of the noise in a coordinate, biased like `square`
-  template <class Archive>
-  void serialize(Archive& archive) {
+  void serialize(auto& archive) {
     AdamState::serialize(archive);
     archive(noise);
   }

@@ -25,10 +25,7 @@ struct DeltaSgdState {
   double learning_rate = 0;  ///< of the last step
   double growth = 1;         ///< theta: that rate divided by the previous rate
   bool begun = false;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(previous, learning_rate, growth, begun);
-  }
+  void serialize(auto& archive) { archive(previous, learning_rate, growth, begun); }
 };
 
 /// Delta-SGD (Kim, Toghani, Uribe & Kyrillidis 2024, Algorithm 1): the learning rate is proportional to the inverse of the

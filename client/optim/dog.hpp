@@ -20,10 +20,7 @@ struct DogState {
   double radius = 0;         ///< the largest distance from the origin so far; 0: no step yet
   double squares = 0;        ///< sum of squared gradient norms so far
   double learning_rate = 0;  ///< of the last step
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(origin, radius, squares, learning_rate);
-  }
+  void serialize(auto& archive) { archive(origin, radius, squares, learning_rate); }
 };
 
 /// DoG, distance over gradients (Ivgi, Hinder & Carmon 2023, Equation (DoG)):

@@ -14,10 +14,7 @@ struct EmaSettings : Schedule {
 struct EmaState {
   Vector average;
   double bias = 1;  ///< beta^t
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(average, bias);
-  }
+  void serialize(auto& archive) { archive(average, bias); }
 };
 
 /// SGD on a debiased exponential average of the gradients (Hong, Wang & Zhou, Algorithm 2; t counts steps from 1):

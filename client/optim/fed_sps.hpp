@@ -20,10 +20,7 @@ struct FedSpsSettings {
 
 struct FedSpsState {
   double learning_rate = 0;  ///< of the last step
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(learning_rate);
-  }
+  void serialize(auto& archive) { archive(learning_rate); }
 };
 
 /// FedSPS, the stochastic Polyak step size on every client (Mukherjee, Loizou & Stich 2024, Algorithm 1). With f the mean loss of

@@ -10,8 +10,7 @@ namespace fedstride {
 /// Sums `size` terms in double, in 16 lanes that are then added in order. With any vector width up to 16, the order of additions
 /// is the same, and so are the bits. add(from, count, lanes) adds terms `from`, ..., from + count - 1 to lanes[0], ...,
 /// lanes[count - 1]; count is kSumLanes except in the last call.
-template <class Add>
-double block_sum(std::size_t size, Add add) {
+double block_sum(std::size_t size, auto add) {
   double lanes[kSumLanes] = {};
   std::size_t i = 0;
   for (; i + kSumLanes <= size; i += kSumLanes) add(i, kSumLanes, lanes);
@@ -22,8 +21,7 @@ double block_sum(std::size_t size, Add add) {
 }
 
 /// term(0) + ... + term(size - 1), in the order of block_sum.
-template <class Term>
-double lane_sum(std::size_t size, Term term) {
+double lane_sum(std::size_t size, auto term) {
   return block_sum(size, [&](std::size_t from, std::size_t count, double* lanes) {
     for (std::size_t lane = 0; lane < count; ++lane) lanes[lane] += term(from + lane);
   });

@@ -58,10 +58,7 @@ struct PooledState {
   std::uint64_t steps = 0;  ///< in this round
   double kept = 0;          ///< squared norm of the difference in the scratch, for comparison with the next step; 0: none
   std::array<double, kPooledNumbers> told = {};
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(learning_rate, sum, count, steps, kept, told);
-  }
+  void serialize(auto& archive) { archive(learning_rate, sum, count, steps, kept, told); }
 };
 
 /// This factor times k^(1/4) bounds the norm of a step in k directions, in Pooled's max-tolerance auto and in

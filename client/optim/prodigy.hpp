@@ -31,10 +31,7 @@ struct ProdigyState {
   double progress = 0;
   double distance = 0;  ///< d, which is also the learning rate
   bool begun = false;
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(origin, mean, square, direction, progress, distance, begun);
-  }
+  void serialize(auto& archive) { archive(origin, mean, square, direction, progress, distance, begun); }
 };
 
 /// Prodigy (Mishchenko & Defazio 2024, the version for Adam, without weight decay, gamma = 1): Adam whose learning rate d is a

@@ -23,10 +23,7 @@ struct ScheduleFreeSettings {
 struct ScheduleFreeState {
   Vector iterate;           ///< z
   std::uint64_t steps = 0;  ///< of this round; 0: z must still be set to the model received
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(iterate, steps);
-  }
+  void serialize(auto& archive) { archive(iterate, steps); }
 };
 
 /// Schedule-free SGD (Defazio et al. 2024, Equations 3 to 5). In step t = 1, 2, ... of a round, from x = z = the model received:

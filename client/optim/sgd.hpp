@@ -9,7 +9,6 @@ void sgd_step(Vector& weights, Gradient gradient, double rate);
 
 /// Stochastic gradient descent: weights -= rate g.
 struct Sgd final : ScheduledOptimizer<Sgd> {
-  using ScheduledOptimizer::ScheduledOptimizer;
   static constexpr std::string_view kName = "sgd";
   static constexpr std::string_view kSummary = "stochastic gradient descent";
 

@@ -30,10 +30,7 @@ struct ToleranceCourse {
   double limit = 0;          ///< upper bound on every tolerance; 0: none
   double last = 0;           ///< fraction of `scale` at the last step: 1/T, or 1 if constant
   std::uint32_t rounds = 0;  ///< rounds over which the tolerance falls
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(scale, limit, last, rounds);
-  }
+  void serialize(auto& archive) { archive(scale, limit, last, rounds); }
 
   /// Throws Error (usage), naming the optimizer, if all initial weights are 0 or the run has no steps.
   static ToleranceCourse plan(std::string_view optimizer, const PoolPlan& plan, ToleranceSchedule course, double share);

@@ -7,7 +7,6 @@ namespace fedstride {
 /// Fine-tuning: in every round, the personal model is the model received, trained for some epochs on the client's rows with its
 /// plain loss and fresh optimizer state (Yu, Bagdasaryan & Shmatikov 2020).
 struct FineTune final : PartBase<PersonalPart, FineTune, SecondPass> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = "fine-tune";
   static constexpr std::string_view kSummary = "the model received, fine-tuned on the client's rows; not kept between rounds";
 

@@ -23,7 +23,6 @@ struct LocalLayersSettings {
 /// after each step, so that momentum does not move them. ADADP's error estimate then covers only the layers being trained; own
 /// and shared layers have the same learning rate.
 struct LocalLayers final : PartBase<PersonalPart, LocalLayers, LocalLayersSettings> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = "local-layers";
   static constexpr std::string_view kSummary =
       "some layers stay with the client (FedPer, Arivazhagan et al. 2019; FedRep, Collins et al. 2021)";

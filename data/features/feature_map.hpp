@@ -10,7 +10,6 @@
 
 namespace fedstride {
 
-struct Dataset;
 struct DataPair;
 
 /// Maps images to features, channels innermost. `values` has the images' planes (channel, row, column), scaled to [0, 1].

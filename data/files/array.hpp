@@ -50,8 +50,7 @@ Array array_of(std::string key, std::span<const Number> numbers, std::vector<std
 }
 
 /// Calls `use` with each of the elements [begin, end) of an array of numbers, in the array's type (half precision as float).
-template <class Use>
-void for_each_number(const Array& array, std::size_t begin, std::size_t end, Use use);
+void for_each_number(const Array& array, std::size_t begin, std::size_t end, auto use);
 
 /// The header of a .npy file (numpy.lib.format, versions 1 to 3).
 struct NpyHeader {
@@ -85,8 +84,7 @@ void each(const Array& array, std::size_t begin, std::size_t end, Use& use) {
 
 }  // namespace detail
 
-template <class Use>
-void for_each_number(const Array& array, std::size_t begin, std::size_t end, Use use) {
+void for_each_number(const Array& array, std::size_t begin, std::size_t end, auto use) {
   const auto half = [&use](std::uint16_t bits) { use(float_of_half(bits)); };
   if (array.kind == 'f') {
     if (array.item == 2) return detail::each<std::uint16_t>(array, begin, end, half);

@@ -64,8 +64,7 @@ void channels_innermost(std::vector<float>& numbers, const Shape& shape) {
 }
 
 /// Appends label(number) for each number.
-template <class ToLabel>
-void append_labels(std::vector<Label>& labels, Blocks<std::int64_t>& numbers, ToLabel label) {
+void append_labels(std::vector<Label>& labels, Blocks<std::int64_t>& numbers, auto label) {
   labels.reserve(numbers.size());
   numbers.drain([&](std::span<const std::int64_t> some) {
     for (const std::int64_t number : some) labels.push_back(label(number));

@@ -14,8 +14,7 @@ class Assembly {
  public:
   /// `settings` must outlive this object. Throws Error (usage) if a specified fact is invalid.
   Assembly(std::string train_file, std::string test_file, const ReadSettings& settings);
-  Assembly(const Assembly&) = delete;
-  Assembly& operator=(const Assembly&) = delete;
+  Assembly& operator=(Assembly&&) = delete;
 
   SharedNames shared;
   PartBuilder train;

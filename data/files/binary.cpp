@@ -55,8 +55,7 @@ std::vector<std::size_t> read_idx_header(InputFile& file, std::size_t dimensions
 }
 
 /// Reads `records` records of `size` bytes, some at a time: calls use(number of records before these, number of these, bytes).
-template <class Use>
-void read_records(InputFile& file, std::size_t records, std::size_t size, Use use) {
+void read_records(InputFile& file, std::size_t records, std::size_t size, auto use) {
   if (size > kMaxRecordBytes)
     throw failure(file.name() + " has examples of " + std::to_string(size) + " bytes; at most " +
                   std::to_string(kMaxRecordBytes) + " are read");

@@ -28,8 +28,7 @@ class Blocks {
   bool empty() const { return size_ == 0; }
 
   /// Calls `use` with the values in order, one block at a time, and frees each block afterwards.
-  template <class Use>
-  void drain(Use use) {
+  void drain(auto use) {
     for (std::vector<Value>& block : blocks_) {
       use(std::span<const Value>(block));
       std::vector<Value>().swap(block);

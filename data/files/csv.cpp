@@ -389,8 +389,7 @@ class CsvReader {
   }
 
   /// The column with a target's name; if there is none, the last named column that is not the client.
-  template <class IsOther>
-  std::size_t default_label(IsOther is_other) const {
+  std::size_t default_label(auto is_other) const {
     std::optional<std::size_t> last;
     std::vector<std::size_t> targets;
     for (std::size_t i = 0; i < fields_.size(); ++i) {

@@ -23,7 +23,6 @@ struct ColorSettings {
 
 /// Colors that depend on the client's number: a shift in the distribution of inputs that preserves shapes and labels.
 struct ColorSkew final : PartBase<FeatureSkewPart, ColorSkew, ColorSettings> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = "color";
   static constexpr std::string_view kSummary = "image channels permuted or tinted, by client number";
 

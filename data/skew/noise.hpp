@@ -46,7 +46,6 @@ struct NoiseSettings {
 /// the seed, so it is the same in every epoch; `anew` adds round and step to the address. Test row r has the noise of client r
 /// mod K.
 struct NoiseSkew final : PartBase<FeatureSkewPart, NoiseSkew, NoiseSettings> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = "noise";
   static constexpr std::string_view kSummary = "Gaussian noise that grows with the client number";
 

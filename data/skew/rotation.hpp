@@ -15,7 +15,6 @@ struct RotationSettings {
 /// Client k's images are rotated counterclockwise by k mod R quarter turns (rotated MNIST and CIFAR-10, as in Ghosh et al. 2020,
 /// IFCA): whole pixels move, without interpolation.
 struct RotationSkew final : PartBase<FeatureSkewPart, RotationSkew, RotationSettings> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = "rotation";
   static constexpr std::string_view kSummary = "images rotated by quarter turns, by client number";
 

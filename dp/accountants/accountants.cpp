@@ -64,11 +64,6 @@ std::string uncovered(std::span<const Releases> spending, const Covers& covers) 
   return {};
 }
 
-template <class Part>
-concept ComposesSteps = requires {
-  Part::kMaxKinds;
-};
-
 }  // namespace
 
 template <class Part>
@@ -82,7 +77,7 @@ PrivacyBound AccountantPart<Part>::epsilon(std::span<const Releases> spending, d
   check_sound(Part::kName, spending, part.unsound(spending));
   check_delta(delta);
   if (is_correlated(spending)) return epsilon(without_correlation(spending), delta);
-  if constexpr (ComposesSteps<Part>) {
+  if constexpr (requires { Part::kMaxKinds; }) {
     const Spending all = merged(spending);
     return {Part::composed(coarser(all, Part::kMaxKinds), delta), coarse_warning(all.size(), Part::kMaxKinds)};
   } else {
@@ -96,7 +91,7 @@ PrivacyBound AccountantPart<Part>::delta(std::span<const Releases> spending, dou
   check_sound(Part::kName, spending, part.unsound(spending));
   check_epsilon(epsilon);
   if (is_correlated(spending)) return delta(without_correlation(spending), epsilon);
-  if constexpr (ComposesSteps<Part>) {
+  if constexpr (requires { Part::kMaxKinds; }) {
     const Spending all = merged(spending);
     if (all.empty()) return {};
     const Spending kinds = coarser(all, Part::kMaxKinds);

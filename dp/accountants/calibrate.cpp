@@ -29,14 +29,7 @@ std::uint64_t largest_count(std::uint64_t limit, std::uint64_t guess, function_r
 }
 
 bool meets(const Accountant& accountant, std::span<const Releases> spending, double epsilon, double delta) {
-  return std::visit(
-      [&]<class Part>(const Part& part) {
-        if constexpr (requires { Part::kEpsilonIsCheaper; })
-          return part.epsilon(spending, delta).value <= epsilon;
-        else
-          return part.delta(spending, epsilon).value <= delta;
-      },
-      accountant);
+  return delta_by(accountant, spending, epsilon).value <= delta;
 }
 
 namespace {

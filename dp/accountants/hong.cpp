@@ -24,8 +24,7 @@ void check_influence(double gamma, double momentum) {
 void check_steps(std::uint64_t steps) { check_value("steps", {.low = 1, .high = static_cast<double>(kMaxListedSteps)}, steps); }
 
 // Returns the better of the two whole numbers around `real`, the minimizer of a function that falls, then rises.
-template <class Function>
-std::uint64_t whole_minimizer(double real, const Function& value) {
+std::uint64_t whole_minimizer(double real, const auto& value) {
   if (!(real < 9e15)) throw usage_error("the best number of steps is " + number_text(real) + "; at most 9e15 is supported");
   const double below = std::floor(std::fmax(real, 0));
   return static_cast<std::uint64_t>(value(below + 1) < value(below) ? below + 1 : below);

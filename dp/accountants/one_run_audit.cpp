@@ -35,8 +35,7 @@ double probit(double p) { return -std::numbers::sqrt2 * boost::math::erfc_inv(2 
 
 /// The largest value in [0, most] for which `holds` is true, rounded down; `holds` must be true up to some value and false beyond
 /// it.
-template <class Holds>
-double largest_refuted(double most, const Holds& holds) {
+double largest_refuted(double most, const auto& holds) {
   if (!holds(0)) return 0;
   double low = 0, high = 1;
   while (high < most && holds(high)) {
@@ -50,14 +49,34 @@ double largest_refuted(double most, const Holds& holds) {
   return low;
 }
 
+/// True if, under mu-Gaussian-private training, guesses this good have a probability below `significance` (the recursion of
+/// Mahloujifar, Melis & Chaudhuri 2024, Algorithm 3, for fair coins).
+bool one_run_refutes(const Guesses& guesses, double mu, double significance) {
+  check_guesses(guesses, 0, significance);
+  const auto canaries = static_cast<double>(guesses.canaries);
+  const auto all = static_cast<double>(guesses.guesses);
+  double right = significance * static_cast<double>(guesses.right) / canaries;
+  double wrong = significance * (all - static_cast<double>(guesses.right)) / canaries;
+  for (std::uint64_t i = guesses.right; i-- > 0;) {
+    // An event of probability `right` under one neighbor has probability at least `least` under the other.
+    const double least = right > 0 ? normal_below(probit(std::min(right, 1.0)) - mu) : 0;
+    const double next = std::max(wrong, least);
+    right += static_cast<double>(i) / (all - static_cast<double>(i)) * (next - wrong);
+    wrong = next;
+    if (right + wrong > all / canaries) return true;
+  }
+  return right + wrong > all / canaries;
+}
+
 double refuted_mu(const Guesses& guesses, double significance) {
   return largest_refuted(100, [&](double mu) { return one_run_refutes(guesses, std::max(mu, kLeastMu), significance); });
 }
 
 double epsilon_of_mu(double mu, double delta) { return mu > 10 * kLeastMu ? gaussian_epsilon(mu, delta) * (1 - 1e-9) : 0; }
 
-}  // namespace
-
+/// An upper bound on the probability of guesses this good if training is (epsilon, delta)-private (Steinke, Nasr & Jagielski
+/// 2023, Theorem 5.2): beta + 2 m delta max_i (P[B >= v - i] - beta) / i, where B is binomial(r, e^eps / (1 + e^eps)), beta = P[B
+/// >= v].
 double one_run_p_value(const Guesses& guesses, double epsilon, double delta) {
   check_guesses(guesses, delta, 0.5);
   const auto r = static_cast<double>(guesses.guesses);
@@ -88,26 +107,11 @@ double one_run_p_value(const Guesses& guesses, double epsilon, double delta) {
   return std::min(beta + 2 * static_cast<double>(guesses.canaries) * delta * alpha, 1.0);
 }
 
+}  // namespace
+
 double one_run_epsilon(const Guesses& guesses, double delta, double significance) {
   check_guesses(guesses, delta, significance);
   return largest_refuted(200, [&](double epsilon) { return one_run_p_value(guesses, epsilon, delta) <= significance; });
-}
-
-bool one_run_refutes(const Guesses& guesses, double mu, double significance) {
-  check_guesses(guesses, 0, significance);
-  const auto canaries = static_cast<double>(guesses.canaries);
-  const auto all = static_cast<double>(guesses.guesses);
-  double right = significance * static_cast<double>(guesses.right) / canaries;
-  double wrong = significance * (all - static_cast<double>(guesses.right)) / canaries;
-  for (std::uint64_t i = guesses.right; i-- > 0;) {
-    // An event of probability `right` under one neighbor has probability at least `least` under the other.
-    const double least = right > 0 ? normal_below(probit(std::min(right, 1.0)) - mu) : 0;
-    const double next = std::max(wrong, least);
-    right += static_cast<double>(i) / (all - static_cast<double>(i)) * (next - wrong);
-    wrong = next;
-    if (right + wrong > all / canaries) return true;
-  }
-  return right + wrong > all / canaries;
 }
 
 double one_run_gaussian_epsilon(const Guesses& guesses, double delta, double significance) {

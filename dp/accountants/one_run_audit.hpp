@@ -13,17 +13,10 @@ struct Guesses {
   std::uint64_t right = 0;
 };
 
-/// An upper bound on the probability of guesses this good if training is (epsilon, delta)-private (Steinke, Nasr & Jagielski
-/// 2023, Theorem 5.2): beta + 2 m delta max_i (P[B >= v - i] - beta) / i, where B is binomial(r, e^eps / (1 + e^eps)), beta = P[B
-/// >= v].
-double one_run_p_value(const Guesses& guesses, double epsilon, double delta);
 /// The largest epsilon that the p-value refutes at `significance`, a lower bound with confidence 1 - significance; 0 if it
 /// refutes none.
 double one_run_epsilon(const Guesses& guesses, double delta, double significance);
 
-/// True if, under mu-Gaussian-private training, guesses this good have a probability below `significance` (the recursion of
-/// Mahloujifar, Melis & Chaudhuri 2024, Algorithm 3, for fair coins).
-bool one_run_refutes(const Guesses& guesses, double mu, double significance);
 /// The epsilon, for a given `delta`, of the largest refuted mu: a lower bound for mechanisms with a Gaussian trade-off curve.
 double one_run_gaussian_epsilon(const Guesses& guesses, double delta, double significance);
 

@@ -29,8 +29,7 @@ Rdp moments_as_rdp() {
 }
 
 /// The smallest cost(order) over orders above 1; any order gives a valid bound.
-template <class Cost>
-double least_over_orders(const Cost& cost) {
+double least_over_orders(const auto& cost) {
   std::uintmax_t rounds = 500;
   return boost::math::tools::brent_find_minima([&](double t) { return cost(1 + std::exp(t)); }, -20.0, 40.0, 40, rounds).second;
 }

@@ -15,7 +15,6 @@ class ScoreFit {
   /// chi-squared for the standard deviation, half of the significance each. Throws Error (usage) for a significance outside (0,
   /// 1).
   double least_ratio(double significance) const;
-  std::uint64_t scores() const { return scores_; }
   /// The probability that least_ratio would exceed `threshold`, had the noise been `factor` times as large as claimed with the same
   /// contents; estimated from the number of trials that a stream of draws gives.
   double power(double factor, double threshold, double significance, std::uint32_t trials) const;

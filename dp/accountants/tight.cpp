@@ -225,8 +225,7 @@ bool below(const Composition& composition, double epsilon, double log_delta) {
 }
 
 /// The value in the worse direction between the schedule's neighbors, and the remark on it.
-template <class ValueOf, class IsBelow>
-std::pair<double, std::string> worst_direction(const Schedule& schedule, ValueOf value_of, IsBelow is_below) {
+std::pair<double, std::string> worst_direction(const Schedule& schedule, auto value_of, auto is_below) {
   const bool replacing = schedule.neighbours == Neighbours::replace_one;
   const auto first = schedule.composition(replacing ? Pair::replace : Pair::remove);
   double value = value_of(first);
@@ -296,9 +295,8 @@ UserMixture mixture_of(const Releases& releases) { return {releases.rows, releas
 
 /// The bound for a single release with several rows per record, or for lots of a draw with a curve, from their own curves; empty
 /// for other releases. The three functions determine whether the bound is on epsilon or delta.
-template <class OfRows, class OfLots, class OfOthers>
-std::optional<PrivacyBound> by_own_curve(std::span<const Releases> spending, bool quick, const OfRows& of_rows,
-                                         const OfLots& of_lots, const OfOthers& of_others) {
+std::optional<PrivacyBound> by_own_curve(std::span<const Releases> spending, bool quick, const auto& of_rows, const auto& of_lots,
+                                         const auto& of_others) {
   if (spending.size() == 1 && has_rows(spending.front()) && spending.front().count == 1)
     return PrivacyBound{of_rows(mixture_of(spending.front())), {}};
   const auto found = std::ranges::find_if(spending, [](const Releases& some) { return draw_of(some.sampling).has_curve(); });

@@ -24,8 +24,7 @@ constexpr double kMaxLogCrossing = 500;
 
 /// The zero of an increasing function of c, rounded down by at most one percent, found by Newton's method in log c with
 /// bisection. `function(c)` returns the value and the slope in log c.
-template <class Function>
-double root_from_below(Function&& function) {
+double root_from_below(auto&& function) {
   double low = -kMaxLogCrossing;
   double high = kMaxLogCrossing;
   double at = 0;

@@ -131,8 +131,7 @@ class MixtureCurve {
     }
     return most + sum.log();
   }
-  template <class Part>
-  double total(const Part& part) const {
+  double total(const auto& part) const {
     double sum = 0;
     for (std::size_t j = 0; j < log_chances_.size(); ++j) sum += std::exp(log_chances_[j]) * part(static_cast<double>(j));
     return sum;

@@ -65,8 +65,7 @@ constexpr std::size_t kColumns = 32;  // limit on the draws per round; a tree ne
 
 /// Calls take(t, noise) for t = `from` ... rounds - 1: noise[i] is the coefficient of draw i of round `from` in the noise of round t.
 /// (The noise is linear in the draws, so here each draw has its own component of a stretch.)
-template <class Take>
-void for_each_effect(const Correlation& correlation, std::size_t from, std::size_t rounds, Take take) {
+void for_each_effect(const Correlation& correlation, std::size_t from, std::size_t rounds, auto take) {
   check_stop();
   std::vector<std::vector<double>> kept(kept_vectors(correlation), std::vector<double>(kColumns));
   std::array<double, kColumns> noise, drawn;

@@ -191,8 +191,7 @@ constexpr std::int64_t kAll = -1;
 // Releases are numbered separately for each level, quantity and client (kAll: every client).
 using Owner = std::tuple<Level, Quantity, std::int64_t>;
 
-template <class Visitor>
-void for_each_owner(const LedgerGroup& group, const Visitor& visit) {
+void for_each_owner(const LedgerGroup& group, const auto& visit) {
   if (group.clients.empty()) visit(Owner{group.level, group.quantity, kAll});
   for (const ClientId client : group.clients) visit(Owner{group.level, group.quantity, client});
 }

@@ -26,7 +26,6 @@ class CorrelatedNoise {
   void add(ExactSum& sum, const NoiseGrid& grid, const RandomSource& source, std::uint32_t round,
            ForEachPiece for_each_piece = serially);
 
-  const Correlation& correlation() const { return correlation_; }
   std::uint32_t rounds() const { return rounds_; }  ///< completed rounds
 
   /// Converts the state to bytes and back. load throws Error (failure) if the bytes are not a valid state.

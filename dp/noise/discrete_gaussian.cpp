@@ -15,8 +15,7 @@ bool bernoulli(std::uint64_t numerator, std::uint64_t denominator, RandomStream&
 
 /// Bernoulli(exp(-g)) where attempt() is Bernoulli(g), g in [0, 1] (Algorithm 1): the first k without a success of Bernoulli(g /
 /// k) is odd with probability exp(-g). Bernoulli(g / k) succeeds if Bernoulli(g) and an independent Bernoulli(1 / k) do.
-template <class Attempt>
-bool bernoulli_exp(RandomStream& random, Attempt attempt) {
+bool bernoulli_exp(RandomStream& random, auto attempt) {
   std::uint64_t k = 1;
   while (attempt() && (k == 1 || random.below(k) == 0)) ++k;
   return k % 2 == 1;

@@ -10,15 +10,13 @@ namespace fedstride {
 namespace {
 
 /// Calls body(first channel, last channel) for every group.
-template <class Body>
-void for_each_group(const GroupNormShape& shape, Body&& body) {
+void for_each_group(const GroupNormShape& shape, auto&& body) {
   const std::size_t size = shape.channels / shape.groups;
   for (std::size_t first = 0; first < shape.channels; first += size) body(first, first + size);
 }
 
 /// Calls loop with std::true_type if there is a ReLU, otherwise with std::false_type.
-template <class Loop>
-void with_relu(bool relu, Loop&& loop) {
+void with_relu(bool relu, auto&& loop) {
   if (relu)
     loop(std::true_type{});
   else
@@ -33,8 +31,7 @@ double sum_of(const double* sums, std::size_t first, std::size_t last) {
 
 /// The sum over all channels: term(c) returns a vector of doubles for the channels starting at c, and one(c) a single value for
 /// each channel left over.
-template <class Term, class One>
-FEDSTRIDE_INLINE double sum_channels(std::size_t channels, Term&& term, One&& one) {
+FEDSTRIDE_INLINE double sum_channels(std::size_t channels, auto&& term, auto&& one) {
   DoubleSums sums;
   std::size_t c = 0;
   for (; c + kDoubleSumLanes <= channels; c += kDoubleSumLanes)

@@ -55,8 +55,7 @@ FEDSTRIDE_INLINE void store_tile(const Lanes (&tile)[kRows][kVectors], float* to
 }
 
 /// Splits `count` into the fewest blocks of at most `most`, as equal as possible; calls body(first, size).
-template <class Body>
-FEDSTRIDE_INLINE void for_blocks(int count, int most, Body&& body) {
+FEDSTRIDE_INLINE void for_blocks(int count, int most, auto&& body) {
   const int blocks = (count + most - 1) / most;
   for (int block = 0; block < blocks; ++block) {
     const int first = count * block / blocks;
@@ -81,8 +80,7 @@ FEDSTRIDE_INLINE void for_vectors(Count count, Body&& body) {
 
 /// Returns the sum of e^(value - largest) over `count` values; put(i, powers, some) receives the powers of the `some` values
 /// starting at i, with 0 in the other lanes.
-template <class Put>
-FEDSTRIDE_INLINE float sum_of_powers(const float* values, int count, float largest, Put&& put) {
+FEDSTRIDE_INLINE float sum_of_powers(const float* values, int count, float largest, auto&& put) {
   LaneSums total;
   for (int group = 0; group < count; group += kSumLanes)
     unrolled<kSumParts>([&](auto part) FEDSTRIDE_INLINE_LAMBDA {

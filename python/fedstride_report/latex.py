@@ -8,7 +8,7 @@ from .settings import fixed_settings, settings_of_methods
 
 _SHORT = {"Bold:": "Bold: the best, if the interval of its lead excludes 0.", "*:": "*: differs from it (p < 0.05, Holm)."}
 _MAX_COLUMNS = 5  # that fit side by side on a page
-_ALWAYS_SAID = ("batch", "clients", "local-epochs", "rounds")  # which a reader of the paper needs even at their defaults
+_ALWAYS_SAID = ("batch", "classes-per-client", "clients", "local-epochs", "partition", "rounds")  # which a reader of the paper needs even at their defaults
 
 _HEAD = (r"% Made by fedstride report --latex. In the preamble: \usepackage{booktabs}; here: \input{FILE}." + "\n"
          r"% Figures: \includegraphics[width=\linewidth]{FIGURE.pdf}, from the folder beside the page." + "\n")

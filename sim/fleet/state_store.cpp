@@ -117,8 +117,7 @@ struct StateStore::Impl {
     }
     if (mode == Mode::temporary) fs::remove(file, error);
   }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+  Impl& operator=(Impl&&) = delete;
   ~Impl() { close(); }
 
   [[noreturn]] void fail(const std::string& doing, int code) const {

@@ -48,8 +48,7 @@ struct Threads::Arena {
     arena.initialize();
   }
   ~Arena() { limit().change(1 - count); }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
+  Arena& operator=(Arena&&) = delete;
 };
 
 Threads::Threads(int count)

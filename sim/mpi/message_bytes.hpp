@@ -14,8 +14,7 @@ namespace fedstride {
 // Encodes anything that cereal can write, for messages between ranks of one version of the program. To be included only
 // in .cpp files.
 
-template <class Value>
-std::string bytes_of_message(const Value& value) {
+std::string bytes_of_message(const auto& value) {
   std::ostringstream stream;
   cereal::BinaryOutputArchive archive(stream);
   archive(value);

@@ -6,83 +6,61 @@
 namespace fedstride {
 
 // Structured bindings list all members, so forgetting a new member here is a compile error.
-template <class Archive>
-void serialize(Archive& archive, ReleaseRun& run) {
+void serialize(auto& archive, ReleaseRun& run) {
   auto& [noise_multiplier, clip, count] = run;
   archive(noise_multiplier, clip, count);
 }
-template <class Archive>
-void serialize(Archive& archive, ClientReport& report) {
+void serialize(auto& archive, ClientReport& report) {
   for_each_report_field([&](const auto& field) { archive(report.*field.member); });
 }
-template <class Archive>
-void serialize(Archive& archive, PartOfSum::Update& update) {
+void serialize(auto& archive, PartOfSum::Update& update) {
   auto& [client, weight, change] = update;
   archive(client, weight, change);
 }
-template <class Archive>
-void serialize(Archive& archive, BuildIdentity& build) {
+void serialize(auto& archive, BuildIdentity& build) {
   auto& [version, arithmetic, numerics] = build;
   archive(version, arithmetic, numerics);
 }
-template <class Archive>
-void serialize(Archive& archive, EvaluatedBlocks& blocks) {
+void serialize(auto& archive, EvaluatedBlocks& blocks) {
   auto& [losses, variations, examples, answers, correct, class_examples, class_correct] = blocks;
   archive(losses, variations, examples, answers, correct, class_examples, class_correct);
 }
-template <class Archive>
-void serialize(Archive& archive, Request& request) {
+void serialize(auto& archive, Request& request) {
   auto& [kind, number, body] = request;
   archive(kind, number, body);
 }
-template <class Archive>
-void serialize(Archive& archive, PrepareRequest& request) {
-  archive(request.settings);
-}
-template <class Archive>
-void serialize(Archive& archive, PrepareAnswer& answer) {
+void serialize(auto& archive, PrepareRequest& request) { archive(request.settings); }
+void serialize(auto& archive, PrepareAnswer& answer) {
   auto& [build, command_line, settings, data_hash, partition_hash, error, is_usage] = answer;
   archive(build, command_line, settings, data_hash, partition_hash, error, is_usage);
 }
-template <class Archive>
-void serialize(Archive& archive, BeginRequest& request) {
+void serialize(auto& archive, BeginRequest& request) {
   auto& [source, folder, identity, round] = request;
   archive(source, folder, identity, round);
 }
-template <class Archive>
-void serialize(Archive& archive, UpdateSlices& slices) {
-  archive(slices.updates);
-}
-template <class Archive>
-void serialize(Archive& archive, KeepAnswer& answer) {
+void serialize(auto& archive, UpdateSlices& slices) { archive(slices.updates); }
+void serialize(auto& archive, KeepAnswer& answer) {
   auto& [error, round] = answer;
   archive(error, round);
 }
-template <class Archive>
-void serialize(Archive& archive, TrainRequest& request) {
+void serialize(auto& archive, TrainRequest& request) {
   auto& [round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, scale, checkpoint, bound] = request;
   archive(round, has_model, keeps_updates, cohort, is_private, releases, told, beside, tests, scale, checkpoint, bound);
 }
-template <class Archive>
-void serialize(Archive& archive, TrainAnswer& answer) {
+void serialize(auto& archive, TrainAnswer& answer) {
   auto& [interrupted, error, weight, reports, updates] = answer;
   archive(interrupted, error, weight, reports, updates);
 }
-template <class Archive>
-void serialize(Archive& archive, EvaluateRequest& request) {
+void serialize(auto& archive, EvaluateRequest& request) {
   auto& [has_model, examples] = request;
   archive(has_model, examples);
 }
-template <class Archive>
-void serialize(Archive& archive, EvaluateAnswer& answer) {
+void serialize(auto& archive, EvaluateAnswer& answer) {
   auto& [error, blocks] = answer;
   archive(error, blocks);
 }
 
-template <class Message>
-std::string encode_message(const Message& message) {
-  return bytes_of_message(message);
-}
+std::string encode_message(const auto& message) { return bytes_of_message(message); }
 
 template <class Message>
 Message decode_message(const std::string& bytes) {

@@ -102,8 +102,7 @@ inline constexpr char kRoundKept = 'y';
 inline constexpr char kRoundAbandoned = 'n';
 
 /// Encodes and decodes a message. decode_message throws Error (failure) if the bytes are not a valid message.
-template <class Message>
-std::string encode_message(const Message& message);
+std::string encode_message(const auto& message);
 template <class Message>
 Message decode_message(const std::string& bytes);
 

@@ -34,8 +34,7 @@ class DismissOnExit {
  public:
   explicit DismissOnExit(Ranks& ranks) : ranks_(ranks) {}
   ~DismissOnExit() { dismiss(ranks_); }
-  DismissOnExit(const DismissOnExit&) = delete;
-  DismissOnExit& operator=(const DismissOnExit&) = delete;
+  DismissOnExit& operator=(DismissOnExit&&) = delete;
 
  private:
   Ranks& ranks_;

@@ -106,8 +106,7 @@ struct Ranks::Group {
     else
       MPI_Comm_free(&all);
   }
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
+  Group& operator=(Group&&) = delete;
 
   void forget_completed() {
     notes.remove_if([](Sent& sent) {

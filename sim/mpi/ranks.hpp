@@ -29,8 +29,7 @@ class Ranks {
   /// without MPI. Destroying this group finalizes MPI, so all other groups must be destroyed before it.
   static std::unique_ptr<Ranks> join();
   ~Ranks();
-  Ranks(const Ranks&) = delete;
-  Ranks& operator=(const Ranks&) = delete;
+  Ranks& operator=(Ranks&&) = delete;
 
   int rank() const;
   int size() const;

@@ -99,8 +99,7 @@ class Listener {
   /// Throws Error (failure) if it cannot listen on the address, for example because it is in use.
   Listener(asio::io_context& io, const Endpoint& address, Transport transport, const Limits& limits, Handlers handlers);
   ~Listener();
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
+  Listener& operator=(Listener&&) = delete;
 
   std::uint16_t port() const;
   /// Stops accepting connections.

@@ -119,8 +119,7 @@ struct NetworkedFleet::Impl {
   }
 
   /// Runs `act` on the io thread and returns its result.
-  template <class Act>
-  auto on_io(Act act) {
+  auto on_io(auto act) {
     using Value = decltype(act());
     std::promise<Value> done;
     asio::post(io, [&] {

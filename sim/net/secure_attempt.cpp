@@ -54,8 +54,7 @@ Frame SecureAttempt::frame(const std::string& message) const {
 }
 
 // If a connection ends during sending, its client is dropped.
-template <class Clients, class Projection, class MakeFrame>
-void SecureAttempt::send_to(const Clients& clients, Projection client, MakeFrame frame_for) {
+void SecureAttempt::send_to(const auto& clients, auto client, auto frame_for) {
   owing_.clear();
   for (const auto& one : clients)
     if (!gone_.contains(std::invoke(client, one))) owing_.insert(std::invoke(client, one));

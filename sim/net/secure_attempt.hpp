@@ -43,8 +43,7 @@ class SecureAttempt {
 
   /// Invites the members.
   SecureAttempt(secagg::Session session, const secagg::Invitation& invitation, std::uint32_t number, Send send);
-  SecureAttempt(const SecureAttempt&) = delete;
-  SecureAttempt& operator=(const SecureAttempt&) = delete;
+  SecureAttempt& operator=(SecureAttempt&&) = delete;
 
   std::uint32_t number() const { return number_; }
   Stage stage() const { return stage_; }
@@ -72,8 +71,7 @@ class SecureAttempt {
   template <class Message>
   void take(ClientId client, const std::string& message);
   Frame frame(const std::string& message) const;
-  template <class Clients, class Projection, class MakeFrame>
-  void send_to(const Clients& clients, Projection client, MakeFrame frame_for);
+  void send_to(const auto& clients, auto client, auto frame_for);
 
   const secagg::Session session_;
   std::uint32_t number_;

@@ -102,8 +102,7 @@ class StatusServer {
   /// `status` is called on threads of the server, one call at a time; if it throws, the response is 500.
   StatusServer(const Endpoint& address, std::function<FederationStatus()> status, const std::string& token = {});
   ~StatusServer();
-  StatusServer(const StatusServer&) = delete;
-  StatusServer& operator=(const StatusServer&) = delete;
+  StatusServer& operator=(StatusServer&&) = delete;
 
   std::uint16_t port() const;
 

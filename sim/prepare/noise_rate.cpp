@@ -46,8 +46,8 @@ double correlated_share(const Setup& setup) {
   return combined_deviation(correlation, factors) / std::sqrt(square);
 }
 
-}  // namespace
-
+/// The standard deviation of the noise in one coordinate of a round's mean update, regardless of who adds it. Uses only public
+/// inputs.
 double mean_noise(const Setup& setup) {
   const SumRules& sum = setup.rules.sum;
   if (sum.release) return sum.release->noise.grid.deviation / sum.denominator;
@@ -57,6 +57,8 @@ double mean_noise(const Setup& setup) {
   const double rate = participation_rate(setup.configuration, setup.clients.size());
   return setup.training.local_release->grid.deviation * std::sqrt(rate * squares) / sum.denominator;
 }
+
+}  // namespace
 
 double noise_rate(const Setup& setup) {
   const auto [count, norm] = trained(setup);

@@ -6,10 +6,6 @@
 
 namespace fedstride {
 
-/// The standard deviation of the noise in one coordinate of a round's mean update, regardless of who adds it. Uses only public
-/// inputs.
-double mean_noise(const Setup& setup);
-
 /// The server's learning rate G in the first round of server schedule 'noise'; it falls linearly to 0 over the R planned rounds:
 ///
 ///     G = min(b |x_0| sqrt(3 / (2 R)) / (tau sqrt(d)), L / C),    L = 0.21 d^(1/4)

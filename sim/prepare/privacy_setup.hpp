@@ -67,8 +67,7 @@ struct PrivacySetup {
 PrivacySetup make_privacy(const DataSetup& setup, const Model& model);
 
 /// Throws Error (usage) if one of the layers (variants of kinds with kTraits) mixes the examples of a batch.
-template <class Layers>
-void refuse_mixing_layers(const Layers& layers, std::string_view model) {
+void refuse_mixing_layers(const auto& layers, std::string_view model) {
   for (const auto& layer : layers)
     if (std::visit([]<class Kind>(const Kind&) { return Kind::kTraits.mixes_examples; }, layer))
       throw usage_error("model '" + std::string(model) +

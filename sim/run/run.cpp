@@ -81,8 +81,7 @@ class Session {
   ~Session() {
     if (observer_.ended) observer_.ended();
   }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  Session& operator=(Session&&) = delete;
 
   RunSummary carry_out() {
     if (observer_.started) observer_.started(setup_, summary_.folder, saved_, drive_.fleet->progress());

@@ -1,5 +1,3 @@
-#include "sim/settings/automatic.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -9,12 +7,19 @@
 #include "core/text.hpp"
 #include "data/named_facts.hpp"
 #include "nn/tensor_line.hpp"
+#include "sim/settings/configuration.hpp"
 #include "sim/settings/methods.hpp"
 #include "sim/settings/resolving.hpp"
 #include "sim/settings/rules.hpp"
 
 namespace fedstride {
 namespace {
+
+/// Settings in which neither the local nor the server optimizer is "auto".
+struct AutomaticChoice {
+  Settings settings;
+  std::string note = {};  ///< one line for the user; empty unless the program chose something other than its first candidate
+};
 
 using Candidate = std::vector<std::pair<std::string_view, std::string_view>>;
 
@@ -106,6 +111,8 @@ bool protects_clients(const Settings& settings) { return is_text(settings, "dp",
 
 AutomaticChoice with_adadp(const Settings& settings) {
   if (!protects_clients(settings)) return {settings};
+  if (const Configuration named = resolve_named(settings); is_trained_outside(named) || is_tensor_line(named.model))
+    return {settings};  // user code takes the steps
   for (const Candidate& candidate : kNamedAdadp) {
     Candidate open;
     std::ranges::copy_if(candidate, std::back_inserter(open), [&](const auto& one) { return is_open(settings, one.first); });
@@ -119,8 +126,11 @@ AutomaticChoice with_adadp(const Settings& settings) {
   return {settings};
 }
 
-}  // namespace
-
+/// Chooses the local optimizer, with the settings that go with it, if the user left it open: the first of a few candidates
+/// that no rule refuses. Settings from the user stay unchanged, and a key that only ADADP has selects ADADP. If
+/// every candidate is refused, the choice is plain ADADP, so the error concerns the user's settings. An unspecified server
+/// optimizer becomes plain averaging unless the chosen candidate includes one. The choice depends only on the settings, so it is
+/// the same in every process of a run.
 AutomaticChoice choose_optimizers(const Settings& settings) {
   if (!is_open(settings, "optimizer")) {
     const Settings named = with(settings, {});
@@ -156,6 +166,8 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
   }
   return {settings};
 }
+
+}  // namespace
 
 Configuration resolve_unchecked(const Settings& settings) {
   AutomaticChoice chosen = choose_optimizers(with_method(with_clip_rule(settings)));

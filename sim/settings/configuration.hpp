@@ -67,7 +67,7 @@ std::vector<KnownName> known_client_reports();
 
 /// Everything that determines a run, and the few settings that do not affect its results. The defaults are the pathological
 /// federation of Koskela & Honkela (2020) on the built-in data set; resolve() chooses other optimizers if the user sets none
-/// (sim/settings/automatic.hpp).
+/// (sim/settings/automatic.cpp).
 struct Configuration : ReadSettings {
   std::string dataset = "synthetic";
   std::string data;
@@ -155,7 +155,7 @@ struct Configuration : ReadSettings {
 
   /// True if the command line sets the partition. Not a key.
   bool partition_is_asked_for = false;
-  /// Note on automatically chosen optimizers (sim/settings/automatic.hpp); usually empty. Not a key.
+  /// Note on automatically chosen optimizers (sim/settings/automatic.cpp); usually empty. Not a key.
   std::string automatic_note = {};
   /// Data in a program's memory, for data set 'file' (DataOptions::brought). Not a key, since no file can hold it.
   std::function<DataPair(const ReadSettings&)> brought = {};

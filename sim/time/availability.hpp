@@ -77,7 +77,6 @@ struct DayNightSettings : AwaySettings {
 };
 /// Each client is available for the same share of every day, starting at a time of day drawn uniformly for the client.
 struct DayNight final : SometimesThere<DayNight, DayNightSettings> {
-  using SometimesThere::SometimesThere;
   static constexpr std::string_view kName = "day-night";
   static constexpr std::string_view kSummary = "a share of each day, starting at a random time for each client";
   Presence at(ClientId client, Nanoseconds time, std::uint64_t seed) const override;

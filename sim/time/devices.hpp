@@ -116,7 +116,6 @@ struct UniformDeviceSettings : DeviceSettings {
                                                 "smallest factor; the largest is 2 minus the smallest", kFraction}});
 };
 struct UniformDevices final : DrawnDevices<UniformDevices, UniformDeviceSettings> {
-  using DrawnDevices::DrawnDevices;
   static constexpr std::string_view kName = "uniform";
   static constexpr std::string_view kSummary = "uniform factors around 1";
   double factor(RandomStream& random) const { return least_factor + (2 - 2 * least_factor) * random.uniform(); }

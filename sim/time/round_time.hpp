@@ -56,10 +56,7 @@ struct TimeTotals {
   std::uint32_t largest_staleness = 0;
   std::array<std::uint64_t, 10> by_speed = {};  ///< arrivals from each tenth of the clients by device speed, the fastest first
 
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(now, arrived, late, lost, dropped, abandoned, staleness, largest_staleness, by_speed);
-  }
+  void serialize(auto& archive) { archive(now, arrived, late, lost, dropped, abandoned, staleness, largest_staleness, by_speed); }
 };
 
 /// Divides clients into tenths by the speed of their devices, with bounds from at most 10,000 evenly spaced clients.

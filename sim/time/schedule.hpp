@@ -26,10 +26,7 @@ struct Flight {
   /// The order of events: by time, arrivals before losses, then by client and sequence. At any instant, ends come before starts.
   auto order() const { return std::tie(end, fate, client, sequence); }
   bool operator<(const Flight& other) const { return order() < other.order(); }
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(end, fate, client, sequence, count, version, start);
-  }
+  void serialize(auto& archive) { archive(end, fate, client, sequence, count, version, start); }
 };
 
 /// The events of an asynchronous run: when tasks begin and end, and which tasks make each version. They depend only on TimeTerms
@@ -37,10 +34,8 @@ struct Flight {
 /// few bytes per client.
 class EventSchedule {
  public:
-  EventSchedule() = default;
   virtual ~EventSchedule() = default;
-  EventSchedule(const EventSchedule&) = delete;
-  EventSchedule& operator=(const EventSchedule&) = delete;
+  EventSchedule& operator=(EventSchedule&&) = delete;
 
   /// A version: its time, and the tasks in it.
   struct Version {
@@ -90,8 +85,7 @@ class BufferSchedule final : public EventSchedule {
   bool start_one();
   bool must_wait() const;
   Nanoseconds earliest_start() const;
-  template <class Archive>
-  void exchange(Archive& archive) {
+  void exchange(auto& archive) {
     archive(now_, version_, begun_, free_, flights_, counts_);
     if (terms_.separation > 1) archive(rested_);
   }

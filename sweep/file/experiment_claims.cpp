@@ -273,8 +273,7 @@ FigureRequest read_figure(const Document& document, const DocumentNode& node, co
   return figure;
 }
 
-template <class Read>
-auto each_table(const Document& document, const char* name, Read read) {
+auto each_table(const Document& document, const char* name, auto read) {
   std::vector<decltype(read(document.root))> results;
   const DocumentNode* node = find_entry(*document.root.table(), name);
   if (node == nullptr) return results;

@@ -10,6 +10,11 @@ namespace {
 using Entries = ExperimentDraft::Entries;
 using Section = ExperimentDraft::Section;
 
+/// "[when.optimizer.sgd]"
+std::string section_name(const Section& section) {
+  return section.key == "variant" ? "[variant." + section.value + "]" : "[when." + section.key + "." + section.value + "]";
+}
+
 const std::vector<std::string> kTables{"experiment", "sweep",  "when",   "variant", "target", "tune",
                                        "table",      "expect", "figure", "quick",   "full"};
 const std::vector<std::string> kOverridable{"sweep", "when", "variant"};
@@ -259,10 +264,6 @@ ExperimentDraft draft_experiment(const Document& document, const std::string& sc
 const DocumentNode* find_entry(const DocumentNode::Table& table, std::string_view key) {
   const auto found = std::ranges::find(table, key, &DocumentNode::Table::value_type::first);
   return found == table.end() ? nullptr : &found->second;
-}
-
-std::string section_name(const Section& section) {
-  return section.key == "variant" ? "[variant." + section.value + "]" : "[when." + section.key + "." + section.value + "]";
 }
 
 void require_known(const Document& document, const DocumentNode::Table& table, const std::string& where,

@@ -44,9 +44,6 @@ ExperimentDraft draft_experiment(const Document& document, const std::string& sc
 /// Returns the entry with this name, or nullptr.
 const DocumentNode* find_entry(const DocumentNode::Table& table, std::string_view key);
 
-/// "[when.optimizer.sgd]"
-std::string section_name(const ExperimentDraft::Section& section);
-
 /// Throws Error (usage) with the line if the table has an entry not listed in `names`.
 void require_known(const Document& document, const DocumentNode::Table& table, const std::string& where,
                    const std::vector<std::string>& names);

@@ -24,8 +24,7 @@ class SweepGroups {
   SweepGroups(Ranks& all, int ranks_per_cell, const MpiJob& job);
   /// A leader dismisses its group; the first leader also dismisses the others if no sweep has started.
   ~SweepGroups();
-  SweepGroups(const SweepGroups&) = delete;
-  SweepGroups& operator=(const SweepGroups&) = delete;
+  SweepGroups& operator=(SweepGroups&&) = delete;
 
   /// Returns this rank's group, whose rank 0 leads it.
   Ranks& own() { return *own_; }

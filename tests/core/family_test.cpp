@@ -55,16 +55,16 @@ TEST_CASE("every field of a part is visited in order") {
 }
 
 TEST_CASE("a number out of bounds is named with what would be valid") {
-  CHECK_NOTHROW(check_field(rate, 1e-300));
-  CHECK_USAGE_ERROR(check_field(rate, 0.0), "rate", "0");
-  CHECK_USAGE_ERROR(check_field(rate, -0.1), "rate", "-0.1");
-  CHECK_NOTHROW(check_field(epochs, 1));
-  CHECK_USAGE_ERROR(check_field(epochs, 0), "epochs", "0", "1");
+  CHECK_NOTHROW(check_value(rate.name, rate.valid, 1e-300));
+  CHECK_USAGE_ERROR(check_value(rate.name, rate.valid, 0.0), "rate", "0");
+  CHECK_USAGE_ERROR(check_value(rate.name, rate.valid, -0.1), "rate", "-0.1");
+  CHECK_NOTHROW(check_value(epochs.name, epochs.valid, 1));
+  CHECK_USAGE_ERROR(check_value(epochs.name, epochs.valid, 0), "epochs", "0", "1");
 }
 
 TEST_CASE("NaN and infinity are valid for no field") {
-  CHECK_USAGE_ERROR(check_field(rate, std::nan("")), "rate", "nan");
-  CHECK_USAGE_ERROR(check_field(rate, std::numeric_limits<double>::infinity()), "rate", "inf");
+  CHECK_USAGE_ERROR(check_value(rate.name, rate.valid, std::nan("")), "rate", "nan");
+  CHECK_USAGE_ERROR(check_value(rate.name, rate.valid, std::numeric_limits<double>::infinity()), "rate", "inf");
   CHECK_FALSE(Valid{}.admits(std::nan("")));
   CHECK_FALSE(kFraction.admits(std::nan("")));
 }

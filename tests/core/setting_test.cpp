@@ -134,12 +134,4 @@ TEST_CASE("a whole number that its member cannot hold is refused") {
   CHECK_USAGE_ERROR(check("seed", whole(-1)), "seed", "-1");
 }
 
-TEST_CASE("check_settings finds the one value of a struct that is not valid") {
-  Owner owner;
-  CHECK_NOTHROW(check_settings(owner));
-  owner.epochs = 0;
-  CHECK_USAGE_ERROR(check_settings(owner), "epochs", "0", "1");
-  CHECK_NOTHROW(check_settings(Bare{}));
-}
-
 }  // namespace fedstride::test::setting_test

@@ -33,8 +33,7 @@ inline bool carry_out(const Session& session, const std::vector<Leaves>& leaves)
   try {
     Rehearsal rehearsal(session, keys(clients), leaves, secret_of("attempt"));
     for (ClientId client = 0; client < clients; ++client) {
-      CHECK(rehearsal.expects(client) == (leaves[client] > Leaves::before_input));
-      if (!rehearsal.expects(client)) continue;
+      if (leaves[client] <= Leaves::before_input) continue;
       expected.push_back(client);
       rehearsal.add(client, input_of(session, client));
     }

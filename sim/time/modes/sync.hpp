@@ -45,7 +45,6 @@ struct SynchronousSettings {
                        "a round in which fewer updates arrive by the deadline changes nothing", Valid{.low = 0, .high = 1e7}}};
 };
 struct Synchronous final : PartBase<ModePart, Synchronous, SynchronousSettings> {
-  using PartBase::PartBase;
   static constexpr std::string_view kName = "sync";
   static constexpr std::string_view kSummary = "rounds: the server waits for a cohort (Bonawitz et al. 2019)";
   double over_selection() const override { return over_selection_; }

@@ -133,14 +133,14 @@ TEST_CASE("rounds in which every step was undone are counted, over interruptions
     start(settings_for(folder, out, idle + "publishable = true\nrandomness = 'secret'\n" + privacy));
     return std::pair{Json::parse(read_file(folder / (out + "/summary.json"))), lines(folder / (out + "/rounds.jsonl"))[0]};
   };
-  const auto [client, client_round] = published("client", "dp = 'client'\nnoise-multiplier = 1.0\n");
+  const auto [client, client_round] = published("client", "dp = 'client'\nnoise-multiplier = 1.0\ntoo-long = 'undo'\n");
   CHECK(!client.contains("idle_rounds"));
   CHECK(client.dump().find("--learning-rate") == std::string::npos);
   CHECK(!client_round.contains("no_step_kept"));
   const auto [example, example_round] = published("example", "dp = 'example'\nnoise-multiplier = 1.0\ntoo-long = 'undo'\n");
   CHECK(!example.contains("idle_rounds"));
   CHECK(!example_round.contains("no_step_kept"));
-  start(settings_for(folder, "open", idle + "dp = 'client'\nnoise-multiplier = 1.0\n"));
+  start(settings_for(folder, "open", idle + "dp = 'client'\nnoise-multiplier = 1.0\ntoo-long = 'undo'\n"));
   const Json open = Json::parse(read_file(folder / "open/summary.json"));
   CHECK(open["idle_rounds"] == 2);
   CHECK(open["not_covered"].dump().find("idle_rounds") != std::string::npos);

@@ -1,9 +1,8 @@
-#include "sim/settings/automatic.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "sim/settings/configuration.hpp"
 #include "sim/settings/rules.hpp"
 #include "tests/support/refusal.hpp"
 
