@@ -35,7 +35,7 @@ const Candidate kClients[] = {
     {{"optimizer", "pooled"}},
     {{"optimizer", "adadp"}, {"tolerance", "auto"}, {"too-long", "keep"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
     {{"optimizer", "adadp"}, {"tolerance", "auto"}, {"too-long", "keep"}},
-    {{"optimizer", "adadp"}, {"too-long", "keep"}},
+    {{"optimizer", "adadp"}},
 };
 
 // Completes a named "adadp" where clients are protected. At a model with noise every step exceeds the tolerance, and an undone step
@@ -154,6 +154,7 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
       if (&candidate == &candidates.front()) first = *why;
       continue;
     }
+    if (&candidate == &candidates.back()) choice.settings = with_adadp(choice.settings).settings;
     if (first.empty()) return choice;  // no note for user code either, which replaces the optimizer
     std::string chosen;
     for (const auto& [key, value] : candidate)
