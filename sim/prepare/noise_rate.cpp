@@ -66,8 +66,7 @@ double noise_rate(const Setup& setup) {
     throw usage_error("the initial weights have norm " + number_text(norm) +
                       "; server-schedule 'noise' needs a finite norm above 0, from which its rate follows; 'constant' does not "
                       "(--server-schedule)");
-  const AutoNumber& asked = setup.configuration.server_noise_factor;
-  const double factor = !asked.is_auto ? asked.value : is_learned(setup) ? 1 : 3;
+  const double factor = setup.configuration.server_noise_factor / (is_learned(setup) ? 3 : 1);
   const double most = kStepInOneDirection * std::sqrt(std::sqrt(count)) / setup.privacy.client->clip;
   const double tau = mean_noise(setup) * correlated_share(setup);
   return std::min(most, factor * norm * std::sqrt(3.0 / (2 * setup.configuration.rounds)) / (tau * std::sqrt(count)));

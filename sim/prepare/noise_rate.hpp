@@ -10,7 +10,7 @@ namespace fedstride {
 ///
 ///     G = min(b |x_0| sqrt(3 / (2 R)) / (tau sqrt(d)), L / C),    L = 0.21 d^(1/4)
 ///
-/// with b = server-noise-factor (auto: 3, or 1 with `start learned`), x_0 the d initial weights that are trained (with `start
+/// with b = server-noise-factor (a third of it with `start learned`), x_0 the d initial weights that are trained (with `start
 /// learned` those that would have been drawn), tau = mean_noise() and C the bound on an update.
 /// With the first argument of min, the noise of all rounds moves the weights by b / sqrt(2) times |x_0|. If noise is correlated
 /// between rounds, that argument is divided by combined_deviation(f) / |f| for the sequence f of rates, the factor by which such

@@ -112,7 +112,7 @@ struct Configuration : ReadSettings {
   double server_final_factor = ServerSchedule().last;
   int server_schedule_rounds = ServerSchedule().rounds;
   double server_decay = ServerSchedule().decay;
-  AutoNumber server_noise_factor = {.value = 3, .is_auto = true};
+  double server_noise_factor = 3;
   Privacy privacy;
   SecureAggregation secure_aggregation = SecureAggregation::none;
   std::string secure_grid;

@@ -92,7 +92,7 @@ TEST_CASE("from learned weights the rate is a third of that from drawn ones, wha
     CHECK(learned.initial == longer);
     CHECK(noise_rate(learned) == doctest::Approx(noise_rate(drawn) / 3));
     CHECK(noise_rate(setup_of(folder, noise + init + "start = 'learned'\nserver-noise-factor = 6\n")) ==
-          doctest::Approx(2 * noise_rate(drawn)));
+          doctest::Approx(2 * noise_rate(drawn) / 3));
     // Weights that somebody drew elsewhere are not told from learned ones, but those of a run are, in a note.
     const Setup given = setup_of(folder, noise + init);
     CHECK(noise_rate(given) == doctest::Approx(5 * noise_rate(drawn)));
