@@ -44,14 +44,10 @@ void carry_out_on_ranks(const RunCommandFlags& arguments, CLI::App& command) {
   const std::atomic<bool>* stop = stop_on_signals();
   const auto ranks = join_ranks(arguments.fleet, stop);
   const Settings& settings = arguments.run.settings;
-  const auto place = [&](const char* name) {
-    const auto found = settings.find(name);
-    return found == settings.end() ? std::string{} : value_text(found->second.value);
-  };
   const MpiJob job{
       .command_line = shared_command_line(settings, {{"config", arguments.run.config}, {"resume", arguments.resume}}),
-      .data = place("data"),
-      .data_dir = place("data-dir"),
+      .data = setting_text(settings, "data"),
+      .data_dir = setting_text(settings, "data-dir"),
       .stop = stop};
   if (ranks->rank() > 0) return work_for_rank_0(*ranks, job);
   const DismissOnExit end(*ranks);

@@ -46,6 +46,11 @@ std::string value_text(const SettingValue& value) {
       value);
 }
 
+std::string setting_text(const Settings& settings, std::string_view key) {
+  const auto found = settings.find(key);
+  return found == settings.end() ? std::string() : value_text(found->second.value);
+}
+
 std::string SettingInfo::valid_text() const {
   switch (kind) {
     case SettingKind::flag:

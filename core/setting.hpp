@@ -196,10 +196,9 @@ SettingValue get_setting(const void* owner) {
   using Value = std::remove_cvref_t<decltype(value)>;
   if constexpr (Choice<Value>)
     return std::string(choice_name(value));
-  else if constexpr (std::is_same_v<Value, AutoNumber>)
-    return value.is_auto ? SettingValue(std::string("auto")) : SettingValue(value.value);
-  else if constexpr (std::is_same_v<Value, AutoWhole>)
-    return value.is_auto ? SettingValue(std::string("auto")) : SettingValue(std::int64_t{value.value});
+  else if constexpr (AutoValue<Value>)
+    return value.is_auto ? SettingValue(std::string("auto"))
+                         : SettingValue(std::conditional_t<std::is_same_v<Value, AutoWhole>, std::int64_t, double>(value.value));
   else if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
     return static_cast<std::int64_t>(value);
   else if constexpr (TextValue<Value>)
@@ -294,5 +293,8 @@ struct Setting {
   bool from_command_line = false;
 };
 using Settings = std::map<std::string, Setting, std::less<>>;
+
+/// A setting as text; empty if it is not given.
+std::string setting_text(const Settings& settings, std::string_view key);
 
 }  // namespace fedstride

@@ -48,8 +48,8 @@ inline constexpr std::string_view kClassesPerClientHelp =
 /// 2 (McMahan et al. 2017), if there are 2. Throws Error (usage) if there are not that many classes.
 std::size_t classes_per_client_of(const AutoWhole& asked, std::size_t clients, std::size_t classes);
 
-/// How evenly `clients` times `held` places hold the classes: "14 places for 10 classes: 4 classes are held by 2 clients, 6 by 1";
-/// empty if all are held by equally many.
+/// How evenly `clients` times `held` places hold the classes: "14 places for 10 classes: 4 classes are held by 2 clients, the
+/// others by 1"; empty if all are held by equally many.
 std::string unevenly_held(std::size_t clients, std::size_t held, std::size_t classes);
 
 /// Piece `index` of the rows cut into `count` consecutive pieces whose sizes differ by at most one, larger pieces first.

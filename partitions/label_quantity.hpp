@@ -18,7 +18,7 @@ struct LabelQuantitySettings {
 /// (the quantity-based label imbalance "C = K" of NIID-Bench: Li et al. 2022, section IV-A).
 ///
 /// The classes that have rows are numbered in the data set's class order. Client c holds class c modulo the number of classes
-/// and, if there are fewer clients than classes, also c + clients, c + 2 clients, ..., so that each class has a holder. Its other
+/// and, if there are fewer clients than classes, also c + clients, c + 2 clients, ..., so that each class has a holder if K allows. Its other
 /// classes are drawn without replacement. The shuffled rows of a class are split among its holders into pieces whose sizes differ
 /// by at most one. (A client left without rows takes one from the largest client.)
 struct LabelQuantity final : PartBase<PartitionPart, LabelQuantity, LabelQuantitySettings> {

@@ -37,10 +37,11 @@ void show_help(CLI::App& program, const std::vector<std::string>& words) {
     std::vector<std::string> names = command_names(*command);
     if (names.empty()) throw usage_error("'" + full_name(*command) + "' has no subcommands; 'fedstride help' lists all commands");
     if (std::ranges::find(names, word) == names.end()) {
-      if (const std::string what = as_setting(word); command == &program && !what.empty()) throw usage_error(what);
-      if (command == &program)
+      if (command == &program) {
+        if (const std::string what = as_setting(word); !what.empty()) throw usage_error(what);
         for (const std::string& subject : subject_names())
           if (std::ranges::find(names, subject) == names.end()) names.push_back(subject);
+      }
       throw unknown_command(word, names, full_name(*command) + " --help");
     }
     command = command->get_subcommand(word);

@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -219,7 +218,9 @@ DataSetup prepare_partition(const Configuration& given) {
     setup.notes.push_back("partition " + std::string(configuration.partition.name()) + " deals out " + std::to_string(dealt) +
                           " of " + counted(training_rows.size(), "training row") + "; the others are not used");
   if (const AutoWhole* asked = configuration.partition->classes_in_turn()) {
-    const std::size_t classes = std::set(train.labels.begin(), train.labels.end()).size();
+    std::vector<bool> is_there(static_cast<std::size_t>(train.label_classes()));
+    for (const Row row : training_rows) is_there[train.labels[row]] = true;
+    const auto classes = static_cast<std::size_t>(std::ranges::count(is_there, true));
     const std::string how =
         unevenly_held(clients.rows.size(), classes_per_client_of(*asked, clients.rows.size(), classes), classes);
     if (!how.empty()) setup.notes.push_back("partition " + std::string(configuration.partition.name()) + ": " + how);

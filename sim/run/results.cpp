@@ -238,6 +238,14 @@ void add_time(Json& json, const TimeTotals& time) {
   for (const std::uint64_t count : time.by_speed) tenths.push_back(count);
 }
 
+// A number of each client that has test rows.
+std::vector<double> of_tested(const std::vector<GroupEvaluation>& clients, double GroupEvaluation::*number) {
+  std::vector<double> numbers;
+  for (const GroupEvaluation& client : clients)
+    if (client.examples > 0) numbers.push_back(client.*number);
+  return numbers;
+}
+
 double rate(std::uint64_t examples, double seconds) { return seconds > 0 ? static_cast<double>(examples) / seconds : 0; }
 
 }  // namespace
@@ -248,18 +256,12 @@ std::uint64_t RoundRecord::failures() const {
 }
 
 Spread spread_of_clients(const std::vector<GroupEvaluation>& clients, double GroupEvaluation::*number) {
-  std::vector<double> numbers;
-  for (const GroupEvaluation& client : clients)
-    if (client.examples > 0) numbers.push_back(client.*number);
-  return spread_of(std::move(numbers));
+  return spread_of(of_tested(clients, number));
 }
 
 std::vector<double> accuracies_of_clients(const RoundRecord& record) {
   if (record.client_accuracy.empty() || record.client_test.empty()) return record.client_accuracy;
-  std::vector<double> accuracies;
-  for (const GroupEvaluation& client : record.client_test)
-    if (client.examples > 0) accuracies.push_back(client.accuracy);
-  return accuracies;
+  return of_tested(record.client_test, &GroupEvaluation::accuracy);
 }
 
 std::string round_json(const RoundRecord& record, bool publishable, const ClientReports& reports) {

@@ -327,12 +327,9 @@ Error fixed_on_resume(const std::string& key) {
 
 // Correlated noise is planned for a number of rounds, on which its cost and every round's noise depend.
 void refuse_new_horizon(const std::string& folder, const Settings& settings, const Settings& overrides) {
-  const auto text = [](const Settings& all, std::string_view key) {
-    const auto found = all.find(key);
-    return found == all.end() ? std::string() : value_text(found->second.value);
-  };
-  const std::string asked = text(overrides, "rounds"), planned = text(settings, "rounds");
-  const std::string mechanism = text(settings, "noise-mechanism"), separation = text(settings, "minimum-separation");
+  const std::string asked = setting_text(overrides, "rounds"), planned = setting_text(settings, "rounds");
+  const std::string mechanism = setting_text(settings, "noise-mechanism"),
+                    separation = setting_text(settings, "minimum-separation");
   const bool is_apart = !separation.empty() && separation != "1";
   const bool is_planned = !mechanism.empty() && mechanism != choice_name(NoiseMechanism{});
   if (asked.empty() || asked == planned || !(is_apart || is_planned)) return;
@@ -354,8 +351,7 @@ Settings settings_to_resume(const std::string& folder, const Settings& overrides
 // The configuration of a resumed run. Throws Error (usage) if it needs user code that is missing or unnamed.
 Configuration resumed(const std::string& name, const Settings& settings, bool has_code,
                       const std::function<void(Configuration&)>& configure, std::shared_ptr<const Schema> schema) {
-  const auto code = settings.find("code");
-  if (const std::string text = code == settings.end() ? "" : value_text(code->second.value); !text.empty() && !has_code)
+  if (const std::string text = setting_text(settings, "code"); !text.empty() && !has_code)
     throw usage_error("the run in '" + name + "' uses your own code ('" + text +
                       "'), which this command does not have; resume it with fedstride.resume in Python (docs/python.md)");
   Configuration configuration = resolve(settings);

@@ -462,11 +462,13 @@ void require_first_round(const LevelSetup& level, std::string_view prefix, std::
 
 void check_first_round(const Setup& setup) {
   const PrivacySetup& privacy = setup.privacy;
+  // Calibrated noise pays for all planned rounds.
+  const auto may_fail = [](const auto& level) { return level && level->epsilon > 0 && !level->calibrated; };
   std::vector<Spending> lots;
-  if (privacy.example && privacy.example->epsilon > 0)
+  if (may_fail(privacy.example))
     for (const auto& plan : privacy.plans) lots.push_back(after_first_step(setup, *plan.second, 1));
   if (!lots.empty()) require_first_round(*privacy.example, "", lots);
-  if (!privacy.client || privacy.client->epsilon == 0) return;
+  if (!may_fail(privacy.client)) return;
   auto participations = participations_of(setup);
   require_first_round(*privacy.client, privacy.example ? "client-" : "",
                       std::vector<Spending>{after_rounds(setup, participations, 1)});

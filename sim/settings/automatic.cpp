@@ -44,7 +44,6 @@ const Candidate kNamedAdadp[] = {
     {{"too-long", "keep"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
     {{"too-long", "keep"}, {"clip-rule", "scaled"}},
     {{"too-long", "keep"}},
-    {},
 };
 
 bool is_text(const Settings& settings, std::string_view key, std::string_view text) {
@@ -100,15 +99,16 @@ std::optional<std::string> refused(const Settings& settings) {
   }
 }
 
-// The words for settings that were chosen: "pooled with server-optimizer restore", "too-long keep, clip-rule scaled".
-std::string words_of(const Candidate& candidate) {
+// "too-long keep, clip-rule scaled".
+std::string words_of(std::span<const Candidate::value_type> pieces) {
   std::vector<std::string> words;
-  for (const auto& [key, value] : candidate) words.push_back(std::string(key) + " " + std::string(value));
+  for (const auto& [key, value] : pieces) words.push_back(std::string(key) + " " + std::string(value));
   return joined(words);
 }
 
 bool protects_clients(const Settings& settings) { return is_text(settings, "dp", "client") || is_text(settings, "dp", "both"); }
 
+// Completes settings whose optimizer is "adadp" by the first candidate that no rule refuses, if clients are protected.
 AutomaticChoice with_adadp(const Settings& settings) {
   if (!protects_clients(settings)) return {settings};
   if (const Configuration named = resolve_named(settings); is_trained_outside(named) || is_tensor_line(named.model))
@@ -117,7 +117,7 @@ AutomaticChoice with_adadp(const Settings& settings) {
     Candidate open;
     std::ranges::copy_if(candidate, std::back_inserter(open), [&](const auto& one) { return is_open(settings, one.first); });
     AutomaticChoice choice{with(settings, open)};
-    if (!candidate.empty() && refused(choice.settings)) continue;
+    if (refused(choice.settings)) continue;
     if (!open.empty())
       choice.note = "optimizer adadp with " + words_of(open) + ", since clients are protected: undone steps send nothing" +
                     (settings.contains("preset") ? "; no preset's source has private clients" : "");
@@ -156,10 +156,8 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
     }
     if (&candidate == &candidates.back()) choice.settings = with_adadp(choice.settings).settings;
     if (first.empty()) return choice;  // no note for user code either, which replaces the optimizer
-    std::string chosen;
-    for (const auto& [key, value] : candidate)
-      chosen +=
-          (chosen.empty() ? "" : (key == candidate[1].first ? " with " : ", ") + std::string(key) + " ") + std::string(value);
+    std::string chosen(candidate.front().second);
+    if (candidate.size() > 1) chosen += " with " + words_of(std::span(candidate).subspan(1));
     if (!choice.settings.contains("server-optimizer"))
       chosen += (candidate.size() > 1 ? " and" : " with") + std::string(" server-optimizer average");
     choice.note = auto_note("optimizer", chosen + "; its first choice is refused: " + first, "--optimizer");

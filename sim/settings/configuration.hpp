@@ -144,10 +144,10 @@ struct Configuration : ReadSettings {
   std::string out;
   CodeNames code;
 
-  bool has_init() const { return !init.empty(); }
   bool is_secure() const { return secure_aggregation != SecureAggregation::none; }
   bool bounds_updates() const { return max_update_norm > 0; }
   bool has_linear_server() const { return server_schedule == ServerScheduleShape::linear; }
+  bool reads_start() const { return !init.empty() && has_noise_server(); }
   bool has_noise_server() const { return server_schedule == ServerScheduleShape::noise; }
   bool has_inverse_server() const { return server_schedule == ServerScheduleShape::inverse; }
   bool is_evaluated_privately() const { return evaluate == EvaluateRule::privately; }

@@ -97,15 +97,14 @@ struct ConfigurationFields {
                   "what init holds: drawn weights, or learned ones, from which server-schedule noise takes a third of the steps",
                   {},
                   Shapes::model,
-                  &Configuration::has_init},
+                  &Configuration::reads_start},
             Field{"freeze", &Configuration::freeze, "layers that are not trained, such as \"conv1,conv2\""}),
       about(
           Question::training,
-          Field{"method", &Configuration::method,
-                "a published algorithm, by its pieces: sets optimizer, local-objective, aggregation, server-optimizer, and what "
-                "else "
-                "it fixes",
-                Valid{.known = known_methods}, Shapes::folder}
+          Field{
+              "method", &Configuration::method,
+              "a published algorithm, by its pieces: sets optimizer, local-objective, aggregation, server-optimizer, and others",
+              Valid{.known = known_methods}, Shapes::folder}
               .often(),
           Field{"local-epochs", &Configuration::local_epochs, "local epochs per round", Valid{.low = 1, .high = 1e6}}.often(),
           Field{"local-steps", &Configuration::local_steps,

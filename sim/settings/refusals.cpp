@@ -201,6 +201,7 @@ Refusal unread(const Configuration& configuration, std::string_view name) {
     made.keys.emplace_back(other.name);
     if (other.kind == SettingKind::choice) choices.push_back(other.name);
   }
+  if (made.reason.empty()) made.reason = ", which has no effect with the other settings";  // it needs several others
   made.remedy = valid_values(configuration, choices, [&](const Configuration& changed) {
     Configuration copy = changed;
     return find_key(copy, name)->is_read(copy);

@@ -30,23 +30,18 @@ std::string metric(Level level, std::string_view accountant) {
 void feed(Hash& hash, const Spending& spending) {
   hash.value(spending.size());
   for (const Releases& some : spending) {
-    const Correlation& noise = some.correlation;
-    hash.value(static_cast<int>(noise.mechanism)).value(noise.separation).value(noise.restart).value(noise.horizon);
-    for (const double coefficient : noise.coefficients) hash.value(coefficient);
-    hash.value(some.rounds)
-        .value(static_cast<int>(some.sampling))
-        .value(static_cast<int>(some.neighbours))
-        .value(some.rate)
-        .value(some.noise_multiplier)
-        .value(some.count)
-        .value(some.passes)
-        .value(some.adaptive)
-        .value(static_cast<int>(some.law))
-        .value(some.shares.count)
-        .value(some.shares.step)
-        .value(some.shares.dimension)
-        .value(some.rows)
-        .value(some.most);
+    // Structured bindings list all members, so forgetting a new one here is a compile error.
+    const auto& [sampling, neighbours, rate, noise, count, passes, adaptive, law, shares, correlation, rounds, most, rows] = some;
+    const auto& [mechanism, separation, horizon, restart, coefficients] = correlation;
+    const auto& [step, dimension, owners] = shares;
+    for (const int choice : {static_cast<int>(sampling), static_cast<int>(neighbours), static_cast<int>(law),
+                             static_cast<int>(mechanism), static_cast<int>(adaptive)})
+      hash.value(choice);
+    for (const double number : {rate, noise, step}) hash.value(number);
+    for (const std::uint64_t number : {count, passes, rounds, most, rows, separation, horizon, restart, dimension, owners})
+      hash.value(number);
+    hash.value(coefficients.size());
+    for (const double coefficient : coefficients) hash.value(coefficient);
   }
 }
 

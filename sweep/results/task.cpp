@@ -204,9 +204,8 @@ Json data_of(const Folder& folder) {
   Texts folders;  // from a data set's name to its folder
   for (const Cell& cell : folder.cells) {
     const auto settings = resolved_settings(cell);
-    const auto data_dir = cell.settings.find("data-dir");
     if (const auto dataset = settings.find("dataset"); dataset != settings.end())
-      folders[dataset->second] = data_dir == cell.settings.end() ? "" : value_text(data_dir->second.value);
+      folders[dataset->second] = setting_text(cell.settings, "data-dir");
   }
   Json data = Json::array();
   for (const auto& [name, data_dir] : folders) data.push_back({{"dataset", name}, {"status", data_status(name, data_dir)}});

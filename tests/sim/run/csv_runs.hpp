@@ -13,15 +13,19 @@
 
 namespace fedstride::test {
 
-// Three well separated classes in a CSV file; small enough for the sanitized build.
-inline void write_data(const TemporaryFolder& folder) {
+// Three well separated classes in a CSV file; small enough for the sanitized build. With `has_users`, there is a header, and a
+// column names twenty users.
+inline void write_data(const TemporaryFolder& folder, bool has_users = false) {
   std::ofstream train(folder / "train.csv");
   std::ofstream test(folder / "test.csv");
+  if (has_users)
+    for (std::ofstream* file : {&train, &test}) *file << "a,b,c,user,label\n";
   for (int row = 0; row < 240; ++row) {
     RandomStream random(9, {.purpose = Purpose::test, .row = static_cast<std::uint32_t>(row)});
     const int label = row % 3;
     auto& file = row < 180 ? train : test;
     for (int column = 0; column < 3; ++column) file << random.normal() * 0.7 + (column == label ? 2 : 0) << ',';
+    if (has_users) file << 'u' << row % 20 << ',';
     file << label << '\n';
   }
 }

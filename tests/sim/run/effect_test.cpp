@@ -132,19 +132,6 @@ void try_setting(const TemporaryFolder& folder, const Base& base, const SettingI
   if (!same.empty()) found.silent.push_back(base.name + ": " + std::string(info.name) + " " + joined(same));
 }
 
-/// As write_data, with a header and a column of users.
-void write_named_data(const TemporaryFolder& folder) {
-  for (const bool is_train : {true, false}) {
-    std::ofstream file(folder / (is_train ? "train.csv" : "test.csv"));
-    file << "a,b,c,user,label\n";
-    for (int row = 0; row < (is_train ? 180 : 60); ++row) {
-      RandomStream random(9, {.purpose = Purpose::test, .row = static_cast<std::uint32_t>(is_train ? row : row + 180)});
-      for (int column = 0; column < 3; ++column) file << random.normal() * 0.7 + (column == row % 3 ? 2 : 0) << ',';
-      file << 'u' << row % 20 << ',' << row % 3 << '\n';
-    }
-  }
-}
-
 std::vector<Base> bases(const TemporaryFolder& folder) {
   const Settings base =
       settings_for(folder, "run",
@@ -197,7 +184,7 @@ std::vector<Base> bases(const TemporaryFolder& folder) {
 
 TEST_CASE("every setting has an effect, or is refused, or a note names it") {
   const TemporaryFolder folder;
-  write_named_data(folder);
+  write_data(folder, true);
   Found found;
   for (const Base& base : bases(folder)) {
     if (!outcome_of(folder, base.settings)) {
@@ -213,8 +200,7 @@ TEST_CASE("every setting has an effect, or is refused, or a note names it") {
   CHECK(found.unread.size() > 25);
   CHECK(joined(found.refused) ==
         "partition label-distribution, partition file, partition own, partition outside, feature-skew rotation, feature-skew "
-        "color, "
-        "attack backdoor, cohort trace, devices table, availability table");
+        "color, attack backdoor, cohort trace, devices table, availability table");
   CHECK_MESSAGE(found.silent.empty(), joined(found.silent, "\n"));
   CHECK(kExempt.size() <= 8);
 }
