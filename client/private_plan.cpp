@@ -70,10 +70,10 @@ double PrivatePlan::count_noise() const { return clip_rule_->count_noise(noise_.
 
 double PrivatePlan::round_clip(std::span<const double> told) const {
   if (!counts()) return 0;
-  if (told.size() != 1 || !(told[0] >= kLeastClip && told[0] <= kMostClip))
+  if (told.empty() || !(told[0] >= kLeastClip && told[0] <= kMostClip))
     throw failure("the server sent " + counted(told.size(), "number") +
                   (told.empty() ? "" : ", the first of them " + number_text(told[0])) + "; with clip-rule '" +
-                  std::string(clip_rule_.name()) + "', it must send only the round's bound, from " + number_text(kLeastClip) +
+                  std::string(clip_rule_.name()) + "', it must begin with the round's bound, from " + number_text(kLeastClip) +
                   " to " + number_text(kMostClip));
   return told[0];
 }

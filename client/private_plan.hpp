@@ -69,9 +69,11 @@ class PrivatePlan {
   double count_noise() const;
   bool counts() const { return clip_rule_->counts(); }
   const Bound& clip_rule() const { return clip_rule_; }
-  /// The round's bound from the server's numbers, or 0 if the bound in noise() applies. Throws Error (failure) if counts() but
-  /// `told` is not a single valid bound.
+  /// The round's bound, the first of the server's numbers, or 0 if the bound in noise() applies. Throws Error (failure) if
+  /// counts() but it is no valid bound.
   double round_clip(std::span<const double> told) const;
+  /// The server's numbers for the optimizer, those after the bound.
+  std::span<const double> beyond_clip(std::span<const double> told) const { return told.subspan(counts() && !told.empty() ? 1 : 0); }
   /// noise().runs(first, count), but with the round's bound `clip` if the bound follows counts.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count, double clip) const;
 

@@ -170,6 +170,10 @@ Trainer::Trainer(const Model& model, const Dataset& data, const LocalTraining& t
   if (training.attack.attack->falsifies()) sent_ = trained_ranges(model, training.unsent(), training.objective->sends() ? 2 : 1);
 }
 
+std::span<const double> Trainer::told_to_optimizer(const Task& task, ClientId client) const {
+  return training_.privacy ? training_.privacy->plans[client]->beyond_clip(task.told) : task.told;
+}
+
 void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows, ClientState& state, ForEachPiece for_each_piece,
                     const Signals& signals, UpdateSink sink) {
   weights_ = task.model;
@@ -179,7 +183,7 @@ void Trainer::train(const Task& task, ClientId client, std::span<const Row> rows
   const bool fresh = kept == nullptr;
   if (fresh) kept = training_.optimizer->make_state();
   if (fresh || !training_.keep_state) training_.optimizer->start(*kept, weights_.size());
-  training_.optimizer->hear(*kept, task.told);
+  training_.optimizer->hear(*kept, told_to_optimizer(task, client));
   objective_.begin(task, state.kept_);
   ClientReport report = train_with(*kept, task, client, rows, for_each_piece, signals);
   if (personal_.has_layers()) {
@@ -391,7 +395,7 @@ void Trainer::train_personal(const Task& task, ClientId client, std::span<const 
     auto& state = spare_state_.state_;
     if (state == nullptr) state = training_.optimizer->make_state();
     training_.optimizer->start(*state, weights_.size());
-    training_.optimizer->hear(*state, task.told);
+    training_.optimizer->hear(*state, told_to_optimizer(task, client));
     const CorrectedGradient corrected = personal_.second_pass(task.model);
     const int first_epoch = training_.first_epoch(task.round);  // schedules use the round's epoch
     const std::size_t batch = std::min(batch_of(training_, rows.size()), static_cast<std::size_t>(network_.max_rows()));

@@ -155,6 +155,8 @@ class Trainer {
   void train_epochs(const Pass& pass, PartState& state, auto& source, const Signals& signals, ClientReport& report);
   ClientReport train_with(PartState& state, const Task& task, ClientId client, std::span<const Row> rows,
                           ForEachPiece for_each_piece, const Signals& signals);
+  /// The server's numbers for the optimizer.
+  std::span<const double> told_to_optimizer(const Task& task, ClientId client) const;
   /// Trains the client's personal model if its kind has a second pass, and tests the personal model.
   void train_personal(const Task& task, ClientId client, std::span<const Row> rows, Vector& kept, ForEachPiece for_each_piece,
                       const Signals& signals, ClientReport& report);

@@ -25,6 +25,8 @@ class PooledStatistic {
   virtual void take(std::uint32_t round, const ClientReport& sums) = 0;
   /// Called when a run is extended to this many rounds.
   virtual void prolong(std::uint32_t /*rounds*/) {}
+  /// Called at the start and after every round if the bound on examples' gradients follows counts: the bound of the next round.
+  virtual void clip_lots(double /*clip*/) {}
   /// The numbers to report for this session's last round.
   virtual std::vector<NamedNumber> numbers() const { return {}; }
   /// The state in cereal's portable binary form. load throws if the bytes do not have this form.
@@ -36,7 +38,7 @@ class PooledStatistic {
 /// client's mean is released as a fraction of twice this number.
 inline double pooled_reference(std::span<const double> told) { return told.empty() ? 0 : told.back(); }
 
-/// The noise added to a round's gradients, as known before the run. Mean squares are of half the difference between two
+/// The noise added to a round's gradients, as known before it. Mean squares are of half the difference between two
 /// gradients, over the steps of all clients.
 struct KnownNoise {
   double noise = 0;       ///< mean square of the noise alone
@@ -44,13 +46,16 @@ struct KnownNoise {
   double directions = 0;  ///< dimension of the noise
 };
 
+/// The known noise of a round whose lots are clipped to this bound; 0: to the planned one.
+using LotNoise = std::function<KnownNoise(std::uint32_t round, double clip)>;
+
 /// The plan of a run, as known at its start.
 struct PoolPlan {
-  double start_norm = 0;                                      ///< of the initial weights
-  double steps_a_round = 0;                                   ///< per client, on average
-  double clients_a_round = 0;                                 ///< on average
-  std::uint32_t rounds = 0;                                   ///< in which the optimizer adapts
-  std::function<KnownNoise(std::uint32_t round)> noise = {};  ///< empty: gradients have no noise
+  double start_norm = 0;       ///< of the initial weights
+  double steps_a_round = 0;    ///< per client, on average
+  double clients_a_round = 0;  ///< on average
+  std::uint32_t rounds = 0;    ///< in which the optimizer adapts
+  LotNoise noise = {};         ///< empty: gradients have no noise
 };
 
 }  // namespace fedstride

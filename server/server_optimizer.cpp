@@ -47,6 +47,7 @@ void Server::take(std::uint32_t round, std::span<const ClientReport> reports, co
   // Failed clients are not counted. The mean bit (+-1/2) is limited to twice its range, so that noise cannot move the bound far.
   const ClientReport lots = sums();
   bounds_->take(lots.expected > 0 ? std::optional(std::clamp(lots.within / lots.expected, -1.0, 1.0)) : std::nullopt);
+  tell_pool();
 }
 
 void Server::apply(Vector& model, Vector mean_update, std::uint32_t round, const SumRules& rules) {
@@ -108,6 +109,7 @@ void Server::load(const std::string& bytes) {
     double bound = 0;
     load_state(states[4], "the bound", archived(bound).size(), [&](std::istream& stream) { read_archive(stream, bound); });
     bounds_->resume(bound);
+    tell_pool();
   }
   if (schedule_.is_on_update()) {
     const std::string& first = states[4 + static_cast<std::size_t>(bounds_.has_value())];

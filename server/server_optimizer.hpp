@@ -91,8 +91,9 @@ class Server {
   std::size_t update_size() const { return update_size_; }
   /// The numbers (tell) and the vector (beside) sent with the model to every client in that round.
   std::vector<double> tell(std::uint32_t round) const {
-    if (bounds_lots_) return {bounds_->bound()};
-    return pool_ ? pool_->tell(round) : std::vector<double>{};
+    std::vector<double> told = pool_ ? pool_->tell(round) : std::vector<double>{};
+    if (bounds_lots_) told.insert(told.begin(), bounds_->bound());
+    return told;
   }
   std::span<const float> beside() const { return objective_->heard(*objective_state_); }
 
@@ -116,6 +117,7 @@ class Server {
   void bound_lots(BoundCourse bounds) {
     bounds_ = std::move(bounds);
     bounds_lots_ = true;
+    tell_pool();
   }
   /// This round's bound on updates; 0: the rules' bound applies.
   double clip() const { return bounds_lots_ ? 0 : counted_clip(); }
@@ -138,6 +140,9 @@ class Server {
 
  private:
   std::vector<std::string> states() const;
+  void tell_pool() {
+    if (pool_ && bounds_lots_) pool_->clip_lots(bounds_->bound());
+  }
 
   ServerOptimizer optimizer_;
   std::unique_ptr<PartState> state_;

@@ -30,7 +30,7 @@ void schedule(const PrivacyScheduleFlags& arguments) {
   const double alpha = hong::alpha(problem);
   const double kappa = arguments.kappa;
   const hong::StaticSteps fixed = hong::best_static_steps(alpha, kappa);
-  const std::uint64_t dynamic = hong::best_dynamic_steps(alpha, kappa);
+  const auto [dynamic_as_printed, dynamic] = hong::best_dynamic_steps(alpha, kappa);
   // Theorem 3.4 takes gamma = 1 - eta mu, which is 1 - 1/kappa for eta = 1/M.
   const double gamma = arguments.momentum > 0 ? 1 - problem.learning_rate * problem.smoothness / kappa : hong::gamma(kappa);
   if (!(gamma > 0))
@@ -49,6 +49,7 @@ void schedule(const PrivacyScheduleFlags& arguments) {
             {"best_static_steps_of_the_relaxed_bound", fixed.relaxed},
             {"best_static_steps", fixed.bound},
             {"static_bound", value(hong::static_bound, fixed.bound)},
+            {"best_dynamic_steps_as_printed", dynamic_as_printed},
             {"best_dynamic_steps", dynamic},
             {"dynamic_bound", value(hong::dynamic_bound, dynamic)}};
   if (arguments.momentum > 0) {

@@ -106,7 +106,7 @@ std::vector<double> PooledSteps::tell(std::uint32_t round) const {
     const bool is_first = rate == 0;
     const double fastest = is_first ? first_rate : 2 * rate;
     double least = tolerance / fastest * (tolerance / fastest);
-    if (noise) least = is_first ? 0 : least - known_noise(round - 1).noise / 4;
+    if (noise) least = is_first ? 0 : least - noise(round - 1, last_clip).noise / 4;
     v = known.noise + std::max(above, least);
   }
   return {course.scale, bound, first, last, v};

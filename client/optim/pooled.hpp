@@ -2,9 +2,9 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <tuple>
+#include <utility>
 
 #include "client/optim/optimizer.hpp"
 #include "client/optim/tolerance_schedule.hpp"
@@ -78,20 +78,29 @@ struct PooledSteps final : PooledStatistic {
   std::uint32_t aligned = 0;
   bool finds_limit = false;
   bool has_horizon = false;
-  std::function<KnownNoise(std::uint32_t round)> noise = {};  ///< empty: unknown
+  LotNoise noise = {};   ///< empty: unknown
+  double clip = 0;       ///< this round's bound on gradients, if it follows counts; 0: the planned one
+  double last_clip = 0;  ///< that of the round before
 
   std::vector<double> tell(std::uint32_t round) const override;
   void take(std::uint32_t round, const ClientReport& sums) override;
   void prolong(std::uint32_t rounds) override;
   /// The tolerance, its bound and V at the start of the round; the round's mean u and number of directions k, if known.
   std::vector<NamedNumber> numbers() const override;
-  void save(std::ostream& bytes) const override { write_archive(bytes, course, sum, counted, rate, alignment, aligned); }
-  void load(std::istream& bytes) override { read_archive(bytes, course, sum, counted, rate, alignment, aligned); }
+  void clip_lots(double next) override { last_clip = std::exchange(clip, next); }
+  void save(std::ostream& bytes) const override {
+    write_archive(bytes, course, sum, counted, rate, alignment, aligned);
+    if (clip > 0) write_archive(bytes, last_clip);
+  }
+  void load(std::istream& bytes) override {
+    read_archive(bytes, course, sum, counted, rate, alignment, aligned);
+    if (clip > 0) read_archive(bytes, last_clip);
+  }
 
  private:
   double limit(const KnownNoise& known, double gradients) const;
   double signal(const KnownNoise& known) const;
-  KnownNoise known_noise(std::uint32_t round) const { return noise ? noise(round) : KnownNoise{}; }
+  KnownNoise known_noise(std::uint32_t round) const { return noise ? noise(round, clip) : KnownNoise{}; }
   std::vector<NamedNumber> numbers_ = {};
 };
 

@@ -139,12 +139,13 @@ StaticSteps best_static_steps(double alpha, double kappa) {
   return best;
 }
 
-std::uint64_t best_dynamic_steps(double alpha, double kappa) {
+DynamicSteps best_dynamic_steps(double alpha, double kappa) {
   check_alpha_kappa(alpha, kappa);
   const double rest = -std::expm1(log_gamma(kappa) / 2);  // 1 - sqrt(gamma)
   // In terms of x = sqrt(gamma)^T, the bound is x^2 + alpha (1 - x)^2 / rest^2.
-  const double real = -2 * std::log1p(rest * rest / alpha) / log_gamma(kappa);
-  return whole_minimizer(kappa == 1 ? 0 : real, [&](double steps) { return dynamic_bound(steps, alpha, kappa); });
+  const double real = kappa == 1 ? 0 : -2 * std::log1p(rest * rest / alpha) / log_gamma(kappa);
+  const std::uint64_t bound = whole_minimizer(real, [&](double steps) { return dynamic_bound(steps, alpha, kappa); });
+  return {kappa == 1 ? bound : static_cast<std::uint64_t>(std::ceil(real)), bound};
 }
 
 double zeta(double smoothness, double momentum, double gamma, double learning_rate) {

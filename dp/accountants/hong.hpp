@@ -44,9 +44,12 @@ struct StaticSteps {
   std::uint64_t bound = 0;    ///< minimizes static_bound itself
 };
 StaticSteps best_static_steps(double alpha, double kappa);
-/// The best number of steps by Lemma 3.2: of the two whole numbers around the lemma's value, the one with the smaller
-/// dynamic_bound.
-std::uint64_t best_dynamic_steps(double alpha, double kappa);
+/// The best number of steps for Lemma 3.1's sigma_t, by two criteria.
+struct DynamicSteps {
+  std::uint64_t printed = 0;  ///< Lemma 3.2 (Equation 11) as printed, rounded up
+  std::uint64_t bound = 0;    ///< of the two whole numbers around the lemma's value, the one with the smaller dynamic_bound
+};
+DynamicSteps best_dynamic_steps(double alpha, double kappa);
 
 /// Equation 17; if zeta <= 0, Theorem 3.4 bounds the error by its noise and decay terms alone. The printed condition on eta_0
 /// does not imply this for large beta, so check the value.

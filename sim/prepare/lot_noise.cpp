@@ -9,7 +9,7 @@
 
 namespace fedstride {
 
-std::function<KnownNoise(std::uint32_t)> lot_noise(const Setup& setup) {
+LotNoise lot_noise(const Setup& setup) {
   if (!setup.training.privacy) return {};
   double numbers = 0;
   for (const ParameterRange& range : trained_ranges(setup.model, setup.training.frozen))
@@ -18,18 +18,20 @@ std::function<KnownNoise(std::uint32_t)> lot_noise(const Setup& setup) {
   for (const LotSizes& sizes : setup.privacy.sizes) ++clients[sizes];
   std::vector<std::pair<std::shared_ptr<const PrivatePlan>, double>> plans;  // in an order independent of addresses
   for (const auto& [sizes, plan] : setup.privacy.plans) plans.emplace_back(plan, clients[sizes]);
-  return [plans = std::move(plans), numbers, epochs = setup.training.epochs](std::uint32_t round) {
+  return [plans = std::move(plans), numbers, epochs = setup.training.epochs](std::uint32_t round, double clip) {
     const int first_epoch = static_cast<int>(round - 1) * epochs;
     double lots = 0;
     double noise = 0;
     double gradients = 0;
     for (const auto& [plan, count] : plans) {
       const std::uint64_t first = plan->releases_before(first_epoch);
-      for (const ReleaseRun& run : plan->noise().runs(first, plan->releases_before(first_epoch + epochs) - first)) {
+      for (const ReleaseRun& run : plan->runs(first, plan->releases_before(first_epoch + epochs) - first, clip)) {
+        const double multiplier =
+            plan->counts() ? noise_beside_count(run.noise_multiplier, plan->count_noise()) : run.noise_multiplier;
         const double weight = count * static_cast<double>(run.count);
         const double square = run.clip * run.clip / plan->denominator();
         lots += weight;
-        noise += weight * square * run.noise_multiplier * run.noise_multiplier / plan->denominator();
+        noise += weight * square * multiplier * multiplier / plan->denominator();
         gradients += weight * square;
       }
     }

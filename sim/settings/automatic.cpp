@@ -33,17 +33,16 @@ const Candidate kExamples[] = {
 const Candidate kClients[] = {
     {{"optimizer", "pooled"}, {"tolerance-schedule", "constant"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
     {{"optimizer", "pooled"}},
-    {{"optimizer", "adadp"}, {"tolerance", "auto"}, {"too-long", "keep"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
-    {{"optimizer", "adadp"}, {"tolerance", "auto"}, {"too-long", "keep"}},
+    {{"optimizer", "adadp"}, {"tolerance", "auto"}},
     {{"optimizer", "adadp"}},
 };
 
-// Completes a named "adadp" where clients are protected. At a model with noise every step exceeds the tolerance, and an undone step
-// sends nothing; of a kept step the direction counts, so the bound scales it, and the server's rate follows from the noise.
-const Candidate kNamedAdadp[] = {
-    {{"too-long", "keep"}, {"clip-rule", "scaled"}, {"server-schedule", "noise"}},
-    {{"too-long", "keep"}, {"clip-rule", "scaled"}},
-    {{"too-long", "keep"}},
+// What completes an "adadp" whose clients are protected, after too-long: the direction of a step counts, so the bound scales it, and
+// the server's rate follows from the noise.
+const Candidate kPrivateAdadp[] = {
+    {{"clip-rule", "scaled"}, {"server-schedule", "noise"}},
+    {{"clip-rule", "scaled"}},
+    {},
 };
 
 bool is_text(const Settings& settings, std::string_view key, std::string_view text) {
@@ -106,16 +105,23 @@ std::string words_of(std::span<const Candidate::value_type> pieces) {
   return joined(words);
 }
 
+std::string joined_notes(std::string note, const std::string& more) {
+  return more.empty() ? note : std::move(note) + "; " + more;
+}
+
 bool protects_clients(const Settings& settings) { return is_text(settings, "dp", "client") || is_text(settings, "dp", "both"); }
 
-// Completes settings whose optimizer is "adadp" by the first candidate that no rule refuses, if clients are protected.
+// Completes settings whose optimizer is "adadp", if clients are protected, by the first candidate that no rule refuses. At a model
+// with noise every step exceeds the tolerance, and an undone step sends nothing. A tolerance that follows from few clients is so
+// large that kept steps can diverge; they are cut to it.
 AutomaticChoice with_adadp(const Settings& settings) {
   if (!protects_clients(settings)) return {settings};
   if (const Configuration named = resolve_named(settings); is_trained_outside(named) || is_tensor_line(named.model))
     return {settings};  // user code takes the steps
-  for (const Candidate& candidate : kNamedAdadp) {
-    Candidate open;
-    std::ranges::copy_if(candidate, std::back_inserter(open), [&](const auto& one) { return is_open(settings, one.first); });
+  for (const Candidate& candidate : kPrivateAdadp) {
+    Candidate open{{"too-long", is_text(settings, "tolerance", kAutomatic) ? "clip" : "keep"}};
+    std::ranges::copy(candidate, std::back_inserter(open));
+    std::erase_if(open, [&](const auto& one) { return !is_open(settings, one.first); });
     AutomaticChoice choice{with(settings, open)};
     if (refused(choice.settings)) continue;
     if (!open.empty())
@@ -138,8 +144,7 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
   }
   if (const auto key = optimizer_key(settings, true)) {
     AutomaticChoice choice = with_adadp(with(settings, {{"optimizer", "adadp"}}));
-    const std::string note = auto_note("optimizer", "adadp, since " + *key + " is given", "--optimizer");
-    choice.note = choice.note.empty() ? note : note + "; " + choice.note;
+    choice.note = joined_notes(auto_note("optimizer", "adadp, since " + *key + " is given", "--optimizer"), choice.note);
     return choice;
   }
   const auto candidates =
@@ -149,18 +154,19 @@ AutomaticChoice choose_optimizers(const Settings& settings) {
   std::string first;
   for (const Candidate& candidate : candidates) {
     AutomaticChoice choice{with(settings, candidate)};
+    if (candidate.front().second == "adadp") choice = with_adadp(choice.settings);
     const auto why = refused(choice.settings);
     if (why && &candidate != &candidates.back()) {
       if (&candidate == &candidates.front()) first = *why;
       continue;
     }
-    if (&candidate == &candidates.back()) choice.settings = with_adadp(choice.settings).settings;
     if (first.empty()) return choice;  // no note for user code either, which replaces the optimizer
     std::string chosen(candidate.front().second);
     if (candidate.size() > 1) chosen += " with " + words_of(std::span(candidate).subspan(1));
     if (!choice.settings.contains("server-optimizer"))
       chosen += (candidate.size() > 1 ? " and" : " with") + std::string(" server-optimizer average");
-    choice.note = auto_note("optimizer", chosen + "; its first choice is refused: " + first, "--optimizer");
+    choice.note =
+        joined_notes(auto_note("optimizer", chosen + "; its first choice is refused: " + first, "--optimizer"), choice.note);
     return choice;
   }
   return {settings};

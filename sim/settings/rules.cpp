@@ -342,9 +342,6 @@ const Rule kCommonRules[] = {
     {"server-schedule", [](C c) { return c.has_noise_server() && counts_updates(c); },
      ", whose rate is planned for one bound; with {clip-rule} each round has its own", "clip-rule"},
 
-    {"clip-rule", [](C c) { return counts_lots(c) && (c.optimizer->is_told() || c.optimizer->gradients_per_step() > 1); },
-     ", whose bound depends on the clients' lots; the steps of {optimizer} depend on what was released under that bound",
-     "optimizer"},
     {"clip-schedule", [](C c) { return counts_lots(c) && example_level(c.privacy)->clip_schedule != ClipSchedule::constant; },
      "; with {clip-rule} the bound depends on counts of examples", "clip-rule"},
     {"noise-schedule", [](C c) { return counts_lots(c) && example_level(c.privacy)->noise_schedule != NoiseSchedule::constant; },

@@ -128,7 +128,7 @@ TEST_CASE("the bound grows with the number of directions in which consecutive di
 // N = 600 in 10,000 directions, and 0.5 more at first; of 100, the gradients' share is 1/4.
 TEST_CASE("V begins with the noise that is known, and what is measured counts above it; by hand") {
   PoolPlan plan{.start_norm = 1, .steps_a_round = 5, .clients_a_round = 1, .rounds = 10};
-  plan.noise = [](std::uint32_t round) {
+  plan.noise = [](std::uint32_t round, double) {
     return KnownNoise{.noise = round < 4 ? 600.0 : 150.0, .gradients = 0.5, .directions = 1e4};
   };
   const Pooled pooled({.course = ToleranceSchedule::constant});
@@ -164,10 +164,32 @@ TEST_CASE("V begins with the noise that is known, and what is measured counts ab
   CHECK(old.begin_pool(plan)->tell(1)[4] == 0);
 }
 
+// At bounds of 1 and 2 the noise is 100 and 400; the part of V above it falls from 0.5 to 0.125.
+TEST_CASE("a bound that moves changes the noise that is known, and the limit on the rate counts from the bound before") {
+  PoolPlan plan{.start_norm = 1, .steps_a_round = 5, .clients_a_round = 1, .rounds = 10};
+  plan.noise = [](std::uint32_t, double clip) {
+    return KnownNoise{.noise = 100 * clip * clip, .gradients = 0.5, .directions = 1e4};
+  };
+  const Pooled pooled({.max_tolerance = {.value = 0.3}, .course = ToleranceSchedule::constant});
+  const auto pool = pooled.begin_pool(plan);
+  pool->clip_lots(1);
+  CHECK(pool->tell(1)[4] == 100.5);
+  pool->take(1, {.statistic = 100, .statistics = 1});
+  pool->clip_lots(2);
+  CHECK(pool->tell(2)[4] == doctest::Approx(400.125));
+
+  std::stringstream bytes;
+  pool->save(bytes);
+  const auto again = pooled.begin_pool(plan);
+  again->clip_lots(2);
+  again->load(bytes);
+  CHECK(again->tell(2) == pool->tell(2));
+}
+
 TEST_CASE(
     "without noise to speak of the first rate is bounded by what clipped gradients can differ by, and then at most doubles") {
   PoolPlan plan{.start_norm = 1, .steps_a_round = 5, .clients_a_round = 1, .rounds = 10};
-  plan.noise = [](std::uint32_t) { return KnownNoise{.noise = 1e-12, .gradients = 0.5, .directions = 1e4}; };
+  plan.noise = [](std::uint32_t, double) { return KnownNoise{.noise = 1e-12, .gradients = 0.5, .directions = 1e4}; };
   const auto pool = Pooled({.course = ToleranceSchedule::constant}).begin_pool(plan);
   CHECK(pool->tell(1)[4] == doctest::Approx(0.5));
   CHECK(pool->tell(1)[1] == doctest::Approx(0.3));  // one direction

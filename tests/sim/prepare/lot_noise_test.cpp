@@ -33,24 +33,29 @@ TEST_CASE("the noise of a round's lots is that of the formula, whatever their bo
   CHECK_FALSE(lot_noise(prepare(resolve(settings_for(folder, "unused", "optimizer = 'pooled'\n")))));
   const Setup plain = setup_of(folder, "");
   const auto noise = lot_noise(plain);
-  CHECK(noise(1).noise == doctest::Approx(expected(plain, 2, 30)));
-  CHECK(noise(1).gradients == doctest::Approx(expected(plain, 2, 1) * plain.training.privacy->plans[0]->denominator() /
-                                              static_cast<double>(plain.model.parameter_count())));
-  CHECK(noise(1).directions == static_cast<double>(plain.model.parameter_count()));
-  CHECK(noise(1000).noise == noise(1).noise);
+  CHECK(noise(1, 0).noise == doctest::Approx(expected(plain, 2, 30)));
+  CHECK(noise(1, 0).gradients == doctest::Approx(expected(plain, 2, 1) * plain.training.privacy->plans[0]->denominator() /
+                                                 static_cast<double>(plain.model.parameter_count())));
+  CHECK(noise(1, 0).directions == static_cast<double>(plain.model.parameter_count()));
+  CHECK(noise(1000, 0).noise == noise(1, 0).noise);
 
   // A bound that falls leaves the noise as it is; a dynamic budget takes less of it from round to round.
   const auto falling = lot_noise(setup_of(folder, "clip-schedule = 'linear'\nrounds = 4\n"));
-  CHECK(falling(4).noise == doctest::Approx(noise(1).noise));
-  CHECK(falling(4).gradients < falling(1).gradients);
+  CHECK(falling(4, 0).noise == doctest::Approx(noise(1, 0).noise));
+  CHECK(falling(4, 0).gradients < falling(1, 0).gradients);
   const auto budget = lot_noise(setup_of(folder, "noise-schedule = 'dynamic'\nnoise-decay = 0.9\nrounds = 4\n"));
-  CHECK(budget(4).noise < budget(1).noise);
+  CHECK(budget(4, 0).noise < budget(1, 0).noise);
+
+  // A count released beside the sum costs it noise; the round's bound is the one that the counts gave.
+  const Setup counted = setup_of(folder, "clip-rule = 'adaptive'\nclip-count-noise = 30\n");
+  CHECK(lot_noise(counted)(1, 0).noise == doctest::Approx(expected(counted, 2, 30 / std::sqrt(0.75))));
+  CHECK(lot_noise(counted)(3, 5).noise == doctest::Approx(expected(counted, 5, 30 / std::sqrt(0.75))));
 
   const Setup frozen = setup_of(folder, "model = 'dense 8 | relu | dense classes'\nfreeze = 'fc1'\n");
-  const double trained = lot_noise(frozen)(1).directions;
+  const double trained = lot_noise(frozen)(1, 0).directions;
   CHECK(trained > 0);
   CHECK(trained < static_cast<double>(frozen.model.parameter_count()));
-  CHECK(lot_noise(frozen)(1).noise ==
+  CHECK(lot_noise(frozen)(1, 0).noise ==
         doctest::Approx(expected(frozen, 2, 30) * trained / static_cast<double>(frozen.model.parameter_count())));
 }
 
