@@ -11,6 +11,7 @@
 #include "core/files.hpp"
 #include "nn/safetensors.hpp"
 #include "server/checkpoint.hpp"
+#include "sim/prepare/noise_rate.hpp"
 #include "tests/sim/parties/loopback.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -236,6 +237,16 @@ TEST_CASE("settings without meaning for outside code are refused by name") {
                     "w.safetensors");
   settings = parse_settings("partition = 'outside'\nclients = 3", "test");
   CHECK_USAGE_ERROR(start_outside(settings), "model", "auto", "partition", "outside", "parameters");
+}
+
+TEST_CASE("from own tensors, which have no layers to draw, learned weights have a third of the server's first rate") {
+  const TemporaryFolder folder;
+  const auto rate = [&](const std::string& more) {
+    return noise_rate(prepare(resolve(settings_of(
+        folder, "x", "dp = 'client'\nclip-rule = 'scaled'\nnoise-multiplier = 40.0\nserver-schedule = 'noise'\n" + more))));
+  };
+  CHECK(rate("") > 0);
+  CHECK(rate("start = 'learned'\n") == doctest::Approx(rate("") / 3));
 }
 
 TEST_CASE("a federation of clients with their own code gives the bits of the run in one process") {
