@@ -16,6 +16,7 @@ void add_report_command(CLI::App& app);
 void add_explain_command(CLI::App& app);
 void add_export_command(CLI::App& app);
 void add_evaluate_command(CLI::App& app);
+void add_predict_command(CLI::App& app);
 void add_verify_command(CLI::App& app);
 void add_partition_command(CLI::App& app);
 void add_devices_command(CLI::App& app);

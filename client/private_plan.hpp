@@ -73,7 +73,9 @@ class PrivatePlan {
   /// counts() but it is no valid bound.
   double round_clip(std::span<const double> told) const;
   /// The server's numbers for the optimizer, those after the bound.
-  std::span<const double> beyond_clip(std::span<const double> told) const { return told.subspan(counts() && !told.empty() ? 1 : 0); }
+  std::span<const double> beyond_clip(std::span<const double> told) const {
+    return told.subspan(counts() && !told.empty() ? 1 : 0);
+  }
   /// noise().runs(first, count), but with the round's bound `clip` if the bound follows counts.
   std::vector<ReleaseRun> runs(std::uint64_t first, std::uint64_t count, double clip) const;
 

@@ -81,6 +81,7 @@ std::optional<DataPair> public_rows_of(const ReadSettings& settings) {
   reading.categories = settings.categories;
   reading.header = settings.header;
   reading.decimal_mark = settings.decimal_mark;
+  reading.encoding = settings.encoding;
   reading.offsets = settings.offsets;
   reading.missing = settings.missing == Missing::automatic ? Missing::mean : settings.missing;
   reading.targets = settings.targets;
@@ -158,7 +159,8 @@ void finish(DataPair& pair, std::string_view name) {
                   test.shape.text());
   train.name = test.name = name;
   if (train.targets == Targets::classes && train.classes < 2 && test.classes < 2)
-    throw failure("data set '" + std::string(name) + "': every label is 0; at least two classes are needed");
+    throw failure("data set '" + std::string(name) + "': every label is '" +
+                  (train.class_names.empty() ? "0" : train.class_names.front()) + "'; at least two classes are needed");
   train.classes = test.classes = std::max(train.classes, test.classes);
   if (train.class_order.empty()) {
     train.class_order.resize(static_cast<std::size_t>(train.label_classes()));

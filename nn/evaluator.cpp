@@ -16,7 +16,9 @@ struct BlockOutcome {
 };
 
 std::vector<BlockOutcome> outcomes_of(std::span<const EvaluatedRows> blocks, Pool<Network>& networks, const Model& model,
-                                      const Dataset& data, const Vector& weights, ForEachPiece for_each_piece) {
+                                      const Dataset& data, const Vector& weights, ForEachPiece for_each_piece,
+                                      std::vector<float>* scores = nullptr) {
+  const auto outputs = static_cast<std::size_t>(data.classes);
   std::vector<BlockOutcome> outcomes(blocks.size());
   for_each_piece(static_cast<int>(blocks.size()), [&](int index) {
     const auto& [rows, skew, group] = blocks[static_cast<std::size_t>(index)];
@@ -25,7 +27,11 @@ std::vector<BlockOutcome> outcomes_of(std::span<const EvaluatedRows> blocks, Poo
     auto network = networks.borrow([&] { return std::make_unique<Network>(model, static_cast<int>(kMaxEvaluated)); });
     fill_batch(data, rows, Augmentation::none, {}, network->inputs(static_cast<int>(rows.size())), skew);
     const auto classes = std::span(outcome.predicted).first(data.targets == Targets::classes ? rows.size() : 0);
-    outcome.loss = network->evaluate(weights.data(), answers.read(data, rows), classes);
+    // Every block but the last is full.
+    const auto own = scores == nullptr ? std::span<float>()
+                                       : std::span(*scores).subspan(static_cast<std::size_t>(index) * kMaxEvaluated * outputs,
+                                                                    rows.size() * outputs);
+    outcome.loss = network->evaluate(weights.data(), answers.read(data, rows), classes, serially, own);
     networks.give_back(std::move(network));
   });
   return outcomes;
@@ -80,13 +86,24 @@ Evaluator::Evaluator(const Model& model, const Dataset& data, std::vector<Row> r
   variation_ = Variation(data, rows_);
 }
 
-EvaluatedBlocks Evaluator::evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,
-                                           ForEachPiece for_each_piece) {
+std::vector<EvaluatedRows> Evaluator::blocks_of(std::size_t first, std::size_t last) const {
   std::vector<EvaluatedRows> blocks;
   for (std::size_t block = first; block < last; ++block) {
     const auto left = std::span(std::as_const(rows_)).subspan(block * kMaxEvaluated);
     blocks.push_back({left.first(std::min(kMaxEvaluated, left.size())), skew_});
   }
+  return blocks;
+}
+
+std::vector<float> Evaluator::scores(const Vector& weights, ForEachPiece for_each_piece) {
+  std::vector<float> scores(rows_.size() * static_cast<std::size_t>(data_.classes));
+  outcomes_of(blocks_of(0, blocks()), networks_, model_, data_, weights, for_each_piece, &scores);
+  return scores;
+}
+
+EvaluatedBlocks Evaluator::evaluate_blocks(const Vector& weights, std::size_t first, std::size_t last,
+                                           ForEachPiece for_each_piece) {
+  const std::vector<EvaluatedRows> blocks = blocks_of(first, last);
   const auto outcomes = outcomes_of(blocks, networks_, model_, data_, weights, for_each_piece);
   EvaluatedBlocks result;
   const bool by_class = data_.targets == Targets::classes;

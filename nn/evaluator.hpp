@@ -62,6 +62,9 @@ class Evaluator {
 
   Evaluation evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
 
+  /// The model's scores of the rows, one after another: of each class, value or flag.
+  std::vector<float> scores(const Vector& weights, ForEachPiece for_each_piece = serially);
+
   /// For several processes that evaluate together: blocks() returns the number of blocks, evaluate_blocks() evaluates [first,
   /// last).
   std::size_t blocks() const { return (rows_.size() + kMaxEvaluated - 1) / kMaxEvaluated; }
@@ -71,6 +74,8 @@ class Evaluator {
  private:
   const Model& model_;
   const Dataset& data_;
+  std::vector<EvaluatedRows> blocks_of(std::size_t first, std::size_t last) const;
+
   std::vector<Row> rows_;
   ClientSkew skew_;
   Variation variation_;

@@ -45,12 +45,14 @@ BatchLoss Network::gradient(const float* weights, const Batch& batch, GradientSi
   return loss;
 }
 
-BatchLoss Network::evaluate(const float* weights, const Answers& answers, std::span<Label> predicted,
-                            ForEachPiece for_each_piece) {
+BatchLoss Network::evaluate(const float* weights, const Answers& answers, std::span<Label> predicted, ForEachPiece for_each_piece,
+                            std::span<float> scores) {
   const int rows = static_cast<int>(std::max(answers.labels.size(), answers.values.size()) / model().form().answers());
   assert(rows >= 1 && rows <= max_rows());
   workspace_->begin(weights);
   workspace_->forward(rows, nullptr, for_each_piece);
+  for (std::size_t row = 0, each = scores.size() / static_cast<std::size_t>(rows); row * each < scores.size(); ++row)
+    std::copy_n(workspace_->signals.back().value[static_cast<int>(row)], each, scores.data() + row * each);
   return workspace_->losses(rows, answers, nullptr, predicted);
 }
 

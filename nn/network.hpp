@@ -63,9 +63,10 @@ class Network {
   /// its values. Does not read the weights. May be called again with other factors.
   double weighted_sum(std::span<const float> factors, SumSink sink, ForEachPiece for_each_piece = serially);
 
-  /// Evaluates the examples without dropout; `predicted`, if not empty, receives one class per example (Targets::classes).
+  /// Evaluates the examples without dropout; `predicted`, if not empty, receives one class per example (Targets::classes), and
+  /// `scores` the last layer's outputs, examples one after another.
   BatchLoss evaluate(const float* weights, const Answers& answers, std::span<Label> predicted = {},
-                     ForEachPiece for_each_piece = serially);
+                     ForEachPiece for_each_piece = serially, std::span<float> scores = {});
 
  private:
   struct Workspace;

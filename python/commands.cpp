@@ -3,6 +3,7 @@
 
 #include <iostream>
 #include <mutex>
+#include <optional>
 #include <streambuf>
 #include <string>
 #include <tuple>
@@ -85,11 +86,21 @@ std::string evaluate_on(const std::string& model, const py::object& arrays, bool
   return computed([&] { return evaluation_json(evaluate_file(model, "", options, training_part, threads)); });
 }
 
+// Predicts the rows of a file, or of arrays if there is no file; returns the kind of answers, their names, and rows x names numbers.
+std::tuple<std::string, std::vector<std::string>, std::vector<double>> predict(const std::string& model, const std::string& file,
+                                                                               const py::object& arrays,
+                                                                               std::optional<ClientId> client, int threads) {
+  const DataOptions options{.data = file, .brought = bringer_of(arrays)};
+  const Predictions found = computed([&] { return predict_file(model, options, client, threads); });
+  return {std::string(choice_name(found.targets)), found.names, found.numbers};
+}
+
 }  // namespace
 
 void register_commands(py::module_& module) {
   module.def("command", command, py::arg("words"), py::arg("flags"));
   module.def("evaluate_on", evaluate_on, py::arg("model"), py::arg("arrays"), py::arg("training_part"), py::arg("threads"));
+  module.def("predict", predict, py::arg("model"), py::arg("file"), py::arg("arrays"), py::arg("client"), py::arg("threads"));
   // Sets the path of the program: sweeps start it for cells of commands other than run, and the Python part of tables is beside it.
   module.def("set_program", [](const std::string& path) {
     set_host({.has_signals = true, .program = [path] {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -31,7 +32,8 @@ std::span<float> UpdateStore::place(std::size_t size) {
 std::span<float> UpdateStore::place_in_file(std::size_t size) {
   if (size == 0) return {};
   std::error_code error;
-  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (const char* named = std::getenv("TMPDIR"); error && named != nullptr) folder = named;
   const auto refused = [&](int why) {
     return failure("cannot store an update in folder '" + folder.string() + "': " + std::strerror(why) +
                    "; set TMPDIR to another folder, or allow more memory with --update-memory");

@@ -99,7 +99,23 @@ Assembly::Assembly(std::string train_file, std::string test_file, const ReadSett
   shared.classes = count;
 }
 
+// Gives rows to predict an answer that nobody reads.
+void Assembly::add_blank_answers() {
+  for (PartBuilder* part : {&train, &test}) {
+    if (part->rows_ == 0) continue;
+    const auto rows = static_cast<std::size_t>(part->rows_), outputs = settings_.schema->form.answers();
+    const std::vector<std::size_t> shape = outputs > 1 ? std::vector{rows, outputs} : std::vector{rows};
+    if (!shared.class_names.empty())
+      part->add_words("answers", std::vector<std::string>(rows, shared.class_names.front()));
+    else if (settings_.schema->form.targets == Targets::values)
+      part->add_answers(array_of<double>("answers", std::vector<double>(rows * outputs), shape));
+    else
+      part->add_answers(array_of<std::int64_t>("answers", std::vector<std::int64_t>(rows * outputs), shape));
+  }
+}
+
 DataPair Assembly::finish(bool own_rows) {
+  if (settings_.without_answers) add_blank_answers();
   check_counts();
   if (own_rows && shared.category_names.size() > shared.named_categories)
     throw failure(train.file_ + " has words in column '" + shared.category_names[shared.named_categories].column +

@@ -41,6 +41,7 @@ class Assembly {
   DataPair finish(bool own_rows);
 
  private:
+  void add_blank_answers();
   void check_counts() const;
   void finish_examples(DataPair& pair);
   void order_columns(DataPair& pair);

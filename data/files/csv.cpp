@@ -100,6 +100,20 @@ bool is_missing(std::string_view field) {
   return std::ranges::find(kMissing, field) != std::end(kMissing);
 }
 
+/// What a word of which there are many is likely to be.
+std::string_view look_of(std::string_view word) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto count = [&](std::string_view among) {
+    return std::ranges::count_if(word, [&](char c) { return among.find(c) != among.npos; });
+  };
+  const auto digits = std::ranges::count_if(word, is_digit), marks = count("-/:.");
+  if (digits >= 4 && marks >= 2) return "a date or a time";
+  if (word.ends_with('%') && digits > 0) return "a number with a percent sign";
+  if (digits > 0 && marks <= 1 && (is_digit(word.front()) != is_digit(word.back())))
+    return "a number with a currency or a unit, or an id";
+  return digits > 0 ? "an id" : "free text";
+}
+
 std::string shown_field(std::string_view field) { return one_line(std::string(field.substr(0, 40))); }
 
 /// Collects a table's labels. Whether they are whole numbers, numbers to predict or words may be known only after the last one.
@@ -233,7 +247,7 @@ const TableColumns* columns_of_schema(const ReadSettings& settings) {
 class CsvReader {
  public:
   CsvReader(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, PartBuilder& part)
-      : records_(path), settings_(settings), into_(into), part_(part) {}
+      : records_(path, settings.encoding, !settings.rows_are_protected), settings_(settings), into_(into), part_(part) {}
 
   void read() {
     part_.are_columns();
@@ -245,8 +259,9 @@ class CsvReader {
     check_header();
     check_mark();
     give_features();
-    labels_.give(part_, settings_.label.empty() ? "label" : settings_.label, settings_.targets, records_.name(),
-                 first_may_be_header_);
+    if (!settings_.without_answers)
+      labels_.give(part_, settings_.label.empty() ? "label" : settings_.label, settings_.targets, records_.name(),
+                   first_may_be_header_);
     find_offsets();
     say();
   }
@@ -330,7 +345,8 @@ class CsvReader {
   }
 
   void begin() {
-    if (fields_.size() < 2) throw wrong("one column; valid: numbers and a label, separated by commas, semicolons or tabs");
+    if (fields_.size() < 2 && !settings_.without_answers)
+      throw wrong("one column; valid: numbers and a label, separated by commas, semicolons or tabs");
     if (fields_.size() > kMaxCsvColumns)
       throw wrong(counted(fields_.size(), "column") + "; at most " + std::to_string(kMaxCsvColumns) + " are read");
     std::size_t& columns = into_.shared.columns;  // the same in both parts
@@ -354,7 +370,10 @@ class CsvReader {
         throw wrong("column " + std::to_string(column + 1) + " is used twice; label and client must be different columns");
       role_[column] = role;
     };
-    if (!settings_.client_column.empty()) {
+    const bool lacks_clients =
+        settings_.without_answers ||
+        (settings_.may_lack_clients && std::ranges::find(fields_, settings_.client_column) == fields_.end());
+    if (!settings_.client_column.empty() && !lacks_clients) {
       client_ = column_of(settings_.client_column, "client-column");
       give(*client_, Role::client);
     }
@@ -363,11 +382,11 @@ class CsvReader {
     const auto among = [](const std::vector<std::size_t>& columns, std::size_t i) {
       return std::ranges::find(columns, i) != columns.end();
     };
-    label_columns_ = columns_of(settings_.label, "label", &TableColumns::answers);
-    if (label_columns_.empty())
+    if (!settings_.without_answers) label_columns_ = columns_of(settings_.label, "label", &TableColumns::answers);
+    if (label_columns_.empty() && !settings_.without_answers)
       label_columns_ = {default_label([&](std::size_t i) { return among(inputs, i) || among(dropped, i); })};
     for (const std::size_t label : label_columns_) give(label, Role::label);
-    labels_ = CsvLabels(label_columns_.size(), &into_.shared);
+    labels_ = CsvLabels(std::max<std::size_t>(1, label_columns_.size()), &into_.shared);
     // Dropped and nameless columns, and those missing from `inputs` if it is given, have no role.
     for (const auto& [columns, name] : {std::pair(&inputs, "inputs"), std::pair(&dropped, "drop-columns")})
       for (const std::size_t column : *columns)
@@ -452,6 +471,7 @@ class CsvReader {
   void take_offsets() {
     if (into_.shared.finds_offsets) spans_.resize(features_.size());
     for (const NamedOffset& one : named_offsets(settings_.offsets)) {
+      if (settings_.without_answers && schema_ != nullptr && std::ranges::count(schema_->answers, one.column) > 0) continue;
       const std::size_t column = column_of(one.column, "offsets");
       const auto feature = std::ranges::find(features_, column);
       if (feature != features_.end()) {
@@ -664,9 +684,30 @@ class CsvReader {
     return static_cast<float>(number);
   }
 
+  /// Refuses columns of words that differ from row to row, all at once: each row would have a 0/1 column of its own.
+  void check_words() const {
+    constexpr std::size_t kEnoughRows = 20;
+    if (&part_ == &into_.test || schema_ != nullptr || rows_ < kEnoughRows) return;
+    std::vector<std::string> columns, names;
+    for (std::size_t k = 0; k < features_.size(); ++k) {
+      if (kinds_[k] != Kind::words || is_named_[k]) continue;
+      const Names& words = into_.shared.categories.at(features_[k]);
+      if (2 * words.size() <= rows_) continue;
+      columns.push_back(name_of(features_[k]) + " (" + std::to_string(words.size()) + " in " + counted(rows_, "row") +
+                        ", such as '" + shown_field(words.all().front()) + "', " + std::string(look_of(words.all().front())) +
+                        ")");
+      names.push_back(has_header_ ? shown_field(header_[features_[k]]) : std::to_string(features_[k] + 1));
+    }
+    if (columns.empty()) return;
+    throw failure(records_.name() + ": words that differ from row to row in " + joined(columns) +
+                  "; write them as plain numbers, list words that matter with --categories, or leave them out: --drop-columns " +
+                  joined(names, ","));
+  }
+
   /// Sorts the words of the training part and passes the inputs to the part: first the numbers, then a 0 or 1 for each word of
   /// each word column.
   void give_features() {
+    check_words();
     SharedNames& shared = into_.shared;
     std::vector<std::vector<std::uint32_t>> places(features_.size());
     if (&part_ == &into_.train) {

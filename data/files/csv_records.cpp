@@ -1,5 +1,7 @@
 #include "data/files/csv_records.hpp"
 
+#include <iconv.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -31,12 +33,21 @@ char separator_of(std::string_view text) {
 
 }  // namespace
 
-CsvRecords::CsvRecords(const std::filesystem::path& path) : file_(path), bytes_(std::size_t{1} << 18) {
+CsvRecords::CsvRecords(const std::filesystem::path& path, Encoding encoding, bool refuses)
+    : file_(path), encoding_(encoding), refuses_(refuses), bytes_(std::size_t{1} << 18) {
   fill();
   const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), filled_);
   const std::string_view text = without_byte_order_mark(all, name());
   at_ = all.size() - text.size();
   separator_ = separator_of(text);
+  // The line "sep=;", which Excel reads and writes, names the separator.
+  constexpr std::string_view kNamed = "sep=";
+  if (!text.starts_with(kNamed) || text.size() < kNamed.size() + 2) return;
+  const std::size_t end = kNamed.size() + 1;
+  if (text[end] != '\n' && text[end] != '\r') return;
+  separator_ = text[end - 1];
+  at_ += end;
+  end_line();
 }
 
 bool CsvRecords::next(std::vector<std::string_view>& fields) {
@@ -127,9 +138,48 @@ bool CsvRecords::read_record() {
       throw wrong("field " + std::to_string(ends_.size() + 1) +
                   " has text after its closing quote; a quote within quotes must be doubled");
     ends_.push_back(text_.size());
-    if (peek() == kEnd || end_line()) return true;
+    if (peek() == kEnd || end_line()) break;
     ++at_;
   }
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (!std::ranges::all_of(text_, is_ascii)) decode();
+  return true;
+}
+
+// Converts the record to UTF-8, or checks that it is UTF-8 already.
+void CsvRecords::decode() {
+  const bool refuses = refuses_ || line_ == 1;
+  if (encoding_ == Encoding::utf_8) {
+    for (std::size_t at = 0; at < text_.size();) {
+      const bool is_ascii = static_cast<unsigned char>(text_[at]) < 0x80;
+      const std::size_t bytes = is_ascii ? 1 : character_bytes(std::string_view(text_).substr(at));
+      if (bytes == 0 && refuses)
+        throw wrong(
+            "its text is not UTF-8 but probably Windows-1252, as of a spreadsheet; use --encoding windows-1252 or latin1, "
+            "or save the table as UTF-8");
+      at += std::max<std::size_t>(1, bytes);
+    }
+    return;
+  }
+  const iconv_t converter = ::iconv_open("UTF-8", encoding_ == Encoding::latin1 ? "ISO-8859-1" : "WINDOWS-1252");
+  if (converter == reinterpret_cast<iconv_t>(-1)) throw failure("the C library does not know this encoding");
+  std::string text;
+  std::size_t begin = 0;
+  for (std::size_t& end : ends_) {
+    std::string field(3 * (end - begin), '\0');  // a byte becomes at most 3
+    char* from = text_.data() + begin;
+    char* to = field.data();
+    std::size_t left = end - begin, room = field.size();
+    const bool is_bad = ::iconv(converter, &from, &left, &to, &room) == static_cast<std::size_t>(-1);
+    text.append(field.data(), field.size() - room);
+    begin = std::exchange(end, text.size());
+    if (!is_bad || !refuses) continue;
+    ::iconv_close(converter);
+    throw wrong("field " + std::to_string(&end - ends_.data() + 1) + " has a byte that " + std::string(choice_name(encoding_)) +
+                " does not have");
+  }
+  ::iconv_close(converter);
+  text_ = std::move(text);
 }
 
 }  // namespace fedstride

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "data/files/read_settings.hpp"
 #include "data/input_file.hpp"
 
 namespace fedstride {
@@ -19,10 +20,11 @@ class CsvRecords {
  public:
   static constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 20;
 
-  explicit CsvRecords(const std::filesystem::path& path);
+  /// With `refuses` false, records after the first one keep bytes that are not in the encoding, or lose them.
+  explicit CsvRecords(const std::filesystem::path& path, Encoding encoding = Encoding::utf_8, bool refuses = true);
 
   /// Reads the fields of the next record, without surrounding blanks; they are valid until the next call. Returns false after the
-  /// last record. Throws Error (failure) with file and line for a NUL byte, UTF-16, a quote that is not closed or is followed by
+  /// last record. Throws Error (failure) with file and line for a NUL byte, UTF-16, text that is not in the encoding, a quote that is not closed or is followed by
   /// text, or more than kMaxRecordBytes.
   bool next(std::vector<std::string_view>& fields);
   /// The line on which this record begins, from 1.
@@ -41,8 +43,11 @@ class CsvRecords {
   void read_quoted();
   void read_plain();
   bool read_record();
+  void decode();
 
   InputFile file_;
+  Encoding encoding_;
+  bool refuses_;
   std::vector<std::uint8_t> bytes_;
   std::size_t at_ = 0;
   std::size_t filled_ = 0;

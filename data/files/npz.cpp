@@ -109,8 +109,30 @@ class NpzReader {
   std::uint64_t size_;
 };
 
-std::string inputs_key(const ReadSettings& settings) { return settings.inputs.empty() ? "x" : settings.inputs; }
-std::string label_key(const ReadSettings& settings) { return settings.label.empty() ? "y" : settings.label; }
+// The names under which people store inputs and answers, the first one present in an archive counts.
+constexpr std::string_view kInputNames[] = {"x", "X", "images", "data", "inputs"};
+constexpr std::string_view kLabelNames[] = {"y", "Y", "labels", "label", "targets", "target"};
+
+/// "images" for "train_images" and "images_train".
+std::string without_part(std::string name) {
+  if (name.starts_with("train_")) name.erase(0, 6);
+  if (name.ends_with("_train")) name.erase(name.size() - 6);
+  return name;
+}
+
+std::vector<std::string> names_of(const std::string& key) {
+  return {key, key + "_train", "train_" + key, key + "_test", "test_" + key};
+}
+
+/// The key that a setting names, or the first of the usual ones of which the archive has an array.
+std::string key_of(const std::string& named, std::span<const std::string_view> usual,
+                   const std::map<std::string, Array>& arrays) {
+  if (!named.empty()) return without_part(named);
+  for (const std::string_view key : usual)
+    for (const std::string& name : names_of(std::string(key)))
+      if (arrays.contains(name)) return std::string(key);
+  return std::string(usual.front());
+}
 constexpr const char* kClientKey = "client";
 std::string client_key(const ReadSettings& settings) {
   return settings.client_column.empty() ? kClientKey : settings.client_column;
@@ -121,10 +143,11 @@ class NpzParts {
  public:
   NpzParts(std::map<std::string, Array> arrays, std::string file, const ReadSettings& settings, std::vector<std::string> others)
       : file_(std::move(file)),
-        inputs_(inputs_key(settings)),
-        label_(label_key(settings)),
+        inputs_(key_of(settings.inputs, kInputNames, arrays)),
+        label_(key_of(settings.label, kLabelNames, arrays)),
         client_(client_key(settings)),
         refuses_clients_(refuses_clients(settings)),
+        without_answers_(settings.without_answers),
         others_(std::move(others)),
         arrays_(std::move(arrays)) {}
 
@@ -146,8 +169,14 @@ class NpzParts {
                         "' as well, so that each user is a client, or users' rows dealt out to clients by --partition file");
     const std::optional<Array> x = training(inputs_);
     if (!x) throw missing(inputs_);
+    if (without_answers_) return into.train.add_examples(*x);
     add(as_test ? into.test : into.train, *x, training(label_), label_, training(client_));
-    if (const std::optional<Array> tested = testing(inputs_); tested) {
+    const std::optional<Array> tested = testing(inputs_);
+    for (const std::string& other : others_)
+      if (other.find("test") != other.npos || other.find("val") != other.npos)
+        into.notes.push_back("array '" + other + "' of " + file_ + " is not read; " + inputs_ + "_test or test_" + inputs_ +
+                             " is the test part");
+    if (tested) {
       if (as_test) throw failure(file_ + " has its own test set ('" + tested->key + "') but is itself the test file");
       add(into.test, *tested, testing(label_), label_ + "_test", testing(client_));
     }
@@ -264,6 +293,7 @@ class NpzParts {
   std::string label_;
   std::string client_;
   bool refuses_clients_;
+  bool without_answers_;
   std::vector<std::string> others_;
   std::map<std::string, Array> arrays_;
 };
@@ -280,12 +310,15 @@ ArchiveReader zip_reader() {
 std::vector<std::string> npz_keys(const ReadSettings& settings) {
   std::vector<std::string> keys{"classes", "vocabulary",  "mean",  "deviation", "shape",
                                 "columns", "class_names", "words", "notes"};
-  std::vector<std::string> names{inputs_key(settings), label_key(settings), client_key(settings)};
+  std::vector<std::string> names{client_key(settings)};
+  for (const auto& [named, usual] : {std::pair(&settings.inputs, std::span<const std::string_view>(kInputNames)),
+                                     std::pair(&settings.label, std::span<const std::string_view>(kLabelNames))})
+    if (named->empty())
+      names.insert(names.end(), usual.begin(), usual.end());
+    else
+      names.push_back(without_part(*named));
   if (refuses_clients(settings)) names.push_back(kClientKey);
-  for (const std::string& name : names) {
-    for (const char* end : {"", "_train", "_test"}) keys.push_back(name + end);
-    for (const char* begin : {"train_", "test_"}) keys.push_back(begin + name);
-  }
+  for (const std::string& name : names) std::ranges::copy(names_of(name), std::back_inserter(keys));
   return keys;
 }
 

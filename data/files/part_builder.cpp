@@ -16,7 +16,6 @@ constexpr std::size_t kMaxExampleSize = std::size_t{1} << 24;
 constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
 constexpr std::size_t kMaxTokens = 65535;  // 16 bits each; one value marks positions that do not count
 constexpr double kLargestClass = 1e9;
-constexpr float kExactly = 1e-4F;  // tolerance, in units of 1/255, for a whole number of 255ths
 
 std::vector<std::size_t> without_first(const std::vector<std::size_t>& shape) {
   return shape.empty() ? shape : std::vector<std::size_t>(shape.begin() + 1, shape.end());
@@ -32,11 +31,11 @@ std::string dimensions_text(const std::vector<std::size_t>& dimensions) {
 
 namespace {
 
-/// The number in units of 1/255, or -1 if that is not a whole number from 0 to 255.
-int in_255ths(float number) {
-  const float many = number * 255;
-  const float whole = std::nearbyint(many);
-  return whole >= 0 && whole <= 255 && std::abs(many - whole) <= kExactly ? static_cast<int>(whole) : -1;
+/// k if the number is the floating-point number closest to k/255 for a whole number k from 0 to 255, else -1.
+int in_255ths(auto number) {
+  const double whole = std::nearbyint(static_cast<double>(number) * 255);
+  const bool is_exact = whole >= 0 && whole <= 255 && number == static_cast<decltype(number)>(whole / 255);
+  return is_exact ? static_cast<int>(whole) : -1;
 }
 
 /// The string as a whole number; nothing if it is not one or has more than 18 characters.
@@ -161,9 +160,7 @@ void PartBuilder::add_bytes(const Array& x) {
   bytes.reserve(count);
   for_each_number(x, 0, count, [&](auto value) {
     if (!fit) return;
-    const int byte = unit_ != 1                   ? in_255ths(static_cast<float>(value))
-                     : value >= 0 && value <= 255 ? static_cast<int>(value)
-                                                  : -1;
+    const int byte = unit_ != 1 ? in_255ths(value) : value >= 0 && value <= 255 ? static_cast<int>(value) : -1;
     fit = byte >= 0;
     between_ = between_ || unit_ == 1 || (byte > 0 && byte < 255);
     bytes.push_back(static_cast<std::uint8_t>(byte));

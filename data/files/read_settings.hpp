@@ -30,6 +30,10 @@ constexpr auto choice_names(Header) { return names("auto", "yes", "no"); }
 enum class DecimalMark { automatic, point, comma };
 constexpr auto choice_names(DecimalMark) { return names("auto", "point", "comma"); }
 
+/// The encoding of a table's text.
+enum class Encoding { utf_8, windows_1252, latin1 };
+constexpr auto choice_names(Encoding) { return names("utf-8", "windows-1252", "latin1"); }
+
 /// The source of the mean and deviation that normalize inputs (data/normalization.hpp).
 enum class Normalize { automatic, rows, client, given, range, from_public, privately, none };
 constexpr auto choice_names(Normalize) { return names("auto", "rows", "client", "given", "range", "public", "private", "none"); }
@@ -60,6 +64,7 @@ struct ReadSettings {
   Missing missing = Missing::automatic;
   Header header = Header::automatic;
   DecimalMark decimal_mark = DecimalMark::automatic;
+  Encoding encoding = Encoding::utf_8;
   std::string offsets = {};  ///< "time=1700000000": constants to subtract from columns before they are stored
   /// Rows are protected (DP): no fact is inferred from them, and no row is refused for its contents. Not a setting.
   bool rows_are_protected = false;
@@ -74,7 +79,9 @@ struct ReadSettings {
   /// The schema of a run, through which other data are read; it decides everything that no setting overrides. Not a setting.
   std::shared_ptr<const Schema> schema = {};
   bool keeps_constants = false;  ///< mean, deviation and replacements of missing inputs also come from the schema. Not a setting.
-  bool is_test_part = false;     ///< a file without a test part is read as a test part. Not a setting.
+  bool without_answers = false;  ///< rows to predict: answers and clients are not read, and may be absent. Not a setting.
+  bool may_lack_clients = false;  ///< a table may be without its client column. Not a setting.
+  bool is_test_part = false;      ///< a file without a test part is read as a test part. Not a setting.
 
   /// The rule in effect, never `automatic`.
   Missing missing_rule() const {

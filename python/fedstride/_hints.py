@@ -6,7 +6,8 @@ _MODULE = {
     "fedstride.run(train=function)": "NumPyClient ClientApp ServerApp start_client start_numpy_client start_server start_simulation run_simulation",
     "fedstride.run(dp=fedstride.ExamplePrivacy(...))": "DP DPOptimizer PrivacyEngine make_private",
     "fedstride.Run(folder)": "load load_run open",
-    "fedstride.Run(folder).evaluate()": "evaluate eval test score predict",
+    "fedstride.Run(folder).predict()": "predict predict_proba inference",
+    "fedstride.Run(folder).evaluate()": "evaluate eval test score",
     "fedstride.load_dataset(name)": "datasets get_dataset load_data",
     "fedstride.privacy.epsilon(...)": "account accountant compute_dp_sgd_privacy compute_epsilon epsilon get_epsilon",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import html
 import json
@@ -9,10 +10,14 @@ import math
 import os
 import pathlib
 import re
+import tempfile
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from . import _core, _hints
+from ._arrays import array_of
 from ._commands import asked
 from ._core import Error, UsageError
 from ._settings import families, of_command, takes
@@ -21,7 +26,6 @@ from ._types import Data, Place, Value
 from .tensors import load_tensors
 
 if TYPE_CHECKING:
-    import numpy
     import pandas
     from numpy.typing import NDArray
 
@@ -174,6 +178,25 @@ class Run:
         if part not in ("test", "train"):
             raise UsageError(f"part '{part}' is unknown; valid: test, train")
         return json.loads(_core.evaluate_on(os.fspath(self), arrays, part == "train", threads))
+
+    def predict(self, data: Any, *, client: int | None = None, threads: int = 0) -> dict[str, Any]:
+        """Returns the model's predictions for the rows of a file, a DataFrame (columns are found by name) or an array of inputs, in
+        their order; labels are not needed. For classes a dict of `class` (a list of names), `probabilities` (float64, rows x
+        classes) and `names`; for flags the latter two; for numbers `values` and `names`. client: predict with this client's
+        personal model. Raises UsageError as `fedstride predict` does."""
+        with contextlib.ExitStack() as stack:
+            if hasattr(data, "to_csv"):
+                file = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8"))
+                data.to_csv(file, index=False)
+                file.flush()
+                data = file.name
+            path = os.fspath(data) if isinstance(data, (str, os.PathLike)) else ""
+            kind, names, flat = _core.predict(os.fspath(self), path, None if path else {"x": array_of(data)}, client, threads)
+        numbers = numpy.array(flat).reshape(-1, len(names))
+        if kind == "values":
+            return {"values": numbers, "names": names}
+        found = {"probabilities": numbers, "names": names}
+        return found if kind == "flags" else {"class": [names[best] for best in numbers.argmax(1)], **found}
 
     def _text(self, name: str) -> str:
         path = self.folder / name

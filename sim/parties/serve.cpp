@@ -262,12 +262,18 @@ bool continues_run(const Configuration& configuration) {
                     "' now); use the same settings to continue it, or choose another folder");
 }
 
-/// Raises the soft limit on descriptors, usually 1024, since each connection needs one.
-void raise_descriptor_limit() {
+/// Raises the soft limit on descriptors, usually 1024, since each connection needs one. Throws Error (failure) if even the hard
+/// limit is too low for a connection from each of these clients.
+void raise_descriptor_limit(std::size_t clients) {
+  constexpr std::size_t kOthers = 16;  // files, the listening socket, threads' events
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < clients + kOthers)
+    throw failure("this process may have " + std::to_string(limit.rlim_max) + " open files, and a coordinator of " +
+                  counted(clients, "client") + " needs " + std::to_string(clients + kOthers) +
+                  "; raise the hard limit (ulimit -Hn)");
 }
 
 /// What a coordinator has beside its run: the fleet of its clients, the status page and the watched certificates. The page
@@ -377,7 +383,7 @@ Settings settings_to_serve(Settings settings) {
 RunSummary serve(const Configuration& configuration, const Settings& settings, const ServeOptions& options,
                  const RunObserver& observer) {
   check_rules(configuration, RuleScope::network);
-  raise_descriptor_limit();
+  raise_descriptor_limit(static_cast<std::size_t>(configuration.clients));
   if (options.status && !is_loopback(*options.status) && options.status_token.empty())
     throw usage_error("status is '" + options.status->text() +
                       "'; on an address that other machines can reach, the page needs a token (--status-token FILE)");

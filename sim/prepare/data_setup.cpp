@@ -277,6 +277,7 @@ DataSetup prepare_own_data(const Configuration& configuration, ClientId client, 
       .missing = options.read.missing,
       .header = options.read.header,
       .decimal_mark = options.read.decimal_mark,
+      .encoding = options.read.encoding,
       .offsets = options.read.offsets};
   std::string hash = load_own_rows(configuration.dataset, plain).hash;
   options.read.rows_are_protected = configuration.privacy.as<NoPrivacy>() == nullptr;

@@ -1,6 +1,8 @@
 #include "sim/run/evaluate.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <numeric>
 
 #include "client/told_evaluation.hpp"
@@ -10,6 +12,7 @@
 #include "core/spread.hpp"
 #include "core/text.hpp"
 #include "data/datasets.hpp"
+#include "data/named_facts.hpp"
 #include "nn/safetensors.hpp"
 #include "partitions/own_rows.hpp"
 #include "server/checkpoint.hpp"
@@ -18,6 +21,7 @@
 #include "sim/prepare/private_inputs.hpp"
 #include "sim/run/model_tests.hpp"
 #include "sim/run/run_folder.hpp"
+#include "sim/settings/rules.hpp"
 
 namespace fedstride {
 namespace {
@@ -155,9 +159,22 @@ Json spread_json(const Spread& spread) {
           {"p50", spread.median}, {"p90", spread.ninetieth},       {"worst_tenth", spread.worst_tenth}};
 }
 
+Json metrics_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const auto& [name, value] : metrics.numbers) json[std::string(name)] = number_or_null(value);
+  for (const ClassMetrics& one : metrics.classes)
+    json["classes"].push_back({{"examples", one.examples},
+                               {"recall", one.recall},
+                               {"precision", one.precision},
+                               {"f1", one.f1},
+                               {"auc", number_or_null(one.auc)}});
+  return json;
+}
+
 Json clients_part(const std::string& metric, const std::vector<GroupEvaluation>& clients) {
   Json json;
   json[metric] = spread_json(spread_of_clients(clients, &GroupEvaluation::accuracy));
+  json[metric]["mean_by_rows"] = mean_by_rows(clients);
   json["loss"] = spread_json(spread_of_clients(clients, &GroupEvaluation::loss));
   Json& list = json["clients"] = Json::array();
   for (std::size_t client = 0; client < clients.size(); ++client)
@@ -214,8 +231,8 @@ DataPair load_evaluated(const SafeTensors& tensors, const std::string& dataset, 
                         std::vector<std::string>& notes) {
   ReadSettings& read = asked.place.read;
   const auto hash = tensors.metadata.find("data_hash");
-  const bool may_be_test = asked.is_other && !training_part && read.schema;
-  if (may_be_test && hash != tensors.metadata.end()) {
+  const bool may_be_test = (asked.is_other || read.without_answers) && !training_part && read.schema;
+  if (may_be_test && !read.without_answers && hash != tensors.metadata.end()) {
     DataPair data = load_dataset(dataset, asked.place);
     asked.is_other = data.hash != hash->second;
     if (!asked.is_other) return data;
@@ -236,10 +253,15 @@ void require_same_form(const ModelEvaluation& result, const Dataset& part, const
                       "; set --class-names to the data set's labels for the model's classes, in the model's order");
 }
 
-}  // namespace
+/// A model and the data that it is applied to, read as in training.
+struct Loaded {
+  SafeTensors tensors;
+  ModelEvaluation result = {};
+  DataPair data = {};
+  std::shared_ptr<const Schema> schema = {};
+};
 
-ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
-                              int threads) {
+Loaded load_for_model(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part) {
   if (!options.data.empty() && !dataset.empty() && dataset != kOwnFile)
     throw usage_error("dataset is '" + dataset + "' and data is '" + options.data + "'; set only one of them");
   std::filesystem::path file(path);
@@ -252,10 +274,12 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   }
   if (!std::filesystem::exists(path, error))
     throw usage_error("'" + path + "' is neither a .safetensors file nor the folder of a run");
-  const SafeTensors tensors = read_safetensors(file);
-  ModelEvaluation result{.model = model_of(tensors),
-                         .dataset = dataset_of(tensors, file.string(), dataset, options),
-                         .is_covered = asked.is_covered};
+  Loaded loaded{.tensors = read_safetensors(file)};
+  const SafeTensors& tensors = loaded.tensors;
+  ModelEvaluation& result = loaded.result;
+  result = {.model = model_of(tensors),
+            .dataset = dataset_of(tensors, file.string(), dataset, options),
+            .is_covered = asked.is_covered};
   if (!result.model.has_layers())
     throw usage_error("'" + file.string() +
                       "' holds tensors without layers; only your own code can evaluate it (docs/python.md)");
@@ -263,20 +287,120 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   if (without_normalization(options.read) != ReadSettings() && !is_read)
     throw usage_error("settings for reading files are given; they apply to your own data (--data FILE), not to data set '" +
                       result.dataset + "'");
+  asked.place.read.without_answers = options.read.without_answers;
+  asked.place.read.may_lack_clients = true;
   read_through_model(tensors, file.string(), options.read, asked.place.read);
+  if (options.read.without_answers && asked.place.read.schema == nullptr)
+    throw usage_error("'" + file.string() + "' has no schema, by which a file's columns and classes are found");
   if (asked.place.read.schema == nullptr && is_read)
     result.notes.push_back(
         "'" + file.string() +
         "' has no schema: columns, classes and normalization are taken from the data and may differ from those in training");
-  const DataPair data = load_evaluated(tensors, result.dataset, asked, training_part, result.notes);
-  const Dataset& part = training_part ? data.train : data.test;
-  require_same_form(result, part, asked.place.read.schema.get(), options.read);
+  loaded.data = load_evaluated(tensors, result.dataset, asked, training_part, result.notes);
+  loaded.schema = asked.place.read.schema;
+  require_same_form(result, training_part ? loaded.data.train : loaded.data.test, loaded.schema.get(), options.read);
+  return loaded;
+}
+
+std::vector<Row> all_rows(const Dataset& data) {
+  std::vector<Row> rows(data.size());
+  std::iota(rows.begin(), rows.end(), Row{0});
+  return rows;
+}
+
+}  // namespace
+
+ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
+                              int threads) {
+  const Loaded loaded = load_for_model(path, dataset, options, training_part);
+  ModelEvaluation result = loaded.result;
+  const Dataset& part = training_part ? loaded.data.train : loaded.data.test;
   result.class_names = part.class_names;
-  const Vector weights = exact(result.model, tensors);
+  const Vector weights = exact(result.model, loaded.tensors);
   Threads pool(threads);
   Evaluator evaluator(result.model, part);
-  pool.run([&] { result.evaluation = evaluator.evaluate(weights, pool); });
+  pool.run([&] {
+    result.evaluation = evaluator.evaluate(weights, pool);
+    result.metrics = metrics_of(part, all_rows(part), evaluator.scores(weights, pool));
+  });
   return result;
+}
+
+namespace {
+
+// Replaces the federation's weights by those of this client's personal model.
+void make_personal(const std::filesystem::path& folder, ClientId client, const Model& model, Vector& weights) {
+  const std::string who = "client is " + std::to_string(client);
+  const Setup setup = prepare(resolve_unchecked(read_settings((folder / "config.toml").string())), FirstWeights::elsewhere);
+  if (!setup.configuration.personal->keeps() || !std::filesystem::exists(folder / "states"))
+    throw usage_error(who + ", but the run in '" + folder.string() +
+                      "' keeps no personal models; runs with --personal ditto or local-layers do");
+  const Checkpoint checkpoint = load_checkpoint(folder / "checkpoint");
+  bool is_found = false;
+  const auto is_own = [&](ClientId other) { return other == client; };
+  for_each_state(folder, checkpoint.configuration, checkpoint.round, is_own, [&](ClientId, std::string_view bytes) {
+    ClientState state;
+    state.load(setup.training, std::string(bytes));
+    weights = personal_weights(setup.training, model, weights, state);
+    is_found = true;
+  });
+  if (!is_found) throw usage_error(who + "; no such client of the run in '" + folder.string() + "' has a personal model");
+}
+
+}  // namespace
+
+Predictions predict_file(const std::string& path, const DataOptions& options, std::optional<ClientId> client, int threads) {
+  if (options.data.empty() && !options.brought) throw usage_error("data is ''; it must name the file with the rows to predict");
+  DataOptions unanswered = options;
+  unanswered.read.without_answers = true;
+  const Loaded loaded = load_for_model(path, "", unanswered, false);
+  const Dataset& part = loaded.data.test;
+  if (part.targets == Targets::positions)
+    throw usage_error("the model predicts the next token of every position; predict gives one answer a row");
+  if (!part.file_rows.empty() || loaded.data.missing == Missing::drop)
+    throw usage_error("missing is 'drop', which leaves rows out; every row must get its prediction: --missing mean or zero");
+  Vector weights = exact(loaded.result.model, loaded.tensors);
+  const Schema& schema = *loaded.schema;
+  if (client) make_personal(path, *client, loaded.result.model, weights);
+  Predictions predictions{.targets = part.targets, .notes = loaded.result.notes};
+  predictions.names = part.targets == Targets::classes ? part.class_names : schema.columns.answers;
+  const auto outputs = static_cast<std::size_t>(part.classes);
+  for (std::size_t k = predictions.names.size(); k < outputs; ++k) predictions.names.push_back(std::to_string(k));
+  Threads pool(threads);
+  Evaluator evaluator(loaded.result.model, part);
+  std::vector<float> scores;
+  pool.run([&] { scores = evaluator.scores(weights, pool); });
+  for (std::size_t row = 0; row < part.size(); ++row)
+    std::ranges::copy(probabilities(part.targets, std::span<const float>(scores).subspan(row * outputs, outputs)),
+                      std::back_inserter(predictions.numbers));
+  for (const NamedOffset& one : named_offsets(schema.offsets))  // was subtracted from the answers
+    if (outputs == 1 && part.targets == Targets::values && one.column == predictions.names.front())
+      for (double& number : predictions.numbers) number += one.offset;
+  return predictions;
+}
+
+std::string predictions_csv(const Predictions& predictions) {
+  const auto quoted = [](const std::string& name) {
+    if (name.find_first_of(",\"\r\n") == name.npos) return name;
+    std::string text = "\"";
+    for (const char letter : name) text += letter == '"' ? "\"\"" : std::string(1, letter);
+    return text + "\"";
+  };
+  const bool are_classes = predictions.targets == Targets::classes;
+  std::string text = are_classes ? "row,class" : "row";
+  for (const std::string& name : predictions.names)
+    text += "," + quoted(predictions.targets == Targets::values ? name : "probability_" + name);
+  text += "\n";
+  const std::size_t outputs = predictions.names.size();
+  for (std::size_t row = 0; row * outputs < predictions.numbers.size(); ++row) {
+    const auto own = std::span(predictions.numbers).subspan(row * outputs, outputs);
+    text += std::to_string(row + 1);
+    if (are_classes)
+      text += "," + quoted(predictions.names[static_cast<std::size_t>(std::ranges::max_element(own) - own.begin())]);
+    for (const double number : own) text += "," + number_text(number);
+    text += "\n";
+  }
+  return text;
 }
 
 std::string evaluation_json(const ModelEvaluation& result) {
@@ -288,6 +412,9 @@ std::string evaluation_json(const ModelEvaluation& result) {
   json["loss"] = result.evaluation.loss;
   json["class_examples"] = result.evaluation.class_examples;
   json["class_correct"] = result.evaluation.class_correct;
+  json["metrics"] = metrics_json(result.metrics);
+  json["confusion"] = result.metrics.confusion;
+  if (!result.class_names.empty()) json["class_names"] = result.class_names;
   json["model"] = result.model.line();
   if (!result.is_covered) json["not_covered"] = true;
   return dump_json(json, 2);
@@ -314,17 +441,24 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
         "' have no test rows; a run has them with --client-test above 0, or with data whose test part names its clients");
   const Vector weights = exact(setup.model, saved);
   Threads pool(threads);
-  ClientsEvaluation result{.dataset = configuration.dataset,
-                           .class_names = setup.data.test.class_names,
-                           .is_covered = !tests_protected_rows(configuration, reads_training_rows)};
+  ClientsEvaluation result{
+      .dataset = configuration.dataset,
+      .class_names = setup.data.test.class_names,
+      .client_names = is_by_natural_clients(configuration) ? setup.data.train.client_names : std::vector<std::string>(),
+      .is_covered = !tests_protected_rows(configuration, reads_training_rows)};
   result.metric = metric_of(setup.data.test.targets);
   pool.run([&] {
     result.global = client_evaluator(setup).evaluate(weights, pool);
-    std::vector<Row> all(setup.data.test.size());
-    std::iota(all.begin(), all.end(), Row{0});
-    GroupEvaluator test(setup.model, setup.data.test, {all});
-    test.evaluate(weights, pool);
-    result.confusion = test.confusion();
+    const auto metrics = [&](const Dataset& data, std::vector<Row> rows, const ClientSkew& skew) {
+      if (rows.empty()) return Metrics();
+      return metrics_of(data, rows, Evaluator(setup.model, data, rows, skew).scores(weights, pool));
+    };
+    result.metrics = metrics(setup.data.test, all_rows(setup.data.test), {});
+    for (ClientId client = 0; client < setup.clients.test.size(); ++client) {
+      const auto rows = setup.clients.test[client];
+      result.client_metrics.push_back(
+          metrics(client_test_data(setup), {rows.begin(), rows.end()}, setup.training.skew_of(client)));
+    }
   });
   if (epochs > 0) result.fine_tuned = fine_tuned(setup, weights, epochs, pool);
   const Personal& personal = setup.training.personal;
@@ -337,6 +471,15 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   return result;
 }
 
+double mean_by_rows(const std::vector<GroupEvaluation>& clients) {
+  double sum = 0, rows = 0;
+  for (const GroupEvaluation& one : clients) {
+    sum += one.accuracy * static_cast<double>(one.examples);
+    rows += static_cast<double>(one.examples);
+  }
+  return rows > 0 ? sum / rows : 0;
+}
+
 std::string clients_json(const ClientsEvaluation& result) {
   Json json;
   json["dataset"] = result.dataset;
@@ -345,7 +488,13 @@ std::string clients_json(const ClientsEvaluation& result) {
   json["global"] = clients_part(metric, result.global);
   if (!result.fine_tuned.empty()) json["fine_tuned"] = clients_part(metric, result.fine_tuned);
   if (!result.personal.empty()) json["personal"] = clients_part(metric, result.personal);
-  json["confusion"] = result.confusion;
+  json["metrics"] = metrics_json(result.metrics);
+  for (std::size_t client = 0; client < result.client_metrics.size(); ++client) {
+    Json& one = json["global"]["clients"][client];
+    one["metrics"] = metrics_json(result.client_metrics[client]);
+    if (client < result.client_names.size()) one["name"] = result.client_names[client];
+  }
+  json["confusion"] = result.metrics.confusion;
   if (!result.class_names.empty()) json["class_names"] = result.class_names;
   if (!result.is_covered) json["not_covered"] = true;
   return dump_json(json, 2);

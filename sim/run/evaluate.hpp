@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "data/data_folder.hpp"
 #include "data/dataset.hpp"
 #include "nn/evaluation.hpp"
+#include "nn/metrics.hpp"
 #include "nn/model.hpp"
 #include "sim/settings/configuration.hpp"
 
@@ -19,6 +21,7 @@ struct ModelEvaluation {
   std::vector<std::string> class_names = {};
   std::vector<std::string> notes = {};  ///< about reading the data
   Evaluation evaluation = {};
+  Metrics metrics = {};
   bool is_covered = true;  ///< false: the run's guarantee protects the rows but does not cover the evaluation
 };
 
@@ -30,8 +33,24 @@ struct ModelEvaluation {
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
                               int threads);
 
-/// Accuracy, loss, number of examples and accuracy per class, as JSON.
+/// Accuracy, loss, number of examples, accuracy per class and the metrics, as JSON.
 std::string evaluation_json(const ModelEvaluation& result);
+
+/// A model's predictions for the rows of a file.
+struct Predictions {
+  Targets targets = Targets::classes;
+  std::vector<std::string> names = {};  ///< of the classes, flags or values; numbers, from 0, if they have none
+  std::vector<double> numbers = {};     ///< rows x names: probabilities, or values
+  std::vector<std::string> notes = {};  ///< about reading the data
+};
+
+/// Predicts every row of `options.data` (or `brought`), in the file's order; its columns are matched by name, and it needs no
+/// answers. `path` is as in evaluate_file. With `client`, that client's personal model, which must be in the run's folder, is
+/// used. Throws Error (usage) for positions and for files of which rows would be left out.
+Predictions predict_file(const std::string& path, const DataOptions& options, std::optional<ClientId> client, int threads);
+/// A line for each row, after a header: row (from 1); class and probability_NAME of each class, probability_NAME of each flag, or
+/// the values.
+std::string predictions_csv(const Predictions& predictions);
 
 /// The evaluation of a finished run on each client's own test rows.
 struct ClientsEvaluation {
@@ -41,9 +60,10 @@ struct ClientsEvaluation {
   std::vector<GroupEvaluation> global = {};      ///< the run's model, by client
   std::vector<GroupEvaluation> fine_tuned = {};  ///< after local epochs on the client's training rows; empty if not requested
   std::vector<GroupEvaluation> personal = {};    ///< the clients' personal models; empty if the run makes none
-  std::vector<std::vector<std::uint64_t>> confusion =
-      {};                  ///< of the run's model on the whole test part, [actual][predicted]; empty if targets are not classes
-  bool is_covered = true;  ///< false: the run's guarantee protects the rows but not the results
+  Metrics metrics = {};                          ///< of the run's model on the whole test part
+  std::vector<Metrics> client_metrics = {};      ///< of the run's model, by client
+  std::vector<std::string> client_names = {};    ///< of natural clients; else empty
+  bool is_covered = true;                        ///< false: the run's guarantee protects the rows but not the results
 };
 
 /// Evaluates on each client's own test rows: the model in a run's folder; if `epochs` is above 0, each client's model after this
@@ -53,6 +73,9 @@ struct ClientsEvaluation {
 /// components, or if it is publishable and the results would not be covered.
 ClientsEvaluation evaluate_clients(const std::string& folder, const std::string& data_dir, int epochs, int threads,
                                    const std::string& data = {});
+
+/// The clients' accuracy, weighted by the numbers of their test rows.
+double mean_by_rows(const std::vector<GroupEvaluation>& clients);
 
 std::string clients_json(const ClientsEvaluation& result);
 

@@ -187,8 +187,10 @@ Json entry_of(const RoundRecord& record, const ClientReport& report, const std::
   client["accepted"] = report.steps - report.rejected;
   client[metric] = record.client_accuracy.empty() ? Json(nullptr) : Json(record.client_accuracy[report.client]);
   if (!record.client_test.empty()) {
-    client["own_" + metric] = record.client_test[report.client].accuracy;
-    client["own_loss"] = number_or_null(record.client_test[report.client].loss);
+    const GroupEvaluation& own = record.client_test[report.client];
+    client["own_examples"] = own.examples;
+    client["own_" + metric] = own.examples > 0 ? Json(own.accuracy) : Json(nullptr);
+    client["own_loss"] = own.examples > 0 ? number_or_null(own.loss) : Json(nullptr);
   }
   if (record.test && report.personal_examples > 0)
     client["personal_" + metric] = number_or_null(personal_test(record, report).accuracy);

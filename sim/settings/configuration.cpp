@@ -169,7 +169,7 @@ bool is_about_reading(std::string_view key) {
   constexpr std::string_view kReading[] = {"format",      "label",        "client-column", "targets",    "classes",
                                            "class-names", "vocabulary",   "words",         "shape",      "public-data",
                                            "public-test", "inputs",       "drop-columns",  "categories", "missing",
-                                           "header",      "decimal-mark", "offsets"};
+                                           "header",      "decimal-mark", "encoding",      "offsets"};
   return std::ranges::find(kReading, key) != std::end(kReading);
 }
 

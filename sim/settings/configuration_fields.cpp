@@ -34,6 +34,7 @@ struct ConfigurationFields {
                 "own data: treatment of missing inputs (docs/data.md); auto: an error, under dp the mean"},
           Field{"header", &Configuration::header,
                 "own table: whether its first line is a header; auto: by its contents (docs/data.md)"},
+          Field{"encoding", &Configuration::encoding, "own table: encoding of its text"},
           Field{"decimal-mark", &Configuration::decimal_mark, "own table: decimal mark; auto: the table's, under dp a point"},
           Field{"offsets", &Configuration::offsets,
                 "own data: constants subtracted from columns, such as \"time=1700000000\" (default: where floats would lose "

@@ -212,18 +212,19 @@ const Rule kCommonRules[] = {
     // Privacy: noise, budgets, publishing.
     {"checkpoint-every", [](C c) { return c.checkpoint_every > 1 && is_private(c); },
      "; under {dp} the ledger and the checkpoint must cover the same rounds", "checkpoint-every"},
-    {"noise-multiplier",
+    {"epsilon",
      [](C c) {
        const ExampleSettings* level = example_level(c.privacy);
        return level != nullptr && level->noise_multiplier == 0 && level->epsilon == 0;
      },
-     "; under privacy it must be a number above 0, or set --epsilon to have it calibrated"},
-    {"client-noise-multiplier",
+     " with {noise-multiplier}; under privacy one of them must be above 0: a budget, to which noise is calibrated, or the noise"},
+    {"client-epsilon",
      [](C c) {
        const ClientSettings* level = client_level(c.privacy);
        return level != nullptr && level->noise_multiplier == 0 && level->epsilon == 0;
      },
-     "; under privacy it must be a number above 0, or set {budget flag} to have it calibrated"},
+     " with {client-noise-multiplier}; under privacy one of them must be above 0: a budget, to which noise is calibrated, or the "
+     "noise"},
     {"rounds", [](C c) { return is_example_level(c) && std::int64_t{c.rounds} * c.local_epochs > kMaxPrivateEpochs; },
      "; under {dp} its product with {local-epochs} must be at most 2000000000"},
     {"randomness", [](C c) { return c.randomness == Randomness::secret && !is_private(c); },

@@ -52,7 +52,7 @@ TEST_CASE("bytes in two dimensions an example are grey pictures, of three with c
 
 TEST_CASE("numbers that are whole 255ths go back to 8 bits, and others stay what they are") {
   std::vector<float> numbers;
-  for (int i = 0; i < 12; ++i) numbers.push_back(1 - static_cast<float>(20 * i) / 255);
+  for (int i = 0; i < 12; ++i) numbers.push_back(static_cast<float>((255 - 20 * i) / 255.0));
   const auto part = [&](int begin, int end) {
     return bytes_of(std::vector<float>(numbers.begin() + begin, numbers.begin() + end));
   };
@@ -67,6 +67,49 @@ TEST_CASE("numbers that are whole 255ths go back to 8 bits, and others stay what
   CHECK(other.train.features[1] == doctest::Approx(235 / 255.0));
   CHECK(other.test.features[1] == 0.5F);
   CHECK(other.train.mean.size() == 1);
+}
+
+TEST_CASE("numbers beside whole 255ths, however close, are not rounded to them") {
+  const std::string labels = bytes_of<std::int64_t>({0, 1});
+  for (const float scale : {1e-7F, 1e-12F}) {
+    const std::string x = bytes_of(std::vector<float>{scale, 2 * scale, -scale, 3 * scale});
+    const DataPair tiny = loaded({{"x_train", npy_bytes("<f4", "(2, 2)", x)},
+                                  {"y_train", npy_bytes("<i8", "(2,)", labels)},
+                                  {"x_test", npy_bytes("<f4", "(2, 2)", x)},
+                                  {"y_test", npy_bytes("<i8", "(2,)", labels)}});
+    CHECK(tiny.train.features == std::vector<float>{scale, 2 * scale, -scale, 3 * scale});
+    CHECK(tiny.train.deviation[0] == doctest::Approx(scale));
+  }
+  const auto beside = static_cast<float>(7 / 255.0 + 2e-7);
+  const DataPair pair =
+      loaded(with_test("<f4", "2, 2", bytes_of(std::vector<float>(8, beside)), bytes_of(std::vector<float>(4, beside))));
+  CHECK(pair.train.features[3] == beside);
+}
+
+TEST_CASE("the names that people give arrays are found, with their test part, and a part that is not read is named") {
+  const std::string labels = bytes_of<std::int64_t>({0, 1}), x = bytes_of(std::vector<float>{0.1F, 0.2F, 0.3F, 0.4F});
+  const auto entry = [&](const std::string& name) {
+    return name.find_first_of("yYl") == name.npos ? Entries::value_type{name, npy_bytes("<f4", "(2, 2)", x)}
+                                                  : Entries::value_type{name, npy_bytes("<i8", "(2,)", labels)};
+  };
+  for (const auto& [inputs, answers] : {std::pair("images", "labels"), std::pair("X", "y"), std::pair("data", "labels")})
+    for (const bool in_front : {false, true}) {
+      const auto name = [&](const std::string& key, const std::string& part) {
+        return in_front ? part + "_" + key : key + "_" + part;
+      };
+      CAPTURE(name(inputs, "train"));
+      const Entries all{entry(name(inputs, "train")), entry(name(answers, "train")), entry(name(inputs, "test")),
+                        entry(name(answers, "test"))};
+      CHECK(loaded(all).test.size() == 2);
+      const DataPair named = loaded(all, {.label = name(answers, "train"), .inputs = name(inputs, "train")});
+      CHECK(named.test.size() == 2);
+    }
+  const std::string more_labels = bytes_of<std::int64_t>({0, 1, 0, 1, 0, 1, 0, 1, 0, 1}),
+                    more = bytes_of(std::vector<float>(20, 0.5F));
+  const DataPair pair = loaded({{"images", npy_bytes("<f4", "(10, 2)", more)},
+                                {"labels", npy_bytes("<i8", "(10,)", more_labels)},
+                                {"val_images", npy_bytes("<f4", "(2, 2)", x)}});
+  CHECK(std::ranges::any_of(pair.notes, [](const std::string& note) { return names(note, {"val_images", "test_images"}); }));
 }
 
 TEST_CASE("rows of 784 such numbers are pictures of 28x28, rows of zeros and ones are columns") {
@@ -161,7 +204,9 @@ TEST_CASE(
   CHECK(pair.test.size() == 2);
   CHECK(pair.train.classes == 2);
   CHECK(loaded({{"images", x}, {"labels", y}, {"images_test", x}, {"labels_test", y}}, read).hash == pair.hash);
-  CHECK_FAILURE(loaded(medical), "'x'", "train_images, train_labels, val_images", "--inputs", "--label");
+  CHECK(loaded(medical).hash == pair.hash);
+  CHECK_FAILURE(loaded({{"train_views", x}, {"train_labels", y}, {"val_views", x}}), "'x'", "train_views, val_views", "--inputs",
+                "--label");
   CHECK_FAILURE(loaded({{"images", x}, {"y", y}}, read), "'labels'", "but y");
   CHECK_FAILURE(loaded({{"images_test", x}, {"test_images", x}, {"images", x}, {"labels", y}}, read), "'images_test'",
                 "'test_images'");

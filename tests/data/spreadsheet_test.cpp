@@ -270,4 +270,40 @@ TEST_CASE("values to predict around 1e9 keep their digits") {
     CHECK(pair.train.values[i] - pair.train.values[0] == pair.train.features[i] - pair.train.features[0]);
 }
 
+TEST_CASE("a first line sep= names the separator and is no record") {
+  const std::string table = "a,b,label\n1,2,0\n3,4,1\n";
+  CHECK(rows_of("sep=,\n" + table).features == rows_of(table).features);
+  CHECK(rows_of("sep=|\r\na|b|label\r\n1|2|0\r\n3|4|1\r\n").features == rows_of(table).features);
+  CHECK(rows_of("sep=,label\n1,0\n3,1\n").features == std::vector<float>{1, 3});  // a column of this name
+}
+
+TEST_CASE("text is UTF-8, or refused by line with the encoding it may have; named encodings are decoded") {
+  const std::string latin =
+      "gr\xf6\xdf"
+      "e,label\n1,k\xfchl\n2,hei\xdf\n3,k\xfchl\n";
+  CHECK_FAILURE(loaded(latin), "line 1", "UTF-8", "--encoding windows-1252");
+  CHECK_FAILURE(loaded("a,label\n1,k\xfchl\n2,b\n"), "line 2", "UTF-8");
+  for (const Encoding encoding : {Encoding::windows_1252, Encoding::latin1}) {
+    const DataPair pair = loaded(latin, {.encoding = encoding});
+    CHECK(pair.columns.inputs == std::vector<std::string>{"gr\u00f6\u00dfe"});
+    CHECK(pair.train.class_names == std::vector<std::string>{"hei\u00df", "k\u00fchl"});
+  }
+  CHECK(loaded("a,label\n1,\x80\n2,b\n3,b\n", {.encoding = Encoding::windows_1252}).train.class_names[1] == "\u20ac");
+  CHECK_FAILURE(loaded("a,label\n1,\x81\n2,b\n", {.encoding = Encoding::windows_1252}), "line 2", "field 2", "windows-1252");
+  // No protected row is refused for its bytes.
+  ReadSettings read = protected_rows();
+  read.class_names = "b,c";
+  read.header = Header::yes;
+  CHECK(loaded("a,label\n1,k\xfchl\n2,b\n3,c\n4,c\n5,b\n", read).train.size() > 0);
+}
+
+TEST_CASE("words that differ from row to row are refused in all columns at once, with what they look like") {
+  std::string table = "price,when,id,city,label\n";
+  for (int row = 0; row < 40; ++row)
+    table += "$" + std::to_string(row) + ".5,2024-01-" + std::to_string(10 + row) + ",k" + std::to_string(row) + "x," +
+             (row % 3 == 0 ? "Rome" : "Oslo") + "," + std::to_string(row % 2) + "\n";
+  CHECK_FAILURE(loaded(table), "'price'", "40", "currency", "'when'", "date", "'id'", "--drop-columns", "price,when,id");
+  CHECK(loaded(table, {.drop_columns = "price,when,id"}).train.shape.channels == 2);
+}
+
 }  // namespace fedstride::test::spreadsheet_test

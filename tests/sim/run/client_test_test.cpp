@@ -58,10 +58,10 @@ TEST_CASE("every evaluation reports accuracy on clients' own rows, and evaluate 
                           "own_accuracy_worst_tenth", "own_loss"})
     CHECK(last[key].is_number());
   std::uint64_t examples = 0, right = 0;
-  for (std::size_t c = 0; c < result.confusion.size(); ++c)
-    for (std::size_t k = 0; k < result.confusion.size(); ++k) {
-      examples += result.confusion[c][k];
-      right += c == k ? result.confusion[c][k] : 0;
+  for (std::size_t c = 0; c < result.metrics.confusion.size(); ++c)
+    for (std::size_t k = 0; k < result.metrics.confusion.size(); ++k) {
+      examples += result.metrics.confusion[c][k];
+      right += c == k ? result.metrics.confusion[c][k] : 0;
     }
   CHECK(examples == 60);
   CHECK(static_cast<double>(right) / 60 == doctest::Approx(last["test_accuracy"].get<double>()));
