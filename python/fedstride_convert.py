@@ -29,6 +29,8 @@ ALWAYS_UNPACKED, MAX_UNPACKING = 64 << 20, 256  # as in data/input_file.hpp
 ALWAYS_IN_MEMORY, MAX_IN_MEMORY = 2 << 30, 16  # the process may use so many bytes, and so many times the size of the data
 MAX_NAME = 1000  # bytes of a client's or a label's name
 MAX_PICTURE_BYTES, MAX_PIXELS = 64 << 20, 1 << 24
+PICTURE_FORMATS, PICTURE_KINDS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP", "PPM"), "PNG, JPEG, BMP, TIFF, WebP, PPM"
+PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
 MAX_WHOLE = 9e15  # larger whole numbers are indistinguishable from their neighbors as floating-point numbers
 MAX_TEXT = 1 << 16  # characters of an example
 
@@ -94,6 +96,16 @@ class Archive:
         self.source = options.train[0]
         self.bar = Bar("converting " + shown(os.path.basename(self.source)))
         self.arrays = collections.defaultdict(list)
+        self.like, self.remarks = None, collections.Counter()  # the last Pictures; what was done to how many of them
+        self.packed = self.unpacked = 0  # bytes of pictures
+
+    def check_unpacked(self, rows, files):
+        """Counts the bytes of these rows before they are read. Raises Refused if they are too many for the files' size."""
+        self.unpacked += rows.dtype.itemsize * int(np.prod(rows.shape, dtype=object))
+        self.packed += sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+        most = ALWAYS_UNPACKED + MAX_UNPACKING * self.packed
+        if self.unpacked > most:
+            raise Refused(f"'{self.source}' unpacks to {self.unpacked} bytes; files of {self.packed} bytes may hold at most {most}")
 
     def add(self, x, y, client=None, as_test=False):
         """Adds rows: examples, answers and the client that they belong to."""
@@ -110,21 +122,26 @@ class Archive:
             self.arrays[name] = [np.atleast_1d(np.array([one.encode() for one in fact] if isinstance(fact, list) else fact))]
 
     def write(self):
-        if self.notes:
-            self.state(notes=self.notes)
-        total = sum(piece.dtype.itemsize * int(np.prod(piece.shape)) for pieces in self.arrays.values() for piece in pieces)
-        done = 0
+        self.done, self.total = 0, sum(piece.dtype.itemsize * int(np.prod(piece.shape)) for pieces in self.arrays.values() for piece in pieces)
         with open(self.options.out, "wb") as file, zipfile.ZipFile(file, "w") as archive:
-            for name, pieces in self.arrays.items():
-                dtype, each = self.common(name, pieces)
-                shape = (sum(map(len, pieces)), *each)
-                step = max(1, AT_ONCE // max(1, dtype.itemsize * int(np.prod(each))))
-                with archive.open(name + ".npy", "w", force_zip64=True) as member:
-                    descr = np.lib.format.dtype_to_descr(dtype)
-                    np.lib.format.write_array_header_2_0(member, {"descr": descr, "fortran_order": False, "shape": shape})
-                    for rows in (piece[at:at + step] for piece in pieces for at in range(0, len(piece), step)):
-                        done += member.write(np.ascontiguousarray(rows, dtype).tobytes())
-                        self.bar.show(done, total)
+            for name in list(self.arrays):
+                self.write_array(archive, name)
+            self.notes += [f"{counted(count, 'image')}: {text}" for text, count in self.remarks.items()]  # counted as rows are read
+            if self.notes:
+                self.state(notes=self.notes)
+                self.write_array(archive, "notes")
+
+    def write_array(self, archive, name):
+        pieces = self.arrays[name]
+        dtype, each = self.common(name, pieces)
+        shape = (sum(map(len, pieces)), *each)
+        step = max(1, AT_ONCE // max(1, dtype.itemsize * int(np.prod(each))))
+        with archive.open(name + ".npy", "w", force_zip64=True) as member:
+            descr = np.lib.format.dtype_to_descr(dtype)
+            np.lib.format.write_array_header_2_0(member, {"descr": descr, "fortran_order": False, "shape": shape})
+            for rows in (piece[at:at + step] for piece in pieces for at in range(0, len(piece), step)):
+                self.done += member.write(np.ascontiguousarray(rows, dtype).tobytes())
+                self.bar.show(self.done, self.total)
 
     def common(self, name, pieces):
         """The type of all pieces and the dimensions of a row."""
@@ -425,15 +442,23 @@ class Leaf:
 
 
 class Pictures:
-    """The images of these files, decoded when rows are sliced: uint8, files x height x width (x 3 if in color). `asked`
-    (height, width, channels) is what they must have, if it is not empty. A protected image that has not, or cannot be read, is
-    black."""
+    """The images of these files, decoded when rows are sliced: files x height x width (x 3 if in color), as Pillow's convert("L")
+    or convert("RGB") gives them; 16-bit gray as floats from 0 to 1. All must be `like` those before them, or like the first file.
+    `asked` (height, width, channels) is what they must have, if it is not empty. A protected image that has not, or cannot be
+    read, is black, and 16 bits are rounded to 8: the type does not depend on rows."""
 
-    def __init__(self, root, files, asked, protected):
+    def __init__(self, root, files, like, archive):
         self.image = needed("PIL.Image", "python3-pil")
-        self.root, self.files, self.asked, self.protected = os.path.realpath(root), files, asked, protected
-        self.each = asked[:2] + asked[2:] * (asked[2:] != [1]) if asked else list(self.decoded(files[0]).shape)
-        self.shape, self.dtype = (len(files), *self.each), np.dtype(np.uint8)
+        self.root, self.files, self.archive = os.path.realpath(root), files, archive
+        asked, self.protected = archive.options.shape, archive.options.protected
+        self.asked = list(map(int, asked.split("x"))) if asked else []
+        self.first = like.first if like else files[0]
+        self.each = like.each if like else self.asked[:2] + self.asked[2:] * (self.asked[2:] != [1])
+        self.dtype = like.dtype if like else np.dtype(np.uint8) if self.protected else None
+        if self.dtype is None:
+            pixels = self.decoded(self.first)
+            self.each, self.dtype = list(pixels.shape), pixels.dtype
+        self.shape = (len(files), *self.each)
 
     def __len__(self):
         return len(self.files)
@@ -443,49 +468,61 @@ class Pictures:
 
     def pixels(self, file):
         try:
-            pixels = self.decoded(file)
-            if list(pixels.shape) != self.each:
-                size, wanted = ("x".join(map(str, [*shape, 1][:3])) for shape in (pixels.shape, self.each))
-                raise Refused(f"'{file}' is {size}, '{self.files[0]}' {'must be' if self.asked else 'is'} {wanted}; all must"
-                              " have one size, and --shape HEIGHTxWIDTHx3 (or x1) reads all in color (or gray)")
-            return pixels
+            return self.decoded(file, self.archive.remarks)
         except Refused:
             if not self.protected:
                 raise
             return np.zeros(self.each, np.uint8)
 
-    def decoded(self, file):
-        """8-bit pixels, black where the image is transparent; a JPEG's gray is its luminance, as stored."""
+    def decoded(self, file, remarks=None):
+        """The pixels. Counts in `remarks` what of the file they are not."""
         try:
             status = os.stat(file)
             if not os.path.realpath(file).startswith(self.root + os.sep):
                 raise Refused(f"'{file}' is a link that leads out of the folder; images must be in it")
             if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_PICTURE_BYTES:
                 raise Refused(f"'{file}' is not a regular file of at most {MAX_PICTURE_BYTES} bytes")
-            image = self.image.open(file, formats=("PNG", "JPEG"))
-            if image.width * image.height > MAX_PIXELS or image.mode == "CMYK":
-                raise Refused(f"'{file}' has {image.width}x{image.height} pixels in {image.mode}; valid: at most {MAX_PIXELS},"
-                              " in gray or RGB")
-            is_deep = image.mode.startswith("I")  # 16 bits
-            has_color = not is_deep and image.mode not in ("1", "L", "LA")
+            image = self.image.open(file, formats=PICTURE_FORMATS)  # reads only the header
+            kind = image.mode
+            is_deep = kind.startswith("I;16") or kind == "I" and image.format in ("PNG", "PPM")  # 16-bit gray
+            if image.width * image.height > MAX_PIXELS or kind[0] in "IF" and not is_deep:
+                raise Refused(f"'{file}' has {image.width}x{image.height} pixels in {kind}; valid: at most {MAX_PIXELS}, of 8 bits"
+                              " a channel or 16-bit gray")
+            has_color = not is_deep and kind not in ("1", "L", "LA")
             mode = {1: "L", 3: "RGB"}.get((self.asked or [0])[-1] if len(self.asked) != 2 else 1, "RGB" if has_color else "L")
-            image.draft(mode, image.size)
-            if is_deep:
-                image = self.image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
-            if "A" in image.mode or "transparency" in image.info:
-                black = self.image.new("RGBA", image.size, (0, 0, 0, 255))
-                image = self.image.alpha_composite(black, image.convert("RGBA"))
-            return np.asarray(image.convert(mode))
+            each = [image.height, image.width] + [3] * (mode == "RGB")
+            if self.each and each != self.each:
+                size, wanted = ("x".join(map(str, [*shape, 1][:3])) for shape in (each, self.each))
+                raise Refused(f"'{file}' is {size}, '{self.first}' {'must be' if self.asked else 'is'} {wanted}; all must have"
+                              " one size, and --shape HEIGHTxWIDTHx3 (or x1) reads all in color (or gray)")
+            if is_deep and self.dtype == np.uint8 and not self.protected:
+                raise Refused(f"'{file}' is 16-bit gray, '{self.first}' has 8 bits; all must have one depth")
+            if remarks is not None and not self.protected:
+                remarks.update(text for text, is_so in {
+                    "transparency (alpha) is dropped": "A" in kind or "transparency" in image.info,
+                    "16-bit gray is kept as floats, v / 65535": is_deep,
+                    "16-bit color is read with 8 bits": not is_deep and ";16" in str(image.tile),
+                    "only the first frame is read": image.format != "MPO" and getattr(image, "n_frames", 1) > 1}.items() if is_so)
+            if not is_deep:
+                pixels = np.asarray(image.convert(mode))
+                return pixels / np.float32(255) if self.dtype == np.float32 else pixels
+            pixels = np.asarray(image).astype(np.float32)
+            pixels = np.stack([pixels] * 3, -1) if mode == "RGB" else pixels
+            return np.rint(pixels / 257).astype(np.uint8) if self.protected else pixels / np.float32(65535)
         except Refused:
             raise
         except Exception as error:  # Pillow's decoders raise many kinds
-            raise Refused(f"'{file}' is not a complete PNG or JPEG: {shown(error)}") from None
+            raise Refused(f"'{file}' is not a complete image ({PICTURE_KINDS}): {shown(error)}") from None
 
 
 def entries(folder, folders):
     """The folder's folders, or its other entries, by name, without hidden ones."""
     found = [entry.path for entry in os.scandir(folder) if not entry.name.startswith(".") and entry.is_dir() == folders]
     return sorted(found, key=os.fsencode)
+
+
+def pictures_of(files):
+    return [file for file in files if file.lower().endswith(PICTURE_ENDINGS)]
 
 
 def read_pictures(folder, archive, as_test):
@@ -496,21 +533,35 @@ def read_pictures(folder, archive, as_test):
                       " one for each client, containing one for each class", 2)
     if options.protected and not options.shape:
         raise Refused(f"'{folder}': under dp the size must not be inferred from the rows; give --shape HEIGHTxWIDTHx3 (or x1)")
-    asked = list(map(int, options.shape.split("x"))) if options.shape else []
-    counts = collections.Counter()
+    left_out, classes = collections.Counter(), {}
     for client in entries(folder, True) if has_clients else [folder]:
-        files = [file for one in entries(client, True) for file in entries(one, False)]
-        pictures = [file for file in files if file.lower().endswith((".png", ".jpg", ".jpeg"))]
-        counts.update(pictures=len(pictures), others=len(files) - len(pictures))
-        if pictures:
-            labels = np.array([bytes_of(os.fsencode(file).split(b"/")[-2]) for file in pictures])
-            owner = os.fsencode(client).split(b"/")[-1] if has_clients else None
-            archive.add(Pictures(folder, pictures, asked, options.protected), labels, owner, as_test)
-    if not counts["pictures"]:
+        left_out["images outside of class folders"] += len(pictures_of(entries(client, False)))
+        for one in entries(client, True):
+            files, label = entries(one, False), os.fsencode(one).split(b"/")[-1]
+            pictures = pictures_of(files)
+            left_out["folders in class folders"] += len(entries(one, True))
+            left_out.update(os.path.splitext(file)[1].lower() or "file" for file in set(files).difference(pictures))
+            classes[label] = classes.get(label, 0) + len(pictures)
+            if pictures:
+                archive.like = rows = Pictures(folder, pictures, archive.like, archive)
+                archive.check_unpacked(rows, pictures)
+                owner = os.fsencode(client).split(b"/")[-1] if has_clients else None
+                archive.add(rows, np.broadcast_to(np.array(bytes_of(label)), len(rows)), owner, as_test)
+    others = ", ".join(f"{count} {shown(kind)}" for kind, count in sorted((+left_out).items()))
+    if not any(classes.values()):
         places = "folders CLIENT/CLASS" if has_clients else "a folder for each class"
-        raise Refused(f"'{folder}' has no images (.png, .jpg, .jpeg) in {places}; docs/data.md names other files")
-    if counts["others"]:
-        archive.notes.append(f"{counted(counts['others'], 'file')} not named *.png, *.jpg or *.jpeg left out")
+        raise Refused(f"'{folder}' has no images ({PICTURE_KINDS}) in {places}" + f", but {others}" * bool(others) +
+                      "; docs/data.md names other files")
+    for label, count in classes.items():
+        if count == 0 and not as_test and not options.protected:
+            raise Refused(f"'{folder}': the class folder '{shown(os.fsdecode(label))}' has no images ({PICTURE_KINDS}); fill or remove"
+                          " it (--class-names also names classes without images)")
+    if others:
+        archive.notes.append(f"left out in '{os.path.basename(folder)}': {others}; images are {PICTURE_KINDS}")
+    beside = entries(os.path.dirname(folder), True) if os.path.basename(folder) == "train" else []
+    unused = [shown(os.path.basename(one)) for one in beside if one not in options.train + options.test]
+    if unused:
+        archive.notes.append(f"folders beside 'train' that are not used: {', '.join(unused)}")
 
 
 def idx(path, least, most):

@@ -229,10 +229,13 @@ def test_what_is_not_leafs_form_is_refused(tmp_path, parts, text):
 
 # Images
 
-def picture(path, value, mode="RGB", side=8, **options):
+RANDOM = np.random.default_rng(5)
+
+
+def picture(path, value, mode="RGB", side=8, kind=None, **options):
     path.parent.mkdir(parents=True, exist_ok=True)
     array = value if isinstance(value, np.ndarray) else np.full((side, side, *[3] * (mode == "RGB")), value, np.uint8)
-    Image.fromarray(array).save(path, "PNG" if path.suffix == ".png" else "JPEG", **options)
+    Image.fromarray(array).save(path, kind or ("PNG" if path.suffix == ".png" else "JPEG"), **options)
     return path
 
 
@@ -251,10 +254,10 @@ def test_a_folder_of_images_has_a_folder_for_each_class_and_rows_in_the_order_of
     arrays = converted("pictures", train, test)
     assert arrays["x"].shape == (6, 8, 8, 3) and texts(arrays["y"]) == ["cat"] * 3 + ["dog"] * 3 and texts(arrays["y_test"]) == ["cat"]
     assert abs(int(arrays["x"][1, 0, 0, 0]) - 110) <= 2 and arrays["x"][5, 0, 0, 0] == 20 and arrays["x_test"][0, 0, 0, 0] == 200
-    assert texts(arrays["notes"]) == ["1 file not named *.png, *.jpg or *.jpeg left out"]
+    assert len(arrays["notes"]) == 1 and names(texts(arrays["notes"])[0], "'train'", "1 .txt")
 
 
-def test_gray_and_transparent_images_and_16_bits_and_a_shape_that_says_the_channels(tmp_path):
+def test_gray_and_color_images_and_a_shape_that_says_the_channels(tmp_path):
     picture(tmp_path / "a/1.png", 7, "L")
     picture(tmp_path / "b/2.jpeg", 90, "L")
     assert converted("pictures", tmp_path)["x"].shape == (2, 8, 8)
@@ -262,12 +265,70 @@ def test_gray_and_transparent_images_and_16_bits_and_a_shape_that_says_the_chann
     picture(tmp_path / "b/3.png", 9)
     refusal("3.png", "8x8x3", "8x8x1", "--shape", form="pictures", train=tmp_path)
     assert converted("pictures", tmp_path, shape="8x8x1")["x"][2, 0, 0] == 9
-    half = np.full((8, 8, 4), 200, np.uint8)
-    half[0, 0, 3], half[0, 1, 3] = 0, 255
-    picture(tmp_path / "b/3.png", half)
-    picture(tmp_path / "a/1.png", np.full((8, 8), 0x1234, np.uint16))
-    x = converted("pictures", tmp_path, shape="8x8x3")["x"]
-    assert x[2, 0, 0].tolist() == [0, 0, 0] and x[2, 0, 1].tolist() == [200] * 3 and x[0, 0, 0].tolist() == [0x12] * 3
+    red = picture(tmp_path / "b/3.jpg", np.full((8, 8, 3), (250, 10, 10), np.uint8), quality=95)
+    (tmp_path / "b/3.png").unlink()
+    assert np.array_equal(converted("pictures", tmp_path, shape="8x8x1")["x"][2], np.asarray(Image.open(red).convert("L")))
+
+
+def notes_of(arrays, *parts):
+    return any(names(note, *parts) for note in texts(arrays.get("notes", [])))
+
+
+def test_transparency_is_dropped_as_pillow_does_and_a_note_says_so(tmp_path):
+    half = RANDOM.integers(0, 256, (8, 8, 4), np.uint8)
+    picture(tmp_path / "a/1.png", half)
+    picture(tmp_path / "a/2.png", half[..., :3])
+    palette = Image.fromarray(half[..., :3]).convert("P", palette=Image.ADAPTIVE)
+    palette.save(tmp_path / "a/3.png", transparency=0)
+    arrays = converted("pictures", tmp_path)
+    assert (arrays["x"] == [half[..., :3], half[..., :3], np.asarray(palette.convert("RGB"))]).all()
+    assert notes_of(arrays, "2 images", "alpha")
+    assert not notes_of(converted("pictures", tmp_path, protected=True, shape="8x8x3"), "images")  # a count of protected rows
+
+
+def test_16_bit_gray_is_kept_as_floats_and_color_is_noted(tmp_path):
+    values = RANDOM.integers(0, 1 << 16, (8, 8), np.uint16)
+    for name, kind in (("1.png", "PNG"), ("2.tif", "TIFF")):
+        picture(tmp_path / "a" / name, values, kind=kind)
+    arrays = converted("pictures", tmp_path)
+    assert arrays["x"].dtype == np.float32 and notes_of(arrays, "2 images", "16-bit", "65535")
+    assert np.array_equal(arrays["x"][0], values / np.float32(65535)) and np.array_equal(arrays["x"][0], arrays["x"][1])
+    assert converted("pictures", tmp_path, shape="8x8x3")["x"].shape == (2, 8, 8, 3)
+    rounded = converted("pictures", tmp_path, shape="8x8x1", protected=True)
+    assert "notes" not in rounded and np.array_equal(rounded["x"][1], np.rint(values / 257))
+    picture(tmp_path / "a/3.png", 51, "L")  # after 16 bits, 8 bits are floats too
+    assert (converted("pictures", tmp_path)["x"][2] == np.float32(0.2)).all()
+    picture(tmp_path / "a/0.png", 51, "L")
+    refusal("1.png", "16-bit", "0.png", form="pictures", train=tmp_path)
+    picture(tmp_path / "a/0.tif", values.astype(np.float32), kind="TIFF")
+    refusal("0.tif", "F", "16-bit", form="pictures", train=tmp_path)
+
+
+def test_other_kinds_of_images_are_read_and_other_files_are_counted_by_their_endings(tmp_path):
+    pixels = RANDOM.integers(0, 256, (8, 8, 3), np.uint8)
+    for name, kind, options in (("1.bmp", "BMP", {}), ("2.tiff", "TIFF", {}), ("3.webp", "WEBP", {"lossless": True}), ("4.ppm", "PPM", {})):
+        picture(tmp_path / "a" / name, pixels, kind=kind, **options)
+    frames = [Image.fromarray(pixels), Image.fromarray(255 - pixels)]
+    frames[0].save(tmp_path / "a/5.tif", "TIFF", save_all=True, append_images=frames[1:])
+    for name in ("6.gif", "7.dcm", "8.gif"):
+        (tmp_path / "a" / name).write_bytes(b"other")
+    picture(tmp_path / "a/nested/1.png", 1)
+    picture(tmp_path / "1.png", 1)
+    arrays = converted("pictures", tmp_path)
+    assert len(arrays["x"]) == 5 and (arrays["x"] == pixels).all() and notes_of(arrays, "1 image", "first frame")
+    assert notes_of(arrays, "2 .gif", "1 .dcm", "1 images outside", "1 folders")
+
+
+def test_a_class_folder_without_images_is_refused_and_unused_folders_beside_train_are_named(tmp_path):
+    train, test = pets(tmp_path)
+    for part in ("holdout", "validation"):
+        picture(tmp_path / part / "cat/1.png", 1)
+    arrays = converted("pictures", train, test)
+    assert notes_of(arrays, "holdout", "validation") and not notes_of(arrays, "test")
+    (train / "ant").mkdir()
+    (train / "ant/1.gif").write_bytes(b"GIF89a")
+    refusal("'ant'", "--class-names", form="pictures", train=train)
+    assert len(converted("pictures", train, shape="8x8x3", protected=True)["x"]) == 6
 
 
 def test_a_folder_for_each_client_has_in_it_those_of_the_classes(tmp_path):
@@ -298,6 +359,15 @@ def test_images_that_cannot_be_read_or_lie_elsewhere_are_refused_by_name(tmp_pat
 def test_a_bomb_is_refused_by_its_header(tmp_path):
     picture(tmp_path / "cat/1.png", np.zeros((4097, 4097), np.uint8))
     refusal("1.png", "4097x4097", form="pictures", train=tmp_path)
+    small = picture(tmp_path / "dog/1.png", np.zeros((1024, 1024, 3), np.uint8)).read_bytes()
+    (tmp_path / "cat/1.png").write_bytes(small)
+    for i in range(100):  # 400 kB that are 300 MB
+        (tmp_path / f"dog/{i}.png").write_bytes(small)
+    refusal("unpacks", str(101 * 3 << 20), form="pictures", train=tmp_path)
+    for i in range(1, 100):
+        picture(tmp_path / f"dog/{i}.png", 0)
+    (tmp_path / "cat/1.png").write_bytes((tmp_path / "dog/1.png").read_bytes())
+    refusal("0.png", "1024x1024x3", "8x8x3", form="pictures", train=tmp_path)  # before it is decoded
 
 
 def test_where_rows_are_protected_the_shape_is_named_and_an_image_that_cannot_be_read_is_black(tmp_path):
