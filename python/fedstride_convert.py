@@ -217,6 +217,49 @@ def sentences(texts, words):
     return rows
 
 
+FACTS = ("classes", "vocabulary", "mean", "deviation", "shape", "columns")
+USUAL = {"x": ("x", "images", "image", "data", "features", "inputs"), "y": ("y", "labels", "label", "targets", "target"),
+         "client": ("client",)}
+
+
+def in_part(base, *parts):
+    """Names of an array of a part: x_train, train_x, x-train, train_set_x, xtrain."""
+    return [name for part in parts for sign in "_-" for name in (
+        base + sign + part, part + sign + base, f"{part}_set_{base}", base + part, part + base)]
+
+
+def add_arrays(archive, who, keys, read, as_test):
+    """Adds a file's arrays, read(key), by their names: an archive's, or for x and y also usual ones, in any case."""
+    options = archive.options
+    given = {key.lower().replace("/", "_"): key for key in keys} | {key: key for key in keys}
+    used = {given[fact]: fact for fact in FACTS if fact in given}
+    roles = {"x": options.inputs, "y": options.label, "client": options.client_column}
+    for role, chosen in [*roles.items()] + [("client", "client")] * bool(options.client_column):
+        bases = [chosen] if chosen else USUAL[role]
+        base = next((one for one in bases if not given.keys().isdisjoint([one, *in_part(one, "train", "training")])), bases[0])
+        parts = [[base, *in_part(base, "train", "training")], in_part(base, "test", "testing"), in_part(base, "val", "valid", "validation")]
+        train, test, validation = (sorted({given[name] for name in names if name in given}) for names in parts)
+        if not test and not as_test and not options.test:
+            test = validation
+        for key in train + test:
+            name = (chosen or role) + "_test" * (as_test or key in test)
+            if name in archive.arrays or name in used.values():
+                raise Refused(f"{who}: '{shown(key)}' is a second array for '{name}'; each part has one")
+            used[key] = name
+        if train and base != (chosen or role):
+            setting = {"x": "inputs", "y": "label"}[role]
+            archive.notes.append(f"{setting} auto: '{shown(train[0])}'; to change it: --{setting}")
+    unused = ", ".join(shown(key) for key in keys if key not in used)[:400]
+    for name in (options.inputs or "x", options.label or "y"):
+        if {name, name + "_test"}.isdisjoint(used.values()):
+            raise Refused(f"{who} has no group 'examples' and no array '{name}'" + f", but {unused}" * bool(unused) + "; valid: arrays as"
+                          " in a NumPy archive, such as x and y, or those that --inputs and --label name; or examples/CLIENT/KEY")
+    for key, name in used.items():
+        archive.arrays[name] = [read(key)]
+    if unused:
+        archive.notes.append(f"arrays of {who} that are not used: {unused}")
+
+
 class Hdf5:
     """An HDF5 file of plain arrays with an archive's names, or in TensorFlow Federated's layout examples/CLIENT/KEY, whose keys
     determine what is read: x and y, pixels or image and label (--inputs and --label name others), snippets (Shakespeare) or
@@ -284,21 +327,12 @@ class Hdf5:
             self.archive.bar.show(done, len(groups))
 
     def read_plain(self):
-        facts = ["classes", "vocabulary", "mean", "deviation", "shape", "columns"]
-        bases = [self.options.inputs or "x", self.options.label or "y", self.options.client_column or "client", "client"]
-        names = dict(zip(facts, facts))
-        for base in bases:
-            names |= dict.fromkeys([base, base + "_train", "train_" + base], base + "_test" * self.as_test)
-            names |= dict.fromkeys([base + "_test", "test_" + base], base + "_test")
-        found = [key for key in self.file if key in names]
-        if not found:
-            others = ", but " * bool(len(self.file)) + ", ".join(map(shown, list(self.file)[:12]))
-            raise Refused(f"{self.name} has no group 'examples' and no array '{bases[0]}'{others}; valid: arrays as in a NumPy "
-                          "archive, such as x and y, or those that --inputs and --label name; or examples/CLIENT/KEY")
-        for key in found:
-            if names[key] in self.archive.arrays and key not in facts:
-                raise Refused(f"{self.name}: '{key}' is a second array for '{names[key]}'; each part has one")
-            self.archive.arrays[names[key]] = [self.array(self.file, key, self.name)]
+        paths = list(self.file)
+        for part in self.file:  # also train/images, as 'train_images'
+            if self.file.get(part, getclass=True) is self.h5py.Group and isinstance(self.file.get(part, getlink=True), self.h5py.HardLink):
+                paths += [f"{part}/{key}" for key in self.file[part]]
+                paths.remove(part)
+        add_arrays(self.archive, self.name, paths, lambda path: self.array(self.file, path, self.name), self.as_test)
 
     def keys(self, group, who):
         """The keys of examples and answers; no answers if they are the examples' next tokens."""

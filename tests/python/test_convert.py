@@ -115,11 +115,26 @@ def test_plain_arrays_keep_their_names_texts_and_single_numbers(tmp_path):
     path = hdf5(tmp_path / "plain.h5", {"x": np.arange(12, dtype=np.float32).reshape(6, 2), "y": ["cat", "dog", "cat", "emu", "a", "b"],
                                         "client": np.arange(6), "x_test": np.ones((1, 2)), "y_test": np.array([b"emu"]), "note": np.zeros(3)})
     arrays = converted("hdf5", path)
-    assert sorted(arrays) == ["client", "x", "x_test", "y", "y_test"] and texts(arrays["y"])[3] == "emu"
+    assert sorted(arrays) == ["client", "notes", "x", "x_test", "y", "y_test"] and texts(arrays["y"])[3] == "emu"
+    assert notes_of(arrays, "note")
     named = hdf5(tmp_path / "named.h5", {"features": np.ones((4, 3)), "target": np.array([0, 1, 0, 1]), "classes": 5})
     assert converted("hdf5", named, inputs="features", label="target")["classes"].tolist() == [5]
-    other = hdf5(tmp_path / "other.h5", {"features": np.ones((4, 3))})
-    refusal("'x'", "features", "--inputs", "--label", form="hdf5", train=other)
+    refusal("'y'", "answers", form="hdf5", train=hdf5(tmp_path / "half.h5", {"features": np.ones((4, 3)), "answers": np.zeros(4)}))
+    other = hdf5(tmp_path / "other.h5", {"signals": np.ones((4, 3))})
+    refusal("'x'", "signals", "--inputs", "--label", form="hdf5", train=other)
+
+
+@pytest.mark.parametrize("x, y, test_x, test_y", [
+    ("train_images", "train_labels", "test_images", "test_labels"), ("X_train", "y_train", "X_test", "y_test"),
+    ("train_data", "train_label", "test_data", "test_label"), ("train_set_x", "train_set_y", "test_set_x", "test_set_y"),
+    ("train/images", "train/labels", "test/images", "test/labels"), ("features", "target", "features_val", "target_val")])
+def test_usual_names_of_plain_arrays_are_known_and_what_is_not_used_is_named(tmp_path, x, y, test_x, test_y):
+    train, test = RANDOM.normal(size=(6, 3)), RANDOM.normal(size=(2, 3))
+    named = {x: train, y: np.arange(6), test_x: test, test_y: np.arange(2)}
+    arrays = converted("hdf5", hdf5(tmp_path / "a.h5", {**named, "holdout_x": test}))
+    assert np.array_equal(arrays["x"], train) and np.array_equal(arrays["x_test"], test) and arrays["y_test"].tolist() == [0, 1]
+    assert notes_of(arrays, "holdout_x")
+    refusal("'x'", "second", form="hdf5", train=hdf5(tmp_path / "b.h5", {"x_train": train, "x": train, "y": np.arange(6)}))
 
 
 @pytest.mark.parametrize("parts, arrays", [
