@@ -5,13 +5,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping
 
-from ._arrays import array_of
+from ._arrays import array_of, column_values, frame_values, is_frame
 from ._core import Error, UsageError
 from ._kept import kept
 
 # Usual names of input and label columns: the first one present is used if neither a setting nor the columns' types decide.
 _INPUTS = ("x", "image", "img", "pixel_values", "input_ids", "tokens")
 _LABELS = ("y", "label", "labels", "fine_label", "target")
+_TARGETS = ("label", "target", "y", "class")  # of a table, as in data/files/csv.cpp
 _TEST = ("test", "validation")
 
 
@@ -27,17 +28,14 @@ def arrays_of_object(data, settings, is_plain=False):
         arrays = _arrays_of(train, settings, "data")
         if test is not None:
             more = _arrays_of(test, settings, "the test part of data")
+            more.pop("notes", None)
             _order_columns(more, arrays, _keys(settings)[0])
             arrays.update({f"{key}_test": array for key, array in more.items()})
         return arrays
 
-    if _is_frame(train) or _tensors(train):  # reading everything to recognize them costs more than converting them
+    if is_frame(train) or _tensors(train):  # reading everything to recognize them costs more than converting them
         return convert()
     return kept((train, test), settings, is_plain, convert)
-
-
-def _is_frame(data):
-    return hasattr(data, "columns") and hasattr(data, "to_numpy")
 
 
 def _is_set(data):
@@ -46,15 +44,18 @@ def _is_set(data):
         first = data[0] if data else {}
         return isinstance(first, Mapping) or (isinstance(first, tuple) and 2 <= len(first) <= 3
                                               and not isinstance(first[0], (str, bytes, numbers.Number)))
-    if isinstance(data, (str, bytes, tuple, Mapping)) or hasattr(data, "__array__") and not _is_frame(data):
+    if isinstance(data, (str, bytes, tuple, Mapping)) or hasattr(data, "__array__") and not is_frame(data):
         return False
-    return _is_frame(data) or hasattr(data, "__len__") and hasattr(data, "__getitem__")
+    return is_frame(data) or hasattr(data, "__len__") and hasattr(data, "__getitem__")
 
 
 def _parts(data):
     """Returns (training part, test part or None), or (None, None) if `data` is not a data set."""
     if _is_set(data):
         return data, None
+    if isinstance(data, (tuple, list)) and len(data) == 2 and all(map(is_frame, data)) and (
+            len(data[1].columns) == 1 or set(data[1].columns).isdisjoint(data[0].columns)):
+        return None, None  # (x, y)
     if isinstance(data, (tuple, list)) and len(data) == 2 and all(_is_set(part) for part in data):
         return tuple(data)
     if isinstance(data, Mapping) and "train" in data and _is_set(data["train"]):
@@ -63,7 +64,7 @@ def _parts(data):
 
 
 def _arrays_of(data, settings, where):
-    if _is_frame(data):
+    if is_frame(data):
         return _of_frame(data, settings, where)
     if len(data) == 0:
         raise UsageError(f"{where} has no rows; it must have at least one")
@@ -96,29 +97,26 @@ def _keys(settings):
 
 
 def _of_frame(frame, settings, where):
+    import numpy
+
     inputs, label, client = _keys(settings)
     columns = list(frame.columns)
     if settings.get("inputs"):
         raise UsageError(f"inputs is '{inputs}'; with a DataFrame, give a frame with only these columns")
-    answers = settings.get("label") or next((name for name in reversed(columns) if name != client), None)
+    targets = [name for name in columns if str(name).lower() in _TARGETS and name != client]
+    if len(targets) > 1 and not settings.get("label"):
+        raise UsageError(f"{where}: columns '{targets[0]}' and '{targets[1]}' may both be the label; name one with label=")
+    answers = settings.get("label") or next((name for name in targets or reversed(columns) if name != client), None)
     for setting, name in (("label", answers), ("client_column", client if settings.get("client_column") else None)):
         if name is not None and name not in columns:
             raise UsageError(f"{setting} is '{name}'; the columns of {where} are {', '.join(map(str, columns))}")
     values = [name for name in columns if name not in (answers, client)]
-    for name in values:
-        if frame[name].dtype.kind not in "biuf":
-            raise UsageError(f"{where} has column '{name}' of type {frame[name].dtype}; valid: numbers; for text, write a CSV file, "
-                             "to which the settings categories and missing apply")
-    arrays = {inputs: frame[values].to_numpy("float32")}
+    arrays = {inputs: frame_values(frame, values, where)}
     if all(isinstance(name, str) for name in values):
-        import numpy
-
         arrays["columns"] = numpy.array(values)
-    for key, name in ((label, answers), (client, client)):
-        if name in columns:
-            column = frame[name].to_numpy()
-            arrays[key] = column if column.dtype.kind in "biuf" else column.astype(str)
-    return arrays
+    if targets and not settings.get("label"):
+        arrays["notes"] = numpy.array([f"label auto: '{answers}'; to change it: label="])
+    return arrays | {key: column_values(frame[name]) for key, name in ((label, answers), (client, client)) if name in columns}
 
 
 def _column(data, columns, setting, chosen, names, kind, where):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._arrays import array_of, column_values, frame_values, is_frame
 from ._core import UsageError
 from ._kept import Arrays
 from ._objects import arrays_of_object
@@ -24,7 +26,7 @@ _NAMES = ("x", "y", "client")
 
 @takes(of_reading, describe=True)
 def load_dataset(dataset: str | None = None, *, data: Data | None = None, **settings: Value) -> dict[str, Any]:
-    """Reads a data set into a dict of read-only arrays, which share the data set's memory.
+    """Reads a data set into a dict of read-only arrays, whose inputs share the data set's memory.
 
     dataset: a name from `fedstride data list`; or data: your own file or arrays, as for `run`.
     settings: where the data sets are, and how to read a file.
@@ -35,10 +37,15 @@ def load_dataset(dataset: str | None = None, *, data: Data | None = None, **sett
     targets ("classes", "positions", "values", "flags"); vocabulary, the number of tokens; hash (SHA-256 of the contents);
     notes, the decisions made where the settings left a choice, with the flags that change them.
     x: images uint8 (rows, channels, height, width); numbers float32 (rows, columns) or (rows, height, width, channels); tokens
-    uint16 (rows, positions). y: classes uint16 (rows,) or (rows, positions); values and flags float32 (rows, numbers).
+    int64 (rows, positions). y: classes int64 (rows,) or (rows, positions); values and flags float32 (rows, numbers).
     """
     path, arrays = split_data(data, settings)
-    return _core.load_dataset({"dataset": _named(dataset, arrays), "data": path, **settings}, arrays)
+    loaded = _core.load_dataset({"dataset": _named(dataset, arrays), "data": path, **settings}, arrays)
+    for key, array in loaded.items():
+        if str(getattr(array, "dtype", "")) in ("uint16", "uint32"):  # of which PyTorch makes no tensors
+            loaded[key] = array.astype("int64")
+            loaded[key].setflags(write=False)
+    return loaded
 
 
 @takes(of_run)
@@ -78,9 +85,57 @@ def split_data(data, settings=None, config=None):
         data = {name: array for name, array in zip(_NAMES, data) if array is not None}
     if not isinstance(data, Mapping):
         raise UsageError(f"data is of type {type(data).__name__}; valid: a path, (x, y), (x, y, client), a dict of arrays or a data set")
-    arrays = Arrays({_key(key): _plain(key, array) for key, array in data.items() if array is not None})
+    arrays = Arrays({_key(key): _plain(key, array) for key, array in _of_frames(data, settings).items() if array is not None})
     arrays.turned = getattr(data, "turned", {})
+    _settle_gaps(arrays, settings)
     return None, arrays
+
+
+_FORMS = ("{}", "{}_train", "train_{}", "{}_test", "test_{}")  # names of a part's arrays
+
+
+def _of_frames(data, settings):
+    """Replaces DataFrames by arrays, whose columns are in the order of the first frame of inputs."""
+    import numpy
+
+    frames = {key: given for key, given in data.items() if is_frame(given)}
+    inputs = [form.format(settings.get("inputs") or "x") for form in _FORMS]
+    first = next((frames[key] for key in inputs if key in frames), None)
+    arrays = {key: column_values(frame[frame.columns[0]]) if len(frame.columns) == 1 and key not in inputs
+              else frame_values(frame, first.columns if key in inputs and set(first.columns) == set(frame.columns) else frame.columns,
+                                f"key '{key}' of data") for key, frame in frames.items()}
+    if first is not None and "columns" not in data and all(isinstance(name, str) for name in first.columns):
+        arrays["columns"] = numpy.array(list(first.columns))
+    return {**data, **arrays}
+
+
+def _settle_gaps(arrays, settings):
+    """Leaves out rows without a label or a client if `missing` is "drop", as for tables. Otherwise C++ decides about numbers; among
+    texts, gaps are refused, or an unknown text under dp."""
+    import numpy
+
+    names = [settings.get("inputs") or "x", settings.get("label") or "y", settings.get("client_column") or "client"]
+    is_private = settings.get("dp") not in (None, "", "none")
+    left_out = 0
+    for form in _FORMS:
+        part = [form.format(name) for name in names if form.format(name) in arrays]
+        for key in part:
+            array = arrays[key]
+            gaps = (numpy.isnan(array) if array.dtype.kind == "f" else numpy.equal(array, None)) if array.dtype.kind in "fO" else numpy.array(False)
+            if key == form.format(names[0]) or gaps.ndim != 1 or not gaps.any():
+                continue
+            if settings.get("missing") == "drop":
+                left_out += int(gaps.sum())
+                arrays.update({name: arrays[name][~gaps] for name in part if arrays[name].shape[:1] == gaps.shape})
+            elif not is_private and any(isinstance(one, str) for one in array):
+                raise UsageError(f"key '{key}' of data has no value in row {gaps.argmax()}; missing='drop' leaves such rows out")
+    for key, array in arrays.items():
+        if array.dtype == object:
+            gap = "" if any(isinstance(one, str) for one in array) else numpy.nan
+            arrays[key] = numpy.array([gap if one is None else one for one in array.tolist()])
+    if left_out and not is_private:
+        note = f"{left_out} row{'s' * (left_out > 1)} without a label or a client left out"
+        arrays["notes"] = numpy.array([*arrays.get("notes", ()), note])
 
 
 def _key(key):
@@ -95,10 +150,19 @@ def _plain(key, given):
 
     if isinstance(given, (list, tuple)) and not all(isinstance(one, (bool, int, float, str, numpy.generic)) for one in given):
         raise UsageError(f"key '{key}' of data is a list of values that are neither numbers nor strings; convert it to an array")
+    if isinstance(given, (list, tuple)) and 0 < sum(isinstance(one, str) for one in given) < len(given):
+        given = numpy.array(given, object)
+    if isinstance(given, numpy.ma.MaskedArray) and given.ndim == 1 and given.dtype.kind != "f":
+        given = numpy.where(numpy.ma.getmaskarray(given), None, given.data.astype(object))  # whole numbers and texts stay what they are
     try:
-        array = numpy.asarray(given)
+        array = column_values(given) if hasattr(given, "to_numpy") and hasattr(given, "dtype") else array_of(given)
     except Exception as error:
         raise UsageError(f"key '{key}' of data is of type {type(given).__name__}, which is not an array: {error}") from None
+    if array.dtype == object and array.ndim == 1:  # texts, or whole numbers with gaps, as pandas has them
+        array = numpy.array([None if str(one) in ("nan", "<NA>", "NaT") and not isinstance(one, str) else one for one in array], object)
+        kinds = {next((kind for kind in (str, numbers.Integral) if isinstance(one, kind)), None) for one in array if one is not None}
+        if len(kinds) == 1 and None not in kinds:
+            return array
     if array.dtype == object:
         raise UsageError(f"key '{key}' of data is an array of objects; valid: numbers and strings")
     if not array.dtype.isnative:

@@ -164,6 +164,10 @@ def test_poisoned_data_leave_the_arrays_alone(tmp_path):
     assert (x == PICTURES["x"]).all()
 
 
+def data_types(data):
+    return {str(value.dtype) for value in data.values() if isinstance(value, numpy.ndarray)}
+
+
 def test_load_dataset():
     data = fedstride.load_dataset("synthetic")
     assert data["x"].shape == (10000, 3, 32, 32) and data["x"].dtype == numpy.uint8 and not data["x"].flags.writeable
@@ -171,6 +175,7 @@ def test_load_dataset():
     x = data["x"]
     del data
     assert x[-1].max() > 0  # the memory is still there
+    assert data_types(fedstride.load_dataset("synthetic")) <= {"uint8", "int64", "float32"}  # PyTorch takes no uint16
     natural = fedstride.load_dataset(SMALL["dataset"])
     assert natural["x"].dtype == numpy.float32 and natural["x"].shape[1] == 60
     assert set(natural["client"]) == set(range(5)) and len(natural["client_names"]) == 5

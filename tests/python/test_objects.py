@@ -121,6 +121,63 @@ def test_a_frame(tmp_path):
             hash_of(tmp_path, data, **settings)
 
 
+def test_a_frame_is_what_its_csv_file_is(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    x = RANDOM.normal(size=(120, 3)).astype(numpy.float32)
+    y = RANDOM.integers(0, 3, 120)
+    frame = pandas.DataFrame({"label": y, "a": x[:, 0], "b": x[:, 1], "time": 1_700_000_000 + numpy.arange(120) % 60})
+
+    def csv(frame, **settings):
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        return hash_of(tmp_path, tmp_path / "t.csv", **settings)
+
+    assert hash_of(tmp_path, frame) == csv(frame)  # the label by its name; single precision would round the times
+    gaps = frame.assign(a=frame["a"].where(frame["a"] < 1), c=pandas.array([1, None, 3] * 40, "Int64"), d=pandas.array([True, None] * 60, "boolean"))
+    assert hash_of(tmp_path, gaps, missing="mean") == csv(gaps.assign(d=gaps["d"].astype("Int64")), missing="mean")
+    for label in (pandas.array([0, 1, None] * 40, "Int64"), pandas.array(["u", None, "w"] * 40, "string"), ["u", "v", numpy.nan] * 40,
+                  pandas.Categorical(["u", "v", None] * 40), [0.0, numpy.nan, 1.0] * 40):
+        some = frame.assign(label=label)
+        assert hash_of(tmp_path, some, missing="drop") == csv(some, missing="drop")
+        with refused(fedstride.Error, "'y'"):
+            hash_of(tmp_path, some)
+    whole = frame.assign(label=pandas.array(y, "Int64"))
+    assert hash_of(tmp_path, whole) == csv(whole)
+    twice = pandas.DataFrame(numpy.c_[x, y], columns=["a", "a", "b", "label"])
+    with refused(fedstride.UsageError, "'a'", "two"):
+        hash_of(tmp_path, twice)
+    with refused(fedstride.UsageError, "'label'", "'Target'", "label="):
+        hash_of(tmp_path, frame.assign(Target=y))
+
+
+def test_frames_and_columns_as_x_and_y(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    x = pandas.DataFrame(RANDOM.normal(size=(120, 3)).astype(numpy.float32), columns=["a", "b", "c"])
+    y = pandas.DataFrame({"kind": RANDOM.integers(0, 3, 120)})
+    expected = hash_of(tmp_path, (x.to_numpy(), y["kind"].to_numpy()))
+    assert hash_of(tmp_path, (x, y)) == hash_of(tmp_path, (x, y["kind"])) == hash_of(tmp_path, (x, y["kind"].astype("Int64"))) == expected
+    names = pandas.Series(numpy.array(["u", "v", "w"])[y["kind"]])
+    assert hash_of(tmp_path, (x, names.values)) == hash_of(tmp_path, (x, names.to_list())) == hash_of(tmp_path, (x, names)) == expected
+    test = {"y": y, "y_test": y}
+    assert hash_of(tmp_path, {"x": x, "x_test": x[["c", "a", "b"]], **test}) == hash_of(tmp_path, {"x": x, "x_test": x, **test})
+    for label in (names.where(names != "u").values, ["u", numpy.nan] * 60):
+        with refused(fedstride.UsageError, "'y'", "row", "missing="):
+            hash_of(tmp_path, (x, label))
+
+
+def test_masked_values_are_missing(tmp_path):
+    x = RANDOM.normal(size=(120, 3)).astype(numpy.float32)
+    y = RANDOM.integers(0, 3, 120)
+    hidden = x > 1
+    expected = hash_of(tmp_path, (numpy.where(hidden, numpy.nan, x).astype(numpy.float32), y), missing="mean")
+    assert hash_of(tmp_path, (numpy.ma.masked_array(x, hidden), y), missing="mean") == expected
+    with refused(fedstride.Error, "'x'", "missing"):
+        hash_of(tmp_path, (numpy.ma.masked_array(x, hidden), y))
+    without = numpy.ma.masked_array(y, numpy.arange(120) % 5 == 0)
+    assert hash_of(tmp_path, (x, without), missing="drop") == hash_of(tmp_path, (x[~without.mask], y[~without.mask]))
+    assert "24" in str(fedstride.load_dataset(data=(x, without), missing="drop")["notes"])
+    assert hash_of(tmp_path, (numpy.ma.masked_array(x), y)) == hash_of(tmp_path, (x, y))
+
+
 def test_a_run_on_rows_goes_on_and_is_evaluated(tmp_path):
     data = Rows(PICTURES, LABELS, wrap=lambda row: dict(zip(("picture", "kind"), row)))
     settings = {**OWN, "inputs": "picture", "label": "kind"}
