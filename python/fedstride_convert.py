@@ -1,6 +1,6 @@
-"""Converts data of other formats to a NumPy archive: HDF5, LEAF's JSON, folders of images, idx, CIFAR's binary form
-(docs/data.md). Needs NumPy, and h5py or Pillow for their formats, never the compiled module. `fedstride data convert` and
-`--data` start it:
+"""Converts data of other formats to a NumPy archive: HDF5, LEAF's JSON, folders of images, idx, CIFAR's binary form, libsvm, MATLAB;
+tables in JSON, Excel or ARFF to CSV (docs/data.md). Needs NumPy, and h5py, Pillow, openpyxl or SciPy for their formats, never the
+compiled module. `fedstride data convert` and `--data` start it:
 
     python3 -m fedstride_convert OPTIONS.json   # {"format": "hdf5", "train": ["letters_train.h5"], "out": "letters.npz", ...}
 
@@ -12,6 +12,8 @@ terminal on standard error.
 
 import atexit
 import collections
+import csv
+import functools
 import gzip
 import importlib
 import json
@@ -98,6 +100,16 @@ class Archive:
         self.arrays = collections.defaultdict(list)
         self.like, self.remarks = None, collections.Counter()  # the last Pictures; what was done to how many of them
         self.packed = self.unpacked = 0  # bytes of pictures
+        self.table = None  # rows of text to write as CSV in place of an archive
+
+    def add_table(self, who, kind, header, rows):
+        """Takes a table of texts, numbers and None. The program must read CSV (`tables`), which has no test part."""
+        if not getattr(self.options, "tables", False) or len(self.options.train + self.options.test) > 1:
+            raise Refused(f"{who} is {kind}; it must be written as CSV first, with pandas by to_csv(..., index=False)")
+        for number, row in enumerate(rows):
+            if len(row) != len(header) or any(isinstance(one, (list, dict)) for one in row):
+                raise Refused(f"{who}, record {number} (counted from 0): it must have {len(header)} numbers or texts")
+        self.table = [[int(one) if isinstance(one, bool) else "" if one is None else one for one in row] for row in [header, *rows]]
 
     def check_unpacked(self, rows, files):
         """Counts the bytes of these rows before they are read. Raises Refused if they are too many for the files' size."""
@@ -122,6 +134,9 @@ class Archive:
             self.arrays[name] = [np.atleast_1d(np.array([one.encode() for one in fact] if isinstance(fact, list) else fact))]
 
     def write(self):
+        if self.table:
+            with open(self.options.out, "w", newline="", encoding="utf-8", errors="replace") as file:
+                return csv.writer(file).writerows(self.table)
         self.done, self.total = 0, sum(piece.dtype.itemsize * int(np.prod(piece.shape)) for pieces in self.arrays.values() for piece in pieces)
         with open(self.options.out, "wb") as file, zipfile.ZipFile(file, "w") as archive:
             for name in list(self.arrays):
@@ -399,16 +414,25 @@ class Leaf:
         self.letters = Letters(LEAF_LETTERS, 0)
 
     def wrong(self, what):
-        return Refused(f"{self.name}{what}; valid: the LEAF format with users, num_samples and user_data")
+        return Refused(f"{self.name}{what}; valid: the LEAF format with users, num_samples and user_data, or a list of records")
 
     def read(self):
+        parsed = functools.partial(json.loads, object_pairs_hook=self.unique)
         try:
-            data = json.loads(contents(self.path).decode("utf-8-sig"), object_pairs_hook=self.unique)
+            text = contents(self.path).decode("utf-8-sig")
+            try:
+                data = parsed(text)
+            except json.JSONDecodeError as error:
+                if error.msg != "Extra data":
+                    raise
+                data = [parsed(line) for line in text.splitlines() if line.strip()]  # JSON lines
         except (UnicodeDecodeError, json.JSONDecodeError) as error:
             raise self.wrong(f" is not JSON (character {getattr(error, 'pos', getattr(error, 'start', 0))})") from None
         except RecursionError:
             raise self.wrong(" is nested too deeply") from None
-        users = data.get("user_data") if isinstance(data, dict) else None
+        if not isinstance(data, dict) or not {"users", "user_data"} & set(data):
+            return self.read_records(data)
+        users = data.get("user_data")
         if not isinstance(users, dict) or not users:
             raise self.wrong(" has no object \"user_data\" with users")
         for done, name in enumerate(list(users)):
@@ -420,6 +444,18 @@ class Leaf:
         counts = [users[str(name)] for name in listed]
         if samples and samples != counts:
             raise self.wrong(f": \"num_samples\" is {shown(samples)}, but the users have {shown(counts)}")
+
+    def read_records(self, data):
+        """A table in one of the forms that pandas writes: records, also by lines or with a schema; split; columns."""
+        if isinstance(data, dict) and isinstance(data.get("data"), list):
+            data = [dict(zip(data["columns"], row)) for row in data["data"]] if "columns" in data else data["data"]
+        elif isinstance(data, dict) and all(isinstance(one, (list, dict)) for one in data.values()):
+            columns = [list(one.values()) if isinstance(one, dict) else one for one in data.values()]
+            data = [dict(zip(data, row)) for row in zip(*columns)] if len(set(map(len, columns))) == 1 else None
+        if not isinstance(data, list) or not data or not all(isinstance(one, dict) for one in data):
+            raise self.wrong(" is JSON of another form, without \"user_data\"")
+        header = list(dict.fromkeys(key for one in data[:1 if self.archive.options.protected else None] for key in one))
+        self.archive.add_table(self.name, "JSON with records", header, [[one.get(key) for key in header] for one in data])
 
     def unique(self, pairs):
         if len(dict(pairs)) < len(pairs):
@@ -632,10 +668,96 @@ def read_cifar(path, archive, as_test):
     archive.add(planes.transpose(0, 2, 3, 1), records[:, label_bytes - 1], as_test=as_test)
 
 
+KINDS = {b"PAR1": "a Parquet file, which Debian cannot read; pandas can, and writes CSV by to_csv(..., index=False)",
+         b"ARROW1": "an Arrow file; write CSV or a NumPy archive", b"MATLAB 7.3": "a MATLAB file of version 7.3; save it with -v7",
+         b"\x80": "a pickle, which could run code; save arrays with numpy.savez", b"\x93NUMPY": "one NumPy array; save x and y"
+         " together with numpy.savez", b"SQLite": "an SQLite database; export a CSV file", b"\xd0\xcf\x11\xe0": "an old Excel workbook"
+         " (.xls); save it as .xlsx or CSV", b"\x1f\x8b": "gzipped, and no table; unpack it", b"7z": "a 7z archive; unpack it",
+         b"Rar!": "a RAR archive; unpack it", b"\x89PNG": "an image; give a folder with one folder for each class",
+         b"\xff\xd8\xff": "an image; give a folder with one folder for each class", b"%PDF": "a PDF file"}
+SPARSE_ROW = re.compile(r"([-+.\deE]+)((?:\s+\d+:[-+.\deE]+)*)\s*(?:#.*)?")
+
+
+def read_other(path, archive, as_test):
+    """A file of a kind that is known by its contents. What cannot be read is named for what it is."""
+    who = f"'{path}'"
+    with open(path, "rb") as file:
+        begin = file.read(1 << 12)
+    if zipfile.is_zipfile(path):
+        names = zipfile.ZipFile(path).namelist()
+        if "xl/workbook.xml" in names:
+            return read_workbook(path, archive, who)
+        is_pickled = any(name.endswith("data.pkl") for name in names)
+        raise Refused(f"{who} is " + ("a PyTorch file, a pickle, which could run code; save arrays with numpy.savez" if is_pickled else
+                                      "a zipped folder; unpack it"))
+    if begin.startswith(b"MATLAB 5"):
+        return read_matlab(path, archive, who, as_test)
+    if begin.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
+        return Leaf(path, archive, as_test).read()
+    for magic, kind in KINDS.items():
+        if begin.startswith(magic):
+            raise Refused(f"{who} is {kind}")
+    lines = [line.strip() for line in contents(path).decode("utf-8-sig", "replace").splitlines()]
+    lines = [line for line in lines if line and line[0] not in "%#"]
+    if lines and lines[0].lower().startswith("@relation"):
+        return read_arff(lines, archive, who)
+    rows = [SPARSE_ROW.fullmatch(line) for line in lines]
+    if not rows or not all(rows) or not any(row[2] for row in rows):
+        raise Refused(f"{who} has an unknown format; docs/data.md names those that are read")
+    if archive.options.protected:
+        raise Refused(f"{who}: under dp the number of columns must not be inferred from the rows; write CSV or a NumPy archive")
+    pairs = [[(int(at), float(number)) for at, number in (one.split(":") for one in row[2].split())] for row in rows]  # libsvm
+    numbered = {at for row in pairs for at, _ in row}
+    first = min(numbered | {1})
+    width = max(numbered) - first + 1
+    if 4 * width * len(rows) > most_unpacked(path):
+        raise Refused(f"{who} has {len(rows)} rows of {width} numbers, most of them 0, which are more than its size may hold")
+    x = np.zeros((len(rows), width), np.float32)
+    for row, some in zip(x, pairs):
+        for at, number in some:
+            row[at - first] = number
+    y = np.array([float(row[1]) for row in rows])
+    archive.add(x, y.astype(np.int64) if (y == np.rint(y)).all() else y, as_test=as_test)
+
+
+def read_workbook(path, archive, who):
+    with zipfile.ZipFile(path) as members:
+        if sum(one.file_size for one in members.infolist()) > most_unpacked(path):
+            raise Refused(f"{who} unpacks to more than {most_unpacked(path)} bytes")
+    sheets = needed("openpyxl", "python3-openpyxl").load_workbook(path, read_only=True, data_only=True).worksheets
+    tables = {sheet.title: rows for sheet in sheets if (rows := [row for row in sheet.values if any(one is not None for one in row)])}
+    if len(tables) != 1:
+        raise Refused(f"{who} is an Excel workbook with {len(tables)} sheets ({shown(', '.join(tables))}); it must have one, or be CSV")
+    (header, *rows), = tables.values()
+    archive.add_table(who, "an Excel workbook", header, rows)
+
+
+def read_arff(lines, archive, who):
+    names = [re.match(r"(?i)@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", line) for line in lines if line.lower().startswith("@attribute")]
+    rows = [line for line in lines if line[0] not in "@"]
+    if not all(names) or any(line[0] == "{" for line in rows):
+        raise Refused(f"{who} is an ARFF file of sparse rows or with an attribute without a name; dense rows are read")
+    archive.add_table(who, "an ARFF file", [name[1].strip("'\"") for name in names],
+                      list(csv.reader(rows, quotechar="'", skipinitialspace=True)))
+
+
+def read_matlab(path, archive, who, as_test):
+    """Arrays of MATLAB, whose last dimension may count the rows."""
+    found = {key: one for key, one in needed("scipy.io", "python3-scipy").loadmat(path).items() if not key.startswith("__")}
+    arrays = {key: one.ravel() if 1 in one.shape and one.ndim == 2 else one for key, one in found.items()
+              if getattr(one, "dtype", np.dtype(object)).kind in "biufU"}
+    add_arrays(archive, who, list(arrays), arrays.get, as_test)
+    for end in ("", "_test"):
+        (x,), (y,) = (archive.arrays.get((chosen or name) + end, [None]) for chosen, name in (
+            (archive.options.inputs, "x"), (archive.options.label, "y")))
+        if x is not None and y is not None and len(x) != len(y) == x.shape[-1]:
+            archive.arrays[(archive.options.inputs or "x") + end] = [np.moveaxis(x, -1, 0)]
+
+
 def convert(options):
     archive = Archive(options)
     read = {"hdf5": lambda *of: Hdf5(*of).read(), "leaf": lambda *of: Leaf(*of).read(), "pictures": read_pictures,
-            "idx": read_idx, "cifar": read_cifar}[options.format]
+            "idx": read_idx, "cifar": read_cifar, "other": read_other}[options.format]
     for as_test, files in ((False, options.train), (True, options.test)):
         for file in [files] * bool(files) if options.format == "idx" else files:
             read(file, archive, as_test)

@@ -1,5 +1,6 @@
 """The converter of other formats (python/fedstride_convert.py), and how the program uses it."""
 
+import csv
 import gzip
 import importlib.util
 import json
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import time
 import types
+import zipfile
 
 import numpy as np
 import pytest
@@ -45,6 +47,9 @@ def program(*words, code=0, **environment):
     done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, env={**os.environ, **environment})
     assert done.returncode == code, done.stderr
     return done.stderr if code else done.stdout
+
+
+RANDOM = np.random.default_rng(5)
 
 
 def texts(array):
@@ -242,10 +247,79 @@ def test_what_is_not_leafs_form_is_refused(tmp_path, parts, text):
     refusal("all.json", *parts, form="leaf", train=leaf(tmp_path / "all.json", text=text))
 
 
+RECORDS = [{"a": 0.5, "city": "Rome, Italy", "label": True}, {"a": None, "city": 'the "old"', "label": False}]
+CSV = [["a", "city", "label"], ["0.5", "Rome, Italy", "1"], ["", 'the "old"', "0"]]
+
+
+def table(form, path, **options):
+    """The records of the CSV file into which a table is converted."""
+    with pytest.raises(ValueError):  # it is no archive
+        converted(form, path, tables=True, **options)
+    with open(path.parent / "converted.npz", newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+@pytest.mark.parametrize("form", ["records", "lines", "split", "columns", "lists", "table"])
+def test_json_as_pandas_writes_it_is_a_table(tmp_path, form):
+    columns = {key: [one[key] for one in RECORDS] for key in RECORDS[0]}
+    forms = {"records": RECORDS, "split": {"columns": list(columns), "index": [0, 1], "data": [list(one.values()) for one in RECORDS]},
+             "columns": {key: dict(zip("01", one)) for key, one in columns.items()}, "lists": columns, "table": {"schema": {}, "data": RECORDS}}
+    text = "\n".join(map(json.dumps, RECORDS)) if form == "lines" else json.dumps(forms[form])
+    for name in ("leaf", "other"):
+        assert table(name, leaf(tmp_path / "r.json", text=text)) == CSV
+    refusal("r.json", "JSON", "CSV", form="leaf", train=tmp_path / "r.json")  # by a program that reads archives alone
+    refusal("r.json", "record 1", form="leaf", train=leaf(tmp_path / "r.json", text='[{"a": 1}, {"a": [2]}]'), tables=True)
+    refusal("r.json", "JSON", "another form", form="leaf", train=leaf(tmp_path / "r.json", text="[1, 2]"), tables=True)
+
+
+# Other kinds
+
+def test_a_workbook_is_the_table_of_its_only_sheet(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [list(RECORDS[0]), *(list(one.values()) for one in RECORDS)]:
+        book.active.append(row)
+    book.create_sheet("empty")
+    book.save(tmp_path / "a.xlsx")
+    assert table("other", tmp_path / "a.xlsx") == CSV
+    book["empty"].append([1])
+    book.save(tmp_path / "a.xlsx")
+    refusal("Excel", "2", form="other", train=tmp_path / "a.xlsx", tables=True)
+
+
+def test_arff_and_libsvm(tmp_path):
+    (tmp_path / "a.arff").write_text("% what\n@RELATION r\n@attribute 'a b' numeric\n@attribute class {x,'y z'}\n@data\n1, 'y z'\n?,x\n")
+    assert table("other", tmp_path / "a.arff") == [["a b", "class"], ["1", "y z"], ["?", "x"]]
+    (tmp_path / "a.svm").write_text("+1 1:0.5 3:-2 # first\n-1 2:1e-3\n")
+    arrays = converted("other", tmp_path / "a.svm")
+    assert arrays["x"].tolist() == [[0.5, 0, -2], [0, np.float32(1e-3), 0]] and arrays["y"].tolist() == [1, -1]
+    refusal("columns", form="other", train=tmp_path / "a.svm", protected=True)
+    (tmp_path / "a.svm").write_text("1 0:2 1:3\n0 1:4\n")
+    assert converted("other", tmp_path / "a.svm")["x"].tolist() == [[2, 3], [0, 4]]
+    (tmp_path / "a.svm").write_text("1 999999999:1\n")
+    refusal("999999999", form="other", train=tmp_path / "a.svm")
+
+
+def test_matlab_arrays_have_their_rows_first_or_last(tmp_path):
+    scipy_io = pytest.importorskip("scipy.io")
+    for x in (RANDOM.normal(size=(6, 5)), RANDOM.integers(0, 256, (4, 4, 3, 6), np.uint8)):
+        scipy_io.savemat(tmp_path / "a.mat", {"X": x, "y": np.arange(6)[:, None], "words": np.array([[{}]], object)})
+        arrays = converted("other", tmp_path / "a.mat")
+        assert np.array_equal(arrays["x"], x if x.ndim == 2 else np.moveaxis(x, -1, 0)) and arrays["y"].tolist() == list(range(6))
+
+
+@pytest.mark.parametrize("kind, data", [("Parquet", b"PAR1\x15\x04"), ("MATLAB", b"MATLAB 7.3 MAT-file"), ("pickle", b"\x80\x04\x95"), ("unknown", b"\0\1"),
+                                        ("NumPy", b"\x93NUMPY\1\0")])
+def test_what_cannot_be_read_is_named_for_what_it_is(tmp_path, kind, data):
+    (tmp_path / "a").write_bytes(data)
+    refusal("a", kind, form="other", train=tmp_path / "a")
+    for member, what in (("net/data.pkl", "PyTorch"), ("cat/1.png", "zipped")):
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr(member, b"data")
+        refusal("a.zip", what, form="other", train=tmp_path / "a.zip")
+
+
 # Images
-
-RANDOM = np.random.default_rng(5)
-
 
 def picture(path, value, mode="RGB", side=8, kind=None, **options):
     path.parent.mkdir(parents=True, exist_ok=True)
