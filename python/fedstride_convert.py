@@ -1,6 +1,6 @@
-"""Converts data of other formats to a NumPy archive: HDF5, LEAF's JSON, folders of images, idx, CIFAR's binary form, libsvm, MATLAB;
-tables in JSON, Excel or ARFF to CSV (docs/data.md). Needs NumPy, and h5py, Pillow, openpyxl or SciPy for their formats, never the
-compiled module. `fedstride data convert` and `--data` start it:
+"""Converts data of other formats to a NumPy archive: HDF5, LEAF's JSON, folders of images, idx, CIFAR's binary form, libsvm,
+MATLAB; and tables in JSON, Excel or ARFF to CSV (docs/data.md). Needs NumPy, and h5py, Pillow, openpyxl or SciPy for their
+formats, never the compiled module. `fedstride data convert` and `--data` start it:
 
     python3 -m fedstride_convert OPTIONS.json   # {"format": "hdf5", "train": ["letters_train.h5"], "out": "letters.npz", ...}
 
@@ -109,7 +109,8 @@ class Archive:
         for number, row in enumerate(rows):
             if len(row) != len(header) or any(isinstance(one, (list, dict)) for one in row):
                 raise Refused(f"{who}, record {number} (counted from 0): it must have {len(header)} numbers or texts")
-        self.table = [[int(one) if isinstance(one, bool) else "" if one is None else one for one in row] for row in [header, *rows]]
+        self.table = [[int(one) if isinstance(one, bool) else "" if one is None else one for one in row]
+                      for row in [header, *rows]]
 
     def check_unpacked(self, rows, files):
         """Counts the bytes of these rows before they are read. Raises Refused if they are too many for the files' size."""
@@ -117,7 +118,8 @@ class Archive:
         self.packed += sum(os.path.getsize(file) for file in files if os.path.isfile(file))
         most = ALWAYS_UNPACKED + MAX_UNPACKING * self.packed
         if self.unpacked > most:
-            raise Refused(f"'{self.source}' unpacks to {self.unpacked} bytes; files of {self.packed} bytes may hold at most {most}")
+            raise Refused(f"'{self.source}' unpacks to {self.unpacked} bytes; files of {self.packed} bytes may hold at most"
+                          f" {most}")
 
     def add(self, x, y, client=None, as_test=False):
         """Adds rows: examples, answers and the client that they belong to."""
@@ -137,11 +139,13 @@ class Archive:
         if self.table:
             with open(self.options.out, "w", newline="", encoding="utf-8", errors="replace") as file:
                 return csv.writer(file).writerows(self.table)
-        self.done, self.total = 0, sum(piece.dtype.itemsize * int(np.prod(piece.shape)) for pieces in self.arrays.values() for piece in pieces)
+        pieces = [piece for pieces in self.arrays.values() for piece in pieces]
+        self.done, self.total = 0, sum(piece.dtype.itemsize * int(np.prod(piece.shape)) for piece in pieces)
         with open(self.options.out, "wb") as file, zipfile.ZipFile(file, "w") as archive:
             for name in list(self.arrays):
                 self.write_array(archive, name)
-            self.notes += [f"{counted(count, 'image')}: {text}" for text, count in self.remarks.items()]  # counted as rows are read
+            # Remarks are counted while rows are read.
+            self.notes += [f"{counted(count, 'image')}: {text}" for text, count in self.remarks.items()]
             if self.notes:
                 self.state(notes=self.notes)
                 self.write_array(archive, "notes")
@@ -252,7 +256,8 @@ def add_arrays(archive, who, keys, read, as_test):
     for role, chosen in [*roles.items()] + [("client", "client")] * bool(options.client_column):
         bases = [chosen] if chosen else USUAL[role]
         base = next((one for one in bases if not given.keys().isdisjoint([one, *in_part(one, "train", "training")])), bases[0])
-        parts = [[base, *in_part(base, "train", "training")], in_part(base, "test", "testing"), in_part(base, "val", "valid", "validation")]
+        parts = [[base, *in_part(base, "train", "training")], in_part(base, "test", "testing"),
+                 in_part(base, "val", "valid", "validation")]
         train, test, validation = (sorted({given[name] for name in names if name in given}) for names in parts)
         if not test and not as_test and not options.test:
             test = validation
@@ -267,8 +272,9 @@ def add_arrays(archive, who, keys, read, as_test):
     unused = ", ".join(shown(key) for key in keys if key not in used)[:400]
     for name in (options.inputs or "x", options.label or "y"):
         if {name, name + "_test"}.isdisjoint(used.values()):
-            raise Refused(f"{who} has no group 'examples' and no array '{name}'" + f", but {unused}" * bool(unused) + "; valid: arrays as"
-                          " in a NumPy archive, such as x and y, or those that --inputs and --label name; or examples/CLIENT/KEY")
+            raise Refused(f"{who} has no group 'examples' and no array '{name}'" + f", but {unused}" * bool(unused) + "; valid:"
+                          " arrays as in a NumPy archive, such as x and y, or those that --inputs and --label name; or"
+                          " examples/CLIENT/KEY")
     for key, name in used.items():
         archive.arrays[name] = [read(key)]
     if unused:
@@ -344,7 +350,8 @@ class Hdf5:
     def read_plain(self):
         paths = list(self.file)
         for part in self.file:  # also train/images, as 'train_images'
-            if self.file.get(part, getclass=True) is self.h5py.Group and isinstance(self.file.get(part, getlink=True), self.h5py.HardLink):
+            is_own = isinstance(self.file.get(part, getlink=True), self.h5py.HardLink)
+            if is_own and isinstance(self.file[part], self.h5py.Group):
                 paths += [f"{part}/{key}" for key in self.file[part]]
                 paths.remove(part)
         add_arrays(self.archive, self.name, paths, lambda path: self.array(self.file, path, self.name), self.as_test)
@@ -512,10 +519,10 @@ class Leaf:
 
 
 class Pictures:
-    """The images of these files, decoded when rows are sliced: files x height x width (x 3 if in color), as Pillow's convert("L")
-    or convert("RGB") gives them; 16-bit gray as floats from 0 to 1. All must be `like` those before them, or like the first file.
-    `asked` (height, width, channels) is what they must have, if it is not empty. A protected image that has not, or cannot be
-    read, is black, and 16 bits are rounded to 8: the type does not depend on rows."""
+    """The images of these files, decoded when rows are sliced: files x height x width (x 3 if in color), as Pillow's
+    convert("L") or convert("RGB") gives them; 16-bit gray as floats from 0 to 1. All must be `like` those before them, or like
+    the first file. `asked` (height, width, channels) is what they must have, if it is not empty. A protected image that has
+    not, or cannot be read, is black, and 16 bits are rounded to 8: the type does not depend on rows."""
 
     def __init__(self, root, files, like, archive):
         self.image = needed("PIL.Image", "python3-pil")
@@ -556,8 +563,8 @@ class Pictures:
             kind = image.mode
             is_deep = kind.startswith("I;16") or kind == "I" and image.format in ("PNG", "PPM")  # 16-bit gray
             if image.width * image.height > MAX_PIXELS or kind[0] in "IF" and not is_deep:
-                raise Refused(f"'{file}' has {image.width}x{image.height} pixels in {kind}; valid: at most {MAX_PIXELS}, of 8 bits"
-                              " a channel or 16-bit gray")
+                raise Refused(f"'{file}' has {image.width}x{image.height} pixels in {kind}; valid: at most {MAX_PIXELS}, of 8"
+                              " bits a channel or 16-bit gray")
             has_color = not is_deep and kind not in ("1", "L", "LA")
             mode = {1: "L", 3: "RGB"}.get((self.asked or [0])[-1] if len(self.asked) != 2 else 1, "RGB" if has_color else "L")
             each = [image.height, image.width] + [3] * (mode == "RGB")
@@ -572,7 +579,8 @@ class Pictures:
                     "transparency (alpha) is dropped": "A" in kind or "transparency" in image.info,
                     "16-bit gray is kept as floats, v / 65535": is_deep,
                     "16-bit color is read with 8 bits": not is_deep and ";16" in str(image.tile),
-                    "only the first frame is read": image.format != "MPO" and getattr(image, "n_frames", 1) > 1}.items() if is_so)
+                    "only the first frame is read": image.format != "MPO" and getattr(image, "n_frames", 1) > 1,
+                }.items() if is_so)
             if not is_deep:
                 pixels = np.asarray(image.convert(mode))
                 return pixels / np.float32(255) if self.dtype == np.float32 else pixels
@@ -624,8 +632,8 @@ def read_pictures(folder, archive, as_test):
                       "; docs/data.md names other files")
     for label, count in classes.items():
         if count == 0 and not as_test and not options.protected:
-            raise Refused(f"'{folder}': the class folder '{shown(os.fsdecode(label))}' has no images ({PICTURE_KINDS}); fill or remove"
-                          " it (--class-names also names classes without images)")
+            raise Refused(f"'{folder}': the class folder '{shown(os.fsdecode(label))}' has no images ({PICTURE_KINDS}); fill or"
+                          " remove it (--class-names also names classes without images)")
     if others:
         archive.notes.append(f"left out in '{os.path.basename(folder)}': {others}; images are {PICTURE_KINDS}")
     beside = entries(os.path.dirname(folder), True) if os.path.basename(folder) == "train" else []
@@ -668,13 +676,22 @@ def read_cifar(path, archive, as_test):
     archive.add(planes.transpose(0, 2, 3, 1), records[:, label_bytes - 1], as_test=as_test)
 
 
-KINDS = {b"PAR1": "a Parquet file, which Debian cannot read; pandas can, and writes CSV by to_csv(..., index=False)",
-         b"ARROW1": "an Arrow file; write CSV or a NumPy archive", b"MATLAB 7.3": "a MATLAB file of version 7.3; save it with -v7",
-         b"\x80": "a pickle, which could run code; save arrays with numpy.savez", b"\x93NUMPY": "one NumPy array; save x and y"
-         " together with numpy.savez", b"SQLite": "an SQLite database; export a CSV file", b"\xd0\xcf\x11\xe0": "an old Excel workbook"
-         " (.xls); save it as .xlsx or CSV", b"\x1f\x8b": "gzipped, and no table; unpack it", b"7z": "a 7z archive; unpack it",
-         b"Rar!": "a RAR archive; unpack it", b"\x89PNG": "an image; give a folder with one folder for each class",
-         b"\xff\xd8\xff": "an image; give a folder with one folder for each class", b"%PDF": "a PDF file"}
+PICKLE = "a pickle, which could run code; save arrays with numpy.savez"
+KINDS = {
+    b"PAR1": "a Parquet file, which Debian cannot read; with pandas: read_parquet(FILE).to_csv(..., index=False)",
+    b"ARROW1": "an Arrow file; write CSV or a NumPy archive",
+    b"MATLAB 7.3": "a MATLAB file of version 7.3; save it with -v7",
+    b"\x80": PICKLE,
+    b"\x93NUMPY": "one NumPy array; save x and y together with numpy.savez",
+    b"SQLite": "an SQLite database; export a CSV file",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls); save it as .xlsx or CSV",
+    b"\x1f\x8b": "gzipped, and no table; unpack it",
+    b"7z": "a 7z archive; unpack it",
+    b"Rar!": "a RAR archive; unpack it",
+    b"\x89PNG": "an image; give a folder with one folder for each class",
+    b"\xff\xd8\xff": "an image; give a folder with one folder for each class",
+    b"%PDF": "a PDF file; write CSV",
+}
 SPARSE_ROW = re.compile(r"([-+.\deE]+)((?:\s+\d+:[-+.\deE]+)*)\s*(?:#.*)?")
 
 
@@ -688,8 +705,7 @@ def read_other(path, archive, as_test):
         if "xl/workbook.xml" in names:
             return read_workbook(path, archive, who)
         is_pickled = any(name.endswith("data.pkl") for name in names)
-        raise Refused(f"{who} is " + ("a PyTorch file, a pickle, which could run code; save arrays with numpy.savez" if is_pickled else
-                                      "a zipped folder; unpack it"))
+        raise Refused(f"{who} is " + ("a PyTorch file: " + PICKLE if is_pickled else "a zipped folder; unpack it"))
     if begin.startswith(b"MATLAB 5"):
         return read_matlab(path, archive, who, as_test)
     if begin.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{"):
@@ -725,15 +741,17 @@ def read_workbook(path, archive, who):
         if sum(one.file_size for one in members.infolist()) > most_unpacked(path):
             raise Refused(f"{who} unpacks to more than {most_unpacked(path)} bytes")
     sheets = needed("openpyxl", "python3-openpyxl").load_workbook(path, read_only=True, data_only=True).worksheets
-    tables = {sheet.title: rows for sheet in sheets if (rows := [row for row in sheet.values if any(one is not None for one in row)])}
-    if len(tables) != 1:
-        raise Refused(f"{who} is an Excel workbook with {len(tables)} sheets ({shown(', '.join(tables))}); it must have one, or be CSV")
-    (header, *rows), = tables.values()
+    tables = {sheet.title: [row for row in sheet.values if any(one is not None for one in row)] for sheet in sheets}
+    full = [title for title, rows in tables.items() if rows]
+    if len(full) != 1:
+        raise Refused(f"{who} is an Excel workbook with {len(full)} sheets ({shown(', '.join(full))}); valid: one, or CSV")
+    header, *rows = tables[full[0]]
     archive.add_table(who, "an Excel workbook", header, rows)
 
 
 def read_arff(lines, archive, who):
-    names = [re.match(r"(?i)@attribute\s+('[^']*'|\"[^\"]*\"|\S+)", line) for line in lines if line.lower().startswith("@attribute")]
+    attribute = re.compile(r"(?i)@attribute\s+('[^']*'|\"[^\"]*\"|\S+)")
+    names = [attribute.match(line) for line in lines if line.lower().startswith("@attribute")]
     rows = [line for line in lines if line[0] not in "@"]
     if not all(names) or any(line[0] == "{" for line in rows):
         raise Refused(f"{who} is an ARFF file of sparse rows or with an attribute without a name; dense rows are read")
