@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kVersion = "convert 1";  // increment when conversion gives other arrays
+constexpr std::string_view kVersion = "convert 2";  // increment when conversion gives other arrays
 
 Descriptor in_memory() {
   Descriptor file(::memfd_create("fedstride", MFD_CLOEXEC));
@@ -78,6 +78,7 @@ Json options_of(const OwnFiles& data, const ReadSettings& settings, const std::v
           {"client_column", settings.client_column},
           {"shape", settings.shape},
           {"protected", settings.rows_are_protected},
+          {"tables", true},  // which may be written as CSV
           {"words", words}};
 }
 

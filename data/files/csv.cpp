@@ -246,8 +246,12 @@ const TableColumns* columns_of_schema(const ReadSettings& settings) {
 
 class CsvReader {
  public:
-  CsvReader(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, PartBuilder& part)
-      : records_(path, settings.encoding, !settings.rows_are_protected), settings_(settings), into_(into), part_(part) {}
+  CsvReader(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, PartBuilder& part,
+            const std::string& name)
+      : records_(path, name.empty() ? settings.encoding : Encoding::utf_8, !settings.rows_are_protected, name),
+        settings_(settings),
+        into_(into),
+        part_(part) {}
 
   void read() {
     part_.are_columns();
@@ -861,8 +865,9 @@ class CsvReader {
 
 }  // namespace
 
-void read_csv(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test) {
-  CsvReader(path, settings, into, as_test ? into.test : into.train).read();
+void read_csv(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test,
+              const std::string& name) {
+  CsvReader(path, settings, into, as_test ? into.test : into.train, name).read();
 }
 
 }  // namespace fedstride

@@ -33,11 +33,11 @@ char separator_of(std::string_view text) {
 
 }  // namespace
 
-CsvRecords::CsvRecords(const std::filesystem::path& path, Encoding encoding, bool refuses)
-    : file_(path), encoding_(encoding), refuses_(refuses), bytes_(std::size_t{1} << 18) {
+CsvRecords::CsvRecords(const std::filesystem::path& path, Encoding encoding, bool refuses, std::string name)
+    : file_(path), encoding_(encoding), refuses_(refuses), name_(std::move(name)), bytes_(std::size_t{1} << 18) {
   fill();
   const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), filled_);
-  const std::string_view text = without_byte_order_mark(all, name());
+  const std::string_view text = without_byte_order_mark(all, this->name());
   at_ = all.size() - text.size();
   separator_ = separator_of(text);
   // The line "sep=;", which Excel reads and writes, names the separator.

@@ -21,7 +21,9 @@ class CsvRecords {
   static constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 20;
 
   /// With `refuses` false, records after the first one keep bytes that are not in the encoding, or lose them.
-  explicit CsvRecords(const std::filesystem::path& path, Encoding encoding = Encoding::utf_8, bool refuses = true);
+  /// `name`: for messages, in place of the path.
+  explicit CsvRecords(const std::filesystem::path& path, Encoding encoding = Encoding::utf_8, bool refuses = true,
+                      std::string name = {});
 
   /// Reads the fields of the next record, without surrounding blanks; they are valid until the next call. Returns false after the
   /// last record. Throws Error (failure) with file and line for a NUL byte, UTF-16, text that is not in the encoding, a quote that is not closed or is followed by
@@ -30,7 +32,7 @@ class CsvRecords {
   /// The line on which this record begins, from 1.
   std::size_t line() const { return line_; }
   /// "'path'", for messages.
-  const std::string& name() const { return file_.name(); }
+  const std::string& name() const { return name_.empty() ? file_.name() : name_; }
 
  private:
   static constexpr int kEnd = -1;
@@ -48,6 +50,7 @@ class CsvRecords {
   InputFile file_;
   Encoding encoding_;
   bool refuses_;
+  std::string name_;
   std::vector<std::uint8_t> bytes_;
   std::size_t at_ = 0;
   std::size_t filled_ = 0;

@@ -100,7 +100,7 @@ OwnFiles found_in_folder(const fs::path& folder, FileForm asked) {
   if (asked == FileForm::pictures || (found.train.empty() && asked == FileForm::automatic && has_folders(folder))) {
     found = {.form = FileForm::pictures, .train = {folder}, .test = {}};
     std::error_code error;
-    for (const char* name : {"test", "val", "valid"})
+    for (const char* name : {"test", "val", "valid", "validation"})
       if (found.test.empty() && fs::is_directory(folder / name, error)) found.test = {folder / name};
     if (fs::is_directory(folder / "train", error))
       found.train = {folder / "train"};
@@ -139,14 +139,18 @@ FileForm form_of_bytes(const fs::path& file) {
   const std::size_t count = input.read(bytes);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), count);
   using namespace std::string_view_literals;
-  if (text.starts_with("PK\x03\x04")) return FileForm::npz;
+  if (text.starts_with("PK\x03\x04")) {  // the first member's name, after its length and 30 bytes in all
+    const std::size_t length = text.size() > 30 ? bytes[26] + 256U * bytes[27] : 0;
+    return text.substr(std::min<std::size_t>(30, text.size()), length).ends_with(".npy") ? FileForm::npz : FileForm::other;
+  }
   if (text.starts_with("\x89HDF\r\n\x1a\n"sv)) return FileForm::hdf5;
   if (text.starts_with("\0\0\x08"sv)) return FileForm::idx;
   if (trimmed(without_byte_order_mark(text, input.name())).starts_with('{')) return FileForm::leaf;
-  if (std::ranges::find(text, '\0') == text.end()) return FileForm::csv;
-  throw failure(input.name() +
-                " has an unknown format; valid: NumPy archive (.npz), HDF5, LEAF JSON, text table (CSV), "
-                "idx, or CIFAR binary (.bin)");
+  const std::string ending = lower_case(file.extension().string());
+  if (trimmed(without_byte_order_mark(text, input.name())).starts_with('[') || ending == ".arff" || ending == ".svm" ||
+      ending == ".libsvm")
+    return FileForm::other;
+  return std::ranges::find(text, '\0') == text.end() ? FileForm::csv : FileForm::other;
 }
 
 }  // namespace
@@ -183,7 +187,10 @@ DataPair load_own_files(const fs::path& path, const ReadSettings& settings, bool
     both.notes.push_back(auto_note("format", "read as " + std::string(choice_name(files.form)), "--format"));
   if (files.form != FileForm::npz && files.form != FileForm::csv) {
     const Converted archive = converted(files, settings, both.shared.words, settings.rows_are_protected || own_rows);
-    read_npz(archive.path, settings, both, false, name);
+    if (form_of_bytes(archive.path) == FileForm::npz)
+      read_npz(archive.path, settings, both, false, name);
+    else
+      read_csv(archive.path, settings, both, false, name);
     return both.finish(own_rows);
   }
   for (const bool as_test : {false, true})

@@ -9,9 +9,9 @@ namespace fedstride {
 
 struct Schema;
 
-/// The format of a user's own file.
-enum class FileForm { automatic, npz, hdf5, leaf, csv, idx, cifar, pictures };
-constexpr auto choice_names(FileForm) { return names("auto", "npz", "hdf5", "leaf", "csv", "idx", "cifar", "pictures"); }
+/// The format of a user's own file; other: what the converter recognizes (python/fedstride_convert.py).
+enum class FileForm { automatic, npz, hdf5, leaf, csv, idx, cifar, pictures, other };
+constexpr auto choice_names(FileForm) { return names("auto", "npz", "hdf5", "leaf", "csv", "idx", "cifar", "pictures", "other"); }
 
 /// The kind of answers in a user's own file: inferred from the file, or as set.
 enum class TargetsAre { automatic, classes, positions, values, flags };

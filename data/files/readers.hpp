@@ -34,7 +34,8 @@ void read_idx_files(const std::filesystem::path& images, const std::filesystem::
 /// kind is an error. A missing number becomes NaN (data/missing.hpp); a missing word, or one without a column, becomes zeros. If
 /// rows are protected, a header, mark, label or nameless column that would be inferred from them is refused with an error naming
 /// the flag that sets it.
-void read_csv(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test);
+void read_csv(const std::filesystem::path& path, const ReadSettings& settings, Assembly& into, bool as_test,
+              const std::string& name = {});
 
 /// A NumPy archive (numpy.savez, savez_compressed): x, y and optionally client; x_test, y_test, client_test if the file has a
 /// test part. x_train, y_train and client_train are other names of the first three. Whole numbers `classes` and `vocabulary` may
