@@ -125,9 +125,9 @@ void evaluate_per_client(const EvaluateFlags& arguments) {
     std::printf("\n");
   }
   if (!result.is_covered) print_not_covered();
-  std::printf("the run's model on the whole test part: ");
   if (!result.metrics.numbers.empty())
-    std::printf("%s %s, ", metric.c_str(), four_places(result.metrics.numbers[0].value).c_str());
+    std::printf("the run's model on the whole test part: %s %s, ", metric.c_str(),
+                four_places(result.metrics.numbers[0].value).c_str());
   print_metrics(result.metrics, result.class_names);
   print_confusion(result.metrics.confusion, result.class_names);
 }

@@ -13,6 +13,8 @@ double share(std::uint64_t some, std::uint64_t all) { return all > 0 ? static_ca
 
 /// The Mann-Whitney statistic of the positive ones' scores over the number of pairs; ties count half.
 double area_under_roc(const std::vector<bool>& positive, const std::vector<double>& scores) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (std::ranges::any_of(scores, [](double score) { return std::isnan(score); })) return kNone;
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return scores[i]; });
@@ -25,7 +27,7 @@ double area_under_roc(const std::vector<bool>& positive, const std::vector<doubl
     negatives += tied_negatives;
     positives += tied_positives;
   }
-  return positives > 0 && negatives > 0 ? below / (positives * negatives) : std::numeric_limits<double>::quiet_NaN();
+  return positives > 0 && negatives > 0 ? below / (positives * negatives) : kNone;
 }
 
 ClassMetrics one_against_rest(const std::vector<bool>& positive, const std::vector<bool>& predicted,
@@ -51,6 +53,14 @@ double mean_of(const std::vector<double>& numbers) {
   for (const double number : numbers)
     if (!std::isnan(number)) sum += number, ++count;
   return sum / count;
+}
+
+/// The logarithm of a class's probability, which does not underflow.
+double log_probability(std::span<const float> scores, Label label) {
+  const double most = *std::ranges::max_element(scores);
+  double sum = 0;
+  for (const float score : scores) sum += std::exp(static_cast<double>(score) - most);
+  return static_cast<double>(scores[label]) - most - std::log(sum);
 }
 
 Metrics metrics_of_values(const Dataset& data, std::span<const Row> rows, std::span<const float> scores) {
@@ -112,7 +122,7 @@ Metrics metrics_of(const Dataset& data, std::span<const Row> rows, std::span<con
     }
     if (!are_classes) continue;
     ++metrics.confusion[data.labels[place]][best];
-    loss -= std::log(chances[data.labels[place]]);
+    loss -= log_probability(own, data.labels[place]);
   }
   std::vector<double> recalls, f1s, areas;
   for (std::size_t c = 0; c < outputs; ++c) {

@@ -461,7 +461,9 @@ class Leaf:
             data = [dict(zip(data, row)) for row in zip(*columns)] if len(set(map(len, columns))) == 1 else None
         if not isinstance(data, list) or not data or not all(isinstance(one, dict) for one in data):
             raise self.wrong(" is JSON of another form, without \"user_data\"")
-        header = list(dict.fromkeys(key for one in data[:1 if self.archive.options.protected else None] for key in one))
+        if self.archive.options.protected:  # the columns would follow from rows
+            raise Refused(f"{self.name} is JSON with records, whose columns under dp must not follow from the rows; write it as CSV", 2)
+        header = list(dict.fromkeys(key for one in data for key in one))
         self.archive.add_table(self.name, "JSON with records", header, [[one.get(key) for key in header] for one in data])
 
     def unique(self, pairs):

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <set>
@@ -27,8 +28,8 @@ bool parse_csv_number(std::string_view text, double& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (end != text.data() + text.size() || error == std::errc::invalid_argument) return false;
   if (error == std::errc::result_out_of_range) {
-    const bool is_small = text.find("e-") != text.npos || text.find("E-") != text.npos || text.find("0.") <= 1;
-    number = is_small ? 0 : std::copysign(std::numeric_limits<double>::infinity(), text.starts_with('-') ? -1 : 1);
+    number = std::strtod(std::string(text).c_str(), nullptr);  // tells large ones from small ones
+    if (std::abs(number) < 1) number = 0;
   }
   return true;
 }
@@ -161,6 +162,8 @@ class CsvLabels {
       throw failure(file +
                     ": the first label is a word and all others are numbers; use a header without numbers, no header, or --label "
                     "with a name from the header");
+    if (first_may_be_header && columns_ == 1 && words_ > 1 && words_ + 1 == numbers_.size() && !first_is_word_)
+      throw header_or_record(file);
     if (gives_names()) return give_words(part, key);
     if (is_protected()) {
       // The setting alone decides the kind of number, not the numbers themselves.
@@ -175,10 +178,7 @@ class CsvLabels {
       throw failure(file + ": targets is 'classes', but a label is not a whole number; valid: whole numbers and words");
     fractions_ = as_values;
     std::vector<double> all = numbers_.take();
-    if (first_may_be_header && columns_ == 1 && is_odd_one_out(all))
-      throw failure("line 1 of " + file +
-                    " counts its columns, and its label is unlike all others, so it may be a header or a record; use "
-                    "--header yes or no");
+    if (first_may_be_header && columns_ == 1 && is_odd_one_out(all)) throw header_or_record(file);
     for (double& number : all) {
       if (!as_values) break;
       span_.add(number);
@@ -188,6 +188,11 @@ class CsvLabels {
   }
 
  private:
+  static Error header_or_record(const std::string& file) {
+    return failure("line 1 of " + file +
+                   " counts its columns, and its label is unlike all others, so it may be a header or a record; use "
+                   "--header yes or no");
+  }
   bool is_protected() const { return shared_ != nullptr && shared_->rows_are_protected; }
   bool gives_names() const { return is_protected() && columns_ == 1 && !shared_->named_classes.empty(); }
   std::string add_protected(std::string_view field, std::optional<double> read) {
@@ -331,9 +336,24 @@ class CsvReader {
       for (const std::string& name : schema_->*of_schema) columns.push_back(column_in_schema(name));
     return columns;
   }
+  /// The column of an input that the run calls by its number, in a table of all the run's columns or of the inputs alone.
+  std::size_t column_to_predict(const std::string& name) {
+    std::uint64_t most = 0, number = 0;
+    std::vector<std::string> all = schema_->inputs;
+    all.insert(all.end(), schema_->answers.begin(), schema_->answers.end());
+    all.push_back(settings_.client_column);
+    for (const std::string& one : all)
+      if (parse_number(one, number)) most = std::max(most, number);
+    if (fields_.size() >= most) return column_of(name, "the run's");
+    if (fields_.size() == schema_->inputs.size())
+      return static_cast<std::size_t>(std::ranges::find(schema_->inputs, name) - schema_->inputs.begin());
+    throw failure(records_.name() + " has " + counted(fields_.size(), "column") + ", which have no names; valid: the run's " +
+                  std::to_string(most) + ", or its " + counted(schema_->inputs.size(), "input") + " alone");
+  }
   /// The column that the schema calls by this name, or by this number if its columns have no names.
   std::size_t column_in_schema(const std::string& name) {
-    if (!schema_->are_named || settings_.header == Header::no) return column_of(name, "the run's");
+    if (!schema_->are_named || settings_.header == Header::no)
+      return settings_.without_answers ? column_to_predict(name) : column_of(name, "the run's");
     const auto found = std::ranges::find(fields_, name);
     const auto and_all = [&] {
       std::vector<std::string> own;
@@ -361,6 +381,8 @@ class CsvReader {
     give_roles();
     take_features();
     if (has_header_) header_.assign(fields_.begin(), fields_.end());
+    if (has_header_ && !records_.is_decoded())
+      throw wrong("the header is not in the table's encoding; valid: UTF-8, or --encoding");
     if (is_protected()) check_protected_header();
     const std::vector<double> numbers = numbers_in_line();
     first_may_be_header_ =
@@ -374,9 +396,10 @@ class CsvReader {
         throw wrong("column " + std::to_string(column + 1) + " is used twice; label and client must be different columns");
       role_[column] = role;
     };
-    const bool lacks_clients =
-        settings_.without_answers ||
-        (settings_.may_lack_clients && std::ranges::find(fields_, settings_.client_column) == fields_.end());
+    std::uint64_t number = 0;
+    const bool is_there = std::ranges::find(fields_, settings_.client_column) != fields_.end() ||
+                          (parse_number(settings_.client_column, number) && number >= 1 && number <= fields_.size());
+    const bool lacks_clients = settings_.without_answers || (settings_.may_lack_clients && !is_there);
     if (!settings_.client_column.empty() && !lacks_clients) {
       client_ = column_of(settings_.client_column, "client-column");
       give(*client_, Role::client);

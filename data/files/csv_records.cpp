@@ -126,6 +126,7 @@ void CsvRecords::read_plain() {
 bool CsvRecords::read_record() {
   text_.clear();
   ends_.clear();
+  is_decoded_ = true;
   line_ = next_line_;
   if (peek() == kEnd) return false;
   for (;;) {
@@ -148,12 +149,12 @@ bool CsvRecords::read_record() {
 
 // Converts the record to UTF-8, or checks that it is UTF-8 already.
 void CsvRecords::decode() {
-  const bool refuses = refuses_ || line_ == 1;
   if (encoding_ == Encoding::utf_8) {
     for (std::size_t at = 0; at < text_.size();) {
       const bool is_ascii = static_cast<unsigned char>(text_[at]) < 0x80;
       const std::size_t bytes = is_ascii ? 1 : character_bytes(std::string_view(text_).substr(at));
-      if (bytes == 0 && refuses)
+      is_decoded_ = is_decoded_ && bytes > 0;
+      if (bytes == 0 && refuses_)
         throw wrong(
             "its text is not UTF-8 but probably Windows-1252, as of a spreadsheet; use --encoding windows-1252 or latin1, "
             "or save the table as UTF-8");
@@ -173,7 +174,8 @@ void CsvRecords::decode() {
     const bool is_bad = ::iconv(converter, &from, &left, &to, &room) == static_cast<std::size_t>(-1);
     text.append(field.data(), field.size() - room);
     begin = std::exchange(end, text.size());
-    if (!is_bad || !refuses) continue;
+    is_decoded_ = is_decoded_ && !is_bad;
+    if (!is_bad || !refuses_) continue;
     ::iconv_close(converter);
     throw wrong("field " + std::to_string(&end - ends_.data() + 1) + " has a byte that " + std::string(choice_name(encoding_)) +
                 " does not have");

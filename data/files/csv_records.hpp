@@ -20,7 +20,7 @@ class CsvRecords {
  public:
   static constexpr std::size_t kMaxRecordBytes = std::size_t{1} << 20;
 
-  /// With `refuses` false, records after the first one keep bytes that are not in the encoding, or lose them.
+  /// With `refuses` false, records keep bytes that are not in the encoding, or lose them.
   /// `name`: for messages, in place of the path.
   explicit CsvRecords(const std::filesystem::path& path, Encoding encoding = Encoding::utf_8, bool refuses = true,
                       std::string name = {});
@@ -29,6 +29,8 @@ class CsvRecords {
   /// last record. Throws Error (failure) with file and line for a NUL byte, UTF-16, text that is not in the encoding, a quote that is not closed or is followed by
   /// text, or more than kMaxRecordBytes.
   bool next(std::vector<std::string_view>& fields);
+  /// True if the last record was in the encoding.
+  bool is_decoded() const { return is_decoded_; }
   /// The line on which this record begins, from 1.
   std::size_t line() const { return line_; }
   /// "'path'", for messages.
@@ -51,6 +53,7 @@ class CsvRecords {
   Encoding encoding_;
   bool refuses_;
   std::string name_;
+  bool is_decoded_ = true;
   std::vector<std::uint8_t> bytes_;
   std::size_t at_ = 0;
   std::size_t filled_ = 0;

@@ -8,7 +8,7 @@ def array_of(given):
     import numpy  # not at the top: `import fedstride` must not need NumPy
 
     if isinstance(given, numpy.ma.MaskedArray):  # what is masked is missing
-        return given.astype(numpy.result_type(given.dtype, numpy.float32)).filled(numpy.nan) if given.mask.any() else given.data
+        return given.astype(numpy.result_type(given.dtype, numpy.float32)).filled(numpy.nan)
     return numpy.asarray(given.detach().cpu() if hasattr(given, "detach") else given)
 
 

@@ -150,7 +150,7 @@ def _plain(key, given):
 
     if isinstance(given, (list, tuple)) and not all(isinstance(one, (bool, int, float, str, numpy.generic)) for one in given):
         raise UsageError(f"key '{key}' of data is a list of values that are neither numbers nor strings; convert it to an array")
-    if isinstance(given, (list, tuple)) and 0 < sum(isinstance(one, str) for one in given) < len(given):
+    if isinstance(given, (list, tuple)) and any(one is None or one != one for one in given) and any(isinstance(one, str) for one in given):
         given = numpy.array(given, object)
     if isinstance(given, numpy.ma.MaskedArray) and given.ndim == 1 and given.dtype.kind != "f":
         given = numpy.where(numpy.ma.getmaskarray(given), None, given.data.astype(object))  # whole numbers and texts stay what they are

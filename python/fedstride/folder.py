@@ -14,18 +14,16 @@ import tempfile
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from . import _core, _hints
-from ._arrays import array_of
 from ._commands import asked
 from ._core import Error, UsageError
 from ._settings import families, of_command, takes
-from .data import split_data
+from .data import _plain, split_data
 from ._types import Data, Place, Value
 from .tensors import load_tensors
 
 if TYPE_CHECKING:
+    import numpy
     import pandas
     from numpy.typing import NDArray
 
@@ -184,14 +182,27 @@ class Run:
         their order; labels are not needed. For classes a dict of `class` (a list of names), `probabilities` (float64, rows x
         classes) and `names`; for flags the latter two; for numbers `values` and `names`. client: predict with this client's
         personal model. Raises UsageError as `fedstride predict` does."""
+        import numpy
+
+        columns, arrays = self.schema.get("columns", {}), None
+        if hasattr(data, "to_csv") and not columns.get("named"):
+            data = data.to_numpy()
         with contextlib.ExitStack() as stack:
-            if hasattr(data, "to_csv"):
-                file = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8"))
-                data.to_csv(file, index=False)
+            if hasattr(data, "to_csv"):  # read by the run's rules for files
+                code = {"windows-1252": "cp1252"}.get(self.settings["encoding"], self.settings["encoding"])
+                file = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".csv", encoding=code, newline=""))
+                mark = "," if self.settings["decimal_mark"] == "comma" else "."
+                data.to_csv(file, index=False, na_rep="NA", decimal=mark, sep=";")
                 file.flush()
                 data = file.name
-            path = os.fspath(data) if isinstance(data, (str, os.PathLike)) else ""
-            kind, names, flat = _core.predict(os.fspath(self), path, None if path else {"x": array_of(data)}, client, threads)
+            elif not isinstance(data, (str, os.PathLike)):
+                inputs = _plain("x", data)
+                if inputs.ndim < 2:
+                    raise UsageError(f"the inputs have {inputs.ndim} dimension; valid: one row for each example, as in x[None] for one")
+                has_floats = not self.schema["form"].get("vocabulary") and inputs.dtype.kind in "iu" and inputs.dtype.itemsize > 1
+                arrays = {"x": inputs.astype(numpy.float64) if has_floats else inputs}
+            path = "" if arrays else os.fspath(data)
+            kind, names, flat = _core.predict(os.fspath(self), path, arrays, client, threads)
         numbers = numpy.array(flat).reshape(-1, len(names))
         if kind == "values":
             return {"values": numbers, "names": names}

@@ -1,6 +1,7 @@
 #include "sim/run/evaluate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <iterator>
 #include <numeric>
@@ -132,14 +133,20 @@ std::uint32_t rounds_of(const SafeTensors& saved) {
   return found != saved.metadata.end() && parse_number(found->second, rounds) ? rounds : 0;
 }
 
-// Evaluates each client's personal model, from its state in the run's folder and the federation's weights.
-std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesystem::path& folder, const Vector& weights,
-                                         std::uint32_t rounds, std::vector<GroupEvaluation> results, Threads& threads) {
-  const Checkpoint checkpoint = load_checkpoint(folder / "checkpoint");
+// The checkpoint of a run whose model was saved after this round.
+Checkpoint checkpoint_of(const std::filesystem::path& folder, std::uint32_t rounds) {
+  Checkpoint checkpoint = load_checkpoint(folder / "checkpoint");
   if (checkpoint.round != rounds)
     throw failure("the model in '" + folder.string() + "' is from round " + std::to_string(rounds) +
                   ", but its clients' states are from round " + std::to_string(checkpoint.round) +
                   "; continue the run with: fedstride run --resume " + folder.string());
+  return checkpoint;
+}
+
+// Evaluates each client's personal model, from its state in the run's folder and the federation's weights.
+std::vector<GroupEvaluation> kept_models(const Setup& setup, const std::filesystem::path& folder, const Vector& weights,
+                                         std::uint32_t rounds, std::vector<GroupEvaluation> results, Threads& threads) {
+  const Checkpoint checkpoint = checkpoint_of(folder, rounds);
   const auto all = [](ClientId) { return true; };
   GroupEvaluator evaluator(setup.model, client_test_data(setup), {});
   for_each_state(folder, checkpoint.configuration, checkpoint.round, all, [&](ClientId client, std::string_view bytes) {
@@ -321,7 +328,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   Evaluator evaluator(result.model, part);
   pool.run([&] {
     result.evaluation = evaluator.evaluate(weights, pool);
-    result.metrics = metrics_of(part, all_rows(part), evaluator.scores(weights, pool));
+    if (part.targets != Targets::positions) result.metrics = metrics_of(part, all_rows(part), evaluator.scores(weights, pool));
   });
   return result;
 }
@@ -329,13 +336,16 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
 namespace {
 
 // Replaces the federation's weights by those of this client's personal model.
-void make_personal(const std::filesystem::path& folder, ClientId client, const Model& model, Vector& weights) {
+void make_personal(const std::filesystem::path& folder, std::uint32_t rounds, ClientId client, const Model& model,
+                   Vector& weights) {
   const std::string who = "client is " + std::to_string(client);
+  if (!std::filesystem::is_directory(folder))
+    throw usage_error(who + ", but '" + folder.string() + "' is no run's folder, which has the clients' personal models");
   const Setup setup = prepare(resolve_unchecked(read_settings((folder / "config.toml").string())), FirstWeights::elsewhere);
   if (!setup.configuration.personal->keeps() || !std::filesystem::exists(folder / "states"))
     throw usage_error(who + ", but the run in '" + folder.string() +
                       "' keeps no personal models; runs with --personal ditto or local-layers do");
-  const Checkpoint checkpoint = load_checkpoint(folder / "checkpoint");
+  const Checkpoint checkpoint = checkpoint_of(folder, rounds);
   bool is_found = false;
   const auto is_own = [&](ClientId other) { return other == client; };
   for_each_state(folder, checkpoint.configuration, checkpoint.round, is_own, [&](ClientId, std::string_view bytes) {
@@ -361,7 +371,7 @@ Predictions predict_file(const std::string& path, const DataOptions& options, st
     throw usage_error("missing is 'drop', which leaves rows out; every row must get its prediction: --missing mean or zero");
   Vector weights = exact(loaded.result.model, loaded.tensors);
   const Schema& schema = *loaded.schema;
-  if (client) make_personal(path, *client, loaded.result.model, weights);
+  if (client) make_personal(path, rounds_of(loaded.tensors), *client, loaded.result.model, weights);
   Predictions predictions{.targets = part.targets, .notes = loaded.result.notes};
   predictions.names = part.targets == Targets::classes ? part.class_names : schema.columns.answers;
   const auto outputs = static_cast<std::size_t>(part.classes);
@@ -370,6 +380,8 @@ Predictions predict_file(const std::string& path, const DataOptions& options, st
   Evaluator evaluator(loaded.result.model, part);
   std::vector<float> scores;
   pool.run([&] { scores = evaluator.scores(weights, pool); });
+  if (!std::ranges::all_of(scores, [](float score) { return std::isfinite(score); }))
+    throw failure("the model's scores are not finite: its weights or these inputs are too large");
   for (std::size_t row = 0; row < part.size(); ++row)
     std::ranges::copy(probabilities(part.targets, std::span<const float>(scores).subspan(row * outputs, outputs)),
                       std::back_inserter(predictions.numbers));
@@ -450,7 +462,7 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   pool.run([&] {
     result.global = client_evaluator(setup).evaluate(weights, pool);
     const auto metrics = [&](const Dataset& data, std::vector<Row> rows, const ClientSkew& skew) {
-      if (rows.empty()) return Metrics();
+      if (rows.empty() || data.targets == Targets::positions) return Metrics();
       return metrics_of(data, rows, Evaluator(setup.model, data, rows, skew).scores(weights, pool));
     };
     result.metrics = metrics(setup.data.test, all_rows(setup.data.test), {});

@@ -270,6 +270,19 @@ TEST_CASE("values to predict around 1e9 keep their digits") {
     CHECK(pair.train.values[i] - pair.train.values[0] == pair.train.features[i] - pair.train.features[0]);
 }
 
+TEST_CASE("a first line that counts the columns above labels that are words is a header or a record") {
+  const std::string table = "0,1,2\n0.5,1,ill\n0.25,2,well\n1.5,2,ill\n";
+  CHECK_FAILURE(loaded(table), "line 1", "--header yes");
+  CHECK(loaded(table, with_header(Header::yes)).train.classes == 2);
+}
+
+TEST_CASE("numbers beyond a double are too large or 0, however they are written") {
+  for (const char* field : {"10.5e400", "0.95e3300", "-1e999", "1000000000e300"})
+    CHECK_FAILURE(loaded(std::string("a,label\n") + field + ",0\n1,1\n"), "line 2", "too large");
+  for (const char* field : {"10.5e-400", "0.95e-3300", "-1e-999"})
+    CHECK(rows_of(std::string("a,label\n") + field + ",0\n1,1\n").features[0] == 0);
+}
+
 TEST_CASE("a first line sep= names the separator and is no record") {
   const std::string table = "a,b,label\n1,2,0\n3,4,1\n";
   CHECK(rows_of("sep=,\n" + table).features == rows_of(table).features);

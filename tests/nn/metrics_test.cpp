@@ -53,6 +53,14 @@ TEST_CASE("a class that does not occur has no recall and no area, and counts in 
   CHECK(metrics_of(data, {}, {}).numbers.empty());
 }
 
+TEST_CASE("scores that are not numbers have no area, and a probability that underflows still has a finite loss") {
+  const Dataset data = labelled({0, 1}, 2);
+  const std::vector<Row> rows{0, 1};
+  CHECK(std::isnan(number(metrics_of(data, rows, std::vector<float>{NAN, 0, 0, 1}), "auc")));
+  CHECK(number(metrics_of(data, rows, std::vector<float>{-4000, 4000, 0, 0}), "log_loss") ==
+        doctest::Approx(4000 + std::log(2.0) / 2));
+}
+
 // Means 2 and 0; errors 1, 0, 0, 1 of variations 1, 0, 1, 0.
 TEST_CASE("of values: R2 weighted by variance, absolute and squared errors; of flags: means over flags") {
   Dataset data;

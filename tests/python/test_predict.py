@@ -117,3 +117,43 @@ def test_a_client_predicts_with_its_own_model(tmp_path):
     assert report["global"]["accuracy"]["mean_by_rows"] == pytest.approx(numpy.average([one["accuracy"] for one in clients], weights=weights))
     last = json.loads((run.folder / "rounds.jsonl").read_text().splitlines()[-1])
     assert [one["own_examples"] for one in sorted(last["clients"], key=lambda one: one["client"])] == weights
+
+
+def test_tables_without_names_are_those_of_the_run_or_its_inputs_in_order(tmp_path):
+    rows = table(200, 6)
+    rows["site"] = numpy.arange(200) % 2
+    order = ["site", "age", "pressure", "outcome"]
+    rows[order].to_csv(tmp_path / "t.csv", index=False, header=False)
+    run = fedstride.run(data=tmp_path / "t.csv", header="no", client_column="1", partition="natural", model="logistic", rounds=3, out=tmp_path / "run")
+    assert run.evaluate()["accuracy"] == pytest.approx(run.summary["test_accuracy"])  # on the same rows
+    few = rows[:9]
+    expected = run.predict(few[["age", "pressure"]].to_numpy())["probabilities"]
+    for columns in (order, ["age", "pressure"]):
+        few[columns].to_csv(tmp_path / "few.csv", index=False, header=False)
+        assert numpy.allclose(run.predict(tmp_path / "few.csv")["probabilities"], expected)
+    few[order[1:]].to_csv(tmp_path / "few.csv", index=False, header=False)
+    with pytest.raises(fedstride.Error, match="3 columns.*no names"):
+        run.predict(tmp_path / "few.csv")
+
+
+def test_arrays_and_frames_are_read_as_they_are(tmp_path):
+    x = numpy.random.default_rng(7).normal(size=(200, 4))
+    run = fedstride.run(data=(x, (x[:, 0] > 0).astype(int)), partition="iid", clients=2, model="logistic", rounds=3, out=tmp_path / "run")
+    expected = run.predict(x)["probabilities"]
+    assert numpy.array_equal(run.predict(x[::2])["probabilities"], expected[::2])
+    assert numpy.array_equal(run.predict(x.astype(">f8"))["probabilities"], expected)
+    assert numpy.array_equal(run.predict(pandas.DataFrame(x[:2]))["probabilities"], expected[:2])
+    assert len(run.predict(numpy.ones((3, 4), int))["class"]) == 3
+    with pytest.raises(fedstride.UsageError, match="1 dimension"):
+        run.predict(x[0])
+
+
+def test_frames_are_read_by_the_rules_of_the_run(tmp_path):
+    rows = table(120, 8)
+    rows["city"] = rows["city"].replace("Rome", "K\u00f6ln")
+    rows[["age", "city", "outcome"]].to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",", encoding="latin1")
+    run = fedstride.run(data=tmp_path / "t.csv", encoding="latin1", decimal_mark="comma", missing="mean", partition="iid", clients=2, model="logistic",
+                        rounds=2, out=tmp_path / "run")
+    few = rows[:5].copy()
+    few.loc[2, "age"] = None
+    assert len(run.predict(few)["class"]) == 5

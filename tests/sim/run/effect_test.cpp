@@ -105,6 +105,7 @@ Settings where_read(const Settings& settings, const std::string& family, const S
 /// Settings that may be given without effect, and why.
 const std::map<std::string_view, std::string_view> kExempt = {
     {"public-test", "a fact about the data, which files state for runs with and without privacy"},
+    {"encoding", "matters only for text beyond ASCII, which these tables lack"},
     {"error-norm", "matters only for weights above 1 in magnitude, which these runs do not reach"},
 };
 
