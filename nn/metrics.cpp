@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/elementary.hpp"
 #include "nn/evaluation.hpp"
 
 namespace fedstride {
@@ -59,8 +60,8 @@ double mean_of(const std::vector<double>& numbers) {
 double log_probability(std::span<const float> scores, Label label) {
   const double most = *std::ranges::max_element(scores);
   double sum = 0;
-  for (const float score : scores) sum += std::exp(static_cast<double>(score) - most);
-  return static_cast<double>(scores[label]) - most - std::log(sum);
+  for (const float score : scores) sum += portable::exp(static_cast<double>(score) - most);
+  return static_cast<double>(scores[label]) - most - portable::log(sum);
 }
 
 Metrics metrics_of_values(const Dataset& data, std::span<const Row> rows, std::span<const float> scores) {
@@ -88,10 +89,10 @@ Metrics metrics_of_values(const Dataset& data, std::span<const Row> rows, std::s
 std::vector<double> probabilities(Targets targets, std::span<const float> scores) {
   std::vector<double> all(scores.begin(), scores.end());
   if (targets == Targets::flags)
-    for (double& one : all) one = 1 / (1 + std::exp(-one));
+    for (double& one : all) one = 1 / (1 + portable::exp(-one));
   if (targets != Targets::classes) return all;
   const double most = *std::ranges::max_element(all);
-  for (double& one : all) one = std::exp(one - most);
+  for (double& one : all) one = portable::exp(one - most);
   const double sum = std::accumulate(all.begin(), all.end(), 0.0);
   for (double& one : all) one /= sum;
   return all;

@@ -461,9 +461,9 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   result.metric = metric_of(setup.data.test.targets);
   pool.run([&] {
     result.global = client_evaluator(setup).evaluate(weights, pool);
-    const auto metrics = [&](const Dataset& data, std::vector<Row> rows, const ClientSkew& skew) {
-      if (rows.empty() || data.targets == Targets::positions) return Metrics();
-      return metrics_of(data, rows, Evaluator(setup.model, data, rows, skew).scores(weights, pool));
+    const auto metrics = [&](const Dataset& tested, std::vector<Row> rows, const ClientSkew& skew) {
+      if (rows.empty() || tested.targets == Targets::positions) return Metrics();
+      return metrics_of(tested, rows, Evaluator(setup.model, tested, rows, skew).scores(weights, pool));
     };
     result.metrics = metrics(setup.data.test, all_rows(setup.data.test), {});
     for (ClientId client = 0; client < setup.clients.test.size(); ++client) {

@@ -40,7 +40,9 @@ const Message kMessages[] = {
      "pooled, "
      "delta-sgd, fedsps, dog, prodigy, schedule-free"},
     {{"run", "--dp", "example", "--out", "@/x"},
-     "noise-multiplier is 0; under privacy it must be a number above 0, or set --epsilon to have it calibrated"},
+     "epsilon is 0 with noise-multiplier 0; under privacy one of them must be above 0: a budget, to which noise is calibrated, "
+     "or "
+     "the noise"},
     // files
     {{"run", "--config", "@/none.toml"}, "cannot read '@/none.toml': No such file or directory"},
     {{"run", "--config", "@/key.toml"},

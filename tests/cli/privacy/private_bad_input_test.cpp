@@ -10,7 +10,7 @@ TEST_CASE("privacy that cannot be had is refused in one line, and no file is mad
   const TemporaryFolder folder;
   const std::vector<Refusal> rows{
       {{"--dp", "exmaple"}, 2, {"dp", "exmaple", "example", "none", "client", "both"}},
-      {{"--dp", "example"}, 2, {"noise-multiplier", "0", "--epsilon"}},
+      {{"--dp", "example"}, 2, {"epsilon", "0", "noise-multiplier"}},
       {{"--dp", "both", "--noise-multiplier", "1"}, 2, {"client-noise-multiplier", "0"}},
       {{"--dp", "example", "--noise-multiplier", "-1"}, 2, {"noise-multiplier", "-1", "0"}},
       {{"--dp", "example", "--noise-multiplier", "nan"}, 2, {"noise-multiplier", "nan", "0"}},
