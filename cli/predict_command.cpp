@@ -1,11 +1,13 @@
 #include <iostream>
 #include <optional>
+#include <span>
 
 #include "cli/commands.hpp"
 #include "cli/flags.hpp"
 #include "cli/terminal/host.hpp"
 #include "core/error.hpp"
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 #include "sim/run/evaluate.hpp"
 
@@ -19,6 +21,7 @@ struct PredictFlags {
   std::string out;
   int client = -1;
   int threads = 0;
+  bool json = false;
 };
 
 void predict(const PredictFlags& arguments) {
@@ -29,13 +32,20 @@ void predict(const PredictFlags& arguments) {
       arguments.model, options, arguments.client < 0 ? std::nullopt : std::optional(static_cast<ClientId>(arguments.client)),
       arguments.threads);
   for (const std::string& note : predictions.notes) std::cerr << "note: " << note << "\n";
-  const std::string text = predictions_csv(predictions);
+  const std::size_t rows = predictions.numbers.size() / predictions.names.size();
+  std::string text = predictions_csv(predictions);
+  if (arguments.json) {
+    Json json{{"targets", choice_name(predictions.targets)}, {"names", predictions.names}, {"rows", Json::array()}};
+    for (std::size_t row = 0; row < rows; ++row)
+      json["rows"].push_back(std::span(predictions.numbers).subspan(row * predictions.names.size(), predictions.names.size()));
+    text = dump_json(json) + "\n";
+  }
   if (arguments.out.empty()) {
     std::cout << text;
     return;
   }
   write_file(arguments.out, text);
-  std::cout << counted(predictions.numbers.size() / predictions.names.size(), "row") << " in " << arguments.out << "\n";
+  std::cout << counted(rows, "row") << " in " << arguments.out << "\n";
 }
 
 }  // namespace
@@ -55,6 +65,7 @@ void add_predict_command(CLI::App& app) {
   add_number_flag(command, "--client", flags.client, {.low = -1, .high = 4294967295.0},
                   "predict with this client's personal model, from the run's folder; -1: the run's model");
   add_number_flag(command, "--threads", flags.threads, {.low = 0, .high = 1024}, "threads; 0: one for each processor");
+  add_json_switch(command, flags.json);
 }
 
 }  // namespace fedstride

@@ -4,6 +4,7 @@
 #include "core/files.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/cli/refusal.hpp"
+#include "tests/support/json.hpp"
 
 namespace fedstride::test::predict_test {
 
@@ -19,6 +20,9 @@ TEST_CASE("predictions are a line a row, the same on standard output and in a fi
   const Outcome written = run_program({"predict", folder / "run", "--data", rows, "--out", folder / "p.csv", "--threads", "1"});
   CHECK(written.code == 0);
   CHECK(read_file(folder / "p.csv") == shown.out);
+  const Outcome machine = run_program({"predict", folder / "run", "--data", rows, "--json"});
+  REQUIRE(machine.code == 0);
+  CHECK(Json::parse(machine.out)["rows"].size() == 60);
   const Refusal refusals[] = {
       {{"predict", "@/run"}, 2, {"data", "''"}},
       {{"predict", "@/run", "--data", "@/data/test.csv", "--client", "1"}, 2, {"client", "1", "ditto"}},
