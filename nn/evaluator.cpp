@@ -180,11 +180,8 @@ void GroupEvaluator::regroup(const std::vector<std::span<const Row>>& groups, co
 
 std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, ForEachPiece for_each_piece) {
   const auto outcomes = outcomes_of(blocks_, networks_, model_, data_, weights, for_each_piece);
-  const bool by_class = data_.targets == Targets::classes;
   std::vector<GroupEvaluation> results(groups_);
   std::vector<double> variations(groups_);
-  const auto classes = static_cast<std::size_t>(by_class ? data_.classes : 0);
-  confusion_.assign(classes, std::vector<std::uint64_t>(classes));
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const EvaluatedRows& block = blocks_[i];
     GroupEvaluation& result = results[block.group];
@@ -193,8 +190,6 @@ std::vector<GroupEvaluation> GroupEvaluator::evaluate(const Vector& weights, For
     result.answers += outcomes[i].loss.counted;
     result.correct += outcomes[i].loss.correct;
     if (variation_.exists()) variations[block.group] += variation_.of(block.rows);
-    for (std::size_t k = 0; by_class && k < block.rows.size(); ++k)
-      ++confusion_[data_.labels[data_.place(block.rows[k])]][outcomes[i].predicted[k]];
   }
   for (std::size_t group = 0; group < groups_; ++group) {
     GroupEvaluation& result = results[group];

@@ -95,16 +95,12 @@ class GroupEvaluator {
 
   std::vector<GroupEvaluation> evaluate(const Vector& weights, ForEachPiece for_each_piece = serially);
 
-  /// confusion[actual][predicted] of the last evaluation, over all groups; empty unless the targets are classes.
-  const std::vector<std::vector<std::uint64_t>>& confusion() const { return confusion_; }
-
  private:
   const Model& model_;
   const Dataset& data_;
   std::size_t groups_ = 0;
   Variation variation_;
   std::vector<EvaluatedRows> blocks_;
-  std::vector<std::vector<std::uint64_t>> confusion_;
   Pool<Network> networks_;
 };
 

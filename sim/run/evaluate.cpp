@@ -315,6 +315,13 @@ std::vector<Row> all_rows(const Dataset& data) {
   return rows;
 }
 
+// Positions have no metrics, and scores of a whole vocabulary for each.
+Metrics metrics_on(const Model& model, const Dataset& data, const std::vector<Row>& rows, const ClientSkew& skew,
+                   const Vector& weights, Threads& pool) {
+  if (rows.empty() || data.targets == Targets::positions) return {};
+  return metrics_of(data, rows, Evaluator(model, data, rows, skew).scores(weights, pool));
+}
+
 }  // namespace
 
 ModelEvaluation evaluate_file(const std::string& path, const std::string& dataset, const DataOptions& options, bool training_part,
@@ -328,7 +335,7 @@ ModelEvaluation evaluate_file(const std::string& path, const std::string& datase
   Evaluator evaluator(result.model, part);
   pool.run([&] {
     result.evaluation = evaluator.evaluate(weights, pool);
-    if (part.targets != Targets::positions) result.metrics = metrics_of(part, all_rows(part), evaluator.scores(weights, pool));
+    result.metrics = metrics_on(result.model, part, all_rows(part), {}, weights, pool);
   });
   return result;
 }
@@ -461,15 +468,11 @@ ClientsEvaluation evaluate_clients(const std::string& folder, const std::string&
   result.metric = metric_of(setup.data.test.targets);
   pool.run([&] {
     result.global = client_evaluator(setup).evaluate(weights, pool);
-    const auto metrics = [&](const Dataset& tested, std::vector<Row> rows, const ClientSkew& skew) {
-      if (rows.empty() || tested.targets == Targets::positions) return Metrics();
-      return metrics_of(tested, rows, Evaluator(setup.model, tested, rows, skew).scores(weights, pool));
-    };
-    result.metrics = metrics(setup.data.test, all_rows(setup.data.test), {});
+    result.metrics = metrics_on(setup.model, setup.data.test, all_rows(setup.data.test), {}, weights, pool);
     for (ClientId client = 0; client < setup.clients.test.size(); ++client) {
       const auto rows = setup.clients.test[client];
-      result.client_metrics.push_back(
-          metrics(client_test_data(setup), {rows.begin(), rows.end()}, setup.training.skew_of(client)));
+      result.client_metrics.push_back(metrics_on(setup.model, client_test_data(setup), {rows.begin(), rows.end()},
+                                                 setup.training.skew_of(client), weights, pool));
     }
   });
   if (epochs > 0) result.fine_tuned = fine_tuned(setup, weights, epochs, pool);

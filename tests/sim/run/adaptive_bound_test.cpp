@@ -191,7 +191,7 @@ TEST_CASE("a bound on examples' gradients that adapts: the same bits on any thre
 TEST_CASE("optimizers that read two lots a step adapt beside the bound on their gradients, with the same bits after a kill") {
   const TemporaryFolder folder;
   write_data(folder);
-  for (const std::string& optimizer : {"pooled", "adadp", "delta-sgd"}) {
+  for (const std::string optimizer : {"pooled", "adadp", "delta-sgd"}) {
     CAPTURE(optimizer);
     const std::string more = "optimizer = '" + optimizer + "'\nnoise-multiplier = 30\nbatch = 5\n";
     start(lots_for(folder, optimizer, more, "learning-rate"));
